@@ -1,0 +1,184 @@
+"""What a ledger line may say, and how it is written down.
+
+A line holds one event as JSON under its name. Fields that hold their default are left out, so a field
+added later costs old lines nothing and old lines read as if they had it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from remanence.errors import LedgerTooNew
+from remanence.model import Kind, Mention, Triple, Turn, Window, from_micros, micros
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A memory, new or in a new version: every word of it.
+
+    `identity` says when two adds are the same one; `passages` are the stretches (start, end) of a long
+    text that are found separately.
+    """
+
+    memory: str
+    text: str
+    identity: str
+    key: str | None = None
+    kind: Kind = "semantic"
+    valid: Window = Window()
+    importance: float = 0.5
+    confidence: float = 1.0
+    strength: float = 1.0
+    tags: tuple[str, ...] = ()
+    source: str | None = None
+    observed_by: str | None = None
+    expires_at: datetime | None = None
+    mentions: tuple[Mention, ...] = ()
+    triples: tuple[Triple, ...] = ()
+    turn: Turn | None = None
+    passages: tuple[tuple[int, int], ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """A memory is hidden from here on."""
+
+    memory: str
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A forgotten memory is visible again from here on."""
+
+    memory: str
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """The words of these earlier lines of a memory were blanked."""
+
+    memory: str
+    positions: tuple[int, ...]
+
+
+Event: TypeAlias = Remembered | Forgotten | Restored | Erased
+_BY_NAME: dict[str, type[Any]] = {
+    "remembered": Remembered,
+    "forgotten": Forgotten,
+    "restored": Restored,
+    "erased": Erased,
+}
+_NAMES = {kind: name for name, kind in _BY_NAME.items()}
+
+
+def name_of(event: Event) -> str:
+    """The name a line carries for this event.
+
+    >>> name_of(Restored("m1"))
+    'restored'
+    """
+    return _NAMES[type(event)]
+
+
+def encode(event: Event) -> str:
+    """The event as one line of JSON, the same text for the same event.
+
+    >>> encode(Forgotten("m1", why="she asked"))
+    '{"memory":"m1","why":"she asked"}'
+    """
+    if isinstance(event, Remembered):
+        return _dump(_remembered_out(event))
+    if isinstance(event, Erased):
+        return _dump({"memory": event.memory, "positions": list(event.positions)})
+    if isinstance(event, Forgotten):
+        return _dump({"memory": event.memory} | ({"why": event.why} if event.why is not None else {}))
+    return _dump({"memory": event.memory})
+
+
+def decode(name: str, body: str) -> Event:
+    """The event that `encode` wrote.
+
+    >>> decode("forgotten", '{"memory":"m1"}')
+    Forgotten(memory='m1', why=None)
+    """
+    kind = _BY_NAME.get(name)
+    if kind is None:
+        raise LedgerTooNew(
+            f"a ledger line says {name!r}, which this release does not know. "
+            "It was written by a later release: upgrade with `pip install -U remanence`."
+        )
+    fields = json.loads(body)
+    if kind is Remembered:
+        return Remembered(**_remembered_in(fields))
+    if kind is Erased:
+        fields["positions"] = tuple(fields["positions"])
+    event: Event = kind(**fields)
+    return event
+
+
+def _dump(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _remembered_out(event: Remembered) -> dict[str, Any]:
+    out: dict[str, Any] = {"memory": event.memory, "text": event.text, "identity": event.identity}
+    if event.kind != "semantic":
+        out["kind"] = event.kind
+    for name, default in (("importance", 0.5), ("confidence", 1.0), ("strength", 1.0)):
+        value = getattr(event, name)
+        if value != default:
+            out[name] = value
+    for name in ("key", "source", "observed_by"):
+        value = getattr(event, name)
+        if value is not None:
+            out[name] = value
+    if event.valid.start is not None:
+        out["valid_from"] = micros(event.valid.start)
+    if event.valid.end is not None:
+        out["valid_until"] = micros(event.valid.end)
+    if event.expires_at is not None:
+        out["expires_at"] = micros(event.expires_at)
+    if event.tags:
+        out["tags"] = list(event.tags)
+    if event.mentions:
+        out["mentions"] = [[m.name, m.kind] for m in event.mentions]
+    if event.triples:
+        out["triples"] = [[t.subject, t.predicate, t.object] for t in event.triples]
+    if event.turn is not None:
+        turn = event.turn
+        out["turn"] = [turn.conversation, turn.number, turn.speaker, None if turn.at is None else micros(turn.at)]
+    if event.passages:
+        out["passages"] = [list(span) for span in event.passages]
+    if event.meta:
+        out["meta"] = event.meta
+    return out
+
+
+def _remembered_in(fields: dict[str, Any]) -> dict[str, Any]:
+    start, end = fields.pop("valid_from", None), fields.pop("valid_until", None)
+    if start is not None or end is not None:
+        fields["valid"] = Window(_moment(start), _moment(end))
+    if "expires_at" in fields:
+        fields["expires_at"] = from_micros(fields["expires_at"])
+    if "tags" in fields:
+        fields["tags"] = tuple(fields["tags"])
+    if "mentions" in fields:
+        fields["mentions"] = tuple(Mention(*m) for m in fields["mentions"])
+    if "triples" in fields:
+        fields["triples"] = tuple(Triple(*t) for t in fields["triples"])
+    if "turn" in fields:
+        conversation, number, speaker, at = fields["turn"]
+        fields["turn"] = Turn(conversation, number, speaker, _moment(at))
+    if "passages" in fields:
+        fields["passages"] = tuple((start, end) for start, end in fields["passages"])
+    return fields
+
+
+def _moment(value: int | None) -> datetime | None:
+    return None if value is None else from_micros(value)

@@ -1,0 +1,272 @@
+"""The nouns. Each is frozen: to alter one, make another with `dataclasses.replace`.
+
+Memory     one remembered thing
+Turn       where in which conversation a memory was said, and by whom
+Mention    a name that stands in a memory
+Triple     an entity-relation-entity claim that a memory makes
+Window     a half-open stretch of UTC time; either end may be open
+Extraction what an extractor found in a text
+Entry      one line of the ledger
+Query      a question made exact
+Ranking    one signal's ordered answer, or the reason it abstained
+Evidence   what one signal said about one memory
+Hit        a memory, its score and its evidence
+
+A *space* holds memories. A *version* of a memory stands over a span of ledger positions; a *row* is
+the number of a version among all versions of its space, in the order they were written, so every
+projection of a space counts the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from remanence.events import Event
+
+UTC = timezone.utc
+Kind = Literal["episode", "semantic", "viewpoint"]
+KINDS: tuple[Kind, ...] = ("episode", "semantic", "viewpoint")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970, exactly (floats would lose the last digits).
+
+    >>> micros(datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))
+    1000000
+    """
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def from_micros(value: int) -> datetime:
+    """The moment that `micros` numbered.
+
+    >>> from_micros(1_000_000).isoformat()
+    '1970-01-01T00:00:01+00:00'
+    """
+    return EPOCH + timedelta(microseconds=value)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From `start`, included, to `end`, excluded; `None` leaves that end open.
+
+    >>> may = Window(datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC))
+    >>> may.overlaps(Window(datetime(2026, 6, 1, tzinfo=UTC), None))
+    False
+    >>> str(may)
+    '2026-05-01 to 2026-06-01'
+    """
+
+    start: datetime | None = None
+    end: datetime | None = None
+
+    @classmethod
+    def at(cls, moment: datetime) -> Window:
+        """The shortest window that holds `moment`."""
+        return cls(moment, moment + timedelta(microseconds=1))
+
+    @property
+    def bounded(self) -> bool:
+        """Whether either end is known."""
+        return self.start is not None or self.end is not None
+
+    def overlaps(self, other: Window) -> bool:
+        """Whether the two share a moment."""
+        return (self.start is None or other.end is None or self.start < other.end) and (
+            other.start is None or self.end is None or other.start < self.end
+        )
+
+    def __contains__(self, moment: datetime) -> bool:
+        return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
+
+    def __str__(self) -> str:
+        if self.start is None and self.end is None:
+            return "any time"
+        if self.start is not None and self.end is not None and self.end - self.start <= timedelta(seconds=1):
+            return short(self.start)
+        if self.end is None:
+            return f"since {short(self.start)}"
+        if self.start is None:
+            return f"until {short(self.end)}"
+        return f"{short(self.start)} to {short(self.end)}"
+
+
+def short(moment: datetime | None) -> str:
+    """A moment with no more digits than it needs.
+
+    >>> short(datetime(2026, 5, 1, tzinfo=UTC)), short(datetime(2026, 5, 1, 9, 30, tzinfo=UTC))
+    ('2026-05-01', '2026-05-01 09:30')
+    """
+    if moment is None:
+        return "unknown"
+    midnight = (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0)
+    # Not strftime("%Y"): glibc leaves years before 1000 unpadded, and they would not read back.
+    return moment.date().isoformat() if midnight else f"{moment.date().isoformat()} {moment:%H:%M}"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Where a chat turn was said: the `number`-th of its conversation, by `speaker`, at `at`."""
+
+    conversation: str
+    number: int
+    speaker: str | None = None
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name that stands in a memory, as written, and what it seems to name."""
+
+    name: str
+    kind: str = "thing"
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """`subject` `predicate` `object`, as a memory claims it."""
+
+    subject: str
+    predicate: str
+    object: str
+
+    def __str__(self) -> str:
+        return f"{self.subject} —{self.predicate}→ {self.object}"
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What an extractor found in a text: names, claims, and when it happened."""
+
+    mentions: tuple[Mention, ...] = ()
+    triples: tuple[Triple, ...] = ()
+    valid: Window | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One remembered thing, in one version.
+
+    `valid` is when it is true or happened; `recorded_at` when it was first learned, `revised_at` when
+    this version was. `importance`: 0.3 minor, 0.6 moderate, 0.9 identity-defining.
+    """
+
+    id: str
+    space: str
+    text: str
+    key: str | None = None
+    kind: Kind = "semantic"
+    valid: Window = Window()
+    recorded_at: datetime = EPOCH
+    revised_at: datetime = EPOCH
+    importance: float = 0.5
+    confidence: float = 1.0
+    strength: float = 1.0
+    tags: tuple[str, ...] = ()
+    source: str | None = None
+    observed_by: str | None = None
+    expires_at: datetime | None = None
+    mentions: tuple[Mention, ...] = ()
+    triples: tuple[Triple, ...] = ()
+    turn: Turn | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the ledger.
+
+    `event` is None once the line's words were erased. `digest` chains it to every line before it.
+    """
+
+    position: int
+    at: datetime
+    space: str
+    subject: str
+    event: Event | None
+    digest: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question made exact. Built fresh, never edited.
+
+    `visible` marks the rows this view knows of (word statistics are taken over them); `allowed` the
+    rows among them that may be answered with, after kind, tag, time, expiry and truth.
+    """
+
+    text: str
+    visible: NDArray[np.bool_]
+    allowed: NDArray[np.bool_]
+    now: datetime
+    during: Window | None = None
+    names: tuple[str, ...] = ()
+    vector: NDArray[np.float32] | None = None
+    near: Mapping[int, float] = field(default_factory=dict)
+    history: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """One signal's answer: rows, best first, with raw scores; or why there is none.
+
+    `abstained` is a signal with nothing to say; `missing` is one that could not be asked.
+    """
+
+    signal: str
+    rows: Sequence[int] = ()
+    scores: Sequence[float] = ()
+    why: Callable[[int], str] | None = None
+    abstained: str | None = None
+    missing: str | None = None
+
+    @classmethod
+    def abstain(cls, signal: str, reason: str) -> Ranking:
+        """A ranking that says nothing, and why."""
+        return cls(signal, abstained=reason)
+
+    @classmethod
+    def absent(cls, signal: str, reason: str) -> Ranking:
+        """A ranking that could not be made, and why."""
+        return cls(signal, missing=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one signal said about one memory: its rank there (1 is first), its share of the fused score,
+    the raw score, and a note a person can read."""
+
+    signal: str
+    rank: int
+    share: float
+    raw: float
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory, its score 0..1, and why it is here.
+
+    `current` is False for a version that a later one (`superseded_by`) has replaced, and for one that
+    has expired.
+    """
+
+    memory: Memory
+    score: float
+    evidence: tuple[Evidence, ...] = ()
+    current: bool = True
+    superseded_by: Memory | None = None
+
+    @property
+    def because(self) -> str:
+        """The reasons in one line, weightiest first."""
+        ranked = sorted(self.evidence, key=lambda e: -e.share)
+        return "; ".join(f"{e.signal} #{e.rank}: {e.note}" for e in ranked)
