@@ -9,7 +9,9 @@
     │   ├── LedgerCorrupt         the file is damaged, or is no ledger
     │   ├── LedgerTampered        `verify()` met a line that is not what was written
     │   └── LedgerTooNew          written by a later release
-    ├── EmbedderError         the embedder raised, or answered with something that is no vector
+    ├── EmbedderError
+    │   ├── EmbedderDown          the embedder raised: perhaps only for now
+    │   └── EmbedderBroken        it answered with something that is no vector: a mistake to mend
     ├── ProjectionError
     │   └── ProjectionStale       an index was built with another embedder than this one
     └── MissingExtra          an optional package is not installed (also an ImportError)
@@ -64,7 +66,15 @@ class LedgerTooNew(LedgerError):
 
 
 class EmbedderError(RemanenceError):
-    """The embedder raised, or answered with something that is no vector."""
+    """The embedder gave no vectors."""
+
+
+class EmbedderDown(EmbedderError):
+    """The embedder raised: perhaps only for now."""
+
+
+class EmbedderBroken(EmbedderError):
+    """The embedder answered with something that is no vector: a mistake to mend."""
 
 
 class ProjectionError(RemanenceError):

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from remanence.errors import LedgerTooNew
@@ -20,13 +21,14 @@ from remanence.model import Kind, Mention, Triple, Turn, Window, from_micros, mi
 class Remembered:
     """A memory, new or in a new version: every word of it.
 
-    `identity` says when two adds are the same one; `passages` are the stretches (start, end) of a long
-    text that are found separately.
+    Two adds with one `identity` are about one memory; with one `content` as well, the second says
+    nothing new. `passages` are the stretches (start, end) of a long text that are found separately.
     """
 
     memory: str
     text: str
     identity: str
+    content: str = ""
     key: str | None = None
     kind: Kind = "semantic"
     valid: Window = Window()
@@ -113,7 +115,7 @@ def decode(name: str, body: str) -> Event:
             f"a ledger line says {name!r}, which this release does not know. "
             "It was written by a later release: upgrade with `pip install -U remanence`."
         )
-    fields = json.loads(body)
+    fields = _load(body)
     if kind is Remembered:
         return Remembered(**_remembered_in(fields))
     if kind is Erased:
@@ -122,39 +124,48 @@ def decode(name: str, body: str) -> Event:
     return event
 
 
-def _dump(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+# Made once: `json.dumps` with options makes an encoder for each call, at more than the price of the work.
+_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_load = json.JSONDecoder().decode
 
 
 def _remembered_out(event: Remembered) -> dict[str, Any]:
+    # Spelled out, field by field: this runs for every line written, and a loop of getattr doubles its time.
     out: dict[str, Any] = {"memory": event.memory, "text": event.text, "identity": event.identity}
+    if event.content:
+        out["content"] = event.content
     if event.kind != "semantic":
         out["kind"] = event.kind
-    for name, default in (("importance", 0.5), ("confidence", 1.0), ("strength", 1.0)):
-        value = getattr(event, name)
-        if value != default:
-            out[name] = value
-    for name in ("key", "source", "observed_by"):
-        value = getattr(event, name)
-        if value is not None:
-            out[name] = value
-    if event.valid.start is not None:
-        out["valid_from"] = micros(event.valid.start)
-    if event.valid.end is not None:
-        out["valid_until"] = micros(event.valid.end)
+    if event.importance != 0.5:
+        out["importance"] = event.importance
+    if event.confidence != 1.0:
+        out["confidence"] = event.confidence
+    if event.strength != 1.0:
+        out["strength"] = event.strength
+    if event.key is not None:
+        out["key"] = event.key
+    if event.source is not None:
+        out["source"] = event.source
+    if event.observed_by is not None:
+        out["observed_by"] = event.observed_by
+    valid, turn = event.valid, event.turn
+    if valid.start is not None:
+        out["valid_from"] = _micros(valid.start)
+    if valid.end is not None:
+        out["valid_until"] = _micros(valid.end)
     if event.expires_at is not None:
-        out["expires_at"] = micros(event.expires_at)
+        out["expires_at"] = _micros(event.expires_at)
     if event.tags:
-        out["tags"] = list(event.tags)
+        out["tags"] = event.tags
     if event.mentions:
         out["mentions"] = [[m.name, m.kind] for m in event.mentions]
     if event.triples:
         out["triples"] = [[t.subject, t.predicate, t.object] for t in event.triples]
-    if event.turn is not None:
-        turn = event.turn
-        out["turn"] = [turn.conversation, turn.number, turn.speaker, None if turn.at is None else micros(turn.at)]
+    if turn is not None:
+        at = None if turn.at is None else _micros(turn.at)
+        out["turn"] = [turn.conversation, turn.number, turn.speaker, at]
     if event.passages:
-        out["passages"] = [list(span) for span in event.passages]
+        out["passages"] = event.passages
     if event.meta:
         out["meta"] = event.meta
     return out
@@ -169,9 +180,9 @@ def _remembered_in(fields: dict[str, Any]) -> dict[str, Any]:
     if "tags" in fields:
         fields["tags"] = tuple(fields["tags"])
     if "mentions" in fields:
-        fields["mentions"] = tuple(Mention(*m) for m in fields["mentions"])
+        fields["mentions"] = tuple([_mention(*m) for m in fields["mentions"]])
     if "triples" in fields:
-        fields["triples"] = tuple(Triple(*t) for t in fields["triples"])
+        fields["triples"] = tuple([Triple(*t) for t in fields["triples"]])
     if "turn" in fields:
         conversation, number, speaker, at = fields["turn"]
         fields["turn"] = Turn(conversation, number, speaker, _moment(at))
@@ -180,5 +191,11 @@ def _remembered_in(fields: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
+# The same names and moments come again and again, and being frozen can be shared.
+_mention = lru_cache(1 << 14)(Mention)
+_shared_moment = lru_cache(1 << 14)(from_micros)
+_micros = lru_cache(1 << 14)(micros)
+
+
 def _moment(value: int | None) -> datetime | None:
-    return None if value is None else from_micros(value)
+    return None if value is None else _shared_moment(value)

@@ -218,25 +218,34 @@ class Query:
 class Ranking:
     """One signal's answer: rows, best first, with raw scores; or why there is none.
 
-    `abstained` is a signal with nothing to say; `missing` is one that could not be asked.
+    A score of `floor` or less is worth nothing. `abstained` is a signal with nothing to say about this
+    question; `missing` is one that could not be asked. A signal that looked and found nothing gives an
+    empty ranking with `abstained` and `looked`: that is an opinion too.
     """
 
     signal: str
     rows: Sequence[int] = ()
     scores: Sequence[float] = ()
+    floor: float = 0.0
     why: Callable[[int], str] | None = None
     abstained: str | None = None
+    looked: bool = True
     missing: str | None = None
 
     @classmethod
     def abstain(cls, signal: str, reason: str) -> Ranking:
-        """A ranking that says nothing, and why."""
+        """A ranking by a signal that this question is not for, and why."""
+        return cls(signal, abstained=reason, looked=False)
+
+    @classmethod
+    def nothing(cls, signal: str, reason: str) -> Ranking:
+        """A ranking by a signal that looked and found nothing."""
         return cls(signal, abstained=reason)
 
     @classmethod
     def absent(cls, signal: str, reason: str) -> Ranking:
         """A ranking that could not be made, and why."""
-        return cls(signal, missing=reason)
+        return cls(signal, missing=reason, looked=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,154 @@
+"""How many times are found, how many are read right, and how many are imagined.
+
+    python benchmarks/dates.py [--data DIR] [--json FILE] [--misses]
+
+Beside our grammar stands dateparser's own `search_dates`, pinned to English, on the same sentences.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from remanence.model import UTC, Window
+from remanence.timewords import find_times
+
+SETS = ("temporal_recognizers", "temporal_duckling", "temporal_te3_platinum")
+DAY = timedelta(days=1)
+
+Reading = tuple[int, int, Window]  # where it stands, and what it means
+Reader = Callable[[str, datetime], list[Reading]]
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    default = Path(__file__).resolve().parents[2] / "shared" / "data"
+    options.add_argument("--data", type=Path, default=default, help="the folder with temporal_*.jsonl.gz")
+    options.add_argument("--json", type=Path, help="also write the numbers here")
+    options.add_argument("--misses", action="store_true", help="print what ours missed, misread or imagined")
+    chosen = options.parse_args()
+    present = [name for name in SETS if (chosen.data / f"{name}.jsonl.gz").exists()]
+    if not present:
+        print(f"No temporal_*.jsonl.gz in {chosen.data}: point --data at the folder that holds them.")
+        return
+    report = {}
+    print(f"{'set':<24}{'reader':<14}{'times':>6}{'found':>8}{'overlap':>9}{'exact':>8}{'false alarms':>14}{'ms':>8}")
+    for name in present:
+        rows = [json.loads(line) for line in gzip.open(chosen.data / f"{name}.jsonl.gz", "rt")]
+        for title, reader in (("remanence", ours), ("search_dates", theirs)):
+            score = report[f"{name}/{title}"] = judge(rows, reader, chosen.misses and title == "remanence", name)
+            print(
+                f"{name:<24}{title:<14}{score['times']:>6}{score['found']:>8.1%}{score['overlap']:>9.1%}"
+                f"{score['exact']:>8.1%}{score['spurious']:>5} / {score['dateless_fired']:>2}/{score['dateless']:<3}"
+                f"{score['ms']:>8.3f}"
+            )
+    print("false alarms: phrases where no time stands / sentences without any time that fired")
+    if chosen.json:
+        chosen.json.write_text(json.dumps(report, indent=2) + "\n")
+
+
+def judge(rows: Iterable[dict[str, Any]], read: Reader, show: bool, name: str) -> dict[str, float]:
+    """Over spans that have a gold window: found, read overlapping, read exactly; and false alarms.
+
+    A span with several gold windows (this May or last) is right with any of them. Duckling prefers the
+    future: there the same stretch a day, a week, a month or a year earlier is as right.
+    """
+    times = found = overlap = exact = spurious = dateless = dateless_fired = sentences = 0
+    spent = 0.0
+    for row in rows:
+        sentences += 1
+        now = datetime.fromisoformat(row["reference_time"] or "2016-11-07").replace(tzinfo=UTC)
+        started = time.perf_counter()
+        readings = read(row["text"], now)
+        spent += time.perf_counter() - started
+        strays = [r for r in readings if not any(r[0] < s["end"] and s["start"] < r[1] for s in row["spans"])]
+        spurious += len(strays)
+        dateless += not row["spans"]
+        dateless_fired += bool(not row["spans"] and readings)
+        if show and strays:
+            print("  imagined:", [row["text"][r[0] : r[1]] for r in strays], "in", row["text"][:100])
+        for span in row["spans"]:
+            if not span["windows"]:
+                continue
+            times += 1
+            here = [r for r in readings if r[0] < span["end"] and span["start"] < r[1]]
+            gold = [as_window(pair) for pair in span["windows"]]
+            if "duckling" in name:
+                gold += [moved for window in gold for moved in past_of(window, now)]
+            met = any(r[2].overlaps(window) for r in here for window in gold)
+            same = any(alike(r[2], window) for r in here for window in gold)
+            found, overlap, exact = found + bool(here), overlap + met, exact + same
+            if show and not met:
+                print("  missed:", span["text"], "|", row["text"][:60], "|", now.date(), "|", *gold[:2], "| read:", *(str(r[2]) for r in here))
+    return {
+        "sentences": sentences,
+        "times": times,
+        "found": found / times,
+        "overlap": overlap / times,
+        "exact": exact / times,
+        "spurious": spurious,
+        "spurious_share": spurious / sentences,
+        "dateless": dateless,
+        "dateless_fired": dateless_fired,
+        "ms": 1000 * spent / sentences,
+    }
+
+
+def ours(text: str, now: datetime) -> list[Reading]:
+    return [(found.start, found.end, found.window) for found in find_times(text, now)]
+
+
+def theirs(text: str, now: datetime) -> list[Reading]:
+    """`search_dates` gives points: each is taken as its day, or its minute where it has a clock time."""
+    from dateparser.search import search_dates
+
+    settings = {"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": "past"}
+    readings, at = [], 0
+    for words, moment in search_dates(text, languages=["en"], settings=settings) or []:
+        start = max(text.find(words, at), 0)
+        at = start + len(words)
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+        whole_day = moment.time() in (midnight.time(), now.time())
+        readings.append((start, at, Window(midnight, midnight + DAY) if whole_day else Window(moment, moment + DAY / 1440)))
+    return readings
+
+
+def as_window(pair: list[str | None]) -> Window:
+    start, end = (None if side is None else datetime.fromisoformat(side).replace(tzinfo=UTC) for side in pair)
+    return Window.at(start) if start is not None and start == end else Window(start, end)
+
+
+def past_of(window: Window, now: datetime) -> list[Window]:
+    """The same stretch, earlier, when the gold one lies ahead: what a memory is asked for."""
+    if window.start is None or window.start <= now:
+        return []
+    year = window.start.year
+    day_ago, week_ago = (moved(window, timedelta(days=days)) for days in (1, 7))
+    year_ago = moved(window, timedelta(days=366 if (year % 4 == 0 and window.start.month > 2) else 365))
+    month_ago = moved(window, timedelta(days=31))
+    return [day_ago, week_ago, month_ago, year_ago]
+
+
+def moved(window: Window, by: timedelta) -> Window:
+    return Window(window.start and window.start - by, window.end and window.end - by)
+
+
+def alike(ours: Window, gold: Window) -> bool:
+    """The same start; the same end, give or take the day that an inclusive "to" adds."""
+    if ours.start != gold.start or (ours.end is None) != (gold.end is None):
+        return False
+    if gold.end is None or ours.end is None or gold.start is None:
+        return gold.end is None or (ours.end is not None and abs(ours.end - gold.end) <= DAY)
+    short = gold.end - gold.start < DAY
+    return abs(ours.end - gold.end) <= (timedelta(hours=1) if short else DAY)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Arrays that grow by one in constant time, and strings kept as arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+
+class Column:
+    """A numpy array that grows.
+
+    >>> column = Column(np.int64); column.append(3); column.extend([4, 5]); column.values.tolist()
+    [3, 4, 5]
+    """
+
+    __slots__ = ("_data", "_size")
+
+    def __init__(self, dtype: DTypeLike, values: NDArray[Any] | None = None, *, width: int = 0) -> None:
+        if values is not None:
+            self._data = np.array(values, dtype=dtype)
+            self._size = len(values)
+        else:
+            self._data = np.empty((16, width) if width else 16, dtype=dtype)
+            self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """What is there now. A view: later growth does not show in it, later writes do."""
+        return self._data[: self._size]
+
+    def append(self, value: Any) -> None:
+        """Add one at the end."""
+        self._reserve(1)
+        self._data[self._size] = value
+        self._size += 1
+
+    def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:
+        """Add several at the end."""
+        count = len(values)
+        if count:
+            self._reserve(count)
+            self._data[self._size : self._size + count] = values
+            self._size += count
+
+    def _reserve(self, count: int) -> None:
+        need = self._size + count
+        if need > len(self._data):
+            shape = (max(need, len(self._data) * 3 // 2), *self._data.shape[1:])
+            grown = np.empty(shape, dtype=self._data.dtype)
+            grown[: self._size] = self._data[: self._size]
+            self._data = grown
+
+
+def pack(value: Any) -> NDArray[np.uint8]:
+    """Anything JSON can say, as an array (snapshots hold nothing else, so no pickle is ever read).
+
+    >>> unpack(pack(["a", "b"]))
+    ['a', 'b']
+    """
+    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"), dtype=np.uint8)
+
+
+def unpack(array: NDArray[np.uint8]) -> Any:
+    """What `pack` was given."""
+    return json.loads(array.tobytes().decode("utf-8", "surrogatepass"))
+
+
+def top(scores: NDArray[Any], limit: int) -> NDArray[np.int64]:
+    """Where the `limit` highest scores stand, highest first; equal ones by place, so always the same.
+
+    >>> top(np.array([1.0, 3.0, 3.0, 2.0]), 3).tolist()
+    [1, 2, 3]
+    """
+    if limit < len(scores):
+        # argpartition may cut through a run of equal scores at random: take all of the run, then sort.
+        floor = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        places = np.flatnonzero(scores >= floor)
+    else:
+        places = np.arange(len(scores))
+    order = np.lexsort((places, -scores[places]))
+    return places[order[:limit]]

@@ -1,0 +1,301 @@
+"""Which memories there are, in which versions, and which of them a view may see.
+
+The catalog numbers versions (rows) in ledger order and keeps for each what filters need: the span of
+positions it stands over, its window, kind, tags and expiry. It holds no words: those stay in the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.arrays import Column, pack, unpack
+from remanence.events import Forgotten, Remembered, Restored
+from remanence.model import KINDS, Entry, Window, from_micros, micros
+
+FOREVER = np.iinfo(np.int64).max
+_ALWAYS = np.iinfo(np.int64).min
+
+
+class Catalog:
+    """The versions of one space, by row."""
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.ids: list[str] = []
+        self._number: dict[str, int] = {}
+        self._by_key: dict[str, int] = {}
+        self._by_identity: dict[str, int] = {}
+        self.contents: list[str] = []
+        self._tags: dict[str, list[int]] = {}
+        self._turns: dict[str, int] = {}
+        self._last_row = Column(np.int64)  # of each memory
+        self._memory = Column(np.int64)  # of each row, as are the columns below
+        self._earlier = Column(np.int64)
+        self._opened = Column(np.int64)
+        self._revised = Column(np.int64)
+        self._valid_from = Column(np.int64)
+        self._valid_until = Column(np.int64)
+        self._expires = Column(np.int64)
+        self._recorded = Column(np.int64)
+        self._importance = Column(np.float32)
+        self._kind = Column(np.int8)
+        # Spans over which a memory is hidden: (memory, from position, until position).
+        self._hidden = Column(np.int64, width=3)
+        self._open_hiding: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._opened)
+
+    def apply(self, entry: Entry) -> bool:
+        """Take in one line; True if it opened a new row. A line at or below `position` is passed over."""
+        if entry.position <= self.position:
+            return False
+        self.position = entry.position
+        event = entry.event
+        if event is None or isinstance(event, Remembered):
+            self._open(entry, event)
+            return True
+        memory = self._number.get(event.memory)
+        if memory is None:
+            return False
+        if isinstance(event, Forgotten):
+            self._hide(memory, entry.position)
+        elif isinstance(event, Restored):
+            self._show(memory, entry.position)
+        else:
+            self._erase(memory)
+        return False
+
+    # What is where
+
+    def number(self, memory_id: str) -> int | None:
+        """The number of a memory, or None if this space has none of that id."""
+        return self._number.get(memory_id)
+
+    def with_key(self, key: str) -> int | None:
+        """The number of the memory with this key."""
+        return self._by_key.get(key)
+
+    def with_identity(self, identity: str) -> int | None:
+        """The number of the memory whose latest version is this very one."""
+        return self._by_identity.get(identity)
+
+    def rows_of(self, memory: int) -> list[int]:
+        """Every version of a memory, oldest first."""
+        rows = [int(self._last_row.values[memory])]
+        while (earlier := int(self._earlier.values[rows[-1]])) >= 0:
+            rows.append(earlier)
+        return rows[::-1]
+
+    def memory_of(self, row: int) -> int:
+        """Which memory a row is a version of."""
+        return int(self._memory.values[row])
+
+    def positions(self, rows: Sequence[int]) -> list[int]:
+        """The ledger lines that hold these rows."""
+        return self._opened.values[list(rows)].tolist()  # type: ignore[no-any-return]
+
+    def recorded_at(self, row: int) -> datetime:
+        """When a row was recorded."""
+        return from_micros(int(self._recorded.values[row]))
+
+    def next_turn(self, conversation: str) -> int:
+        """The number that the next turn of this conversation gets."""
+        return self._turns.get(conversation, 0)
+
+    def shown(self, memory: int, position: int) -> bool:
+        """Whether a memory is not hidden at this position."""
+        spans = self._hidden.values
+        return not np.any((spans[:, 0] == memory) & (spans[:, 1] <= position) & (position < spans[:, 2]))
+
+    def row_at(self, memory: int, position: int) -> int | None:
+        """The version of a memory that stands at this position, hidden or not."""
+        last = int(self._last_row.values[memory])
+        if self._opened.values[last] <= position:
+            return last
+        earlier = [row for row in self.rows_of(memory) if self._opened.values[row] <= position]
+        return earlier[-1] if earlier else None
+
+    def standing(self, rows: NDArray[np.int64], position: int) -> NDArray[np.bool_]:
+        """Which of these rows no later version has replaced."""
+        return self._revised.values[rows] > position
+
+    def current(self, rows: NDArray[np.int64], position: int, now: datetime) -> NDArray[np.bool_]:
+        """Which of these rows no later version has replaced and no expiry has ended."""
+        return self.standing(rows, position) & (self._expires.values[rows] > micros(now))
+
+    def successor(self, row: int, position: int) -> int | None:
+        """The version that stands at `position` in place of this one."""
+        if self._revised.values[row] > position:
+            return None
+        return self.row_at(self.memory_of(row), position)
+
+    def importance(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """How important each row is."""
+        return self._importance.values[rows]
+
+    def when(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The moment each row speaks of, in microseconds: when it began to be true, else was recorded."""
+        starts = self._valid_from.values[rows]
+        return np.where(starts == _ALWAYS, self._recorded.values[rows], starts)
+
+    # What may be seen
+
+    def visible(self, position: int) -> NDArray[np.bool_]:
+        """The rows known at `position` and not hidden then."""
+        mask = self._opened.values <= position
+        spans = self._hidden.values
+        if len(spans):
+            hidden = np.zeros(len(self._last_row), np.bool_)
+            hidden[spans[(spans[:, 1] <= position) & (position < spans[:, 2]), 0]] = True
+            mask &= ~hidden[self._memory.values]
+        return mask
+
+    def allowed(
+        self,
+        visible: NDArray[np.bool_],
+        position: int,
+        *,
+        now: datetime,
+        history: bool,
+        kinds: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        during: Window | None = None,
+    ) -> NDArray[np.bool_]:
+        """The visible rows that pass every filter. `tags` asks for all of them."""
+        mask = visible.copy()
+        if not history:
+            mask &= self._revised.values > position
+            mask &= self._expires.values > micros(now)
+        if kinds is not None:
+            mask &= np.isin(self._kind.values, [KINDS.index(kind) for kind in kinds])  # type: ignore[arg-type]
+        for tag in tags or ():
+            tagged = np.zeros(len(mask), np.bool_)
+            tagged[self._tags.get(tag, [])] = True
+            mask &= tagged
+        if during is not None:
+            if during.end is not None:
+                mask &= self._valid_from.values < micros(during.end)
+            if during.start is not None:
+                mask &= self._valid_until.values > micros(during.start)
+        return mask
+
+    # Snapshots
+
+    def save(self) -> Mapping[str, NDArray[Any]]:
+        """The catalog as plain arrays."""
+        words = {
+            "ids": self.ids,
+            "contents": self.contents,
+            "keys": self._by_key,
+            "identities": self._by_identity,
+            "tags": self._tags,
+            "turns": self._turns,
+            "hiding": list(self._open_hiding.items()),
+        }
+        return {"words": pack(words), "position": np.array([self.position])} | {
+            name: getattr(self, f"_{name}").values for name in _COLUMNS
+        }
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Become the catalog that `save` wrote."""
+        words = unpack(arrays["words"])
+        self.position = int(arrays["position"][0])
+        self.ids, self.contents = words["ids"], words["contents"]
+        self._number = {memory_id: number for number, memory_id in enumerate(self.ids)}
+        self._by_key, self._by_identity = words["keys"], words["identities"]
+        self._tags, self._turns = words["tags"], words["turns"]
+        self._open_hiding = dict(words["hiding"])
+        for name in _COLUMNS:
+            setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
+
+    # Applying
+
+    def _open(self, entry: Entry, event: Remembered | None) -> None:
+        memory = self._number.get(entry.subject)
+        row = len(self._opened)
+        if memory is None:
+            memory = self._number[entry.subject] = len(self.ids)
+            self.ids.append(entry.subject)
+            self.contents.append("")
+            self._last_row.append(row)
+            self._earlier.append(-1)
+        else:
+            self._earlier.append(self._last_row.values[memory])
+            self._revised.values[self._last_row.values[memory]] = entry.position
+            self._last_row.values[memory] = row
+            # To say a thing again after it was forgotten is to remember it.
+            self._show(memory, entry.position)
+        self._memory.append(memory)
+        self._opened.append(entry.position)
+        self._revised.append(FOREVER)
+        self._recorded.append(micros(entry.at))
+        if event is None:
+            # Only `erase` blanks a line, and it hides the whole memory in every view.
+            self._valid_from.append(_ALWAYS)
+            self._valid_until.append(FOREVER)
+            self._expires.append(FOREVER)
+            self._importance.append(0.0)
+            self._kind.append(0)
+            return
+        self._valid_from.append(_ALWAYS if event.valid.start is None else micros(event.valid.start))
+        self._valid_until.append(FOREVER if event.valid.end is None else micros(event.valid.end))
+        self._expires.append(FOREVER if event.expires_at is None else micros(event.expires_at))
+        self._importance.append(event.importance)
+        self._kind.append(KINDS.index(event.kind))
+        self.contents[memory] = event.content
+        if event.key is not None:
+            self._by_key[event.key] = memory
+        self._by_identity[event.identity] = memory
+        for tag in event.tags:
+            self._tags.setdefault(tag, []).append(row)
+        if event.turn is not None:
+            following = event.turn.number + 1
+            self._turns[event.turn.conversation] = max(following, self.next_turn(event.turn.conversation))
+
+    def _hide(self, memory: int, position: int) -> None:
+        if memory not in self._open_hiding:
+            self._open_hiding[memory] = len(self._hidden)
+            self._hidden.append((memory, position, FOREVER))
+
+    def _show(self, memory: int, position: int) -> None:
+        span = self._open_hiding.pop(memory, None)
+        if span is not None:
+            self._hidden.values[span, 2] = position
+
+    def _erase(self, memory: int) -> None:
+        self._hidden.append((memory, 0, FOREVER))
+        rows = set(self.rows_of(memory))
+        self.contents[memory] = ""
+        self._by_key = _without(self._by_key, memory)
+        self._by_identity = _without(self._by_identity, memory)
+        self._tags = {
+            tag: kept for tag, held in self._tags.items() if (kept := [row for row in held if row not in rows])
+        }
+        # Said again after it was erased, it is another memory: the old id stays blank for ever.
+        self._open_hiding.pop(memory, None)
+
+
+_COLUMNS = (
+    "last_row",
+    "memory",
+    "earlier",
+    "opened",
+    "revised",
+    "valid_from",
+    "valid_until",
+    "expires",
+    "recorded",
+    "importance",
+    "kind",
+    "hidden",
+)
+
+
+def _without(index: Mapping[str, int], memory: int) -> dict[str, int]:
+    return {name: number for name, number in index.items() if number != memory}

@@ -1,0 +1,327 @@
+"""Holds the parts, the pen and the positions of one ledger. Decides nothing: see remember and recall."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from remanence.drafts import utc
+from remanence.errors import Closed, EmbedderDown, NotFound, ProjectionStale
+from remanence.events import Erased, Event, Forgotten, Remembered, Restored
+from remanence.index import Index, as_memory, snapshot_name
+from remanence.model import Entry, Memory
+from remanence.projections.vectors import spoken
+from remanence.recall import Question, recall
+from remanence.remember import Prepared, Settling
+from remanence.text import text_hash
+from remanence.vectorstores import VectorStores
+from remanence.vectorstores.exact import ExactStore
+
+if TYPE_CHECKING:
+    from remanence.answers import Recall
+    from remanence.ports import Clock, Embedder, Extractor, Ledger, Progress, Reranker, Vector
+
+log = logging.getLogger(__name__)
+
+_CHUNK = 1_000
+_MOST_OPEN = 64
+
+
+class Engine:
+    """One ledger, its embedder, and an index for each space in use."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        embedder: Embedder,
+        extractor: Extractor,
+        *,
+        folder: Path | None,
+        qdrant: Any,
+        clock: Clock,
+        reranker: Reranker | None,
+        fresh: bool = False,
+    ) -> None:
+        self.ledger = ledger
+        self.embedder = embedder
+        self.extractor = extractor
+        self.folder = folder
+        self._qdrant = qdrant
+        self._clock = clock
+        self._reranker = reranker
+        self._pen = threading.RLock()
+        self._door = threading.Lock()
+        self._indexes: OrderedDict[str, Index] = OrderedDict()
+        self._users: dict[str, int] = {}
+        self._stores: VectorStores | None = None
+        self._closed = False
+        self._fresh = fresh  # about to embed everything anew, so the old embedder does not matter
+        self._match_embedder()
+
+    def now(self) -> datetime:
+        """The present moment, in UTC."""
+        return utc(self._clock(), "the clock")
+
+    @contextmanager
+    def using(self, space: str) -> Iterator[Index]:
+        """The index of a space, caught up with the ledger, held open while in use."""
+        with self._door:
+            if self._closed:
+                raise Closed("this space was closed. Open it again with remanence.open(...).")
+            index = self._indexes.get(space)
+            if index is None or (index.blind and self._dimension() is not None):
+                index = self._indexes[space] = self._open(space)
+            self._indexes.move_to_end(space)
+            self._users[space] = self._users.get(space, 0) + 1
+            self._close_idle()
+        try:
+            index.catch_up()
+            yield index
+        finally:
+            with self._door:
+                self._users[space] -= 1
+
+    # Writing
+
+    def add(self, space: str, prepared: Sequence[Prepared], progress: Progress | None = None) -> list[Memory]:
+        """Write these versions, each chunk in one transaction, and give back the memories they became."""
+        out: list[Memory] = []
+        for begin in range(0, len(prepared), _CHUNK):
+            out += self._add_chunk(space, prepared[begin : begin + _CHUNK])
+            if progress is not None:
+                progress(len(out), len(prepared))
+        return out
+
+    def forget(self, space: str, memory_id: str, why: str | None) -> None:
+        """Hide a memory from now on. Hiding it again says nothing new."""
+        self._change(space, memory_id, lambda shown: Forgotten(memory_id, why) if shown else None)
+
+    def unforget(self, space: str, memory_id: str) -> None:
+        """Show a forgotten memory again."""
+        self._change(space, memory_id, lambda shown: None if shown else Restored(memory_id))
+
+    def erase(self, space: str, memory_id: str) -> None:
+        """Blank the words of a memory, in every version, for ever."""
+        with self.using(space) as index, self._pen:
+            with self.ledger.transaction() as pen:
+                index.catch_up()
+                number = _known(index, memory_id)
+                positions = index.catalog.positions(index.catalog.rows_of(number))
+                lines = self.ledger.at(positions)
+                versions = [e.event for e in lines.values() if isinstance(e.event, Remembered)]
+                if not versions:
+                    return
+                pen.erase(positions, index.only_used_by(number, versions, _texts))
+                entries = pen.append(space, [Erased(memory_id, tuple(positions))], at=self.now())
+            index.feed(entries)
+
+    # Reading
+
+    def recall(self, space: str, question: Callable[[Index], Question]) -> Recall:
+        """Answer a question."""
+        with self.using(space) as index:
+            answer = recall(index, question(index), self.embedder, self._reranker)
+            index.note_recalled(hit.memory for hit in answer)
+            return answer
+
+    def get(self, space: str, memory_id: str, position: int | None) -> Memory | None:
+        """A memory as it stands at a position, or None."""
+        with self.using(space) as index, index.lock:
+            number = index.catalog.number(memory_id)
+            at = index.catalog.position if position is None else position
+            if number is None or not index.catalog.shown(number, at):
+                return None
+            row = index.catalog.row_at(number, at)
+            return None if row is None else index.memories([row])[0]
+
+    # Upkeep of the whole
+
+    def rebuild(self, space: str, progress: Progress | None = None) -> None:
+        """Build the projections of a space anew; embeds only what the ledger has no vector for."""
+        with self.using(space) as index:
+            index.rebuild()
+        self._embed_unmade(space, progress)
+
+    def reembed(self, progress: Progress | None = None) -> None:
+        """Make the given embedder the one of this ledger, and embed every text with it."""
+        with self._pen, self.ledger.transaction() as pen:
+            pen.set_meta("embedder", json.dumps(self._signature()))
+        for space in self.ledger.spaces():
+            self.rebuild(space, progress)
+
+    def check(self, space: str) -> dict[str, str]:
+        """Hold each projection against a fresh build from the ledger; what differs, by name."""
+        with self.using(space) as index, index.lock:
+            dimension = self.embedder.dimension or 1
+            fresh = Index(space, self.ledger, self.embedder.fingerprint, ExactStore(dimension), None)
+            return index.broken | index.differences(fresh)
+
+    def close(self) -> None:
+        """Save the indexes and let go of every file. Closing twice is fine."""
+        with self._door:
+            if self._closed:
+                return
+            self._closed = True
+            for index in self._indexes.values():
+                index.close()
+            self._indexes.clear()
+            if self._stores is not None:
+                self._stores.close()
+            self.ledger.close()
+
+    # Helpers
+
+    def _add_chunk(self, space: str, prepared: Sequence[Prepared]) -> list[Memory]:
+        versions = [p.version for p in prepared]
+        vectors = self._embed([text for version in versions for text in _texts(version)])
+        with self.using(space) as index, self._pen:
+            entries: list[Entry] = []
+            with self.ledger.transaction() as pen:
+                index.catch_up()
+                settling = Settling(index.catalog, index.recalled)
+                ids: list[str] = []
+                for version in prepared:
+                    memory_id, line = settling.settle(version)
+                    ids.append(memory_id)
+                    if line is not None:
+                        entries += pen.append(space, [line], at=version.at)
+                if entries and vectors:
+                    if self.ledger.meta("embedder") is None:
+                        pen.set_meta("embedder", json.dumps(self._signature()))
+                    pen.keep_vectors(self.embedder.fingerprint, vectors)
+            index.feed(entries, vectors)
+            return self._as_written(index, ids, entries)
+
+    def _as_written(self, index: Index, ids: Sequence[str], entries: Sequence[Entry]) -> list[Memory]:
+        """The memories by these ids, without reading back what was just written."""
+        written: dict[str, Memory] = {}
+        with index.lock:
+            for entry in entries:
+                if isinstance(entry.event, Remembered):
+                    first = index.catalog.rows_of(_known(index, entry.subject))[0]
+                    written[entry.subject] = as_memory(entry, entry.event, index.catalog.recorded_at(first))
+            for memory_id in ids:
+                if memory_id not in written:
+                    row = index.catalog.row_at(_known(index, memory_id), index.catalog.position)
+                    assert row is not None, "a memory that is known has a version"
+                    written[memory_id] = index.memories([row])[0]
+        return [written[memory_id] for memory_id in ids]
+
+    def _change(self, space: str, memory_id: str, event: Callable[[bool], Event | None]) -> None:
+        with self.using(space) as index, self._pen:
+            entries: list[Entry] = []
+            with self.ledger.transaction() as pen:
+                index.catch_up()
+                number = _known(index, memory_id)
+                change = event(index.catalog.shown(number, index.catalog.position))
+                if change is not None:
+                    entries = pen.append(space, [change], at=self.now())
+            index.feed(entries)
+
+    def _embed(self, texts: Sequence[str]) -> dict[bytes, Vector]:
+        """Vectors for these texts by hash, made only where the ledger has none.
+
+        An embedder that is down costs no memory: the text is kept, and its vector made later. One that
+        answers nonsense is a mistake to mend now, so that error rises before anything is written.
+        """
+        wanted = {text_hash(text): text for text in texts}
+        if self._dimension() is None:
+            return {}
+        found = self.ledger.vectors(self.embedder.fingerprint, list(wanted))
+        lacking = [(key, text) for key, text in wanted.items() if key not in found]
+        if lacking:
+            try:
+                made = self.embedder.embed([text for _, text in lacking])
+            except EmbedderDown as error:
+                log.warning("%d texts are kept without a vector for now: %s", len(lacking), error)
+                return found
+            found |= {key: vector for (key, _), vector in zip(lacking, made, strict=True)}
+        return found
+
+    def _embed_unmade(self, space: str, progress: Progress | None) -> None:
+        """Embed what an embedder that was down, or is another one now, left without a vector."""
+        with self.using(space) as index:
+            rows = sorted({point >> 12 for point in index.vectors.unmade})
+            for begin in range(0, len(rows), _CHUNK):
+                some = rows[begin : begin + _CHUNK]
+                lines = self.ledger.at(index.catalog.positions(some)).values()
+                versions = [e.event for e in lines if isinstance(e.event, Remembered)]
+                vectors = self._embed([text for version in versions for text in _texts(version)])
+                with self._pen, self.ledger.transaction() as pen:
+                    pen.keep_vectors(self.embedder.fingerprint, vectors)
+                if progress is not None:
+                    progress(begin + len(some), len(rows))
+            if rows:
+                index.rebuild()
+
+    def _open(self, space: str) -> Index:
+        dimension = self._dimension()
+        snapshot = None if self.folder is None else self.folder / "index" / snapshot_name(space)
+        if dimension is None:
+            index = Index(space, self.ledger, "", ExactStore(1), None)
+            index.blind = True
+            index.broken["vectors"] = "the embedder has not answered once yet, so its dimension is unknown"
+            return index
+        if self._stores is None:
+            folder = None if self.folder is None else self.folder / "vectors"
+            self._stores = VectorStores(folder, self._qdrant, dimension=dimension)
+        return Index(space, self.ledger, self.embedder.fingerprint, self._stores.open(space), snapshot)
+
+    def _close_idle(self) -> None:
+        idle = [name for name in self._indexes if not self._users.get(name)]
+        for name in idle[: max(0, len(self._indexes) - _MOST_OPEN)]:
+            self._indexes.pop(name).close()
+
+    def _dimension(self) -> int | None:
+        """How long vectors are; asks an embedder that does not say by embedding one word."""
+        if self.embedder.dimension is None:
+            try:
+                self.embedder.embed(["memory"])
+            except EmbedderDown as error:
+                log.warning("meaning is missing for now: %s", error)
+                return None
+            self._match_embedder()
+        return self.embedder.dimension
+
+    def _signature(self) -> dict[str, Any]:
+        embedder = self.embedder
+        return {"name": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
+
+    def _match_embedder(self) -> None:
+        """Refuse an embedder other than the one this ledger was built with."""
+        written = self.ledger.meta("embedder")
+        if self._fresh or written is None or self.embedder.dimension is None:
+            return
+        kept = json.loads(written)
+        if kept["fingerprint"] != self.embedder.fingerprint:
+            where = self.folder or "the space"
+            raise ProjectionStale(
+                f"the vectors of {where} were made with {kept['name']!r} ({kept['fingerprint']}), but it is "
+                f"opened with {self.embedder.name!r} ({self.embedder.fingerprint}). Answers would mix the two. "
+                f"Open it with embedder={kept['name']!r}, or embed everything anew with "
+                f"remanence.reembed({str(where)!r}, embedder=...) or `remanence rebuild {where} --embedder ...`."
+            )
+
+
+def _texts(version: Remembered) -> list[str]:
+    """Every text of a version that gets a vector: its passages, and the names in it."""
+    names = [mention.name for mention in version.mentions]
+    names += [name for triple in version.triples for name in (triple.subject, triple.object)]
+    return spoken(version) + names
+
+
+def _known(index: Index, memory_id: str) -> int:
+    number = index.catalog.number(memory_id)
+    if number is None:
+        raise NotFound(
+            f"space {index.space!r} has no memory {memory_id!r}. "
+            "Ids come from add(), recall() and get(), and belong to one space."
+        )
+    return number

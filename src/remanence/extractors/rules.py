@@ -1,0 +1,90 @@
+"""Names, claims and times by rule: no model, the same answer every time."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from operator import attrgetter
+
+from remanence.extractors.claims import find_claims
+from remanence.extractors.names import SELF, Name, find_names, find_self, normal
+from remanence.model import Extraction, Mention, Window
+
+MAX_MENTIONS = 64
+LONG = 2_000  # characters; a longer text is a document, and has no single time at which it happened
+
+_ROLES = {"user": SELF, "human": SELF, "assistant": "assistant", "ai": "assistant", "bot": "assistant"}
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
+
+
+class RuleExtractor:
+    """Reads English text by capitals, quotes, a few verbs and the words for times.
+
+    It would rather miss a name than invent one; in text without capitals it finds only addresses, quoted
+    titles and the first person. Holds no state, so threads may share it.
+
+    >>> from datetime import datetime, timezone
+    >>> found = RuleExtractor().extract(
+    ...     "I met Dr. Smith; Alice lives in Porto.", now=datetime(2026, 5, 1, tzinfo=timezone.utc), speaker="Bob"
+    ... )
+    >>> [mention.name for mention in found.mentions]
+    ['Bob', 'Dr. Smith', 'Alice', 'Porto']
+    >>> str(found.triples[0])
+    'Alice —lives_in→ Porto'
+    """
+
+    name = "rules"
+
+    def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
+        """What stands in the text. The speaker of a chat turn is always mentioned, and first."""
+        who = speaker_name(speaker)
+        me = who or SELF
+        names = find_names(text)
+        selves = find_self(text, me)
+        if selves:
+            names = sorted([*names, *selves], key=_start)
+        return Extraction(
+            mentions=_mentions(who, names),
+            triples=find_claims(text, names, me),
+            valid=_valid(text, now),
+        )
+
+
+def speaker_name(speaker: str | None) -> str | None:
+    """What a speaker is called: a role word becomes `SELF` or "assistant", a blank none at all.
+
+    >>> speaker_name("user"), speaker_name("AI"), speaker_name("Caroline"), speaker_name(" ")
+    ('me', 'assistant', 'Caroline', None)
+    """
+    stripped = speaker.strip() if speaker else ""
+    return _ROLES.get(stripped.lower(), stripped) or None
+
+
+def _mentions(who: str | None, names: list[Name]) -> tuple[Mention, ...]:
+    """Each name once, under its first spelling, in order, with the first kind that says something."""
+    found: dict[str, Mention] = {normal(who): Mention(who, "person")} if who else {}
+    for name in names:
+        key = normal(name.text)
+        known = found.get(key)
+        if known is None:
+            if len(found) < MAX_MENTIONS:
+                found[key] = Mention(name.text, name.kind)
+        elif known.kind == "thing" != name.kind:
+            found[key] = Mention(known.name, name.kind)
+    return tuple(found.values())
+
+
+def _valid(text: str, now: datetime) -> Window | None:
+    """The first time that the text states, rather than asks for."""
+    from remanence.timewords import find_times  # loads dateparser, which names alone do not need
+
+    if len(text) > LONG:
+        return None
+    for phrase in find_times(text, now):
+        end = _SENTENCE_END.search(text, phrase.end)
+        if end is None or end.group() != "?":
+            return phrase.window
+    return None
+
+
+_start = attrgetter("start")

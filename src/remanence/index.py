@@ -1,0 +1,302 @@
+"""The catalog and the four projections of one space, kept at one ledger position.
+
+Opened from a snapshot where there is one, then caught up from the ledger; a snapshot is only ever a
+head start, and one that does not fit the ledger is thrown away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import threading
+import zipfile
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.arrays import pack, unpack
+from remanence.catalog import Catalog
+from remanence.events import Erased, Remembered
+from remanence.model import Entry, Memory
+from remanence.projections.graph import Graph
+from remanence.projections.times import Times
+from remanence.projections.vectors import Vectors
+from remanence.projections.words import Words
+from remanence.text import TOKENIZER, normal_text, text_hash
+
+if TYPE_CHECKING:
+    from remanence.ports import Ledger, Projection, Vector, VectorStore
+
+log = logging.getLogger(__name__)
+
+FORMAT = "1"
+SIGNALS = ("vectors", "words", "graph", "times")
+_BATCH = 2_000
+_SAVE_AFTER = 10_000
+_MOST_MEMORIES = 4_096
+_MOST_RECALLED = 512
+
+
+class Index:
+    """Everything needed to answer for one space. Use it under its `lock`."""
+
+    def __init__(
+        self, space: str, ledger: Ledger, model: str, store: VectorStore, snapshot: Path | None
+    ) -> None:
+        self.space = space
+        self.blind = False
+        """True while the embedder's dimension is unknown, so that no vector can be kept."""
+        self.lock = threading.RLock()
+        self.broken: dict[str, str] = {}
+        """Projections that failed to take something in, and why. `rebuild` mends them."""
+        self._ledger = ledger
+        self._model = model
+        self._store = store
+        self._snapshot = snapshot
+        self.recalled: OrderedDict[str, str] = OrderedDict()
+        """Texts that were just recalled, and the memories they are: handed back, they are not news."""
+        self._fresh: dict[bytes, Vector] = {}
+        self._memories: OrderedDict[int, Memory] = OrderedDict()
+        self._stamp: object = None
+        self._saved_rows = 0
+        self._start()
+        if self._load():
+            self.vectors.reconcile()
+        else:
+            self.vectors.clear()
+        self.catch_up()
+
+    def __len__(self) -> int:
+        return len(self.catalog)
+
+    @property
+    def projections(self) -> dict[str, Projection]:
+        """The four signals by name."""
+        return {"vectors": self.vectors, "words": self.words, "graph": self.graph, "times": self.times}
+
+    def catch_up(self) -> None:
+        """Take in what was written since, by whichever process. Nearly free when nothing was."""
+        with self.lock:
+            stamp = self._ledger.stamp()
+            if stamp != self._stamp:
+                self.feed(self._ledger.read(self.space, after=self.catalog.position))
+                self._stamp = stamp
+
+    def feed(self, entries: Iterable[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
+        """Take in these lines; `vectors` are embeddings at hand, so that they are not read back."""
+        with self.lock:
+            self._fresh = dict(vectors or {})
+            erased, started = False, len(self.catalog) > 0
+            first, versions = len(self.catalog), []
+            for entry in entries:
+                if self.catalog.apply(entry):
+                    versions.append(entry.event if isinstance(entry.event, Remembered) else None)
+                elif isinstance(entry.event, Erased) and started:
+                    erased = True
+                if len(versions) == _BATCH:
+                    self._project(first, versions)
+                    first, versions = len(self.catalog), []
+            self._project(first, versions)
+            self._fresh = {}
+            if erased:
+                self.rebuild()
+            elif len(self) - self._saved_rows >= max(_SAVE_AFTER, self._saved_rows // 4):
+                self.save()
+
+    def memories(self, rows: Sequence[int]) -> list[Memory]:
+        """The memories these rows hold, in this order. Not for erased rows."""
+        with self.lock:
+            positions = self.catalog.positions(rows)
+            unread = [position for position in positions if position not in self._memories]
+            if unread:
+                self._read(unread)
+            return [self._memories[position] for position in positions]
+
+    def current_rows(self, position: int) -> list[int]:
+        """The rows that stand at this position, in the order they were written; expired ones too."""
+        with self.lock:
+            visible = self.catalog.visible(position)
+            rows = np.flatnonzero(visible)
+            return rows[self.catalog.standing(rows, position)].tolist()  # type: ignore[no-any-return]
+
+    def only_used_by(
+        self, memory: int, versions: Sequence[Remembered], texts: Callable[[Remembered], list[str]]
+    ) -> list[bytes]:
+        """The hashes of the texts that no other memory of this space needs a vector for."""
+        with self.lock:
+            rows = self.catalog.rows_of(memory)
+            shared = self.vectors.hashes_beside(rows) | self.graph.hashes_beside(rows)
+            mine = {text_hash(text) for version in versions for text in texts(version)}
+            return sorted(mine - shared)
+
+    def differences(self, other: Index) -> dict[str, str]:
+        """Which projections hold something else than those of another index."""
+        out: dict[str, str] = {}
+        for name, part in {"catalog": self.catalog, **self.projections}.items():
+            mine, theirs = part.save(), {"catalog": other.catalog, **other.projections}[name].save()
+            unlike = [key for key in theirs if not np.array_equal(mine.get(key, np.empty(0)), theirs[key])]
+            if unlike:
+                out[name] = f"{', '.join(unlike)} differ from a fresh build"
+        if stored := self.vectors.lost():
+            out["vectors"] = f"{stored} points are missing from the store, or are not ours"
+        return out
+
+    def note_recalled(self, memories: Iterable[Memory]) -> None:
+        """Remember for a while that these were served."""
+        with self.lock:
+            for memory in memories:
+                words = normal_text(memory.text)
+                self.recalled[words] = memory.id
+                self.recalled.move_to_end(words)
+            while len(self.recalled) > _MOST_RECALLED:
+                self.recalled.popitem(last=False)
+
+    def rebuild(self) -> None:
+        """Throw the projections away and build them from the ledger, with no embedder call."""
+        with self.lock:
+            self._start()
+            self._memories.clear()
+            self.recalled.clear()
+            self.vectors.clear()
+            self._saved_rows = 0
+            if self._snapshot is not None:
+                self._snapshot.unlink(missing_ok=True)
+            self.feed(self._ledger.read(self.space))
+            self.save()
+
+    def save(self) -> None:
+        """Write a snapshot, so that the next opening need not read the whole ledger."""
+        if self._snapshot is None or self.broken:
+            return
+        with self.lock:
+            arrays: dict[str, NDArray[Any]] = {"header": pack(self._header())}
+            for name, part in {"catalog": self.catalog, **self.projections}.items():
+                arrays |= {f"{name}.{key}": value for key, value in part.save().items()}
+            partial = self._snapshot.with_suffix(f".{os.getpid()}.part")
+            try:
+                self._snapshot.parent.mkdir(parents=True, exist_ok=True)
+                with partial.open("wb") as out:
+                    np.savez(out, **arrays)
+                partial.replace(self._snapshot)
+            except OSError as error:
+                # Only a head start is lost: the ledger has everything.
+                log.warning("no snapshot of space %r was written: %s", self.space, error)
+                partial.unlink(missing_ok=True)
+            self._saved_rows = len(self)
+
+    def close(self) -> None:
+        """Save what is new and let go of the store."""
+        with self.lock:
+            if len(self) > self._saved_rows:
+                self.save()
+            self.vectors.close()
+
+    def kept(self, hashes: Sequence[bytes]) -> Mapping[bytes, Vector]:
+        """Embeddings by text hash: those at hand, the rest from the ledger."""
+        found = {key: self._fresh[key] for key in hashes if key in self._fresh}
+        lacking = [key for key in hashes if key not in found]
+        return found | self._ledger.vectors(self._model, lacking) if lacking else found
+
+    def _start(self) -> None:
+        self.catalog = Catalog()
+        self.vectors = Vectors(self._store, self.kept)
+        self.words = Words()
+        self.graph = Graph(self.kept)
+        self.times = Times()
+        self.broken.clear()
+
+    def _project(self, first: int, versions: Sequence[Remembered | None]) -> None:
+        if not versions:
+            return
+        for name, projection in self.projections.items():
+            if name in self.broken:
+                continue
+            try:
+                projection.apply(first, versions)
+            except Exception as error:  # noqa: BLE001
+                # The lines are safe in the ledger. Whatever broke the index, the answer must name it and
+                # the other three must go on; `rebuild` mends it.
+                log.exception("the %s of space %r could not be brought up to date", name, self.space)
+                self.broken[name] = f"{type(error).__name__}: {error}"
+
+    def _read(self, positions: Sequence[int]) -> None:
+        entries = self._ledger.at(positions)
+        for position in positions:
+            entry = entries[position]
+            event = entry.event
+            if not isinstance(event, Remembered):
+                raise LookupError(f"line {position} holds no memory")
+            number = self.catalog.number(event.memory)
+            first = self.catalog.rows_of(number)[0] if number is not None else 0
+            self._memories[position] = as_memory(entry, event, self.catalog.recorded_at(first))
+        while len(self._memories) > _MOST_MEMORIES + len(positions):
+            self._memories.popitem(last=False)
+
+    def _header(self) -> dict[str, Any]:
+        position = self.catalog.position
+        line = self._ledger.at([position]).get(position)
+        return {
+            "format": FORMAT,
+            "tokenizer": TOKENIZER,
+            "model": self._model,
+            "space": self.space,
+            "position": position,
+            "digest": line.digest.hex() if line is not None else "",
+        }
+
+    def _load(self) -> bool:
+        """Start from the snapshot if it fits; False leaves everything empty."""
+        if self._snapshot is None or not self._snapshot.exists():
+            return False
+        try:
+            with np.load(self._snapshot, allow_pickle=False) as archive:
+                header = unpack(archive["header"])
+                arrays = {name: archive[name] for name in archive.files}
+            for name, part in {"catalog": self.catalog, **self.projections}.items():
+                prefix = f"{name}."
+                part.load({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})
+        except (OSError, ValueError, KeyError, IndexError, zipfile.BadZipFile) as error:
+            log.warning("the snapshot of space %r cannot be read (%s); building it anew", self.space, error)
+            self._start()
+            return False
+        if header != self._header():
+            log.info("the snapshot of space %r is from another release or ledger; building it anew", self.space)
+            self._start()
+            return False
+        self._saved_rows = len(self)
+        return True
+
+
+def as_memory(entry: Entry, event: Remembered, recorded_at: Any) -> Memory:
+    """The memory that a line says."""
+    return Memory(
+        id=event.memory,
+        space=entry.space,
+        text=event.text,
+        key=event.key,
+        kind=event.kind,
+        valid=event.valid,
+        recorded_at=recorded_at,
+        revised_at=entry.at,
+        importance=event.importance,
+        confidence=event.confidence,
+        strength=event.strength,
+        tags=event.tags,
+        source=event.source,
+        observed_by=event.observed_by,
+        expires_at=event.expires_at,
+        mentions=event.mentions,
+        triples=event.triples,
+        turn=event.turn,
+        meta=event.meta,
+    )
+
+
+def snapshot_name(space: str) -> str:
+    """A file name for the snapshot of a space, whatever the space is called."""
+    return hashlib.sha256(space.encode("utf-8", "surrogatepass")).hexdigest()[:32] + ".npz"

@@ -1,0 +1,37 @@
+"""The ledger is the truth; everything else can be rebuilt from it.
+
+`open_ledger` gives one: in memory (`volatile.py`, the reference in plain Python) or in a folder
+(`sql.py`, SQLite).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from remanence.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from remanence.ports import Ledger
+
+__all__ = ["open_ledger"]
+
+
+def open_ledger(location: str | Path | None) -> Ledger:
+    """The ledger in this folder, made if there is none; None for one that is gone with the process.
+
+    >>> open_ledger(None).head()
+    0
+    """
+    if location is None:
+        from remanence.ledger.volatile import VolatileLedger
+
+        return VolatileLedger()
+    if "://" in str(location):
+        scheme = str(location).split("://")[0]  # the rest may hold a password
+        raise InvalidInput(f"'{scheme}://…' is a URL; this release keeps ledgers in folders. Give a path.")
+    if not str(location).strip() or "\0" in str(location):
+        raise InvalidInput(f"{str(location)!r} is no folder name. Give a path such as './memory'.")
+    from remanence.ledger.sql import SqlLedger
+
+    return SqlLedger(Path(location))

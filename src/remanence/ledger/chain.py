@@ -1,0 +1,203 @@
+"""How ledger lines hold on to one another: pure functions over lines.
+
+    content = sha256(salt + body)
+    digest  = sha256(digest of the line before + position, at, space, kind, subject, content)
+
+The chain runs over `content`, not over the words, so it still holds once `erase` has blanked a line's
+body and salt. The salt is why an erased "yes" cannot be found again by hashing guesses.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import lru_cache
+from hashlib import sha256
+from typing import NamedTuple
+
+from remanence.errors import InvalidInput, LedgerCorrupt, LedgerTampered
+from remanence.events import Erased, Event, decode, encode, name_of
+from remanence.model import Entry, from_micros, micros
+
+SALT = 16
+_moment = lru_cache(4096)(from_micros)  # lines written together share their moment
+
+
+class Line(NamedTuple):
+    """One line as it is stored. `body` and `salt` are None once erased."""
+
+    position: int
+    at: int
+    space: str
+    kind: str
+    subject: str
+    body: str | None
+    salt: bytes | None
+    content: bytes
+    digest: bytes
+
+
+class Tail(NamedTuple):
+    """Where a ledger ends: its last position and the digest there."""
+
+    position: int
+    digest: bytes
+
+
+START = Tail(0, bytes(32))
+
+
+def write(tail: Tail, space: str, events: Sequence[Event], at: int) -> list[Line]:
+    """The lines that say `events`, chained onto `tail`.
+
+    >>> from remanence.events import Restored
+    >>> [line.position for line in write(START, "home", [Restored("m1"), Restored("m2")], at=0)]
+    [1, 2]
+    """
+    position, digest = tail
+    salts = os.urandom(SALT * len(events))
+    lines = []
+    for number, event in enumerate(events):
+        position += 1
+        salt = salts[SALT * number : SALT * (number + 1)]
+        kind, subject = name_of(event), event.memory
+        try:
+            body = encode(event)
+            content = _content(salt, body)
+            digest = _digest(digest, position, at, space, kind, subject, content)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidInput(
+                f"{subject!r} in space {space!r} cannot be written down: {error}. "
+                "Text must be valid Unicode (no lone surrogates) and `meta` must be plain JSON."
+            ) from error
+        lines.append(Line(position, at, space, kind, subject, body, salt, content, digest))
+    return lines
+
+
+def stamped(at: datetime) -> int:
+    """A moment as it is stored.
+
+    >>> from datetime import timezone
+    >>> stamped(datetime(1970, 1, 1, 0, 0, 2, tzinfo=timezone.utc))
+    2000000
+    """
+    if at.tzinfo is None:
+        raise InvalidInput(f"{at!r} has no timezone, so it names no moment. Give one, such as `tzinfo=UTC`.")
+    return micros(at)
+
+
+def entries(lines: Sequence[Line], events: Sequence[Event]) -> list[Entry]:
+    """The lines just written, with the events they were written from."""
+    return [
+        Entry(line.position, _moment(line.at), line.space, line.subject, event, line.digest)
+        for line, event in zip(lines, events, strict=True)
+    ]
+
+
+def entry(
+    position: int, at: int, space: str, kind: str, subject: str, body: str | None, digest: bytes
+) -> Entry:
+    """A stored line as the rest of the library reads it.
+
+    >>> entry(7, 0, "home", "restored", "m1", '{"memory":"m1"}', b"").event
+    Restored(memory='m1')
+    """
+    try:
+        event = None if body is None else decode(kind, body)
+        return Entry(position, _moment(at), space, subject, event, digest)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise LedgerCorrupt(
+            f"line {position} of space {space!r} cannot be read ({type(error).__name__}: {error}). "
+            "The ledger was damaged or changed from outside: run `verify()`, then restore a backup."
+        ) from error
+
+
+def verify(lines: Iterable[Line], head: Tail | None) -> Tail:
+    """The end of the chain, if every line is what was written; else LedgerTampered names the first bad one.
+
+    `head` is what the writer noted as the end, so a tail that was cut off is missed. Whoever can rewrite
+    the whole file can also rewrite the whole chain: compare the digest with one kept elsewhere.
+
+    >>> verify(write(START, "home", [], at=0), head=None) == START
+    True
+    """
+    tail = START
+    fault: tuple[int, str] | None = None
+    blank: set[int] = set()  # lines without words that no later line has accounted for yet
+    for line in lines:
+        fault = fault or _fault(line, tail)
+        tail = Tail(line.position, line.digest)
+        if line.body is None:
+            blank.add(line.position)
+        elif line.kind == "erased" and (fault is None or _content_holds(line)):
+            # Past a fault we only look for erasures: line 3 is not bad because line 7 is.
+            event = decode(line.kind, line.body)
+            if isinstance(event, Erased):
+                blank.difference_update(event.positions)
+    if fault is None:
+        fault = _end_fault(tail, head)
+    if blank and (fault is None or min(blank) < fault[0]):
+        fault = min(blank), "its words are gone, and no later line says that they were erased"
+    if fault is not None:
+        position, what = fault
+        raise LedgerTampered(
+            f"line {position} is not what was written: {what}. The lines before it are sound. "
+            "Restore the ledger from a backup, or keep this copy as evidence and read only up to "
+            f"line {position - 1}.",
+            position=position,
+        )
+    return tail
+
+
+def _fault(line: Line, before: Tail) -> tuple[int, str] | None:
+    expected = before.position + 1
+    if line.position != expected:
+        return expected, f"it is missing (the next line there is {line.position!r})"
+    if (line.body is None) != (line.salt is None):
+        return expected, "it is half erased"
+    if line.body is not None and not _content_holds(line):
+        return expected, "its words do not match their hash"
+    try:
+        digest = _digest(before.digest, *line[:5], line.content)
+    except (TypeError, ValueError, AttributeError):
+        return expected, "it holds values of the wrong type"
+    if digest != line.digest:
+        return expected, "its time, space, kind, subject, hash or digest was changed"
+    return None
+
+
+def _end_fault(tail: Tail, head: Tail | None) -> tuple[int, str] | None:
+    if head == tail or (head is None and tail == START):
+        return None
+    if head is None:
+        return tail.position, "the note of which line is the last is missing"
+    if head.position > tail.position:
+        return tail.position + 1, f"it is missing (the ledger was written up to line {head.position})"
+    if head.position < tail.position:
+        return (
+            head.position + 1,
+            f"it was added from outside (the ledger was written up to line {head.position})",
+        )
+    return tail.position, "its digest is not the one noted when it was written"
+
+
+def _content_holds(line: Line) -> bool:
+    try:
+        return (
+            line.body is not None and line.salt is not None and _content(line.salt, line.body) == line.content
+        )
+    except (TypeError, ValueError, AttributeError):
+        return False
+
+
+def _content(salt: bytes, body: str) -> bytes:
+    return sha256(salt + body.encode()).digest()
+
+
+def _digest(
+    before: bytes, position: int, at: int, space: str, kind: str, subject: str, content: bytes
+) -> bytes:
+    # Lengths stand before the strings, so no two different lines are written the same way.
+    head = f"{position},{at},{len(space)}:{space},{len(kind)}:{kind},{len(subject)}:{subject},"
+    return sha256(before + head.encode() + content).digest()

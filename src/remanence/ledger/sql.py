@@ -1,0 +1,395 @@
+"""A ledger in a database: SQLite, in the space's folder.
+
+One connection writes, a small pool reads, and one only watches for what other processes write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakSet
+
+import numpy as np
+from sqlalchemy import create_engine
+from sqlalchemy.pool import QueuePool
+
+from remanence.errors import (
+    Closed,
+    InvalidInput,
+    LedgerCorrupt,
+    LedgerError,
+    LedgerTampered,
+    LedgerTooNew,
+    LedgerUnavailable,
+)
+from remanence.ledger import chain, schema, sqlite
+from remanence.ledger.chain import START, Line, Tail
+from remanence.model import Entry
+
+if TYPE_CHECKING:
+    from remanence.events import Event
+    from remanence.ports import Vector
+
+BATCH = 500  # values in one IN (…)
+LONG_AGO = -(2**63)  # moments before 1970 are negative
+
+
+class SqlLedger:
+    """Lines in `<folder>/ledger.db`, shared by every thread and process that opens the folder.
+
+    Not across `fork()`: SQLite's locks do not survive it and lines would be lost, so a forked child is
+    refused. Start processes by "spawn" or "forkserver", or open the ledger only after the fork.
+
+    >>> import tempfile
+    >>> ledger = SqlLedger(Path(tempfile.mkdtemp()) / "memory")
+    >>> ledger.head()
+    0
+    >>> ledger.close()
+    """
+
+    _all: ClassVar[WeakSet[SqlLedger]] = WeakSet()
+
+    def __init__(self, folder: Path) -> None:
+        self.path = sqlite.locate(folder)
+        self._pid = os.getpid()
+        self._connected = self._closed = self._writing = self._unscrubbed = False
+        self._pen = threading.RLock()
+        self._watching = threading.Lock()
+        self._errors = sqlite.Translated(self.path)
+        for other in self._all:
+            if other.path == self.path and other._connected:
+                other._same_process()
+        self._engine = create_engine(
+            "sqlite://",
+            creator=partial(sqlite.connect, self.path),
+            poolclass=QueuePool,
+            max_overflow=-1,
+            pool_use_lifo=True,
+            pool_reset_on_return=None,  # each read is a transaction of its own and ends with its last row
+            isolation_level="AUTOCOMMIT",
+        )
+        self._sql = schema.Statements(self._engine.dialect)
+        self._tail, self._last_at = START, dict[str, int]()
+        self._known: int | None = None  # the data_version for which these two are right
+        with self._errors:
+            self._writer = sqlite.connect(self.path)
+            self._writer.execute("PRAGMA cache_size=-16000")  # 16 MB: a large batch need not spill midway
+            self._watch = sqlite.connect(self.path)
+            self._connected = True
+            self._all.add(self)
+            try:
+                sqlite.patiently(self._prepare)
+            except BaseException:
+                self._disconnect()
+                raise
+
+    # Writing
+
+    @contextmanager
+    def transaction(self) -> Iterator[SqlTransaction]:
+        """Hold the pen. What was appended is kept if the block ends, and gone if it raises."""
+        with self._pen:
+            self._open()
+            if self._writing:
+                raise LedgerError("this thread already holds the pen: end its transaction first.")
+            self._scrub(wait=0)
+            with self._errors:
+                self._writer.execute("BEGIN IMMEDIATE")
+            self._writing = True
+            draft = None
+            try:
+                with self._errors:
+                    tail = self._find_tail()
+                draft = SqlTransaction(self._writer, self._sql, self._errors, tail, self._last_at)
+                yield draft
+                with self._errors:
+                    draft.finish()
+                    self._writer.execute("COMMIT")
+            except BaseException:
+                with self._errors:
+                    if self._writer.in_transaction:  # on a full disk SQLite has rolled back by itself
+                        self._writer.execute("ROLLBACK")
+                raise
+            finally:
+                self._writing = False
+                if draft is not None:
+                    draft.ended = True
+            self._tail = draft.tail
+            self._last_at.update(draft.last_at)
+            if draft.erased:
+                self._unscrubbed = True
+                self._scrub(wait=1000)
+
+    def _find_tail(self) -> Tail:
+        """Where the chain ends, looked up again if another process wrote."""
+        now = self._writer.execute("PRAGMA data_version").fetchone()[0]
+        if now != self._known:
+            row = self._writer.execute(self._sql.last_line).fetchone()
+            tail = START if row is None else Tail(*row)
+            if (self._noted_head(self._writer) or START) != tail:
+                raise LedgerTampered(
+                    f"{self.path} does not end with the line that was written last; its last line is "
+                    f"{tail.position}. Run `verify()`, and restore a backup before writing on.",
+                    position=tail.position + 1,
+                )
+            self._tail, self._last_at, self._known = tail, {}, now
+        return self._tail
+
+    def _scrub(self, wait: int) -> None:
+        """Move erased lines' old pages out of the write-ahead log; if a reader is in the way, next time."""
+        if self._unscrubbed:
+            with contextlib.suppress(sqlite3.Error):  # the erasure itself is committed; this is tried again
+                self._writer.execute(f"PRAGMA busy_timeout={wait}")
+                busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                self._unscrubbed = bool(busy)
+            self._writer.execute(f"PRAGMA busy_timeout={int(sqlite.PATIENCE * 1000)}")
+
+    # Reading
+
+    def read(self, space: str, *, after: int = 0) -> Iterator[Entry]:
+        """The lines of one space above position `after`, in order, erased ones with `event=None`."""
+        first = self._rows(self._sql.read, (space, after))
+        return self._read(space, first)
+
+    def _read(self, space: str, rows: list[Any]) -> Iterator[Entry]:
+        while rows:
+            for row in rows:
+                yield chain.entry(*row)
+            if len(rows) < schema.CHUNK:
+                return
+            rows = self._rows(self._sql.read, (space, rows[-1][0]))
+
+    def at(self, positions: Sequence[int]) -> dict[int, Entry]:
+        """These lines, by position. Positions that do not exist are left out."""
+        wanted = [p for p in positions if 0 < p < 2**63]
+        found: dict[int, Entry] = {}
+        for batch in _batches(wanted):
+            rows = self._rows(self._sql.lines(len(batch)), batch)
+            found.update((row[0], chain.entry(*row)) for row in rows)
+        return {p: found[p] for p in wanted if p in found}
+
+    def position_at(self, space: str, moment: datetime) -> int:
+        """The last position of this space recorded at or before `moment`; 0 if there is none."""
+        return self._one(self._sql.position_at, (space, chain.stamped(moment))) or 0
+
+    def head(self) -> int:
+        """The last position of all; 0 for an empty ledger."""
+        return self._one(self._sql.last_line) or 0
+
+    def stamp(self) -> object:
+        """A value that differs from the last one seen if anybody, here or elsewhere, may have written."""
+        with self._errors, self._watching:
+            self._open()
+            # data_version counts the commits of all *other* connections, and this one never writes.
+            return self._watch.execute("PRAGMA data_version").fetchone()[0]
+
+    def spaces(self) -> list[str]:
+        """The names of all spaces that hold a line, sorted."""
+        return sorted(row[0] for row in self._rows(self._sql.spaces))
+
+    def vectors(self, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
+        """The embeddings kept for these text hashes; unknown ones are left out."""
+        self._open()
+        found: dict[bytes, Vector] = {}
+        for batch in _batches(hashes):
+            for text_hash, blob in self._rows(self._sql.vectors(len(batch)), (model, *batch)):
+                found[text_hash] = np.frombuffer(blob, dtype="<f4")
+        return found
+
+    def meta(self, name: str) -> str | None:
+        """A small fact that `set_meta` remembered."""
+        value: str | None = self._one(self._sql.get_meta, (name,))
+        return value
+
+    def verify(self) -> tuple[int, bytes]:
+        """How many lines there are, and the last digest; LedgerTampered names the first bad line."""
+        self._open()
+        with self._errors, self._reader() as reader:
+            reader.execute("BEGIN")  # one snapshot: lines and head of the same moment, whoever writes
+            try:
+                return chain.verify(self._whole(reader), self._noted_head(reader))
+            finally:
+                reader.execute("ROLLBACK")
+
+    def _whole(self, reader: sqlite3.Connection) -> Iterator[Line]:
+        after = -(2**63)
+        while rows := reader.execute(self._sql.read_whole, (after,)).fetchall():
+            yield from map(Line._make, rows)
+            after = rows[-1][0]
+
+    def _noted_head(self, connection: sqlite3.Connection) -> Tail | None:
+        row = connection.execute(self._sql.get_meta, (schema.HEAD,)).fetchone()
+        try:
+            position, digest = row[0].split(" ")
+            return Tail(int(position), bytes.fromhex(digest))
+        except (TypeError, ValueError, AttributeError):
+            return None  # no note, or none that a writer of ours made
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        pooled = self._engine.raw_connection()
+        try:
+            yield pooled.driver_connection  # type: ignore[misc]
+        finally:
+            pooled.close()
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        self._open()
+        with self._errors, self._reader() as reader:
+            return reader.execute(sql, values).fetchall()
+
+    def _one(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        rows = self._rows(sql, values)
+        return rows[0][0] if rows else None
+
+    # Opening and closing
+
+    def _prepare(self) -> None:
+        """Make the tables, or bring an older ledger up to date; then let readers and writers overlap."""
+        ours, newest = self._version(), schema.version()
+        if ours > newest:
+            raise LedgerTooNew(
+                f"{self.path} has schema {ours}, and this release of Remanence knows up to {newest}. "
+                "Upgrade with `pip install -U remanence`; the file was left as it is."
+            )
+        if ours < newest:
+            self._migrate(newest)
+        if self._writer.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            self._writer.execute("PRAGMA journal_mode=WAL")
+        self._writer.execute(self._sql.last_line).fetchone()  # damage at the end shows here, not later
+        self._unscrubbed = True  # a crash may have left an erased line in the log
+        self._scrub(wait=0)
+        self._unscrubbed = False
+
+    def _migrate(self, newest: int) -> None:
+        with self._engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            try:
+                version = self._version(connection.connection.driver_connection)
+                if version == 0:
+                    if connection.exec_driver_sql("SELECT 1 FROM sqlite_master").fetchone():
+                        raise LedgerCorrupt(f"{self.path} is not a Remanence ledger. Give another folder.")
+                    schema.tables.create_all(connection, checkfirst=False)
+                for migrate in schema.MIGRATIONS[version - 1 :] if version else ():
+                    migrate(connection)
+                connection.exec_driver_sql(f"PRAGMA application_id={sqlite.APPLICATION_ID}")
+                connection.exec_driver_sql(f"PRAGMA user_version={newest}")
+                connection.exec_driver_sql("COMMIT")
+            except BaseException:
+                connection.exec_driver_sql("ROLLBACK")
+                raise
+
+    def _version(self, connection: Any = None) -> int:
+        return int((connection or self._writer).execute("PRAGMA user_version").fetchone()[0])
+
+    def close(self) -> None:
+        """Let go of files and connections. Closing twice is fine."""
+        if os.getpid() != self._pid:
+            self._closed = True  # a fork's copies must not be touched, not even to close them
+            return
+        with self._pen:
+            if self._writing:
+                raise LedgerError("this thread holds the pen: end its transaction before closing the ledger.")
+            if not self._closed:
+                self._closed = True
+                self._scrub(wait=1000)
+                self._disconnect()
+
+    def _disconnect(self) -> None:
+        with self._watching:
+            self._watch.close()
+        self._writer.close()
+        self._engine.dispose()
+        self._connected = False
+
+    def _open(self) -> None:
+        if self._closed:
+            raise Closed(f"the ledger {self.path} was closed; open it again to use it.")
+        if os.getpid() != self._pid:
+            self._same_process()
+
+    def _same_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise LedgerUnavailable(
+                f"{self.path} was open in process {self._pid} when it forked this one ({os.getpid()}); using "
+                "it here would lose lines. Start processes by 'spawn' or 'forkserver', or fork before opening."
+            )
+
+
+class SqlTransaction:
+    """What one writer adds; the database keeps it only if the block ends well."""
+
+    def __init__(
+        self,
+        writer: sqlite3.Connection,
+        sql: schema.Statements,
+        errors: sqlite.Translated,
+        tail: Tail,
+        known: Mapping[str, int],
+    ) -> None:
+        self._writer, self._sql, self._errors, self._known = writer, sql, errors, known
+        self._start = self.tail = tail
+        self.last_at: dict[str, int] = {}
+        self.ended = self.erased = False
+
+    def append(self, space: str, events: Sequence[Event], *, at: datetime) -> list[Entry]:
+        """Add one line for each event. Visible to others only once the transaction ends well."""
+        with self._writing():
+            moment = max(chain.stamped(at), self._last(space))
+            lines = chain.write(self.tail, space, events, moment)
+            if lines:
+                self._writer.executemany(self._sql.add_line, lines)
+                self.tail = Tail(lines[-1].position, lines[-1].digest)
+                self.last_at[space] = moment
+        return chain.entries(lines, events)
+
+    def keep_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
+        """Keep embeddings by the hash of the text they were made of. Known ones stay as they are."""
+        with self._writing():
+            rows = ((model, h, np.asarray(v, dtype="<f4").tobytes()) for h, v in vectors.items())
+            self._writer.executemany(self._sql.add_vector, rows)
+
+    def erase(self, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> None:
+        """Blank the words of these lines and drop these embeddings, of every model."""
+        with self._writing():
+            self.erased = True
+            self._writer.executemany(self._sql.blank_line, ((p,) for p in positions if 0 < p < 2**63))
+            self._writer.executemany(self._sql.drop_vector, ((h,) for h in vector_hashes))
+
+    def set_meta(self, name: str, value: str) -> None:
+        """Remember a small fact about the ledger itself."""
+        if name == schema.HEAD:
+            raise InvalidInput(f"{name!r} is the ledger's own note. Choose another name.")
+        with self._writing():
+            self._writer.execute(self._sql.put_meta, (name, value))
+
+    def finish(self) -> None:
+        """Note where the chain ends, so that a tail cut off later is missed."""
+        if self.tail != self._start:
+            note = f"{self.tail.position} {self.tail.digest.hex()}"
+            self._writer.execute(self._sql.put_meta, (schema.HEAD, note))
+
+    def _writing(self) -> sqlite.Translated:
+        if self.ended:
+            raise LedgerError("this transaction has ended; start another with `ledger.transaction()`.")
+        return self._errors
+
+    def _last(self, space: str) -> int:
+        at = self.last_at.get(space, self._known.get(space))
+        if at is None:
+            row = self._writer.execute(self._sql.last_at, (space,)).fetchone()
+            at = LONG_AGO if row is None else row[0]
+        return int(at)
+
+
+def _batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(values), BATCH):
+        yield values[start : start + BATCH]

@@ -1,0 +1,60 @@
+"""Where to cut a long text: at paragraphs, else sentences, else words, else anywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+MAX_PASSAGES = 4_000
+
+_PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
+_SENTENCE = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？]+[」』”]*\s*|\n\s*")
+_SPACE = re.compile(r"\s+")
+
+
+def split(text: str, *, target: int = 800, maximum: int = 1200) -> tuple[tuple[int, int], ...]:
+    """Passages of about `target` characters, none over `maximum`, as `(start, end)`; a short text has none.
+
+    Passages lie in order, do not overlap, and together hold every character that is not a space. A text
+    that would need more than 4,000 of them is cut into that many longer ones.
+
+    >>> split("A short note.")
+    ()
+    >>> text = "One day it rained. " * 100
+    >>> [text[start:end][-7:] for start, end in split(text)]
+    ['rained.', 'rained.', 'rained.']
+    """
+    if len(text) <= maximum:
+        return ()
+    # Passages are at least half the target long, save where whitespace was trimmed.
+    stretch = max(1.0, 2 * len(text) / (MAX_PASSAGES * target))
+    target, maximum = int(target * stretch), int(maximum * stretch)
+    return tuple(_trimmed(text, _cuts(text, target, maximum)))
+
+
+def _cuts(text: str, target: int, maximum: int) -> Iterator[tuple[int, int]]:
+    start, size = 0, len(text)
+    while size - start > maximum:
+        end = _cut(text, start, target, maximum)
+        yield start, end
+        start = end
+    if start < size:
+        yield start, size
+
+
+def _cut(text: str, start: int, target: int, maximum: int) -> int:
+    """The best place to end a passage that begins at `start`: the boundary nearest to `target`."""
+    low, high = start + max(1, target // 2), start + maximum
+    for boundary in (_PARAGRAPH, _SENTENCE, _SPACE):
+        places = [match.end() for match in boundary.finditer(text, low, high) if match.end() < high]
+        if places:
+            return min(places, key=lambda place: abs(place - start - target))
+    return min(high, start + target)
+
+
+def _trimmed(text: str, spans: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    for start, end in spans:
+        passage = text[start:end]
+        left, right = len(passage) - len(passage.lstrip()), len(passage.rstrip())
+        if right:
+            yield start + left, start + right

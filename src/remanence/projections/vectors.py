@@ -1,0 +1,185 @@
+"""Which memories mean something near the question.
+
+The vectors themselves lie in Qdrant (`remanence.vectorstores`); the ledger keeps every one that was
+ever made, by the hash of its text. This room knows which point belongs to which row, fills the store
+from the ledger, and turns nearest points into nearest memories.
+
+Search is exact under every filter. Few rows allowed: the store is given their points. Many: it is asked
+for more than needed, unfiltered, and what is not allowed is passed over; whatever survives of an exact
+scan is exact, and if too little survives, more is asked for. (An HNSW index under a filter silently
+loses recall; a filter evaluated per point costs more than the scan.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.arrays import Column
+from remanence.events import Remembered
+from remanence.model import Query, Ranking
+from remanence.text import text_hash
+
+if TYPE_CHECKING:
+    from remanence.ports import Vector, VectorStore
+
+PASSAGE_BITS = 12
+MOST_PASSAGES = 1 << PASSAGE_BITS
+_FEW = 4_000
+_BATCH = 4_096
+
+Kept = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
+"""Gives the embeddings that the ledger keeps for these text hashes."""
+
+
+class Vectors:
+    """Memories by meaning."""
+
+    name = "vectors"
+
+    def __init__(self, store: VectorStore, kept: Kept) -> None:
+        self._store = store
+        self._kept = kept
+        self._points = Column(np.int64)
+        self._hashes = Column(np.uint8, width=16)
+        self._rows = 0
+        self.unmade: dict[int, bytes] = {}
+        """Points whose text has no embedding yet: the embedder was down when they were added."""
+
+    def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
+        """Take in versions numbered from row `first`."""
+        points: list[int] = []
+        hashes: list[bytes] = []
+        for row, version in enumerate(versions, first):
+            if row < self._rows:
+                continue
+            self._rows = row + 1
+            for number, text in enumerate(spoken(version)):
+                points.append(row << PASSAGE_BITS | number)
+                hashes.append(text_hash(text))
+        if points:
+            self._points.extend(points)
+            self._hashes.extend(np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, 16))
+            self._fill(points, hashes)
+
+    def reconcile(self) -> None:
+        """Make the store hold exactly the points of the rows taken in.
+
+        A store that was killed, copied or emptied is mended from the ledger here.
+        """
+        expected = self._points.values
+        there = np.array(self._store.ids(), np.int64)
+        surplus = np.setdiff1d(there, expected)
+        if len(surplus):
+            self._store.delete(surplus.tolist())
+        lacking = np.flatnonzero(~np.isin(expected, there))
+        if len(lacking):
+            hashes = self._hashes.values[lacking]
+            self._fill(expected[lacking].tolist(), [h.tobytes() for h in hashes])
+
+    def fill_unmade(self) -> None:
+        """Try again the points that had no embedding."""
+        if self.unmade:
+            waiting, self.unmade = self.unmade, {}
+            self._fill(list(waiting), list(waiting.values()))
+
+    def rank(self, query: Query, limit: int) -> Ranking:
+        """The rows nearest in meaning; a row is as near as its nearest passage."""
+        if query.vector is None:
+            return Ranking.abstain(self.name, "the question was not embedded")
+        if not np.any(query.vector):
+            return Ranking.abstain(self.name, "the question holds no word the embedder knows")
+        if not len(self._points):
+            return Ranking.nothing(self.name, "nothing is remembered yet")
+        rows, scores = self._nearest(query.vector, query.allowed, limit)
+        if not rows:
+            return Ranking.nothing(self.name, "no memory that may answer has a vector")
+        by_row = dict(zip(rows, scores, strict=True))
+        # The farthest of those asked for is as good as unrelated: nearness has no zero of its own.
+        floor = min(scores) if len(scores) > 1 else 0.0
+        return Ranking(self.name, rows, scores, floor, why=lambda row: f"nearness {by_row[row]:.2f}")
+
+    def save(self) -> Mapping[str, NDArray[Any]]:
+        """Which points belong to which rows and texts."""
+        self._store.flush()
+        return {
+            "points": self._points.values,
+            "hashes": self._hashes.values,
+            "rows": np.array([self._rows]),
+        }
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Become the index that `save` wrote."""
+        self._points = Column(np.int64, arrays["points"])
+        self._hashes = Column(np.uint8, arrays["hashes"])
+        self._rows = int(arrays["rows"][0])
+
+    def hashes_beside(self, rows: Sequence[int]) -> set[bytes]:
+        """The hashes of the texts of all rows but these."""
+        others = ~np.isin(self._points.values >> PASSAGE_BITS, list(rows))
+        return {key.tobytes() for key in self._hashes.values[others]}
+
+    def lost(self) -> int:
+        """How many points the store lacks or has too many, less those that have no embedding yet."""
+        expected = {int(point) for point in self._points.values} - set(self.unmade)
+        return len(expected ^ set(self._store.ids()))
+
+    def clear(self) -> None:
+        """Drop every point, before a rebuild."""
+        self._store.clear()
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._store.close()
+
+    def _fill(self, points: list[int], hashes: list[bytes]) -> None:
+        for begin in range(0, len(points), _BATCH):
+            some, keys = points[begin : begin + _BATCH], hashes[begin : begin + _BATCH]
+            kept = self._kept(keys)
+            made = [(point, kept[key]) for point, key in zip(some, keys, strict=True) if key in kept]
+            self.unmade.update((p, k) for p, k in zip(some, keys, strict=True) if k not in kept)
+            if made:
+                self._store.upsert([point for point, _ in made], np.stack([vector for _, vector in made]))
+
+    def _nearest(
+        self, vector: Vector, allowed: NDArray[np.bool_], limit: int
+    ) -> tuple[list[int], list[float]]:
+        points = self._points.values
+        open_points = points[allowed[points >> PASSAGE_BITS]]
+        if not len(open_points):
+            return [], []
+        if len(open_points) <= _FEW and len(open_points) < len(points):
+            # Passages of one row may crowd out others, so all points of the few are ranked.
+            return _by_row(*self._store.search(vector, len(open_points), open_points.tolist()), allowed, limit)
+        wanted = 2 * limit * len(points) // len(open_points)
+        while True:
+            rows, scores = _by_row(*self._store.search(vector, min(wanted, len(points))), allowed, limit)
+            if len(rows) >= limit or wanted >= len(points):
+                return rows, scores
+            wanted *= 4
+
+
+def spoken(version: Remembered | None) -> list[str]:
+    """The texts of one version that are embedded: each passage, or the whole."""
+    if version is None:
+        return []
+    if not version.passages:
+        return [version.text]
+    return [version.text[start:end] for start, end in version.passages]
+
+
+def _by_row(
+    points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.bool_], limit: int
+) -> tuple[list[int], list[float]]:
+    """The first `limit` rows that may answer, each with its best point's score."""
+    best: dict[int, float] = {}
+    for point, score in zip(points, scores, strict=True):
+        row = point >> PASSAGE_BITS
+        if row not in best and allowed[row]:
+            best[row] = score
+            if len(best) == limit:
+                break
+    return list(best), list(best.values())

@@ -1,0 +1,172 @@
+"""Query to hits: the read path.
+
+    query       the question's times and names, and whether it asks about the past
+    truth       which rows this view may answer with
+    signals     vectors, words, times, graph; each ranks or abstains
+    fusion      one list, evidence kept
+    freshness   small, bounded boosts
+    rerank      optional, over the first few
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from remanence import query as reading
+from remanence.answers import Recall
+from remanence.errors import EmbedderError
+from remanence.fusion import WEIGHTS, Fused, fuse
+from remanence.index import SIGNALS, Index
+from remanence.model import Evidence, Hit, Query, Ranking, Window, micros
+
+if TYPE_CHECKING:
+    from remanence.ports import Embedder, Reranker, Vector
+
+log = logging.getLogger(__name__)
+
+CANDIDATES = 100
+"""How many rows each signal may put forward, at least."""
+_RERANKED = 20
+_NEAR = 40
+_YEAR = 365 * 86_400 * 1_000_000
+_RECENCY, _IMPORTANCE = 0.04, 0.06
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the caller asked for, checked and with its defaults filled in."""
+
+    text: str
+    now: datetime
+    position: int
+    limit: int = 10
+    during: Window | None = None
+    history: bool | None = None
+    """None leaves it to the wording of the question."""
+    kinds: Sequence[str] | None = None
+    tags: Sequence[str] | None = None
+    min_score: float | None = None
+    signals: Sequence[str] = SIGNALS
+    weights: Mapping[str, float] | None = None
+    vector: Vector | None = None
+
+
+def recall(index: Index, question: Question, embedder: Embedder, reranker: Reranker | None = None) -> Recall:
+    """The memories that answer, best first, each with its reasons."""
+    asked = reading.read(question.text, question.now)
+    vector, unembedded = _embed(question, embedder)
+    with index.lock:
+        history = asked.past if question.history is None else question.history
+        visible = index.catalog.visible(question.position)
+        allowed = index.catalog.allowed(
+            visible,
+            question.position,
+            now=question.now,
+            history=history or question.during is not None,
+            kinds=question.kinds,
+            tags=question.tags,
+            during=question.during,
+        )
+        query = Query(
+            text=question.text,
+            visible=visible,
+            allowed=allowed,
+            now=question.now,
+            during=question.during or asked.during,
+            names=asked.names,
+            vector=vector,
+            history=history,
+        )
+        rankings = _rankings(index, query, question, unembedded)
+        fused = _freshened(index, fuse(rankings, question.weights or WEIGHTS), question.now)
+        if reranker is not None:
+            fused = _reranked(index, fused, question.text, reranker)
+        if question.min_score is not None:
+            fused = fused.first(int(np.count_nonzero(fused.scores >= question.min_score)))
+        hits = _hits(index, fused.first(question.limit), question)
+    return Recall(
+        question=question.text,
+        hits=hits,
+        abstained={r.signal: r.abstained for r in rankings if r.abstained},
+        missing={r.signal: r.missing for r in rankings if r.missing},
+        during=query.during,
+        history=history,
+        position=question.position,
+    )
+
+
+def _embed(question: Question, embedder: Embedder) -> tuple[Vector | None, str | None]:
+    """The question's vector, or the reason there is none."""
+    if question.vector is not None or "vectors" not in question.signals:
+        return question.vector, None
+    try:
+        return embedder.embed_query(question.text), None
+    except EmbedderError as error:
+        log.warning("recall goes on without meaning: %s", error)
+        return None, str(error)
+
+
+def _rankings(index: Index, query: Query, question: Question, unembedded: str | None) -> list[Ranking]:
+    """What each signal says. The graph speaks last: one of its seeds is what the others found."""
+    wide = max(CANDIDATES, 2 * question.limit)
+    out: list[Ranking] = []
+    for name in ("vectors", "words", "times", "graph"):
+        if name not in question.signals:
+            continue
+        if name in index.broken:
+            out.append(Ranking.absent(name, f"{index.broken[name]} (`rebuild` mends it)"))
+        elif name == "vectors" and unembedded is not None:
+            out.append(Ranking.absent(name, unembedded))
+        else:
+            if name == "graph":
+                query = replace(query, near=_near(out))
+            out.append(index.projections[name].rank(query, wide))
+        if name == "vectors" and index.vectors.unmade and out[-1].missing is None:
+            count = len(index.vectors.unmade)
+            out[-1] = replace(out[-1], missing=f"{count} passages have no vector yet: the embedder was down")
+    return out
+
+
+def _near(rankings: Sequence[Ranking]) -> dict[int, float]:
+    """The rows that meaning and words agree on, for the graph to start from."""
+    agreed = fuse([r for r in rankings if r.signal in ("vectors", "words")]).first(_NEAR)
+    return dict(zip(agreed.rows.tolist(), agreed.scores.tolist(), strict=True))
+
+
+def _freshened(index: Index, fused: Fused, now: datetime) -> Fused:
+    """Recency and importance, as a few hundredths: they settle near ties and turn no list around."""
+    age = np.abs(micros(now) - index.catalog.when(fused.rows)) / _YEAR
+    boost = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.importance(fused.rows)
+    return fused.rescored(fused.scores * boost / (1 + _RECENCY + _IMPORTANCE))
+
+
+def _reranked(index: Index, fused: Fused, text: str, reranker: Reranker) -> Fused:
+    """The first few in the order the reranker gives them; the scores stay where they are."""
+    head = fused.first(_RERANKED).rows
+    given = np.asarray(reranker(text, [memory.text for memory in index.memories(head.tolist())]), np.float64)
+    order = np.lexsort((np.arange(len(head)), -given))
+    return replace(fused, rows=np.concatenate((head[order], fused.rows[len(head) :])))
+
+
+def _hits(index: Index, fused: Fused, question: Question) -> tuple[Hit, ...]:
+    rows = fused.rows.tolist()
+    whys = {r.signal: r.why for r in fused.rankings if r.why is not None}
+    current = index.catalog.current(fused.rows, question.position, question.now).tolist()
+    hits = []
+    for row, score, memory, is_current in zip(
+        rows, fused.scores.tolist(), index.memories(rows), current, strict=True
+    ):
+        evidence = tuple(
+            Evidence(part.signal, part.rank, part.share, part.raw, whys[part.signal](row))
+            for part in fused.parts(row)
+        )
+        later = index.catalog.successor(row, question.position)
+        successor = index.memories([later])[0] if later is not None else None
+        hits.append(Hit(memory, score, evidence, is_current, successor))
+    return tuple(hits)

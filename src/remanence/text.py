@@ -1,0 +1,144 @@
+"""Words, normal forms, hashes: pure functions over text."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+import unicodedata
+from functools import lru_cache
+from typing import Any
+
+TOKENIZER = "words-1"
+"""Changes whenever `tokens` would answer differently, so that an old word index is built anew."""
+
+# Scripts written without spaces: their runs are cut into single characters and pairs.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)?|[\U0001f300-\U0001faff]")
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_SPACES = re.compile(r"\s+")
+_NAME_EDGES = re.compile(r"^(?:the|a|an)\s+|[\s.,;:!?\"'“”‘’()\[\]]+$|^[\s.,;:!?\"'“”‘’()\[\]]+")
+_POSSESSIVE = re.compile(r"['’]s?$")
+
+STOP_WORDS = frozenset(
+    """a about above after again all also am an and any are aren as at be because been before being below
+    between both but by can cannot could couldn d did didn do does doesn doing don down during each few for
+    from further get got had hadn has hasn have haven having he her here hers herself him himself his how i
+    if in into is isn it its itself just know let ll m me more most my myself no nor not now of off on once
+    only or other our ours ourselves out over own please re s same shall she should shouldn so some such t
+    than that the their theirs them themselves then there these they this those through to too under until
+    up us ve very was wasn we were weren what when where which while who whom why will with won would
+    wouldn you your yours yourself yourselves""".split()
+)
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text that tell it from other texts: case-folded, stemmed, stop words left out.
+
+    >>> tokens("She was running to the cafés in Porto")
+    ['run', 'cafe', 'porto']
+    >>> tokens("東京タワー")
+    ['東', '東京', '京', '京タ', 'タ', 'タワ', 'ワ', 'ワー', 'ー']
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    known = _STEMS
+    out: list[str] = []
+    for word in _WORD.findall(text.casefold()):
+        stem = known.get(word)
+        if stem is None:
+            stem = _learn(word)
+        if stem:
+            out.append(stem)
+        elif stem is None:
+            out.extend(_grams(word))
+    return out
+
+
+# word -> its stem, "" for a stop word. Language repeats itself, so nearly every look-up is a hit.
+_STEMS: dict[str, str] = {word: "" for word in STOP_WORDS}
+_MOST_STEMS = 400_000
+
+
+def _learn(word: str) -> str | None:
+    """The stem of a word not met before; None for a run of an unspaced script."""
+    if _IS_UNSPACED.match(word):
+        return None
+    stem = _stem(word)
+    if len(_STEMS) < _MOST_STEMS:
+        _STEMS[word] = stem
+    return stem
+
+
+def _stem(word: str) -> str:
+    word = word.replace("’", "'")
+    head, _, tail = word.partition("'")
+    if tail in ("s", "t", "re", "ve", "ll", "d", "m") or head in STOP_WORDS:
+        word = head
+    if word in STOP_WORDS:
+        return ""
+    if not word.isascii():
+        word = strip_accents(word)
+        if not word.isascii():
+            return word
+    return str(_stemmer().stemWord(word)) if word.isalpha() else word
+
+
+def _stemmer() -> Any:
+    # One a thread: a snowball stemmer keeps the word it works on in itself.
+    if not hasattr(_LOCAL, "stemmer"):
+        import snowballstemmer
+
+        _LOCAL.stemmer = snowballstemmer.stemmer("english")
+    return _LOCAL.stemmer
+
+
+_LOCAL = threading.local()
+
+
+def _grams(run: str) -> list[str]:
+    out: list[str] = []
+    for i, char in enumerate(run):
+        out.append(char)
+        if i + 1 < len(run):
+            out.append(run[i : i + 2])
+    return out
+
+
+def strip_accents(text: str) -> str:
+    """The letters without their marks.
+
+    >>> strip_accents("São José")
+    'Sao Jose'
+    """
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+
+
+@lru_cache(maxsize=65_536)
+def normal_name(name: str) -> str:
+    """One form for the spellings of one name.
+
+    >>> normal_name("  The Bank of  PORTO's"), normal_name("São José")
+    ('bank of porto', 'sao jose')
+    """
+    out = _SPACES.sub(" ", strip_accents(unicodedata.normalize("NFKC", name)).casefold()).strip()
+    out = _POSSESSIVE.sub("", out)
+    return _NAME_EDGES.sub("", out) or out
+
+
+def normal_text(text: str) -> str:
+    """A text with its spacing and case evened out, for telling exact repeats.
+
+    >>> normal_text(" Alice  lives\\nin Porto. ")
+    'alice lives in porto.'
+    """
+    return _SPACES.sub(" ", unicodedata.normalize("NFKC", text)).strip().casefold()
+
+
+def text_hash(text: str) -> bytes:
+    """Sixteen bytes that stand for exactly this text.
+
+    >>> len(text_hash("Porto"))
+    16
+    """
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

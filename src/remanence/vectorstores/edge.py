@@ -1,0 +1,237 @@
+"""The Qdrant engine in this process: one shard in one folder for each space.
+
+The engine's write-ahead log stays off: it costs 128 MB of sparse files and eight threads for each shard,
+and the ledger already holds every vector. A kill may lose points that were not flushed; the shard still
+loads. Nor does the engine then refuse a second opener, so a lock file beside the folder does.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import shutil
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from remanence.errors import Closed, ProjectionError
+from remanence.vectorstores import StoreBusy
+from remanence.vectorstores.exact import as_rows, from_the_top, settled
+
+if TYPE_CHECKING:
+    from qdrant_edge import EdgeConfig, EdgeShard, Filter
+
+    from remanence.ports import Vector
+
+BATCH = 1_000
+PAGE = 10_000
+
+log = logging.getLogger(__name__)
+
+
+class EdgeStore:
+    """Vectors of one space in a Qdrant shard in `folder`, kept as half-precision floats.
+
+    Held by one opener at a time, across processes: the second gets `StoreBusy`. A shard that does not
+    load is removed and started anew, with a warning.
+    """
+
+    def __init__(self, folder: Path, dimension: int) -> None:
+        self._folder = folder
+        self._dimension = dimension
+        self._lock = threading.Lock()
+        self._shard: EdgeShard | None = None  # None until the first point
+        self._held: IO[bytes] = _hold(folder.with_name(folder.name + ".lock"))
+        try:
+            if folder.exists():
+                self._shard = self._load()
+        except BaseException:
+            self._held.close()
+            raise
+
+    def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
+        """Keep these vectors under these numbers."""
+        from qdrant_edge import EdgeShard, Point, UpdateOperation
+
+        rows = as_rows(vectors, len(ids), self._dimension)
+        for start in range(0, len(ids), BATCH):
+            points = [
+                Point(int(point), row.tolist())
+                for point, row in zip(ids[start : start + BATCH], rows[start : start + BATCH], strict=True)
+            ]
+            with self._engine():  # for each batch, so that searches get a turn in a bulk load
+                if self._shard is None:
+                    self._folder.mkdir(parents=True, exist_ok=True)
+                    self._shard = EdgeShard.create(str(self._folder), self._config())
+                self._shard.update(UpdateOperation.upsert_points(points))
+
+    def search(
+        self, vector: Vector, limit: int, only: Sequence[int] | None = None
+    ) -> tuple[list[int], list[float]]:
+        """The nearest points by dot product, exactly, best first, equal ones by the smaller number."""
+        query = as_rows(vector, 1, self._dimension)[0].tolist()
+        among = None if only is None else set(only)
+        with self._engine() as shard:
+            if shard is None:
+                return [], []
+            return settled(lambda wanted: _nearest(shard, query, wanted, among), limit)
+
+    def delete(self, ids: Sequence[int]) -> None:
+        """Drop these points; unknown ones are passed over. What they held leaves the files too."""
+        from qdrant_edge import Point, UpdateMode, UpdateOperation
+
+        points = [int(point) for point in ids]
+        with self._engine() as shard:
+            if shard is not None and points:
+                # The engine only marks a point as deleted: an erased memory's vector would stay readable.
+                blank = [Point(point, [0.0] * self._dimension) for point in points]
+                shard.update(UpdateOperation.upsert_points(blank, update_mode=UpdateMode.UpdateOnly))
+                shard.update(UpdateOperation.delete_points([*points]))
+
+    def ids(self) -> list[int]:
+        """Every point there is, in no order."""
+        from qdrant_edge import ScrollRequest
+
+        with self._engine() as shard:
+            found: list[int] = []
+            offset: Any = None
+            while shard is not None:
+                page, offset = shard.scroll(
+                    ScrollRequest(offset=offset, limit=PAGE, with_payload=False, with_vector=False)
+                )
+                found.extend(point.id for point in page)  # type: ignore[misc]
+                if offset is None:
+                    break
+            return found
+
+    def clear(self) -> None:
+        """Drop all points of this space, and their files."""
+        with self._engine() as shard:
+            self._shard = None
+            if shard is not None:
+                shard.close()
+            if self._folder.exists():
+                shutil.rmtree(self._folder)
+
+    def flush(self) -> None:
+        """Write to disk what is not yet there."""
+        with self._engine() as shard:
+            if shard is not None:
+                shard.flush()
+
+    def close(self) -> None:
+        """Flush, let go of the files, and let others open them. Closing twice is fine."""
+        with suppress(Closed), self._engine() as shard, self._held:
+            self._shard = None
+            if shard is not None:
+                shard.flush()
+                shard.close()
+
+    @contextmanager
+    def _engine(self) -> Iterator[EdgeShard | None]:
+        """One caller at a time; what the engine raises is named as ours."""
+        with self._lock:
+            if self._held.closed:
+                raise Closed(f"The vector store in {self._folder} was closed. Open the space again.")
+            try:
+                yield self._shard
+            except BaseException as error:
+                if not _from_engine(error):
+                    raise
+                raise ProjectionError(
+                    f"The vectors in {self._folder} cannot be used: {error}. "
+                    "The ledger is unharmed: close the space, delete that folder, and open again."
+                ) from error
+
+    def _load(self) -> EdgeShard | None:
+        from qdrant_edge import CountRequest, EdgeShard
+
+        try:
+            shard = EdgeShard.load(str(self._folder), self._config())
+            # Files cut short load well and fail, or answer nothing, when searched.
+            probe = _scan(shard, [1.0] * self._dimension, 1)
+            if shard.count(CountRequest()) and not (probe and math.isfinite(probe[0][1])):
+                raise ValueError("its points cannot be searched")
+        except BaseException as error:
+            if not _from_engine(error):
+                raise
+            log.warning("Starting the vectors in %s anew, from the ledger: %s", self._folder, error)
+            shutil.rmtree(self._folder)
+            return None
+        return shard
+
+    def _config(self) -> EdgeConfig:
+        from qdrant_edge import (
+            Distance,
+            EdgeConfig,
+            EdgeOptimizersConfig,
+            EdgeVectorParams,
+            VectorStorageDatatype,
+        )
+
+        vectors = EdgeVectorParams(
+            size=self._dimension, distance=Distance.Dot, datatype=VectorStorageDatatype.Float16
+        )
+        return EdgeConfig(
+            vectors=vectors,
+            wal_enabled=False,
+            max_search_threads=1,
+            optimizers=EdgeOptimizersConfig(default_segment_number=1),
+        )
+
+
+def _nearest(
+    shard: EdgeShard, query: list[float], limit: int, among: set[int] | None = None
+) -> list[tuple[int, float]]:
+    """The best `limit` points as (id, score), best first."""
+    from qdrant_edge import CountRequest, Filter, HasIdCondition
+
+    if among is None:
+        return _scan(shard, query, limit)
+    total = shard.count(CountRequest(exact=False))
+    found = from_the_top(lambda depth: _scan(shard, query, depth), limit, among, total)
+    if found is None:
+        found = _scan(shard, query, limit, Filter(must=[HasIdCondition(among)]))  # type: ignore[arg-type]
+    return found
+
+
+def _scan(
+    shard: EdgeShard, query: list[float], limit: int, among: Filter | None = None
+) -> list[tuple[int, float]]:
+    from qdrant_edge import Query, QueryRequest, SearchParams
+
+    request = QueryRequest(
+        query=Query.Nearest(query),
+        limit=limit,
+        filter=among,
+        params=SearchParams(exact=True),
+        with_payload=False,
+        with_vector=False,
+    )
+    return [(point.id, point.score) for point in shard.query(request)]  # type: ignore[misc]
+
+
+def _from_engine(error: BaseException) -> bool:
+    """Whether the engine raised this: it knows only plain `Exception` and Rust's panic, a BaseException."""
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
+def _hold(path: Path) -> IO[bytes]:
+    """The open lock file. The operating system lets go of it when this process ends, however it ends."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        raise StoreBusy("Folders of vectors cannot be locked on this system.") from None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        held = path.open("ab")
+    except OSError as error:
+        raise StoreBusy(f"{path} cannot be written: {error}.") from error
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        held.close()
+        raise StoreBusy(f"{path} is held by another process, or by another store of this one.") from error
+    return held

@@ -1,0 +1,79 @@
+"""Cutting long texts into passages."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remanence.passages import MAX_PASSAGES, split
+
+TEXTS = st.one_of(
+    st.text(max_size=600),
+    st.text(alphabet="ab .\n!", max_size=600),
+    st.text(alphabet="日本語。！", max_size=600),
+    st.lists(st.sampled_from(["word", " ", "\n\n", ". ", "。", "\t", "é", "🙂"]), max_size=400).map("".join),
+)
+
+
+@given(text=TEXTS, target=st.integers(2, 60), extra=st.integers(0, 40))
+def test_passages_hold_every_word_once_in_order(text: str, target: int, extra: int) -> None:
+    """Nothing said is lost, nothing is said twice, and no passage is too long."""
+    spans = split(text, target=target, maximum=target + extra)
+
+    if len(text) <= target + extra:
+        assert spans == ()
+        return
+    assert all(0 <= start < end <= len(text) and end - start <= target + extra for start, end in spans)
+    assert all(end <= start for (_, end), (start, _) in zip(spans, spans[1:], strict=False))
+    covered = "".join(text[start:end] for start, end in spans)
+    assert "".join(covered.split()) == "".join(text.split())
+
+
+def test_a_short_text_is_its_own_passage() -> None:
+    """Up to the maximum there is nothing to cut."""
+    assert split("x" * 1200) == ()
+    assert len(split("x" * 1201)) == 2
+
+
+def test_a_blank_text_has_no_passages() -> None:
+    """However long it is."""
+    assert split(" \n" * 2000) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        (("word " * 150 + "\n\n") * 4, "word"),
+        ("It rained all day. " * 200, "day."),
+        ("no full stops here " * 200, None),
+        ("今日は雨が降った。" * 400, "。"),
+        ("雨" * 3000, "雨"),
+    ],
+)
+def test_cuts_fall_on_the_best_boundary_there_is(text: str, ends: str | None) -> None:
+    """Paragraphs, then sentences, then words; in a script without spaces, after the full stop."""
+    passages = [text[start:end] for start, end in split(text)]
+
+    assert all(400 <= len(passage) <= 1200 for passage in passages[:-1])
+    assert all(passage.endswith(ends) for passage in passages) if ends else all(p == p.strip() for p in passages)
+    assert not any(passage.startswith(("ord", "ull", "tops", "ere")) for passage in passages)
+
+
+@pytest.mark.parametrize("text", ["word " * 200_000, "x" * 1_000_000, "\n" * 999_999 + "x", "a\n\n" * 333_333])
+def test_a_megabyte_is_cut_in_a_moment(text: str) -> None:
+    """The time grows with the text, whatever it is made of."""
+    start = time.perf_counter()
+    spans = split(text)
+
+    assert time.perf_counter() - start < 2
+    assert len(spans) <= MAX_PASSAGES
+
+
+def test_there_are_never_too_many_passages() -> None:
+    """A book is cut into longer passages rather than into more of them."""
+    spans = split("word and word. " * 600_000)
+
+    assert 1000 < len(spans) <= MAX_PASSAGES

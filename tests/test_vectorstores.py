@@ -1,0 +1,361 @@
+"""The three vector stores keep one contract, and each its own promises."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from qdrant_client import QdrantClient
+
+from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale
+from remanence.ports import VectorStore
+from remanence.testing.vectorstores import VectorStoreContract, axis, unit
+from remanence.vectorstores import StoreBusy, VectorStores, folder_name
+from remanence.vectorstores.edge import EdgeStore
+from remanence.vectorstores.exact import ExactStore
+from remanence.vectorstores.server import ServerStore, connect
+
+ODD_NAMES = [
+    "ali",
+    "alice",
+    "alice/",
+    "../alice",
+    "Ålice 🦊",
+    "a'l\"ice",
+    "アリス",
+    "x" * 500,
+    "*",
+    "1:ali",
+    " ",
+]
+
+
+class TestExactStore(VectorStoreContract):
+    tolerance = 1e-5
+
+    def make(self, dimension: int) -> VectorStore:
+        return ExactStore(dimension)
+
+
+class TestEdgeStore(VectorStoreContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self.folder = tmp_path / "vectors" / "alice"
+
+    def make(self, dimension: int) -> VectorStore:
+        return EdgeStore(self.folder, dimension)
+
+    def reopen(self, store: VectorStore) -> VectorStore:
+        return EdgeStore(self.folder, 8)
+
+
+class TestServerStore(VectorStoreContract):
+    """Against the server that REMANENCE_TEST_QDRANT names, or qdrant-client's in-process mode."""
+
+    @pytest.fixture(autouse=True)
+    def _client(self, qdrant: tuple[QdrantClient, str]) -> None:
+        self.client, self.collection = qdrant
+
+    def make(self, dimension: int) -> VectorStore:
+        return ServerStore(self.client, self.collection, "alice", dimension)
+
+    def reopen(self, store: VectorStore) -> VectorStore:
+        return ServerStore(self.client, self.collection, "alice", 8)
+
+
+@pytest.fixture
+def qdrant() -> Iterator[tuple[QdrantClient, str]]:
+    """A client, and a collection that is dropped afterwards."""
+    url = os.environ.get("REMANENCE_TEST_QDRANT")
+    client = connect(url) if url else QdrantClient(":memory:")
+    collection = f"test-{uuid.uuid4().hex}"
+    yield client, collection
+    client.delete_collection(collection)
+    client.close()
+
+
+# In a folder
+
+
+def test_a_shard_is_made_with_the_first_point(tmp_path: Path) -> None:
+    """Opening an empty space writes a lock and no shard."""
+    store = EdgeStore(tmp_path / "a", 8)
+    store.search(axis(0), 1)
+    assert not (tmp_path / "a").exists()
+    store.upsert([1], axis(0)[None])
+    assert (tmp_path / "a").exists()
+    store.clear()
+    assert not (tmp_path / "a").exists()
+    store.close()
+
+
+def test_a_folder_is_held_by_one_store(tmp_path: Path) -> None:
+    """A second opener in this process is refused until the first has closed."""
+    first = EdgeStore(tmp_path / "a", 8)
+    with pytest.raises(StoreBusy):
+        EdgeStore(tmp_path / "a", 8)
+    first.close()
+    EdgeStore(tmp_path / "a", 8).close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_store_that_was_dropped_lets_go(tmp_path: Path) -> None:
+    """Forgetting to close holds nobody up for longer than the object lives."""
+    EdgeStore(tmp_path / "a", 8)
+    EdgeStore(tmp_path / "a", 8).close()
+
+
+def test_a_closed_store_says_so(tmp_path: Path) -> None:
+    """Calls after a close are refused: another process may hold the files by then."""
+    store = EdgeStore(tmp_path / "a", 8)
+    store.close()
+    with pytest.raises(Closed, match="Open the space again"):
+        store.upsert([1], axis(0)[None])
+
+
+def test_a_second_process_waits_for_a_kill(tmp_path: Path) -> None:
+    """While a process holds the folder others are refused; `kill -9` frees it, and points go in again."""
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path / "a")], stdout=subprocess.PIPE)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == b"held\n"
+    with pytest.raises(StoreBusy, match=r"a\.lock is held"):
+        EdgeStore(tmp_path / "a", 8)
+
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    holder.stdout.close()
+    store = EdgeStore(tmp_path / "a", 8)
+    kept = store.ids()
+    assert set(range(100)) <= set(kept) <= set(range(200))  # the first hundred were flushed
+    store.upsert(list(range(200)), unit(200, 8))
+    assert sorted(store.ids()) == list(range(200))
+    assert store.search(unit(200, 8)[150], 1)[0] == [150]
+    store.close()
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from remanence.testing.vectorstores import unit
+from remanence.vectorstores.edge import EdgeStore
+store = EdgeStore(Path(sys.argv[1]), 8)
+store.upsert(list(range(100)), unit(200, 8)[:100])
+store.flush()
+store.upsert(list(range(100, 200)), unit(200, 8)[100:])
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("harm", ["garbage", "cut short", "emptied"])
+@pytest.mark.parametrize(
+    "name", ["edge_config.json", "segment.json", "mutable_id_tracker.mappings", "chunk_0.mmap", "status.dat"]
+)
+def test_a_damaged_shard_starts_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, harm: str
+) -> None:
+    """Whatever happened to the files, the store opens, and holds what the ledger puts back."""
+    vectors = unit(500, 8)
+    store = EdgeStore(tmp_path / "a", 8)
+    store.upsert(list(range(500)), vectors)
+    store.close()
+    for file in (tmp_path / "a").rglob(name):
+        size = file.stat().st_size
+        file.write_bytes(
+            {"garbage": os.urandom(size), "cut short": file.read_bytes()[: size // 2], "emptied": b""}[harm]
+        )
+
+    with caplog.at_level(logging.WARNING):
+        store = EdgeStore(tmp_path / "a", 8)
+    assert bool(caplog.records) or len(store.ids()) in (0, 250, 500)
+    if caplog.records:
+        assert store.ids() == []
+        assert "anew, from the ledger" in caplog.text
+    store.upsert(list(range(500)), vectors)
+    assert [store.search(vector, 1)[0] for vector in vectors] == [[n] for n in range(500)]
+    store.close()
+
+
+def test_a_shard_of_another_dimension_starts_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Another embedder, another size: the old points are of no use."""
+    store = EdgeStore(tmp_path / "a", 8)
+    store.upsert([1], axis(0)[None])
+    store.close()
+
+    store = EdgeStore(tmp_path / "a", 4)
+    assert "anew, from the ledger" in caplog.text
+    assert store.ids() == []
+    store.upsert([1], axis(0, 4)[None])
+    store.close()
+
+
+def test_a_shard_that_breaks_in_use_is_named(tmp_path: Path) -> None:
+    """The engine's own errors arrive as ours, with the folder and the way out."""
+    store = EdgeStore(tmp_path / "a", 8)
+    store.upsert(list(range(100)), unit(100, 8))
+    store.close()
+    next((tmp_path / "a").rglob("page_0.dat")).write_bytes(b"")
+
+    store = EdgeStore(tmp_path / "a", 8)
+    with pytest.raises(ProjectionError, match="delete that folder"):
+        store.upsert([1], axis(0)[None])
+    with suppress(ProjectionError):
+        store.close()
+    EdgeStore(tmp_path / "a", 8).close()  # whatever it met, it let go
+
+
+def test_a_deleted_vector_leaves_the_files(tmp_path: Path) -> None:
+    """Nothing on disk tells what an erased memory meant."""
+    vectors = unit(100, 64)
+    store = EdgeStore(tmp_path / "a", 64)
+    store.upsert(list(range(100)), vectors)
+    store.delete([5, 1_000])
+    store.close()
+
+    on_disk = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert vectors[4].astype(np.float16).tobytes() in on_disk
+    assert vectors[5].astype(np.float16).tobytes() not in on_disk
+
+
+# On a server
+
+
+def test_spaces_do_not_mix(qdrant: tuple[QdrantClient, str]) -> None:
+    """Spaces of any name share a collection and never see, replace or delete each other's points."""
+    stores = {name: ServerStore(*qdrant, name, 8) for name in ODD_NAMES}
+    vectors = unit(len(ODD_NAMES), 8)
+    for n, store in enumerate(stores.values()):
+        store.upsert([1, 100 + n], vectors[[n, n]])
+
+    for n, store in enumerate(stores.values()):
+        assert sorted(store.ids()) == [1, 100 + n]
+        ids, scores = store.search(vectors[n], 50)
+        assert ids == [1, 100 + n]
+        assert scores == pytest.approx([1.0, 1.0], abs=1e-5)
+        assert store.search(vectors[n], 50, range(100, 120))[0] == [100 + n]
+
+    stores["ali"].clear()
+    stores["alice"].delete([1, *range(100, 120)])
+    for n, (name, store) in enumerate(stores.items()):
+        assert sorted(store.ids()) == ([] if name in ("ali", "alice") else [1, 100 + n])
+
+
+def test_a_collection_of_another_dimension_is_refused(qdrant: tuple[QdrantClient, str]) -> None:
+    """Both sizes are named, and the way out."""
+    ServerStore(*qdrant, "alice", 8).upsert([1], axis(0)[None])
+    with pytest.raises(
+        ProjectionStale, match=r"(?s)holds vectors of 8 .* opens with 4\..*drop the collection"
+    ):
+        ServerStore(*qdrant, "alice", 4).ids()
+
+
+def test_a_server_that_is_down_is_named() -> None:
+    """The address and the next step, and no httpx in sight."""
+    client = connect("http://127.0.0.1:9")
+    store = VectorStores(qdrant=client, dimension=8).open("alice")
+    with pytest.raises(ProjectionError, match=r"http://127\.0\.0\.1:9 does not answer: .* start the server"):
+        store.ids()
+    client.close()
+
+
+def test_connect_takes_a_url_or_a_client(qdrant: tuple[QdrantClient, str]) -> None:
+    """A client comes back as it is; what is neither is refused."""
+    assert connect(qdrant[0]) is qdrant[0]
+    with pytest.raises(InvalidInput, match="localhost:6333"):
+        connect("localhost:6333")
+
+
+@pytest.mark.parametrize("where", ["anywhere", "far", "near"])
+@pytest.mark.parametrize("place", ["edge", "server"])
+def test_many_allowed_points_are_ranked_exactly(
+    tmp_path: Path, qdrant: tuple[QdrantClient, str], place: str, where: str
+) -> None:
+    """Where a filter would be slow the answer is read off a full scan: the same answer."""
+    vectors, query = unit(9_000, 8), unit(1, 8, seed=1)[0]
+    store: VectorStore = EdgeStore(tmp_path / "a", 8) if place == "edge" else ServerStore(*qdrant, "alice", 8)
+    exact = ExactStore(8)
+    for each in (store, exact):
+        each.upsert(list(range(9_000)), vectors)
+    far_first = np.argsort(vectors @ query)
+    only = {
+        "anywhere": np.random.default_rng(2).permutation(9_000)[:6_000],
+        "far": far_first[:6_000],
+        "near": far_first[-6_000:],
+    }[where].tolist()
+
+    ids, scores = store.search(query, 20, only)
+    assert set(ids) <= set(only)
+    assert scores == pytest.approx(exact.search(query, 20, only)[1], abs=2e-3)
+    store.close()
+
+
+# Which one
+
+
+def test_the_place_is_chosen_by_what_is_given(tmp_path: Path, qdrant: tuple[QdrantClient, str]) -> None:
+    """A server before a folder before memory."""
+    client, collection = qdrant
+    shared = VectorStores(tmp_path, client, dimension=8, collection=collection)
+    assert isinstance(shared.open("alice"), ServerStore)
+    assert isinstance(VectorStores(dimension=8).open("alice"), ExactStore)
+    store = VectorStores(tmp_path, dimension=8).open("alice")
+    assert isinstance(store, EdgeStore)
+    store.close()
+    shared.close()
+    assert client.get_collections() is not None  # a client we were given stays open
+
+
+def test_a_busy_folder_gives_a_store_in_memory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The second opener works in memory and says so once."""
+    stores = VectorStores(tmp_path, dimension=8)
+    first = stores.open("alice")
+    with caplog.at_level(logging.INFO):
+        second = stores.open("alice")
+    assert isinstance(second, ExactStore)
+    assert len(caplog.records) == 1
+    assert "'alice' are kept in memory" in caplog.text
+    first.close()
+
+
+def test_any_name_of_a_space_is_harmless(tmp_path: Path) -> None:
+    """Each odd name has a folder of its own, inside the folder given."""
+    stores = VectorStores(tmp_path / "in", dimension=8)
+    for n, name in enumerate(ODD_NAMES):
+        store = stores.open(name)
+        assert store.ids() == []
+        store.upsert([n], axis(0)[None])
+        store.close()
+    assert os.listdir(tmp_path) == ["in"]
+    assert sum(path.is_dir() for path in (tmp_path / "in").iterdir()) == len(ODD_NAMES)
+    assert all(len(folder_name(name)) < 60 for name in ODD_NAMES)
+    store = stores.open("../alice")
+    assert store.ids() == [3]
+    store.close()
+
+
+def test_exact_stores_survive_growth_and_holes() -> None:
+    """A thousand random writes and deletes leave what a dict would hold."""
+    rng = np.random.default_rng(0)
+    store, true = ExactStore(8), dict[int, np.ndarray]()
+    for _ in range(300):
+        ids = rng.integers(0, 200, 7).tolist()
+        vectors = rng.standard_normal((7, 8)).astype(np.float32)
+        store.upsert(ids, vectors)
+        true.update(zip(ids, vectors, strict=True))
+        gone = rng.integers(0, 220, 4).tolist()
+        store.delete(gone)
+        for n in gone:
+            true.pop(n, None)
+        query = rng.standard_normal(8).astype(np.float32)
+        ids, scores = store.search(query, 1_000)
+        assert set(ids) == set(true) == set(store.ids())
+        assert scores == pytest.approx([float(true[n] @ query) for n in ids], abs=1e-4)
