@@ -38,11 +38,15 @@ def main() -> None:
         print(f"No temporal_*.jsonl.gz in {chosen.data}: point --data at the folder that holds them.")
         return
     report = {}
-    print(f"{'set':<24}{'reader':<14}{'times':>6}{'found':>8}{'overlap':>9}{'exact':>8}{'false alarms':>14}{'ms':>8}")
+    print(
+        f"{'set':<24}{'reader':<14}{'times':>6}{'found':>8}{'overlap':>9}{'exact':>8}{'false alarms':>14}{'ms':>8}"
+    )
     for name in present:
         rows = [json.loads(line) for line in gzip.open(chosen.data / f"{name}.jsonl.gz", "rt")]
         for title, reader in (("remanence", ours), ("search_dates", theirs)):
-            score = report[f"{name}/{title}"] = judge(rows, reader, chosen.misses and title == "remanence", name)
+            score = report[f"{name}/{title}"] = judge(
+                rows, reader, chosen.misses and title == "remanence", name
+            )
             print(
                 f"{name:<24}{title:<14}{score['times']:>6}{score['found']:>8.1%}{score['overlap']:>9.1%}"
                 f"{score['exact']:>8.1%}{score['spurious']:>5} / {score['dateless_fired']:>2}/{score['dateless']:<3}"
@@ -85,7 +89,18 @@ def judge(rows: Iterable[dict[str, Any]], read: Reader, show: bool, name: str) -
             same = any(alike(r[2], window) for r in here for window in gold)
             found, overlap, exact = found + bool(here), overlap + met, exact + same
             if show and not met:
-                print("  missed:", span["text"], "|", row["text"][:60], "|", now.date(), "|", *gold[:2], "| read:", *(str(r[2]) for r in here))
+                print(
+                    "  missed:",
+                    span["text"],
+                    "|",
+                    row["text"][:60],
+                    "|",
+                    now.date(),
+                    "|",
+                    *gold[:2],
+                    "| read:",
+                    *(str(r[2]) for r in here),
+                )
     return {
         "sentences": sentences,
         "times": times,
@@ -116,7 +131,13 @@ def theirs(text: str, now: datetime) -> list[Reading]:
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
         whole_day = moment.time() in (midnight.time(), now.time())
-        readings.append((start, at, Window(midnight, midnight + DAY) if whole_day else Window(moment, moment + DAY / 1440)))
+        readings.append(
+            (
+                start,
+                at,
+                Window(midnight, midnight + DAY) if whole_day else Window(moment, moment + DAY / 1440),
+            )
+        )
     return readings
 
 

@@ -1,6 +1,6 @@
 """How well names are found without a model: WNUT-17 (noisy text), and how fast on chat turns.
 
-    python benchmarks/names.py [--data ../shared/data] [--show wnut|locomo|realtalk|longmemeval_pool|hotpotqa_1000]
+    python benchmarks/names.py [--data ../shared/data] [--show wnut|locomo|realtalk|…]
 
 The data are not part of this repository; without them it says so and stops. WNUT-17 is the hard case: tweets
 and forum posts, rare names, capitals used at will. LoCoMo has no gold names; there the people who speak in a
@@ -19,14 +19,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from remanence.extractors.names import Name, find_names, names_in
+from remanence.extractors.marked import Name
+from remanence.extractors.names import find_names, names_in
 
 Span = tuple[int, int]
 ADDRESSES = ("url", "email", "handle")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--show", help="print 200 random texts of this set with the names found")
     parser.add_argument("--seed", type=int, default=0)
@@ -64,8 +67,12 @@ def span(row: dict[str, Any], entity: dict[str, Any]) -> Span:
 
 def scores(gold: list[set[Span]], found: list[set[Span]], same: Any) -> str:
     """One line: precision, recall, F1."""
-    right = sum(any(same(f, g) for g in golds) for golds, founds in zip(gold, found, strict=True) for f in founds)
-    met = sum(any(same(f, g) for f in founds) for golds, founds in zip(gold, found, strict=True) for g in golds)
+    right = sum(
+        any(same(f, g) for g in golds) for golds, founds in zip(gold, found, strict=True) for f in founds
+    )
+    met = sum(
+        any(same(f, g) for f in founds) for golds, founds in zip(gold, found, strict=True) for g in golds
+    )
     precision, recall = right / max(1, sum(map(len, found))), met / max(1, sum(map(len, gold)))
     f1 = 2 * precision * recall / max(1e-9, precision + recall)
     return f"precision {precision:.3f}  recall {recall:.3f}  F1 {f1:.3f}"
@@ -99,7 +106,8 @@ def speed(data: Path) -> None:
     """Turns read in a second, by one core."""
     texts = [row["text"] for row in read(data / "locomo.corpus.jsonl.gz")]
     best = min(timed(texts) for _ in range(5))
-    print(f"locomo: {len(texts) / best:,.0f} turns a second, {sum(map(len, texts)) / len(texts):.0f} characters each")
+    size = sum(map(len, texts)) / len(texts)
+    print(f"locomo: {len(texts) / best:,.0f} turns a second, {size:.0f} characters each")
     long = " ".join(texts)[:1_000_000]
     print(f"one text of {len(long):,} characters: {timed([long]) * 1000:.0f} ms")
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from remanence.model import Ranking
 
-WEIGHTS: Mapping[str, float] = {"vectors": 0.4, "words": 0.6, "graph": 0.3, "times": 0.3}
+WEIGHTS: Mapping[str, float] = {"vectors": 0.4, "words": 0.6, "graph": 1.0, "times": 0.3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,4 +88,5 @@ def scaled(ranking: Ranking) -> NDArray[np.float64]:
     [1.0, 0.25]
     """
     raw = np.asarray(ranking.scores, np.float64) - ranking.floor
-    return raw / raw[0] if raw[0] > 0 else np.zeros(len(raw))
+    span = (ranking.scores[0] if ranking.ceiling is None else ranking.ceiling) - ranking.floor
+    return np.clip(raw / span, 0.0, 1.0) if span > 0 else np.zeros(len(raw))

@@ -200,7 +200,9 @@ class Query:
     """A question made exact. Built fresh, never edited.
 
     `visible` marks the rows this view knows of (word statistics are taken over them); `allowed` the
-    rows among them that may be answered with, after kind, tag, time, expiry and truth.
+    rows among them that may be answered with, after kind, tag, time, expiry and truth. `also` are rows
+    that another signal put forward, for which a score is wanted too; `near` are the best of those with
+    what meaning and words give them together.
     """
 
     text: str
@@ -210,6 +212,7 @@ class Query:
     during: Window | None = None
     names: tuple[str, ...] = ()
     vector: NDArray[np.float32] | None = None
+    also: Sequence[int] = ()
     near: Mapping[int, float] = field(default_factory=dict)
     history: bool = False
 
@@ -218,7 +221,8 @@ class Query:
 class Ranking:
     """One signal's answer: rows, best first, with raw scores; or why there is none.
 
-    A score of `floor` or less is worth nothing. `abstained` is a signal with nothing to say about this
+    A score of `floor` or less is worth nothing; one of `ceiling`, or if there is none the best one, is
+    worth the whole weight of the signal. `abstained` is a signal with nothing to say about this
     question; `missing` is one that could not be asked. A signal that looked and found nothing gives an
     empty ranking with `abstained` and `looked`: that is an opinion too.
     """
@@ -227,6 +231,7 @@ class Ranking:
     rows: Sequence[int] = ()
     scores: Sequence[float] = ()
     floor: float = 0.0
+    ceiling: float | None = None
     why: Callable[[int], str] | None = None
     abstained: str | None = None
     looked: bool = True

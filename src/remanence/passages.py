@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import ceil
 
 MAX_PASSAGES = 4_000
 
@@ -13,22 +14,22 @@ _SPACE = re.compile(r"\s+")
 
 
 def split(text: str, *, target: int = 800, maximum: int = 1200) -> tuple[tuple[int, int], ...]:
-    """Passages of about `target` characters, none over `maximum`, as `(start, end)`; a short text has none.
+    """Passages of about `target` characters, as `(start, end)`; a text up to `maximum` has none.
 
-    Passages lie in order, do not overlap, and together hold every character that is not a space. A text
-    that would need more than 4,000 of them is cut into that many longer ones.
+    They lie in order, do not overlap, and together hold every character that is not a space. None is
+    longer than `maximum`, except in a text so long that it would need more than 4,000 of them.
 
     >>> split("A short note.")
     ()
     >>> text = "One day it rained. " * 100
     >>> [text[start:end][-7:] for start, end in split(text)]
-    ['rained.', 'rained.', 'rained.']
+    ['rained.', 'rained.']
     """
     if len(text) <= maximum:
         return ()
     # Passages are at least half the target long, save where whitespace was trimmed.
-    stretch = max(1.0, 2 * len(text) / (MAX_PASSAGES * target))
-    target, maximum = int(target * stretch), int(maximum * stretch)
+    stretch = max(1.0, 2 * len(text) / ((MAX_PASSAGES - 1) * target))
+    target, maximum = ceil(target * stretch), ceil(maximum * stretch)
     return tuple(_trimmed(text, _cuts(text, target, maximum)))
 
 
@@ -44,7 +45,7 @@ def _cuts(text: str, target: int, maximum: int) -> Iterator[tuple[int, int]]:
 
 def _cut(text: str, start: int, target: int, maximum: int) -> int:
     """The best place to end a passage that begins at `start`: the boundary nearest to `target`."""
-    low, high = start + max(1, target // 2), start + maximum
+    low, high = start + (target + 1) // 2, start + maximum
     for boundary in (_PARAGRAPH, _SENTENCE, _SPACE):
         places = [match.end() for match in boundary.finditer(text, low, high) if match.end() < high]
         if places:

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 CANDIDATES = 100
 """How many rows each signal may put forward, at least."""
 _RERANKED = 20
-_NEAR = 40
+_NEAR = 100
 _YEAR = 365 * 86_400 * 1_000_000
 _RECENCY, _IMPORTANCE = 0.04, 0.06
 
@@ -113,10 +113,12 @@ def _embed(question: Question, embedder: Embedder) -> tuple[Vector | None, str |
 
 
 def _rankings(index: Index, query: Query, question: Question, unembedded: str | None) -> list[Ranking]:
-    """What each signal says. The graph speaks last: one of its seeds is what the others found."""
+    """What each signal says. Meaning also gives its view of what words found, so that no row is taken for
+    unrelated only because it was not among the nearest; the graph speaks last, as one of its seeds is
+    what those two found."""
     wide = max(CANDIDATES, 2 * question.limit)
     out: list[Ranking] = []
-    for name in ("vectors", "words", "times", "graph"):
+    for name in ("words", "vectors", "times", "graph"):
         if name not in question.signals:
             continue
         if name in index.broken:
@@ -124,7 +126,9 @@ def _rankings(index: Index, query: Query, question: Question, unembedded: str | 
         elif name == "vectors" and unembedded is not None:
             out.append(Ranking.absent(name, unembedded))
         else:
-            if name == "graph":
+            if name == "vectors":
+                query = replace(query, also=[row for ranking in out for row in ranking.rows])
+            elif name == "graph":
                 query = replace(query, near=_near(out))
             out.append(index.projections[name].rank(query, wide))
         if name == "vectors" and index.vectors.unmade and out[-1].missing is None:

@@ -26,7 +26,9 @@ def resolve(extractor: object | None) -> Extractor:
     if extractor is None:
         return RuleExtractor()
     if isinstance(extractor, type):
-        raise InvalidInput(f"extractor={extractor.__name__} is a class; pass an instance: {extractor.__name__}().")
+        raise InvalidInput(
+            f"extractor={extractor.__name__} is a class; pass an instance: {extractor.__name__}()."
+        )
     if callable(getattr(extractor, "extract", None)):
         return cast("Extractor", extractor)
     if callable(extractor):

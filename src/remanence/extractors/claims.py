@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from remanence.extractors.lexicon import KIN
-from remanence.extractors.names import Name
+from remanence.extractors.lexicon import KIN, words
+from remanence.extractors.marked import Name
 from remanence.model import Triple
 
 NAME, WORDS = "name", "words"
@@ -49,13 +49,20 @@ _ADVERBS = (
     r"(?: (?:also|now|still|currently|just|recently|really|always|already|absolutely|actually|finally|both))?"
 )
 _SPACE = r"(?: (?=[^'])|(?='))"  # "I love", "I'm from"
-_STATES = re.compile(_ADVERBS + _SPACE + "(?:" + "|".join(f"({verb})" for verb, _, _ in VERBS) + r")\b ?(?:the )?")
-_BEING = re.compile(r" (?:is|was|became)(?: now)?(?: (?:the|a|an))? ((?:[a-z][a-z-]+ )?(?:[a-z][a-z-]+|C[A-Z]O)) of (?:the )?")
-_KIN_OF = re.compile(r" (?:is|was) ")
+_STATES = re.compile(
+    _ADVERBS + _SPACE + "(?:" + "|".join(f"({verb})" for verb, _, _ in VERBS) + r")\b ?(?:the )?"
+)
+_BEING = re.compile(
+    r" (?:is|was|became)(?: now)?(?: (?:the|a|an))? ((?:[a-z][a-z-]+ )?(?:[a-z][a-z-]+|C[A-Z]O)) of (?:the )?"
+)
+_IS = re.compile(r" (?:is|was) ")
+_MY = re.compile(r"my ([a-z]+)\b")
 _WHOSE = re.compile(r"['’]s ([a-z]+)\b")
 _WORDS = re.compile(
-    r"(?:(?:a|an|the|my|his|her|their|our) )?((?:[\w'’&-]+ ){0,3}?[\w'’&-]+?)(?: too| though| a lot| so much| very much)?"
-    r"(?=[.;:!\n)]|$|,? (?:but|because|so|which|named|called|since)\b|,? and (?:I|my|he|she|it|we|they|his|her)\b)"
+    r"(?:(?:a|an|the|my|his|her|their|our) )?((?:[\w'’&-]+ ){0,3}?[\w'’&-]+?)"
+    r"(?: too| though| a lot| so much| very much)?"
+    r"(?=[.;:!\n)]|$|,? (?:but|because|so|which|named|called|since)\b"
+    r"|,? and (?:I|my|he|she|it|we|they|his|her)\b)"
 )
 _UNREAL = re.compile(
     r"\b(?:if|unless|whether|would|could|might|(?-i:may)|maybe|perhaps|wish|hope|imagine|suppose|pretend|probably|not"
@@ -68,15 +75,15 @@ _CLAUSE_START = re.compile(
     rf"|\b(?:[Mm]y|[Oo]ur) (?:[a-z]+ )?(?:{'|'.join(sorted(KIN))}),? )$"
 )
 _BEFORE_VERB = frozenset(" '’")
-_EMPTY_NOUNS = frozenset(
-    """one part some kind sort type lot most because out all many none also considered located only known made
-    largest smallest biggest oldest north south east west instead""".split()
-)
-_EMPTY_WORDS = frozenset(
-    """it that this them him her you me us these those to how when what being lot lots bit few couple ton number all
-    some any every everything something nothing of if idea sound suggestion question feeling time chance way mr mrs
-    dr following also""".split()
-)
+_EMPTY_NOUNS = words("""
+one part some kind sort type lot most because out all many none also considered located only known made
+largest smallest biggest oldest north south east west instead
+""")
+_EMPTY_WORDS = words("""
+it that this them him her you me us these those to how when what being lot lots bit few couple ton number all
+some any every everything something nothing of if idea sound suggestion question feeling time chance way mr
+mrs dr following also
+""")
 
 
 def find_claims(text: str, names: Sequence[Name], me: str) -> tuple[Triple, ...]:
@@ -104,25 +111,29 @@ def _claim(text: str, subject: Name, starts: dict[int, Name], me: str) -> Triple
     states = _STATES.match(text, subject.end)
     if states and states.lastindex:
         _, predicate, wanted = VERBS[states.lastindex - 1]
-        target = _name_at(text, states, starts) or (
-            _words_at(text, states.end()) if wanted == WORDS and subject.kind == "person" else None
-        )
+        target = _name_at(text, states, starts)
+        if target is None and wanted == WORDS and subject.kind == "person":
+            target = _words_at(text, states.end())
         return Triple(subject.text, predicate, target) if target else None
     being = _BEING.match(text, subject.end)
     if being:
         target = _name_at(text, being, starts)
-        noun = being[1].lower().replace(" ", "_").replace("-", "_")
-        return Triple(subject.text, f"{noun}_of", target) if target and _EMPTY_NOUNS.isdisjoint(being[1].split()) else None
-    is_ = _KIN_OF.match(text, subject.end)
-    if is_:
-        whose = text[is_.end() :][:3].lower() == "my " and re.compile(r"[Mm]y ([a-z]+)\b").match(text, is_.end())
-        if whose and whose[1] in KIN:  # Carol is my sister
-            return Triple(subject.text, f"{whose[1]}_of", me)
-        owner = starts.get(is_.end())
-        kin = owner and _WHOSE.match(text, owner.end)
-        if owner and kin and kin[1] in KIN:  # Carol is Alice's sister
-            return Triple(subject.text, f"{kin[1]}_of", owner.text)
-    return None
+        if target is None or not _EMPTY_NOUNS.isdisjoint(being[1].split()):
+            return None
+        return Triple(subject.text, being[1].lower().replace(" ", "_").replace("-", "_") + "_of", target)
+    return _kinship(text, subject, starts, me)
+
+
+def _kinship(text: str, subject: Name, starts: dict[int, Name], me: str) -> Triple | None:
+    """Carol is my sister; Carol is Alice's sister."""
+    verb = _IS.match(text, subject.end)
+    if verb is None:
+        return None
+    owner = starts.get(verb.end())
+    whose = (_WHOSE.match(text, owner.end) if owner else None) or _MY.match(text, verb.end())
+    if whose is None or whose[1] not in KIN:
+        return None
+    return Triple(subject.text, f"{whose[1]}_of", me if whose.re is _MY or owner is None else owner.text)
 
 
 def _name_at(text: str, match: re.Match[str], starts: dict[int, Name]) -> str | None:
@@ -130,7 +141,7 @@ def _name_at(text: str, match: re.Match[str], starts: dict[int, Name]) -> str | 
     name = starts.get(match.end())
     if name is None and text[match.end() : match.end() + 1] in ('"', "“", "'", "‘"):
         name = starts.get(match.end() + 1)
-    if name is None or text[name.end : name.end + 1] in ("'", "’", "-") and name.kind != "title":
+    if name is None or (text[name.end : name.end + 1] in ("'", "’", "-") and name.kind != "title"):
         return None
     return name.text
 

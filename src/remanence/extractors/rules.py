@@ -7,8 +7,10 @@ from datetime import datetime
 from operator import attrgetter
 
 from remanence.extractors.claims import find_claims
-from remanence.extractors.names import SELF, Name, find_names, find_self, normal
+from remanence.extractors.marked import Name
+from remanence.extractors.names import SELF, find_names, find_self
 from remanence.model import Extraction, Mention, Window
+from remanence.text import normal_name
 
 MAX_MENTIONS = 64
 LONG = 2_000  # characters; a longer text is a document, and has no single time at which it happened
@@ -24,9 +26,8 @@ class RuleExtractor:
     titles and the first person. Holds no state, so threads may share it.
 
     >>> from datetime import datetime, timezone
-    >>> found = RuleExtractor().extract(
-    ...     "I met Dr. Smith; Alice lives in Porto.", now=datetime(2026, 5, 1, tzinfo=timezone.utc), speaker="Bob"
-    ... )
+    >>> today = datetime(2026, 5, 1, tzinfo=timezone.utc)
+    >>> found = RuleExtractor().extract("I met Dr. Smith; Alice lives in Porto.", now=today, speaker="Bob")
     >>> [mention.name for mention in found.mentions]
     ['Bob', 'Dr. Smith', 'Alice', 'Porto']
     >>> str(found.triples[0])
@@ -62,9 +63,9 @@ def speaker_name(speaker: str | None) -> str | None:
 
 def _mentions(who: str | None, names: list[Name]) -> tuple[Mention, ...]:
     """Each name once, under its first spelling, in order, with the first kind that says something."""
-    found: dict[str, Mention] = {normal(who): Mention(who, "person")} if who else {}
+    found: dict[str, Mention] = {normal_name(who): Mention(who, "person")} if who else {}
     for name in names:
-        key = normal(name.text)
+        key = normal_name(name.text)
         known = found.get(key)
         if known is None:
             if len(found) < MAX_MENTIONS:

@@ -130,15 +130,13 @@ def verify(lines: Iterable[Line], head: Tail | None) -> Tail:
         tail = Tail(line.position, line.digest)
         if line.body is None:
             blank.add(line.position)
-        elif line.kind == "erased" and (fault is None or _content_holds(line)):
-            # Past a fault we only look for erasures: line 3 is not bad because line 7 is.
-            event = decode(line.kind, line.body)
-            if isinstance(event, Erased):
-                blank.difference_update(event.positions)
+        elif line.kind == "erased":
+            blank.difference_update(_erasures(line))  # past a fault too: line 3 is not bad because line 7 is
     if fault is None:
         fault = _end_fault(tail, head)
     if blank and (fault is None or min(blank) < fault[0]):
-        fault = min(blank), "its words are gone, and no later line says that they were erased"
+        also = f"; and line {fault[0]}: {fault[1]}" if fault is not None else ""
+        fault = min(blank), f"its words are gone, and no sound line says that they were erased{also}"
     if fault is not None:
         position, what = fault
         raise LedgerTampered(
@@ -165,6 +163,14 @@ def _fault(line: Line, before: Tail) -> tuple[int, str] | None:
     if digest != line.digest:
         return expected, "its time, space, kind, subject, hash or digest was changed"
     return None
+
+
+def _erasures(line: Line) -> tuple[int, ...]:
+    try:
+        event = decode(line.kind, line.body) if line.body is not None and _content_holds(line) else None
+    except (TypeError, ValueError, KeyError):
+        return ()  # not a line that we wrote
+    return event.positions if isinstance(event, Erased) else ()
 
 
 def _end_fault(tail: Tail, head: Tail | None) -> tuple[int, str] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
@@ -17,6 +18,7 @@ from sqlalchemy import (
     Column,
     Connection,
     Dialect,
+    Engine,
     Index,
     Integer,
     LargeBinary,
@@ -35,6 +37,9 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects import sqlite
+
+from remanence.errors import LedgerCorrupt, LedgerTooNew
+from remanence.ledger.sqlite import APPLICATION_ID
 
 tables = MetaData()
 entry = Table(
@@ -66,22 +71,57 @@ CHUNK = 2000  # lines read at a time; between two chunks no reader holds anythin
 HEAD = "ledger:head"  # the name in `meta` under which each writer notes the last line
 
 _UNCHANGED = " AND ".join(f"NEW.{c.name} IS OLD.{c.name}" for c in entry.c if c.name not in ("body", "salt"))
-for trigger in (
-    "CREATE TRIGGER entry_stays BEFORE DELETE ON entry "
-    "BEGIN SELECT RAISE(ABORT, 'ledger lines are never deleted'); END",
-    "CREATE TRIGGER entry_is_written_once BEFORE UPDATE ON entry "
-    f"WHEN NOT (NEW.body IS NULL AND NEW.salt IS NULL AND {_UNCHANGED}) "
-    "BEGIN SELECT RAISE(ABORT, 'ledger lines are never changed, only blanked'); END",
-):
+_NO_DELETE = """CREATE TRIGGER entry_stays BEFORE DELETE ON entry
+BEGIN SELECT RAISE(ABORT, 'ledger lines are never deleted'); END"""
+_NO_CHANGE = f"""CREATE TRIGGER entry_is_written_once BEFORE UPDATE ON entry
+WHEN NOT (NEW.body IS NULL AND NEW.salt IS NULL AND {_UNCHANGED})
+BEGIN SELECT RAISE(ABORT, 'ledger lines are never changed, only blanked'); END"""
+for trigger in (_NO_DELETE, _NO_CHANGE):
     event.listen(entry, "after_create", DDL(trigger))  # type: ignore[no-untyped-call]
 
 MIGRATIONS: list[Callable[[Connection], None]] = []
 """Version n to n + 1, in order; the first is 1 to 2. Those that are needed run in one transaction."""
 
 
-def version() -> int:
-    """The schema that this release writes."""
-    return 1 + len(MIGRATIONS)
+def prepare(engine: Engine, path: Path) -> None:
+    """Make the tables, or bring an older ledger up to date; then let readers and writers overlap."""
+    newest = 1 + len(MIGRATIONS)
+    with engine.connect() as connection:
+        run = connection.exec_driver_sql
+        version = run("PRAGMA user_version").scalar_one()
+        if version > newest:
+            raise LedgerTooNew(
+                f"{path} has schema {version}, and this release of Remanence knows up to {newest}. "
+                "Upgrade with `pip install -U remanence`; the file was left as it is."
+            )
+        if version < newest:
+            run("BEGIN IMMEDIATE")
+            try:
+                _migrate(connection, path, newest)
+                run("COMMIT")
+            except BaseException:
+                run("ROLLBACK")
+                raise
+        # Only now: a file is empty or says whose it is, even for one who reads its first bytes by hand.
+        if run("PRAGMA journal_mode").scalar_one() != "wal":
+            run("PRAGMA journal_mode=WAL")
+
+
+def _migrate(connection: Connection, path: Path, newest: int) -> None:
+    run = connection.exec_driver_sql
+    version = run("PRAGMA user_version").scalar_one()  # again: another process may have been faster
+    if version == 0:
+        if run("SELECT 1 FROM sqlite_master").first():
+            raise LedgerCorrupt(
+                f"{path} is not a Remanence ledger. It was left as it is: give another folder."
+            )
+        tables.create_all(connection, checkfirst=False)
+        run(f"PRAGMA application_id={APPLICATION_ID}")
+    else:
+        for migrate in MIGRATIONS[version - 1 :]:
+            migrate(connection)
+    if version < newest:
+        run(f"PRAGMA user_version={newest}")
 
 
 class Statements:

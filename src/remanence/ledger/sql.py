@@ -21,15 +21,7 @@ import numpy as np
 from sqlalchemy import create_engine
 from sqlalchemy.pool import QueuePool
 
-from remanence.errors import (
-    Closed,
-    InvalidInput,
-    LedgerCorrupt,
-    LedgerError,
-    LedgerTampered,
-    LedgerTooNew,
-    LedgerUnavailable,
-)
+from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
 from remanence.ledger import chain, schema, sqlite
 from remanence.ledger.chain import START, Line, Tail
 from remanence.model import Entry
@@ -86,7 +78,11 @@ class SqlLedger:
             self._connected = True
             self._all.add(self)
             try:
-                sqlite.patiently(self._prepare)
+                sqlite.patiently(lambda: schema.prepare(self._engine, self.path))
+                self._writer.execute(self._sql.last_line).fetchone()  # damage at the end shows at once
+                self._unscrubbed = True  # a crash may have left an erased line in the log
+                self._scrub(wait=0)
+                self._unscrubbed = False
             except BaseException:
                 self._disconnect()
                 raise
@@ -169,6 +165,7 @@ class SqlLedger:
 
     def at(self, positions: Sequence[int]) -> dict[int, Entry]:
         """These lines, by position. Positions that do not exist are left out."""
+        self._open()
         wanted = [p for p in positions if 0 < p < 2**63]
         found: dict[int, Entry] = {}
         for batch in _batches(wanted):
@@ -252,44 +249,6 @@ class SqlLedger:
 
     # Opening and closing
 
-    def _prepare(self) -> None:
-        """Make the tables, or bring an older ledger up to date; then let readers and writers overlap."""
-        ours, newest = self._version(), schema.version()
-        if ours > newest:
-            raise LedgerTooNew(
-                f"{self.path} has schema {ours}, and this release of Remanence knows up to {newest}. "
-                "Upgrade with `pip install -U remanence`; the file was left as it is."
-            )
-        if ours < newest:
-            self._migrate(newest)
-        if self._writer.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-            self._writer.execute("PRAGMA journal_mode=WAL")
-        self._writer.execute(self._sql.last_line).fetchone()  # damage at the end shows here, not later
-        self._unscrubbed = True  # a crash may have left an erased line in the log
-        self._scrub(wait=0)
-        self._unscrubbed = False
-
-    def _migrate(self, newest: int) -> None:
-        with self._engine.connect() as connection:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-            try:
-                version = self._version(connection.connection.driver_connection)
-                if version == 0:
-                    if connection.exec_driver_sql("SELECT 1 FROM sqlite_master").fetchone():
-                        raise LedgerCorrupt(f"{self.path} is not a Remanence ledger. Give another folder.")
-                    schema.tables.create_all(connection, checkfirst=False)
-                for migrate in schema.MIGRATIONS[version - 1 :] if version else ():
-                    migrate(connection)
-                connection.exec_driver_sql(f"PRAGMA application_id={sqlite.APPLICATION_ID}")
-                connection.exec_driver_sql(f"PRAGMA user_version={newest}")
-                connection.exec_driver_sql("COMMIT")
-            except BaseException:
-                connection.exec_driver_sql("ROLLBACK")
-                raise
-
-    def _version(self, connection: Any = None) -> int:
-        return int((connection or self._writer).execute("PRAGMA user_version").fetchone()[0])
-
     def close(self) -> None:
         """Let go of files and connections. Closing twice is fine."""
         if os.getpid() != self._pid:
@@ -319,8 +278,8 @@ class SqlLedger:
     def _same_process(self) -> None:
         if os.getpid() != self._pid:
             raise LedgerUnavailable(
-                f"{self.path} was open in process {self._pid} when it forked this one ({os.getpid()}); using "
-                "it here would lose lines. Start processes by 'spawn' or 'forkserver', or fork before opening."
+                f"{self.path} was open in process {self._pid} when it forked this one ({os.getpid()}); "
+                "using it here would lose lines. Start processes by 'spawn', or open after the fork."
             )
 
 

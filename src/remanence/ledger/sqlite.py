@@ -49,7 +49,7 @@ def locate(folder: Path) -> Path:
             "change the permissions, or copy the folder to a place that can be written."
         )
     # Read by hand: merely opening somebody else's database with SQLite may already change it.
-    if header and header[:16] != b"SQLite format 3\0":
+    if header and (len(header) < 100 or header[:16] != b"SQLite format 3\0"):
         raise LedgerCorrupt(f"{path} is damaged, or is not a Remanence ledger: no SQLite header. {_RESTORE}")
     if header and int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise LedgerCorrupt(

@@ -1,10 +1,12 @@
 """Which memories are tied to what the question is about.
 
-Vertices are entities and memories; edges say that a memory names an entity, that a memory claims a
-relation between two, and that one turn follows another. The walk starts from three seeds: entities whose
-name stands in the question, entities whose own embedding is near it, and entities of the memories that
-the other signals found. It is local: two hops, capped fan-out, weighed by how telling an entity is (one
-that every memory names says nothing). It never runs over the whole graph.
+Vertices are entities and memories. Edges say that an entity said a memory, that a memory is about it
+(its heading, or the first name in it), that a memory names it, and that a memory claims a relation
+between two. Besides, a chat turn knows the turns before and after it, and its sitting.
+
+The walk starts from three seeds: entities whose name stands in the question, entities whose own
+embedding is near it, and the entities of the memories that meaning and words found. It is local: two
+hops, capped fan-out, never the whole graph. What it gives has a fixed scale, so a weak tie stays weak.
 
 igraph holds the edges up to the last fold; adding one there costs time for all of them, so newer ones
 wait in a small overlay until there are enough to fold.
@@ -19,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.arrays import Column, pack, unpack
+from remanence.arrays import Column, pack, top, unpack
 from remanence.events import Remembered
 from remanence.model import Query, Ranking, micros
 from remanence.text import normal_name, text_hash
@@ -27,16 +29,23 @@ from remanence.text import normal_name, text_hash
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
-MENTION, RELATION = 0, 1
-SESSION_GAP = 6 * 3600 * 1_000_000
+SAID, ABOUT, NAMES, RELATES = range(4)
+SITTING_GAP = 6 * 3600 * 1_000_000
 """Turns of one conversation further apart than this (microseconds) belong to different sittings."""
 
+# How much each tie is worth, beside a memory that both meaning and words put first, which is worth 1.
+SAID_BY, ABOUT_NAMED, ABOUT_ALIKE = 0.4, 0.4, 0.15
+ONE_HOP, BY_RELATION = 0.6, 0.3
+BEFORE, AFTER, SAME_SITTING = 0.35, 0.25, 0.25
+CEILING = 1.0
+
+_SHORT = 450
+"""A turn longer than this stands on its own; the longer, the less its neighbours say about it."""
 _FAN_OUT = 64
-_NEAR_NAMES = 8
-_ALIKE = 0.55
-_NEAR_MEMORIES = 12
-_HOP = 0.5
-_BESIDE = 0.45
+_FEW = 8
+_HOP_FROM = 5
+_ALIKE = 0.6
+_MOST_ALIKE = 4
 
 Kept = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
 
@@ -58,10 +67,13 @@ class Graph:
         self._says = Column(np.int8)
         self._row = Column(np.int32)
         self._predicate = Column(np.int32)
-        # Of each row: the rows said before and after it, and the sitting it belongs to.
+        # Of each row: who said it, what it is about, its neighbours, its sitting, and how short it is.
+        self._speaker = Column(np.int32)
+        self._subject = Column(np.int32, width=2)
         self._before = Column(np.int32)
         self._after = Column(np.int32)
         self._sitting = Column(np.int32)
+        self._short = Column(np.float32)
         self._sittings = 0
         self._last_turn: dict[str, tuple[int, int]] = {}
         self._base: Any = None
@@ -74,9 +86,12 @@ class Graph:
         for row, version in enumerate(versions, first):
             if row < len(self._before):
                 continue
+            self._speaker.append(-1)
+            self._subject.append((-1, -1))
             self._before.append(-1)
             self._after.append(-1)
             self._sitting.append(-1)
+            self._short.append(1.0 if version is None else min(1.0, _SHORT / len(version.text)))
             if version is not None:
                 self._follow(row, version)
                 self._tie(row, version, unseen)
@@ -86,17 +101,21 @@ class Graph:
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows tied closest to the seeds."""
-        seeds = self._seeds(query)
-        if not seeds and not query.near:
-            return Ranking.abstain(self.name, "the question names nothing that is known, and nothing is near it")
+        named = self._named(query)
         walk = _Walk(query.allowed)
-        self._from_entities(seeds, query, walk)
-        self._from_turns(query, walk)
+        if query.near:
+            self._from_turns(query, walk)
+            self._from_memories(query, named, walk)
+        self._from_names(query, named, walk)
         if not walk.scores:
             return Ranking.abstain(self.name, "nothing that may answer is tied to what the question is about")
         ordered = sorted(walk.scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
         return Ranking(
-            self.name, [row for row, _ in ordered], [score for _, score in ordered], why=walk.reasons.__getitem__
+            self.name,
+            [row for row, _ in ordered],
+            [min(score, CEILING) for _, score in ordered],
+            ceiling=CEILING,
+            why=walk.reasons.__getitem__,
         )
 
     def save(self) -> Mapping[str, NDArray[Any]]:
@@ -123,7 +142,7 @@ class Graph:
 
     def hashes_beside(self, rows: Sequence[int]) -> set[bytes]:
         """The hashes of the names that rows other than these name."""
-        others = (self._says.values == MENTION) & ~np.isin(self._row.values, list(rows))
+        others = (self._says.values != RELATES) & ~np.isin(self._row.values, list(rows))
         return {text_hash(self._names[vertex // 2]) for vertex in np.unique(self._ends.values[others, 0])}
 
     # Building
@@ -136,7 +155,7 @@ class Graph:
         at = 0 if turn.at is None else micros(turn.at)
         last = self._last_turn.get(turn.conversation)
         self._last_turn[turn.conversation] = (row, at)
-        if last is not None and abs(at - last[1]) <= SESSION_GAP:
+        if last is not None and abs(at - last[1]) <= SITTING_GAP:
             before = last[0]
             self._before.values[row] = before
             self._after.values[before] = row
@@ -147,15 +166,28 @@ class Graph:
 
     def _tie(self, row: int, version: Remembered, unseen: list[str]) -> None:
         """Tie a row to the entities it names, and those to each other as it claims."""
-        named = dict.fromkeys(self._entity(mention.name, unseen) for mention in version.mentions)
+        said = {}
+        speaker = version.turn.speaker if version.turn is not None else None
+        if speaker:
+            said[self._entity(speaker, unseen)] = SAID
+            self._speaker.values[row] = next(iter(said))
+        subjects: list[int] = []
+        for mention in version.mentions:
+            entity = self._entity(mention.name, unseen)
+            if entity not in said:
+                if len(subjects) < (2 if version.mentions[0].kind == "heading" else 1):
+                    self._subject.values[row, len(subjects)] = entity
+                    subjects.append(entity)
+                said[entity] = ABOUT if entity in subjects else NAMES
         for triple in version.triples:
             subject, object_ = self._entity(triple.subject, unseen), self._entity(triple.object, unseen)
-            named[subject] = named[object_] = None
+            said.setdefault(subject, NAMES)
+            said.setdefault(object_, NAMES)
             predicate = self._predicates.setdefault(triple.predicate, len(self._predicates))
-            self._edge(_entity_vertex(subject), _entity_vertex(object_), RELATION, row, predicate)
-        for entity in named:
+            self._edge(_entity_vertex(subject), _entity_vertex(object_), RELATES, row, predicate)
+        for entity, says in said.items():
             self._used.values[entity] += 1
-            self._edge(_entity_vertex(entity), _row_vertex(row), MENTION, row, -1)
+            self._edge(_entity_vertex(entity), _row_vertex(row), says, row, -1)
 
     def _entity(self, name: str, unseen: list[str]) -> int:
         form = normal_name(name)
@@ -211,76 +243,102 @@ class Graph:
         used = max(int(self._used.values[entity]), 1)
         return math.log((known + 1) / min(used, known + 1)) / math.log(known + 1) if known > 1 else 1.0
 
-    def _seeds(self, query: Query) -> dict[int, tuple[float, str]]:
-        """Entities to start from, each with its weight and how it was found."""
-        seeds: dict[int, tuple[float, str]] = {}
+    def _named(self, query: Query) -> list[int]:
+        """The entities whose names stand in the question."""
+        found = (self._entities.get(normal_name(name)) for name in query.names)
+        return list(dict.fromkeys(entity for entity in found if entity is not None))
 
-        def plant(entity: int, weight: float, how: str) -> None:
-            if weight > seeds.get(entity, (0.0, ""))[0]:
-                seeds[entity] = (weight, how)
-
-        for name in query.names:
-            entity = self._entities.get(normal_name(name))
-            if entity is not None:
-                plant(entity, 1.0, "named in the question")
-        if self._vectors is not None and query.vector is not None:
-            alike = self._vectors.values @ query.vector
-            for entity in np.argsort(-alike, kind="stable")[:_NEAR_NAMES]:
-                if alike[entity] >= _ALIKE:
-                    plant(int(entity), 0.6 * float(alike[entity]), "a name near the question")
-        for row, score in _first(query.near.items(), _NEAR_MEMORIES):
-            for entity in self._named_by(row):
-                plant(entity, 0.4 * score, "named by a memory near the question")
-        return seeds
-
-    def _named_by(self, row: int) -> list[int]:
-        return [
-            int(self._ends.values[edge, 0]) // 2
-            for edge in self._edges_at(_row_vertex(row))
-            if self._says.values[edge] == MENTION
-        ]
-
-    def _from_entities(self, seeds: Mapping[int, tuple[float, str]], query: Query, walk: _Walk) -> None:
+    def _from_names(self, query: Query, named: Sequence[int], walk: _Walk) -> None:
+        """First and second seed: what the question names, and names that mean something near it."""
         known = int(np.count_nonzero(query.visible))
-        for entity, (weight, how) in seeds.items():
+        near = np.fromiter(query.near, np.int64, len(query.near))
+        speakers = self._speaker.values[near]
+        for entity in named:
             name = self._names[entity]
-            weight *= self._telling(entity, known)
-            walk.reach(self._rows_naming(entity, query), weight, lambda row, n=name, h=how: f"names {n}, {h}")
+            # If one person said everything, who said it tells nothing.
+            said = near[speakers == entity]
+            if len(said) < len(near):
+                walk.reach(said, SAID_BY, f"said by {name}, named in the question")
+            about = self._rows_about(entity, query)
+            also = near[np.any(self._subject.values[near] == entity, axis=1)]
+            walk.reach(np.union1d(about, also), ABOUT_NAMED, f"about {name}, named in the question")
             for other, predicate in self._related(entity, query):
-                onward = weight * _HOP * self._telling(other, known)
-                step = f"two steps from {name} through {predicate} to {self._names[other]}"
-                walk.reach(self._rows_naming(other, query), onward, lambda row, s=step: s)
+                worth = BY_RELATION * self._telling(other, known)
+                through = f"two steps from {name} through {predicate} to {self._names[other]}"
+                walk.reach(self._rows_about(other, query), worth, through)
+        for entity, alike in self._alike(query):
+            if entity not in named:
+                near_name = f"about {self._names[entity]}, a name near the question"
+                walk.reach(self._rows_about(entity, query), ABOUT_ALIKE * alike, near_name)
 
-    def _rows_naming(self, entity: int, query: Query) -> list[int]:
+    def _from_memories(self, query: Query, named: Sequence[int], walk: _Walk) -> None:
+        """Third seed: what the nearest memories name, and the memories that are about that."""
+        known = int(np.count_nonzero(query.visible))
+        best: dict[int, tuple[float, str]] = {}
+        for row in list(query.near)[:_HOP_FROM]:
+            for edge in self._edges_at(_row_vertex(row)):
+                entity = int(self._ends.values[edge, 0]) // 2
+                if self._says.values[edge] == SAID or entity in named:
+                    continue
+                rows = self._rows_about(entity, query)
+                worth = ONE_HOP * query.near[row] * self._telling(entity, known)
+                for other in rows if len(rows) <= _FEW else ():
+                    if other != row and worth > best.get(other, (0.0, ""))[0]:
+                        best[other] = worth, f"about {self._names[entity]}, which a memory near the question names"
+        for row, (worth, why) in best.items():
+            walk.reach([row], worth, why)
+
+    def _from_turns(self, query: Query, walk: _Walk) -> None:
+        """The answer often stands in the turn after or before the one that matches, or near it."""
+        near = np.fromiter(query.near, np.int64, len(query.near))
+        weights = np.fromiter(query.near.values(), np.float64, len(near)) * self._short.values[near]
+        for column, worth, why in (
+            (self._after, BEFORE, "follows a turn near the question"),
+            (self._before, AFTER, "leads up to a turn near the question"),
+        ):
+            beside = column.values[near]
+            for row, weight in zip(beside[beside >= 0].tolist(), weights[beside >= 0].tolist(), strict=True):
+                walk.reach([row], worth * weight * float(self._short.values[row]), why)
+        sittings: dict[int, float] = {}
+        for sitting, weight in zip(self._sitting.values[near].tolist(), weights.tolist(), strict=True):
+            sittings[sitting] = max(weight, sittings.get(sitting, 0.0))
+        sittings.pop(-1, None)
+        for row in sorted({*near.tolist(), *walk.scores}) if sittings else ():
+            weight = sittings.get(int(self._sitting.values[row]), 0.0)
+            walk.reach(
+                [row], SAME_SITTING * weight * float(self._short.values[row]), "said when a near one was said"
+            )
+
+    def _rows_about(self, entity: int, query: Query) -> list[int]:
+        """The newest rows about an entity that may answer; none for one that is named all over."""
+        if self._used.values[entity] > 16 * _FAN_OUT:
+            return []
         edges = np.array(self._edges_at(_entity_vertex(entity)), np.int64)
-        edges = edges[self._says.values[edges] == MENTION]
-        rows = self._row.values[edges]
-        rows = rows[query.allowed[rows]]
-        # The newest of many; and of those already found by another signal, all.
-        if len(rows) > _FAN_OUT:
-            near = np.array([row in query.near for row in rows.tolist()])
-            rows = np.unique(np.concatenate((rows[-_FAN_OUT:], rows[near])))
-        return rows.tolist()  # type: ignore[no-any-return]
+        rows = self._row.values[edges[self._says.values[edges] == ABOUT]]
+        return rows[query.allowed[rows]][-_FAN_OUT:].tolist()  # type: ignore[no-any-return]
+
+    def _alike(self, query: Query) -> list[tuple[int, float]]:
+        """Entities whose own embedding is near the question's."""
+        if self._vectors is None or query.vector is None or not len(self._vectors):
+            return []
+        alike = self._vectors.values @ query.vector
+        places = top(alike, _MOST_ALIKE)
+        return [(int(place), float(alike[place])) for place in places if alike[place] >= _ALIKE]
 
     def _related(self, entity: int, query: Query) -> list[tuple[int, str]]:
+        """Entities that some memory ties to this one, each with the predicate."""
+        if self._used.values[entity] > 16 * _FAN_OUT:
+            return []
         vertex = _entity_vertex(entity)
         predicates = list(self._predicates)
         found: dict[int, str] = {}
-        for edge in self._edges_at(vertex)[-4 * _FAN_OUT :]:
-            if self._says.values[edge] == RELATION and query.allowed[self._row.values[edge]]:
+        for edge in self._edges_at(vertex):
+            if self._says.values[edge] == RELATES and query.allowed[self._row.values[edge]]:
                 a, b = self._ends.values[edge]
                 other = int(b if a == vertex else a) // 2
                 if other != entity:
                     found.setdefault(other, predicates[self._predicate.values[edge]])
-        return list(found.items())[:_FAN_OUT]
-
-    def _from_turns(self, query: Query, walk: _Walk) -> None:
-        """The answer often stands in the turn after or before the one that matches."""
-        for row, score in query.near.items():
-            for column, said in ((self._after, "answers"), (self._before, "leads up to")):
-                beside = int(column.values[row])
-                if beside >= 0:
-                    walk.reach([beside], _BESIDE * score, lambda r, s=said: f"{s} a turn near the question")
+        return list(found.items())[-_FAN_OUT:]
 
 
 class _Walk:
@@ -292,18 +350,22 @@ class _Walk:
         self.reasons: dict[int, str] = {}
         self._strongest: dict[int, float] = {}
 
-    def reach(self, rows: Iterable[int], weight: float, why: Callable[[int], str]) -> None:
-        if weight <= 0:
+    def reach(self, rows: Iterable[int], worth: float, why: str) -> None:
+        """Add `worth` to these rows, as far as they may answer."""
+        if worth <= 0:
             return
-        for row in rows:
+        for row in map(int, rows):
             if self._allowed[row]:
-                self.scores[row] = self.scores.get(row, 0.0) + weight
-                if weight > self._strongest.get(row, 0.0):
-                    self._strongest[row] = weight
-                    self.reasons[row] = why(row)
+                self.scores[row] = self.scores.get(row, 0.0) + worth
+                if worth > self._strongest.get(row, 0.0):
+                    self._strongest[row] = worth
+                    self.reasons[row] = why
 
 
-_COLUMNS = ("used", "ends", "says", "row", "predicate", "before", "after", "sitting")
+_COLUMNS = (
+    *("used", "ends", "says", "row", "predicate"),
+    *("speaker", "subject", "before", "after", "sitting", "short"),
+)
 
 
 def _entity_vertex(entity: int) -> int:
@@ -313,7 +375,3 @@ def _entity_vertex(entity: int) -> int:
 
 def _row_vertex(row: int) -> int:
     return 2 * row + 1
-
-
-def _first(items: Iterable[tuple[int, float]], count: int) -> list[tuple[int, float]]:
-    return sorted(items, key=lambda item: (-item[1], item[0]))[:count]

@@ -97,10 +97,14 @@ class Vectors:
         rows, scores = self._nearest(query.vector, query.allowed, limit)
         if not rows:
             return Ranking.nothing(self.name, "no memory that may answer has a vector")
-        by_row = dict(zip(rows, scores, strict=True))
-        # The farthest of those asked for is as good as unrelated: nearness has no zero of its own.
-        floor = min(scores) if len(scores) > 1 else 0.0
-        return Ranking(self.name, rows, scores, floor, why=lambda row: f"nearness {by_row[row]:.2f}")
+        by_row = dict(zip(rows, scores, strict=True)) | self._of_rows(query, set(query.also) - set(rows))
+        ordered = sorted(by_row.items(), key=lambda item: (-item[1], item[0]))
+        return Ranking(
+            self.name,
+            [row for row, _ in ordered],
+            [score for _, score in ordered],
+            why=lambda row: f"nearness {by_row[row]:.2f}",
+        )
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         """Which points belong to which rows and texts."""
@@ -143,6 +147,14 @@ class Vectors:
             self.unmade.update((p, k) for p, k in zip(some, keys, strict=True) if k not in kept)
             if made:
                 self._store.upsert([point for point, _ in made], np.stack([vector for _, vector in made]))
+
+    def _of_rows(self, query: Query, rows: set[int]) -> dict[int, float]:
+        """How near these very rows are."""
+        if not rows or query.vector is None:
+            return {}
+        points = self._points.values[np.isin(self._points.values >> PASSAGE_BITS, list(rows))].tolist()
+        found, scores = _by_row(*self._store.search(query.vector, len(points), points), query.allowed, len(rows))
+        return dict(zip(found, scores, strict=True))
 
     def _nearest(
         self, vector: Vector, allowed: NDArray[np.bool_], limit: int

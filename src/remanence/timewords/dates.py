@@ -24,8 +24,12 @@ from remanence.timewords.spans import (
 from remanence.timewords.words import (
     DAY_NAMES,
     DECADES,
+    HABITS,
     HOLIDAY_STARTS,
     HOLIDAYS,
+    MONTHS,
+    NUMBERS,
+    ORDINALS,
     PLAIN_MONTHS,
     SEASONS,
     UNITS,
@@ -38,23 +42,26 @@ class Dates(Reader):
 
     def date(self, i: int, loose: bool = False) -> Found:
         """The first rule that holds at `i`. A date that does not exist raises ValueError."""
-        token = self.token(i)
+        token, said = self.token(i), loose
         loose = loose or self.cued(i)
-        if token.kind not in ("word", "number", "ordinal", "mark"):
-            return self.shape(i, loose)
-        return (
-            self.day_first(i)
-            or self.month_first(i)
-            or (self.weekday(i, loose) if token.low in WEEKDAYS else None)
-            or (self.bare_month(i, loose) if token.kind == "word" else None)
-            or (self.bare_year(i, loose) if token.kind in ("number", "word") else None)
-            or (self.season(i, loose) if token.low in SEASONS else None)
-            or (self.holiday(i, loose) if token.low in HOLIDAY_STARTS else None)
-            or self.day_alone(i, loose)
-            or self.age(i)
-        )
+        if token.kind not in ("word", "number", "ordinal"):
+            return self.shape(i, loose, said)
+        word = token.low
+        if word in MONTHS:
+            return self.month_first(i) or self.bare_month(i, loose, said)
+        if word in WEEKDAYS:
+            return self.weekday(i, loose)
+        if word in SEASONS:
+            return self.season(i, loose)
+        if word in DECADES:
+            return self.decade(i)
+        if word in HOLIDAY_STARTS:
+            return self.holiday(i, loose)
+        if token.kind == "word" and not (word in NUMBERS or word in ORDINALS or word in ("the", "year")):
+            return None
+        return self.day_first(i) or self.bare_year(i, said) or self.day_alone(i, loose) or self.century(i)
 
-    def shape(self, i: int, loose: bool) -> Found:
+    def shape(self, i: int, loose: bool, said: bool) -> Found:
         """A token that is a date by its digits."""
         token = self.token(i)
         digits = [int(run) for run in re.findall("[0-9]+", token.low)]
@@ -67,15 +74,19 @@ class Dates(Reader):
         if token.kind == "years":
             first, final = digits
             final = final if final > 99 else first // 100 * 100 + final
-            if not 1000 <= first < final <= 2100 or self.year(i + 1):
+            if not 1000 <= first < final <= 2100 or (digits[1] < 100 and final - first > 10):
                 return None
             return Span(year_span(first).start, year_span(final).end, "range"), i + 1
         if token.kind == "ymd":
             return day_span(*digits), i + 1
+        if token.kind == "days":
+            return self.days(token.low), i + 1
+        if token.kind == "compact" and loose:
+            return day_span(int(token.low[:4]), int(token.low[4:6]), int(token.low[6:])), i + 1
         if token.kind == "dmy":
             month, day, year = digits
             return self.day_or_month_first(month, day, year if year > 99 else self.full_year(year)), i + 1
-        if token.kind == "md" and (loose or self.word(i - 1) in WEEKDAYS or self.word(i + 1) in ("at", "@")):
+        if token.kind == "md" and self.dated_slash(i, said):
             month, day = digits
             if year_read := self.year_beside(i + 1) if self.word(i + 1) == "," else None:
                 return self.day_or_month_first(month, day, year_read[0]), year_read[1]
@@ -88,12 +99,36 @@ class Dates(Reader):
             return self.decade(i)
         return None
 
+    def dated_slash(self, i: int, said: bool) -> bool:
+        """Whether "7/22" is a day: "on 7/22", "before the 7/22 trip", but not "2/3 cup" or "24/7"."""
+        the = self.word(i - 1) == "the"
+        before = self.word(i - 1 - the)
+        if said or before in WEEKDAYS or self.word(i + 1) in ("at", "@"):
+            return the or self.closed(i + 1)
+        announced = before in ("on", "by", "before", "after", "since", "until", "till", "from")
+        return announced and (the or self.closed(i + 1))
+
+    def days(self, text: str) -> Span:
+        """As in "5/1-5/7", "10/1-11/2/2017": a year said once counts for both."""
+        first, final = ([int(run) for run in re.findall("[0-9]+", side)] for side in re.split("[-–]", text))
+
+        def make(year: int) -> Span:
+            end = self.day_or_month_first(final[0], final[1], year)
+            start = self.day_or_month_first(first[0], first[1], first[2] if len(first) > 2 else year)
+            if start.start > end.start:
+                start = self.day_or_month_first(first[0], first[1], year - 1)
+            return Span(start.start, end.end, "range")
+
+        if len(final) > 2:
+            return make(final[2] if final[2] > 99 else self.full_year(final[2]))
+        return latest(make, self.now)
+
     def day_or_month_first(self, month: int, day: int, year: int) -> Span:
         """Month first, as the English setting of dateparser has it, unless only the other way exists."""
         return day_span(year, day, month) if month > 12 else day_span(year, month, day)
 
     def day_first(self, i: int) -> Found:
-        """ "7 May 2023", "the 9th of May", "13 to 15 July", "between the 3rd and the 12th of September"."""
+        """As in "7 May 2023", "the 9th of May", "13 to 15 July", "between the 3rd and the 12th of May"."""
         start = self.skip(i, "the")
         if not (day := self.day_number(start)):
             return None
@@ -113,16 +148,13 @@ class Dates(Reader):
         return self.on_days(month[0], first, final, year, month[1])
 
     def month_first(self, i: int) -> Found:
-        """ "May 7th, 2023", "May 2023", "april 9th through 17th"."""
+        """As in "May 7th, 2023", "May 2023", "april 9th through 17th"."""
         if not (month := self.month(i)):
             return None
         number, j = month
         if year := self.year_beside(j):
             return month_span(year[0], number), year[1]
-        if self.word(j) == ",":
-            day = self.ordinal(j + 1)
-        else:
-            day = self.day_number(self.skip(j, "the", "-"))
+        day = self.ordinal(j + 1) if self.word(j) == "," else self.day_number(self.skip(j, "the", "-"))
         if not day or not 1 <= day[0] <= 31 or self.unit(day[1]):
             return None
         first, k = day
@@ -146,45 +178,59 @@ class Dates(Reader):
 
         return (make(year[0]), year[1]) if year else (latest(make, self.now), j)
 
-    def bare_month(self, i: int, loose: bool) -> Found:
-        """ "in May", "since June", "January"; never "May I" or "every May"."""
-        if not (month := self.month(i)) or self.word(i - 1) in ("every", "each", "and", "or") and not loose:
-            return None
+    def bare_month(self, i: int, loose: bool, said: bool) -> Found:
+        """As in "in May", "since June", "January"; never "May I" or "every May"."""
         before = self.word(i - 1)
-        if self.verbal(i):
-            if not (before in ("in", "since", "during", "until", "till") or (self.whole and len(self.tokens) < 4)):
-                return None
-        elif not loose and self.word(i) not in PLAIN_MONTHS:
+        if not (month := self.month(i)) or before in ("every", "each"):
             return None
-        elif before in ("to", "of", "from", "by", "at", "about", "on", "over") and self.word(i) not in PLAIN_MONTHS:
+        number, j = month
+        if self.verbal(i):
+            alone = self.whole and len(self.tokens) < 4
+            sure = alone or before in ("in", "since", "during", "until", "till")
+        elif self.word(i) in PLAIN_MONTHS:
+            sure = True
+        elif before in ("to", "of", "from", "by", "at", "about", "on", "over"):
             # April, June, August and May are also people: "a gift from April".
-            if not (before in ("of", "by", "from", "to") and self.word(i) != "april" and self.closed(month[1])):
-                return None
-        return latest(lambda year: month_span(year, month[0]), self.now), month[1]
+            sure = said or self.word(j) in TO or (before in ("of", "by") and self.closed(j))
+        else:
+            sure = loose
+        return (latest(lambda year: month_span(year, number), self.now), j) if sure else None
 
-    def bare_year(self, i: int, loose: bool) -> Found:
-        """ "in 2019", "the year 1850", "(2019)"."""
+    def bare_year(self, i: int, said: bool) -> Found:
+        """As in "in 2019", "the year 1850", "(2019)", "from 1765 to 1803"; never "room 2012"."""
         if self.word(i) == "year" and (found := self.year(i + 1)):
             return year_span(found[0]), found[1]
-        bracketed = self.word(i - 1) == "(" and self.word(i + 1) == ")"
-        if (loose or bracketed) and (found := self.year(i, 1000 if loose else 1800)):
-            return year_span(found[0]), self.skip(found[1], "ad", "ce")
-        return None
+        if (found := self.year(i)) is None or self.countable(found[1]):
+            return None
+        year, j = found
+        bracketed = self.word(i - 1) == "(" and self.word(j) == ")"
+        cued = self.cued(i) and self.word(i - 1) not in ("at", "on", "over", "about", "to", "through")
+        paired = (self.word(j) in (*TO, "and") and self.year(j + 1)) or (
+            self.word(i - 1) in (*TO, "and") and self.year(i - 2)
+        )
+        if not (said or bracketed or cued) or not (1800 <= year <= 2100 or paired or self.whole):
+            return None
+        return year_span(year), self.skip(j, "ad", "ce")
 
     def weekday(self, i: int, loose: bool) -> Found:
-        """ "Tuesday", "Tuesday March 7", "Monday the 21st", "Tuesday of last week"."""
+        """As in "Tuesday", "Tuesday March 7", "Monday the 21st", "Tuesday of last week"."""
         word, weekday = self.word(i), WEEKDAYS[self.word(i)]
         full = word in DAY_NAMES
-        if self.word(i - 1) in ("every", "each", "a", "most", "all") or not (full or self.token(i).capital):
+        if self.word(i - 1) in ("every", "each", "a", "most", "all") or self.word(i + 1) in HABITS:
+            return None
+        if word in ("sat", "sun", "wed", "mon") and not self.token(i).capital:
             return None
         j = self.skip(i + 1, ".") if not full and self.token(i + 2).kind in ("number", "ordinal") else i + 1
         j = self.skip(j, ",")
         if dated := self.day_first(j) or self.month_first(j):
             return dated
-        if self.token(j).kind in ("dmy", "md", "iso", "ymd") and (dated := self.shape(j, True)):
+        if self.token(j).kind in ("dmy", "md", "iso", "ymd") and (dated := self.shape(j, True, True)):
             return dated
         if (day := self.ordinal(self.skip(j, "the"))) and self.word(day[1]) not in ("of", "time"):
             return self.weekday_numbered(weekday, day[0]), day[1]
+        two_digits = self.token(i + 1).kind == "number" and len(self.word(i + 1)) == 2
+        if two_digits and self.closed(i + 2) and self.word(i + 2) not in (*TO, ":"):
+            return self.weekday_numbered(weekday, int(self.word(i + 1))), i + 2
         if not full and not loose:
             return None
         j = i + 1
@@ -194,7 +240,10 @@ class Dates(Reader):
         if step is not None and self.unit(k + 1) == "week":
             week = around(shift(self.today, step, "week"), "week")
             return around(week.start + DAY * weekday, "day"), k + 2
-        back = (self.today.weekday() - weekday) % 7
+        count, back = self.number(j), (self.today.weekday() - weekday) % 7
+        if count and self.unit(count[2]) in ("week", "month", "year") and self.word(count[2] + 1) == "ago":
+            week = around(shift(self.today, -count[1], UNITS[self.word(count[2])]), "week")
+            return around(week.start + DAY * weekday, "day"), count[2] + 2
         if self.word(j) in ("before", "after") and self.word(j + 1) in ("last", "next"):
             weeks = -1 if self.word(j) == "before" else 2
             return around(self.today + DAY * (7 * weeks - back), "day"), j + 2
@@ -210,7 +259,7 @@ class Dates(Reader):
         raise ValueError("no such weekday in five years")
 
     def day_alone(self, i: int, loose: bool) -> Found:
-        """ "on the 18th", but not "on the 18th floor"."""
+        """As in "on the 18th", but not "on the 18th floor"."""
         if self.word(i - 1) != "the" or not loose or self.token(i).kind != "ordinal":
             return None
         if self.word(i - 2) not in ("on", "by", "since", "until", "till", "before", "after"):
@@ -226,7 +275,7 @@ class Dates(Reader):
         return None
 
     def quarter(self, i: int, loose: bool) -> Found:
-        """ "Q3 2024", "2017-Q1", "in Q2", "H1 2023"."""
+        """As in "Q3 2024", "2017-Q1", "in Q2", "H1 2023"."""
         word = self.word(i)
         years = re.findall("[0-9]{4}", word)
         shown = re.search("([qh])([1-4])", word)
@@ -245,43 +294,46 @@ class Dates(Reader):
         return (latest(make, self.now), i + 1) if loose and size == "q" else None
 
     def decade(self, i: int) -> Found:
-        """ "1990s", "the '90s", "the nineties"; never "in her thirties"."""
+        """As in "1990s", "the '90s", "the nineties"; never "in her thirties"."""
         word, before = self.word(i), self.word(i - 1)
-        if word in DECADES:
-            year = DECADES[word]
-        else:
-            year = int(re.sub("[^0-9]", "", word))
+        year = DECADES[word] if word in DECADES else int(re.sub("[^0-9]", "", word))
         if year < 100:
-            if not (before in ("the", "'", "’", "‘", "early", "mid", "late") or self.word(i - 2) in ("early", "mid", "late")):
+            if not (
+                before in ("the", "in", "'", "’", "‘", "early", "mid", "late")
+                or self.word(i - 2) in ("early", "mid", "late")
+            ):
                 return None
-            year = self.full_year(year) if self.full_year(year) <= self.now.year else self.full_year(year) - 100
+            year = (
+                self.full_year(year) if self.full_year(year) <= self.now.year else self.full_year(year) - 100
+            )
         return around(year_span(year).start, "decade"), i + 1
 
-    def age(self, i: int) -> Found:
-        """ "the nineties", "the 19th century"."""
-        if self.word(i) in DECADES:
-            return self.decade(i)
+    def century(self, i: int) -> Found:
+        """As in "the 19th century"; never one before Christ."""
         if found := self.ordinal(i):
             j = self.skip(found[1], "-")
-            if UNITS.get(self.word(j)) == "century" and 1 <= found[0] <= 30:
+            before_christ = self.word(j + 1) in ("bc", "bce")
+            if UNITS.get(self.word(j)) == "century" and 1 <= found[0] <= 30 and not before_christ:
                 start = year_span(max(1, found[0] * 100 - 100)).start
                 return Span(start, year_span(found[0] * 100).start, "century"), j + 1
         return None
 
     def season(self, i: int, loose: bool) -> Found:
-        """ "summer 2023", "in the fall", but neither "a spring" nor "the fall of Rome"."""
+        """As in "summer 2023", "in the fall", but neither "a spring" nor "the fall of Rome"."""
         first = SEASONS[self.word(i)]
         make: Callable[[int], Span] = lambda year: season_span(year, first)  # noqa: E731
         if year := self.year_beside(i + 1):
             return make(year[0]), year[1]
-        if self.word(i - 1) in ("in", "during", "over", "since", "until", "by") or (
+        if self.word(i - 1) in ("in", "during", "over", "since", "until") or (
             self.word(i - 1) == "the" and self.word(i - 2) in ("in", "during", "over", "since", "until")
         ):
-            return (latest(make, self.now), i + 1) if self.closed(i + 1) and self.word(i + 1) != "of" else None
+            return (
+                (latest(make, self.now), i + 1) if self.closed(i + 1) and self.word(i + 1) != "of" else None
+            )
         return (latest(make, self.now), i + 1) if loose and self.whole else None
 
     def holiday(self, i: int, loose: bool) -> Found:
-        """ "Christmas 2022", "on Halloween", but not "a Christmas tree"."""
+        """As in "Christmas 2022", "on Halloween", but not "a Christmas tree"."""
         for size in (3, 2, 1):
             name = " ".join(self.word(i + k) for k in range(size))
             if name in HOLIDAYS:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from remanence.model import Window
-from remanence.timewords.lexer import CUE, lex
-from remanence.timewords.phrases import Phrases
+from remanence.timewords.lexer import lex, may_have_time
+from remanence.timewords.phrases import STARTS, Phrases
 from remanence.timewords.spans import utc
 
 
@@ -32,14 +32,16 @@ def find_times(text: str, now: datetime) -> list[TimePhrase]:
     >>> find_times("May I march on, past room 2012?", now)
     []
     """
-    if CUE.search(text) is None:
+    if not may_have_time(text):
         return []
     tokens = lex(text)
     reader = Phrases(tokens, utc(now))
     phrases: list[TimePhrase] = []
     i = 0
     while i < len(tokens):
-        found = reader.phrase(i)
+        token = tokens[i]
+        plain = token.low not in STARTS if token.kind == "word" else token.kind in ("mark", "junk")
+        found = None if plain else reader.phrase(i)
         if found is None:
             i += 1
             continue

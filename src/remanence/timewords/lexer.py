@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from remanence.timewords.words import DECADES, HOLIDAY_STARTS, MONTHS, PARTS, SEASONS, UNITS, WEEKDAYS
+from remanence.timewords.words import DECADES, HOLIDAY_STARTS, MONTHS, NOONS, PARTS, SEASONS, UNITS, WEEKDAYS
 
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 
-# Without one of these there is no time in a text: most texts are done after this one search.
-_CUES = {*MONTHS, *WEEKDAYS, *UNITS, *SEASONS, *DECADES, *PARTS, *HOLIDAY_STARTS}
-_CUES |= {"today", "yesterday", "tomorrow", "noon", "midday", "midnight"}
-CUE = re.compile(r"[0-9]|\b(?:" + "|".join(sorted(_CUES, key=len, reverse=True)) + r")\b", re.IGNORECASE)
+# Without one of these or a digit there is no time in a text.
+_CUES = {*MONTHS, *WEEKDAYS, *UNITS, *SEASONS, *DECADES, *PARTS, *NOONS, *HOLIDAY_STARTS}
+_CUES |= {"today", "yesterday", "tomorrow", "tmrw", "o"}
+_CUES |= set("0123456789")
+_WORD = re.compile("[a-z]+|[0-9]")
 
 # First match wins, so the longer shapes stand first. Every repetition is bounded: scanning is linear.
 # A digit shape must stand free on both sides, or phone numbers, versions and prices would be dates.
@@ -22,25 +23,40 @@ _SHAPES = {
     "isoweek": r"[0-9]{4}-?W[0-9]{2}",
     "isomonth": r"[0-9]{4}-(?:0?[1-9]|1[0-2])",
     "years": r"[0-9]{4}\ ?[-–—~/]\ ?(?:[0-9]{4}|[0-9]{2})",
+    "days": r"[0-9]{1,2}/[0-9]{1,2}(?:/[0-9]{2,4})?\ ?[-–]\ ?"
+    r"[0-9]{1,2}/[0-9]{1,2}(?:/[0-9]{2,4}|,\ ?[0-9]{4})?",
+    "compact": r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])",
     "ymd": r"[0-9]{4}[/.][0-9]{1,2}[/.][0-9]{1,2}",
     "dmy": r"[0-9]{1,2}(?P<sep>[/.-])[0-9]{1,2}(?P=sep)(?:[0-9]{4}|[0-9]{2})",
-    "odd": rf"(?:[0-9]{{1,4}}[-/]{_MONTH}[-/][0-9]{{1,4}}|{_MONTH}[-/][0-9]{{1,2}}[-/][0-9]{{2,4}}"
+    "odd": rf"(?:[0-9]{{1,4}}[-/]{_MONTH}[-/][0-9]{{1,4}}"
     rf"|[0-9]{{4}}[-/][0-9]{{1,2}}[-/]{_MONTH}|[0-9]{{1,2}}[-/][0-9]{{4}}[-/]{_MONTH})",
-    "clock": r"[0-9]{1,2}(?:[:.][0-9]{2}(?::[0-9]{2})?)?\ ?(?:[ap]\.?\ ?m\b\.?|[ap](?!\w|\.\w|['’]))",
-    "hm": r"[0-9]{1,2}(?::[0-9]{2}(?::[0-9]{2})?|h[0-9]{2})",
+    "clock": r"[0-9]{1,2}(?:[:.][0-9]{2}(?::[0-9]{2})?)?"
+    r"\ ?(?:[ap]\.\ ?m\b\.?|[ap]\ ?m\b|[ap](?!\w|\.\w|['’]))",
+    "hm": r"[0-9]{1,2}(?::[0-9]{2}(?::[0-9]{2})?|h[0-9]{2}|h(?=\b))",
     "md": r"[0-9]{1,2}/[0-9]{1,2}",
     "decade": r"(?:[0-9]{3}0|[1-9]0)['’]?s",
     "ordinal": r"[0-9]{1,2}(?:st|nd|rd|th)",
-    "quarter": r"(?:[0-9]{4}[-\ ]?)?(?:q[1-4]|h[12])(?:[-\ ](?:of\ )?[0-9]{4})?",
+    "quarter": r"[0-9]{4}[-\ ]?(?:q[1-4]|h[12])",
 }
 _FREE = r"(?<![\w$€£¥#@+/:.,-])(?:{})(?![\w%/:]|[.,-][0-9])"
+# A whole ISO date is a date even in a file name; a clock may end a range ("3-8pm", "10:30-11:45").
+_FREER = {
+    "iso": r"(?<![^\W_])(?<![0-9][-/.])(?:{})(?![0-9/]|[.-][0-9])",
+    "clock": r"(?<![\w$€£¥#@+/:.,])(?:{})(?!\w)",
+    "hm": r"(?<![\w$€£¥#@+/:.,])(?:{})(?![\w%/:]|[.,][0-9])",
+}
+_DIGITAL = "|".join(
+    rf"(?P<{kind}>{_FREER.get(kind, _FREE).format(shape)})" for kind, shape in _SHAPES.items()
+)
+_NAMED = rf"(?:q[1-4]|h[12])(?:[-\ ](?:of\ )?[0-9]{{4}})?|{_MONTH}[-/][0-9]{{1,2}}[-/][0-9]{{2,4}}"
 _TOKEN = re.compile(
-    "|".join(rf"(?P<{kind}>{_FREE.format(shape)})" for kind, shape in _SHAPES.items())
+    rf"(?=[0-9])(?:{_DIGITAL}"
     # A number may run into letters ("14april") or be followed by a year ("May 7,2023").
-    + r"|(?P<number>(?<![\w$€£¥#@+/:.])(?<![0-9],)[0-9]{1,4}(?![0-9%/:_]|\.[0-9]|,[0-9]{3}(?![0-9])))"
-    + r"|(?P<junk>[0-9]+)"
-    + r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?)"
-    + r"|(?P<mark>[^\w\s]|_)",
+    r"|(?P<number>(?<![\w$€£¥#@+/:.])(?<![0-9],)[0-9]{1,4}(?![0-9%/:_]|\.[0-9]|,[0-9]{3}(?![0-9])))"
+    r"|(?P<junk>[0-9]+))"
+    rf"|(?P<named>(?<!\w)(?:{_NAMED})(?!\w))"
+    r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?)"
+    r"|(?P<mark>[^\w\s]|_)",
     re.IGNORECASE,
 )
 
@@ -58,6 +74,11 @@ class Token(NamedTuple):
 END = Token("end", "", -1, -1, False)
 
 
+def may_have_time(text: str) -> bool:
+    """Whether a text has any word or digit of a time in it: most texts are done after this one look."""
+    return not _CUES.isdisjoint(_WORD.findall(text.lower()))
+
+
 def lex(text: str) -> list[Token]:
     """The tokens of a text, in order.
 
@@ -70,5 +91,8 @@ def lex(text: str) -> list[Token]:
         low = shown.lower()
         if "'" in low or "’" in low:
             low = low.replace("’", "'").removesuffix("'s").removesuffix("'")
-        tokens.append(Token(match.lastgroup or "mark", low, match.start(), match.end(), shown[0].isupper()))
+        kind = match.lastgroup or "mark"
+        if kind == "named":
+            kind = "quarter" if low[0] in "qh" else "odd"
+        tokens.append(Token(kind, low, match.start(), match.end(), shown[0].isupper()))
     return tokens

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 _ISO = re.compile(
     r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})"
-    r"(?:[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,6}))?)?\s?([Zz]|[Uu][Tt][Cc]|[+-][0-9]{2}:?[0-9]{2})?)?"
+    r"(?:[t ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,6}))?)?"
+    r"\s?(z|utc|[+-][0-9]{2}:?[0-9]{2})?)?",
+    re.IGNORECASE,
 )
 _LOCK = Lock()
 
@@ -35,7 +37,9 @@ def iso_span(text: str) -> Span:
     if match is None:
         raise ValueError(f"not an ISO date: {text!r}")
     year, month, day, hour, minute, second, fraction, zone = match.groups()
-    start = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC)
+    start = datetime(
+        int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC
+    )
     if fraction:
         start += timedelta(microseconds=int(fraction.ljust(6, "0")))
         return Span(_from_zone(start, zone), _from_zone(start, zone) + timedelta(microseconds=1), "instant")
@@ -67,8 +71,7 @@ def _asked(phrase: str, base: datetime) -> Span | None:
     if data.date_obj is None:
         return None
     moment = utc(data.date_obj)
-    unit = {"time": "minute"}.get(data.period, data.period)
-    return around(moment, unit if unit in ("minute", "day", "week", "month", "year") else "day")
+    return around(moment, "minute" if data.period == "time" else data.period or "day")
 
 
 @lru_cache(maxsize=1)

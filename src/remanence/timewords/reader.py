@@ -11,6 +11,7 @@ from remanence.timewords.words import (
     CLOSERS,
     COUNTED,
     CUES,
+    MONTH_NAMES,
     MONTHS,
     NOT_PLURAL,
     NUMBERS,
@@ -39,6 +40,7 @@ class Reader:
         self.now = now
         self.today = midnight(now)
         self.whole = whole
+        self.depth = 0
         self.listed = -1  # where the last phrase ended, if a list of years may go on there
 
     def spot(self, i: int, loose: bool = False) -> Found:
@@ -90,7 +92,7 @@ class Reader:
         return None
 
     def ordinal(self, i: int) -> tuple[int, int] | None:
-        """ "3rd", "third", "twenty-third"."""
+        """As in "3rd", "third", "twenty-third"."""
         word = self.word(i)
         if self.token(i).kind == "ordinal":
             return int(word[:-2]), i + 1
@@ -119,31 +121,54 @@ class Reader:
         word = self.word(i)
         if word not in MONTHS:
             return None
-        short = len(word) < 5 and self.word(i + 1) == "." and self.token(i + 2).kind in ("number", "ordinal")
+        short = (
+            word not in MONTH_NAMES
+            and self.word(i + 1) == "."
+            and self.token(i + 2).kind in ("number", "ordinal")
+        )
         return MONTHS[word], i + (2 if short else 1)
 
     def verbal(self, i: int) -> bool:
         """Whether token `i` may just as well be the verb: "may", "march" in small letters."""
         return self.word(i) in VERB_MONTHS and not self.token(i).capital
 
-    def year(self, i: int, first: int = 1000) -> tuple[int, int] | None:
-        """Four digits that count nothing: "2024", but not "2024 people"."""
-        token = self.token(i)
-        if token.kind != "number" or len(token.low) != 4 or not first <= int(token.low) <= 2100:
+    def year(self, i: int) -> tuple[int, int] | None:
+        """Four digits, or the words for them, that count nothing: "2024", but not "2024 km"."""
+        token, after = self.token(i), self.token(i + 1)
+        if token.kind == "word":
+            return self.year_in_words(i)
+        if token.kind != "number" or len(token.low) != 4 or not 1000 <= int(token.low) <= 2100:
             return None
-        after = self.token(i + 1)
-        if after.kind == "word":
-            plural = after.low.endswith("s") and len(after.low) > 3 and after.low not in NOT_PLURAL
-            if after.low in COUNTED or (plural and not after.capital):
-                return None
-            if after.start == token.end:
-                return None
+        if after.low in COUNTED or (after.kind == "word" and after.start == token.end):
+            return None
         return int(token.low), i + 1
+
+    def year_in_words(self, i: int) -> tuple[int, int] | None:
+        """As in "nineteen eighty-six", "two thousand and fifteen", "nineteen hundred ninety three"."""
+        if self.word(i) == "two" and self.word(i + 1) == "thousand":
+            century, j = 2000, i + 2
+        elif self.word(i) in ("eighteen", "nineteen", "twenty"):
+            century, j = NUMBERS[self.word(i)] * 100, i + 1
+            if self.word(j) != "hundred" and NUMBERS.get(self.word(j), 0) < 10:
+                return None
+            j = self.skip(j, "hundred")
+        else:
+            return None
+        rest = self.number(self.skip(j, "and")) if self.word(self.skip(j, "and")) in NUMBERS else None
+        if rest and rest[1] < 100:
+            return century + rest[1], rest[2]
+        return (century, j) if j > i + 1 else None
+
+    def countable(self, i: int) -> bool:
+        """Whether token `i` looks like what a number before it counts: "words", "calories"."""
+        word, token = self.word(i), self.token(i)
+        plural = word.endswith("s") and len(word) > 3 and word not in NOT_PLURAL and not token.capital
+        return token.kind == "word" and (plural or word in COUNTED)
 
     def year_beside(self, i: int) -> tuple[int, int] | None:
         """A year right after a month or holiday: "2024", ", 2024", "of 2024", "'24", "of 87"."""
         j = self.skip(i, ",", "of", "in", "-")
-        if self.word(j) in ("the",) and self.word(j + 1) == "year":
+        if self.word(j) == "the" and self.word(j + 1) == "year":
             j += 2
         if found := self.year(j):
             return found

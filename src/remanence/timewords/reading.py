@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime
+from typing import TypeAlias
 
 from remanence.errors import InvalidInput
-from remanence.model import UTC, Window
+from remanence.model import Window
 from remanence.timewords.lexer import lex
 from remanence.timewords.oddities import ask_dateparser, iso_span
 from remanence.timewords.phrases import Phrases
@@ -16,7 +17,10 @@ _LONGEST = 200  # no date takes more letters; a longer text is something else by
 _NEXT = "Give a datetime, a date, ISO text such as '2026-05-03', or words such as 'last May'."
 
 
-def read_moment(value: datetime | date | str, now: datetime, *, what: str = "date") -> datetime:
+Moment: TypeAlias = datetime | date | str
+
+
+def read_moment(value: Moment, now: datetime, *, what: str = "date") -> datetime:
     """One moment in UTC: a datetime (naive is UTC), a date (its midnight), ISO text, or words.
 
     Words and partial dates mean the start of what they name.
@@ -39,7 +43,7 @@ def read_moment(value: datetime | date | str, now: datetime, *, what: str = "dat
 
 
 def read_window(
-    value: Window | datetime | date | str | tuple[object, object], now: datetime, *, what: str = "during"
+    value: Window | Moment | tuple[Moment | None, Moment | None], now: datetime, *, what: str = "during"
 ) -> Window:
     """A window: "April 2026" is that month, a date that day, a datetime that instant, a pair from and until.
 

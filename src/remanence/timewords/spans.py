@@ -16,17 +16,15 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A closed stretch, how finely it was named, and how it reads in another year or on another day.
+    """A closed stretch, how finely it was named, and how it reads in another year.
 
-    "May" is last May until "2024" is read beside it: `in_year` gives the May of any year. "3 pm" is
-    today's until a day is read beside it: `on_day` gives that day's.
+    "May" is the latest May until "2024" is read beside it: `in_year` gives the May of any year.
     """
 
     start: datetime
     end: datetime
     grain: str
     in_year: Callable[[int], Span] | None = None
-    on_day: Callable[[datetime], Span] | None = None
 
     @property
     def window(self) -> Window:
@@ -65,9 +63,7 @@ def shift(moment: datetime, count: int, unit: str) -> datetime:
         year, month = divmod(moment.year * 12 + moment.month - 1 + count * months[unit], 12)
         if year == 10_000:
             return LAST
-        return moment.replace(
-            year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1])
-        )
+        return moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1]))
     by = timedelta(days=count * days[unit]) if unit in days else timedelta(seconds=count * SECONDS[unit])
     return plus(moment, by)
 
@@ -159,7 +155,7 @@ def nth_weekday(within: Span, weekday: int, count: int) -> Span:
 
 
 def third(span: Span, which: int) -> Span:
-    """The early (0), middle (1) or late (2) third, cut where people cut: at days 11 and 21, at May and September."""
+    """The early (0), middle (1) or late (2) third, cut where people cut: a month at its days 11 and 21."""
     start, end, grain = span.start, span.end, span.grain
     if grain == "month":
         cuts = [start, start + 10 * DAY, start + 20 * DAY, end]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-MONTH_NAMES = (
-    "january february march april may june july august september october november december".split()
-)
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+MONTH_NAMES = _words("january february march april may june july august september october november december")
 MONTHS = {name: number for number, name in enumerate(MONTH_NAMES, 1)}
 MONTHS |= {name[:3]: number for name, number in MONTHS.items()} | {"sept": 9}
 
@@ -13,7 +16,7 @@ VERB_MONTHS = {"may", "march", "mar"}
 # These are nobody's name and no verb, so they need no word beside them to be a month.
 PLAIN_MONTHS = {"january", "february", "july", "september", "october", "november", "december"}
 
-DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday".split()
+DAY_NAMES = _words("monday tuesday wednesday thursday friday saturday sunday")
 WEEKDAYS = {name: number for number, name in enumerate(DAY_NAMES)}
 WEEKDAYS |= {name[:3]: number for name, number in WEEKDAYS.items()}
 WEEKDAYS |= {"tues": 1, "weds": 2, "thur": 3, "thurs": 3}
@@ -44,31 +47,32 @@ SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}  # th
 PARTS = {
     "morning": (5, 12),
     "afternoon": (12, 18),
-    "evening": (18, 24),
+    "evening": (17, 24),
     "night": (18, 30),
     "tonight": (18, 30),
     "tonite": (18, 30),
 }
+HABITS = {"mornings", "afternoons", "evenings", "nights"}  # "on Saturday mornings" is no one Saturday
 NOONS = {"noon": 12, "midday": 12, "midnight": 0}
 
-ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
-ONES += "sixteen seventeen eighteen nineteen".split()
-TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90}
+ONES = _words(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+TENS = {
+    name: 10 * number
+    for number, name in enumerate(_words("twenty thirty forty fifty sixty seventy eighty ninety"), 2)
+}
 NUMBERS = {name: number for number, name in enumerate(ONES)} | TENS
 VAGUE = {"couple": (2, 2), "few": (2, 5), "several": (3, 7)}  # from, to
 
-ORDINALS = {
-    name: number
-    for number, name in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-        "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth".split(),
-        1,
-    )
-} | {"thirtieth": 30}
-DECADES = {
-    name: 10 * number
-    for number, name in enumerate("twenties thirties forties fifties sixties seventies eighties nineties".split(), 2)
-}
+_ORDINALS = _words(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+)
+ORDINALS = {name: number for number, name in enumerate(_ORDINALS, 1)} | {"thirtieth": 30}
+_DECADES = _words("twenties thirties forties fifties sixties seventies eighties nineties")
+DECADES = {name: 10 * number for number, name in enumerate(_DECADES, 2)}
 
 PAST = {"last", "past", "previous"}
 FUTURE = {"next", "coming", "upcoming", "following"}
@@ -88,6 +92,7 @@ HOLIDAYS: dict[str, tuple[int, int] | str] = {
     "st patrick day": (3, 17),
     "st patricks day": (3, 17),
     "saint patrick day": (3, 17),
+    "saint patricks day": (3, 17),
     "earth day": (4, 22),
     "juneteenth": (6, 19),
     "independence day": (7, 4),
@@ -116,20 +121,30 @@ HOLIDAYS: dict[str, tuple[int, int] | str] = {
 HOLIDAY_STARTS = {name.split()[0] for name in HOLIDAYS}
 
 # A word after which a bare month, year or weekday is surely a time.
-CUES = {"in", "on", "during", "since", "until", "till", "by", "before", "after", "of", "from", "between"}
-CUES |= {"throughout", "around", "about", "circa", "to", "through", "at", "over", "early", "mid", "late", "year"}
+CUES = set(
+    _words(
+        "in on during since until till by before after of from between throughout around about circa to "
+        "through at over early mid late year"
+    )
+)
 
 # Words that may follow a finished time phrase; a noun there ("the 18th floor") says it was none.
 CLOSERS = set(
-    "a an the and or but at in on of for from to till until through with i you we he she it they that this "
-    "is was were are did do does has have had will would can could my your his her our their its who what "
-    "where when why how which so as if because while after before during by about please morning afternoon "
-    "evening night noon".split()
+    _words(
+        "a an the and or but at in on of for from to till until through with i you we he she it they that "
+        "this is was were are did do does has have had will would can could my your his her our their its "
+        "who what where when why how which so as if because while after before during by about please "
+        "morning afternoon evening night noon"
+    )
 )
 
 # Words that make the four digits before them a count, not a year: "in 1500 words".
-COUNTED = set("people percent km kg m cm mm mg g ml l mb gb ms rpm hp usd eur bc bce men women children".split())
+COUNTED = set(
+    _words("people percent km kg m cm mm mg g ml l mb gb ms rpm hp usd eur bc bce men women children")
+)
 NOT_PLURAL = set(
-    "was is his this as has does its us unless besides towards always perhaps across plus versus "
-    "years sometimes previous alias thus less".split()
+    _words(
+        "was is his this as has does its us unless besides towards always perhaps across plus versus "
+        "years sometimes previous alias thus less"
+    )
 )

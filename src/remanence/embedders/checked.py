@@ -1,0 +1,116 @@
+"""What stands around every embedder, so that only vectors come out.
+
+An embedder is somebody else's code, often on somebody else's machine. A row too few, a NaN or another
+dimension than yesterday would spoil an index in silence, so each answer is looked at once, here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from remanence.errors import EmbedderBroken, EmbedderDown, InvalidInput, RemanenceError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from remanence.ports import Embedder, Vector
+
+BATCH = 256  # texts in one call to the embedder: what hosted ones take without complaint
+
+
+class Checked:
+    """Another embedder, whose answers are sound or raise.
+
+    Rows have unit length and one dimension for ever; a text that an embedder makes zeros of stays zeros.
+
+    >>> Checked(somebodys).embed(["hello"])
+    Traceback (most recent call last):
+        ...
+    remanence.errors.EmbedderBroken: The embedder 'theirs' gave 2 vectors for 1 text. ...
+    """
+
+    def __init__(self, inner: Embedder) -> None:
+        self.inner = inner
+        self.name = inner.name
+        self.dimension = inner.dimension
+        self.fingerprint = inner.fingerprint or f"{self.name}@{self.dimension or 'unknown'}"
+        self._lock = threading.Lock()
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        """One row of unit length for each text, asked for in batches."""
+        if isinstance(texts, str):
+            raise InvalidInput(f"embed takes a list of texts, not one: {texts[:40]!r}. Put it in a list.")
+        batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
+        rows = [self._rows(self.inner.embed, batch, len(batch)) for batch in batches]
+        return np.concatenate(rows) if rows else np.zeros((0, self.dimension or 0), np.float32)
+
+    def embed_query(self, text: str) -> Vector:
+        """One vector of unit length for a question."""
+
+        def ask(question: str) -> object:
+            answer = np.asarray(self.inner.embed_query(question))
+            return answer[np.newaxis] if answer.ndim == 1 else answer
+
+        return self._rows(ask, text, 1)[0]
+
+    def _rows(self, ask: Callable[..., object], given: object, count: int) -> Vector:
+        try:
+            answer = ask(given)
+        except RemanenceError:
+            raise
+        except Exception as error:
+            raise EmbedderDown(
+                f"The embedder {self.name!r} raised {type(error).__name__}: {error}. "
+                "Try again when it is up; the cause is attached."
+            ) from error
+        try:
+            rows = np.asarray(answer, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise self._broken(f"gave {_brief(answer)}, which is no array of numbers") from error
+        self._check(rows, count)
+        return _unit(rows)
+
+    def _check(self, rows: NDArray[np.float64], count: int) -> None:
+        if rows.ndim != 2:
+            raise self._broken(f"gave an array of shape {rows.shape}, not ({count}, dimension)")
+        if len(rows) != count:
+            raise self._broken(f"gave {_many(len(rows), 'vector')} for {_many(count, 'text')}")
+        if rows.shape[1] == 0:
+            raise self._broken("gave vectors of no dimensions")
+        finite = np.isfinite(rows).all(axis=1)
+        if not finite.all():
+            raise self._broken(f"gave NaN or infinity in vector {int(np.argmin(finite))} of {count}")
+        with self._lock:  # two first calls at once must agree
+            if self.dimension is None:
+                self.fingerprint = self.inner.fingerprint or f"{self.name}@{rows.shape[1]}"
+                self.dimension = rows.shape[1]
+        if rows.shape[1] != self.dimension:
+            raise self._broken(f"gave vectors of {rows.shape[1]} dimensions where {self.dimension} were due")
+
+    def _broken(self, what: str) -> EmbedderBroken:
+        return EmbedderBroken(
+            f"The embedder {self.name!r} {what}. It must answer a list of texts with one vector for each, "
+            "always of the same dimension."
+        )
+
+
+def _unit(rows: NDArray[np.float64]) -> Vector:
+    # By the largest number first: the squares of very small or very large ones would leave the range.
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    rows = rows / np.where(largest > 0, largest, 1)
+    length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, np.newaxis]
+    unit: Vector = (rows / np.where(length > 0, length, 1)).astype(np.float32)
+    return unit
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def _brief(value: object) -> str:
+    shown = repr(value)
+    return f"{shown[:80]}{'…' if len(shown) > 80 else ''} ({type(value).__name__})"

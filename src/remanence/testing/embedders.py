@@ -1,0 +1,51 @@
+"""An embedder for tests: no files, no model, and still near is near."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from remanence.ports import Vector
+
+
+class HashingEmbedder:
+    """Words and their three-letter parts, hashed into `dimension` places. The same on every machine.
+
+    >>> embedder = HashingEmbedder()
+    >>> tea, teas, car = embedder.embed(["Alice drinks tea", "Alice drank some teas", "the car is red"])
+    >>> bool(tea @ teas > tea @ car)
+    True
+    """
+
+    def __init__(self, dimension: int = 64) -> None:
+        self.dimension: int | None = dimension
+        self.name = f"hashing-{dimension}"
+        self.fingerprint = f"{self.name}@{dimension}:1"
+        self._size = dimension
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        """One row of unit length for each text; zeros for one without a word."""
+        rows = np.zeros((len(texts), self._size), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in re.findall(r"\w+", text.casefold()):
+                _drop(row, word, 1.0)
+                padded = f"^{word}$"
+                for start in range(len(padded) - 2):
+                    _drop(row, padded[start : start + 3], 0.5)
+            row /= np.linalg.norm(row) or 1
+        return rows
+
+    def embed_query(self, text: str) -> Vector:
+        """One vector of unit length for a question."""
+        row: Vector = self.embed([text])[0]
+        return row
+
+
+def _drop(row: Vector, feature: str, weight: float) -> None:
+    code = crc32(feature.encode("utf-8", "replace"))
+    row[(code >> 1) % len(row)] += weight if code & 1 else -weight

@@ -1,0 +1,330 @@
+"""Names, claims and times by rule."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remanence.errors import InvalidInput
+from remanence.extractors import SELF, RuleExtractor, names_in, resolve, speaker_name
+from remanence.extractors.names import find_names
+from remanence.extractors.rules import MAX_MENTIONS
+from remanence.model import Extraction, Mention, Window
+
+NOW = datetime(2026, 5, 20, 12, tzinfo=timezone.utc)
+
+
+def names(text: str) -> list[str]:
+    return [name.text for name in find_names(text)]
+
+
+def claims(text: str, speaker: str | None = None) -> list[str]:
+    return [str(claim) for claim in RuleExtractor().extract(text, now=NOW, speaker=speaker).triples]
+
+
+def mentions(text: str, speaker: str | None = None) -> list[str]:
+    return [mention.name for mention in RuleExtractor().extract(text, now=NOW, speaker=speaker).mentions]
+
+
+# -- names ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("She studied at the University of Porto.", ["University of Porto"]),
+        (
+            "University of Porto students work for Bank of America.",
+            ["University of Porto", "Bank of America"],
+        ),
+        ("We played Ludwig van Beethoven for O'Brien.", ["Ludwig van Beethoven", "O'Brien"]),
+        ("Lunch at McDonald's in New York City.", ["McDonald's", "New York City"]),
+        ("My iPhone 15 Pro runs GPT-4 in San José.", ["iPhone 15 Pro", "GPT-4", "San José"]),
+        ("I asked Dr. Smith about J. R. R. Tolkien.", ["Dr. Smith", "J. R. R. Tolkien"]),
+        ("We saw Winnie the Pooh and Martin Luther King, Jr.", ["Winnie the Pooh", "Martin Luther King, Jr"]),
+        ("The U.S. team flew to Łódź with Zoë.", ["U.S.", "Łódź", "Zoë"]),
+        ("A Keras-based model by NASA.", ["Keras", "NASA"]),
+    ],
+)
+def test_names_of_many_words_are_one_name(text: str, expected: list[str]) -> None:
+    """Particles, titles, initials and numbers belong to the name they stand in."""
+    assert names(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hey Melanie!", ["Melanie"]),
+        ("Thanks, Caroline! Definitely.", ["Caroline"]),
+        ("Did Nebraas call?", ["Nebraas"]),
+        ("Zorblax lives near us.", ["Zorblax"]),
+        ("Zorblax. We all like Zorblax.", ["Zorblax", "Zorblax"]),
+        ("Pixie's fitting in great!", ["Pixie"]),
+        ("Mark said so. Will you come?", ["Mark"]),
+        ("Running is fun. Sounds great! Congrats! Oh wow. Yeah, Totally.", []),
+        ("Don't worry. Can't wait. It's fine. I'm here. Let's go.", []),
+        ("Because of Alice we stayed.", ["Alice"]),
+        ("So did I. Bob stayed.", ["Bob"]),
+        ("He met Joseph Kennedy Sr. She left.", ["Joseph Kennedy Sr"]),
+    ],
+)
+def test_the_first_word_of_a_sentence_needs_more_than_its_capital(text: str, expected: list[str]) -> None:
+    """A verb behind it, a possessive, a greeting before it, or a better placed appearance."""
+    assert names(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See you on Monday in May or at Christmas.",
+        "She speaks French and likes Italian food.",
+        "OK, LOL, I saw it on TV at 5 PM.",
+        "THIS IS SO GOOD",
+        "I LOVE BEYONCE SO MUCH",
+        "my Mom and my Dad",
+        "alice lives in porto with bob",
+        "**Research Your Audience**: know them.\n1. Adjust Regularly: do it.\n\n## Next Steps",
+        "Run `MyClass.Foo` or\n```\n@app.route\nclass Bar\n```",
+        "",
+        "今日は雨が降った",
+    ],
+)
+def test_not_every_capital_is_a_name(text: str) -> None:
+    """Days, languages, shouts, headings, code and family words are not names."""
+    assert names(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [
+        ('We read "The Hobbit" twice.', "The Hobbit", "title"),
+        ("We read 'Project Hail Mary' twice.", "Project Hail Mary", "title"),
+        ("We read “Brave New World”, twice.", "Brave New World", "title"),
+        ("i watched the movie 'Brave' today", "Brave", "title"),
+        ("Write to bob.smith@example.com.", "bob.smith@example.com", "email"),
+        ("ask @bob_42 now", "@bob_42", "handle"),
+        ("see https://example.org/A_(b)?q=1, please", "https://example.org/A_(b)?q=1", "url"),
+        ("We met Alice.", "Alice", "person"),
+        ("We met Dr. Zorblax.", "Dr. Zorblax", "person"),
+        ("We saw Zorblax University.", "Zorblax University", "organization"),
+        ("We love Apple.", "Apple", "organization"),
+        ("We swam in Lake Zorblax.", "Lake Zorblax", "place"),
+        ("She is from Virginia.", "Virginia", "place"),
+        ("We met Virginia.", "Virginia", "person"),
+        ("We saw Zorblax.", "Zorblax", "thing"),
+    ],
+)
+def test_a_name_has_a_kind(text: str, name: str, kind: str) -> None:
+    """What the name seems to name, or "thing"."""
+    assert [(found.text, found.kind) for found in find_names(text)] == [(name, kind)]
+
+
+def test_words_in_quotes_are_not_always_a_title() -> None:
+    """Speech and scare quotes are left alone."""
+    assert names('She said "I will go home now" and it was "Great" and so \'cool\'.') == []
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Where does Alice live?", ("Alice",)),
+        ("What did Caroline's grandma give her?", ("Caroline",)),
+        ("who is the director of film Polish-Russian War?", ("Polish-Russian War",)),
+        ("when did I last see Bob", (SELF, "Bob")),
+        ("Is James Bourne in both McBusted and The Auteurs?", ("James Bourne", "McBusted", "Auteurs")),
+        ("Did Bob meet bob's sister, or BOB?", ("Bob",)),
+        ("Who wrote the song Yesterday Once More?", ("Yesterday Once More",)),
+        ("what colour is it", ()),
+    ],
+)
+def test_a_question_names_whom_it_asks_about(question: str, expected: tuple[str, ...]) -> None:
+    """Question words are no names, the first person is one, and each name comes once."""
+    assert names_in(question) == expected
+
+
+# -- mentions ------------------------------------------------------------------------------------------
+
+
+def test_the_speaker_is_mentioned_first_and_is_who_i_is() -> None:
+    """A chat turn is about the one who says it, even when it says only "ok"."""
+    assert mentions("ok", speaker="Caroline") == ["Caroline"]
+    assert mentions("Bob and I met; my dog ran.", speaker="Caroline") == ["Caroline", "Bob"]
+    assert mentions("Bob gave me his.") == ["Bob", SELF]
+    assert mentions("World War I was long.") == []
+
+
+@pytest.mark.parametrize(
+    ("speaker", "name"),
+    [("user", SELF), ("Human", SELF), ("assistant", "assistant"), ("AI", "assistant"), ("bot", "assistant")],
+)
+def test_a_role_is_not_a_name(speaker: str, name: str) -> None:
+    """Who types is the first person; what answers is the assistant."""
+    assert speaker_name(speaker) == name
+    assert mentions("I like tea.", speaker=speaker) == [name]
+
+
+def test_each_name_is_mentioned_once_under_its_first_spelling() -> None:
+    """And with the first kind that says something."""
+    found = RuleExtractor().extract("We saw Zorblax. Later Zorblax said no. ZORBLAX won.", now=NOW)
+
+    assert found.mentions == (Mention("Zorblax", "person"),)
+
+
+def test_a_text_mentions_a_limited_number_of_names() -> None:
+    """A telephone book is not about everybody in it."""
+    assert (
+        len(mentions(", ".join(f"we met Zor{a}{b}x" for a in "abcdefghij" for b in "abcdefghij")))
+        == MAX_MENTIONS
+    )
+
+
+# -- claims --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Alice lives in Porto.", ["Alice —lives_in→ Porto"]),
+        ("My brother Bob works for Google.", ["Bob —works_at→ Google"]),
+        ("In 2020, Alice moved to New York City.", ["Alice —moved_to→ New York City"]),
+        ("Alice is married to Bob Smith.", ["Alice —married_to→ Bob Smith"]),
+        ("Bob was born in Rome on 3 May 1990.", ["Bob —born_in→ Rome"]),
+        ("Lisbon is the capital of Portugal.", ["Lisbon —capital_of→ Portugal"]),
+        ("Tim Cook is the CEO of Apple.", ["Tim Cook —ceo_of→ Apple"]),
+        ("Carol is Alice's sister.", ["Carol —sister_of→ Alice"]),
+        ("Carol is my sister.", ["Carol —sister_of→ me"]),
+        ("I'm from Sweden, and I have a dog.", ["me —is_from→ Sweden", "me —has→ dog"]),
+        ("Alice loves hiking, but Bob hates mountains.", ["Alice —loves→ hiking", "Bob —hates→ mountains"]),
+        ('Tolkien wrote "The Hobbit".', ["Tolkien —wrote→ The Hobbit"]),
+    ],
+)
+def test_a_plain_statement_is_a_claim(text: str, expected: list[str]) -> None:
+    """A name opens the clause, the verb follows at once."""
+    assert claims(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Alice doesn't live in Porto.",
+        "Alice never lived in Porto.",
+        "Does Alice live in Porto?",
+        "Alice lives in Porto, right?",
+        "If Alice lives in Porto, we visit.",
+        "Maybe Alice lives in Porto.",
+        "I wish Alice lived in Porto.",
+        "The father of Alice works at CERN.",
+        "Alice's mother lives in Porto.",
+        "Alice moved to Porto's suburbs.",
+        "Alice loves it.",
+        "Petra is one of the Seven Wonders.",
+        "Alice liked Bob's idea that we go.",
+    ],
+)
+def test_what_is_not_plainly_stated_is_not_claimed(text: str) -> None:
+    """Denials, questions, conditions, wishes and other people's doings."""
+    assert claims(text) == []
+
+
+def test_the_first_person_of_a_claim_is_the_speaker() -> None:
+    """ "I" in a turn is whoever says it."""
+    assert claims("I live in Porto.", speaker="Alice") == ["Alice —lives_in→ Porto"]
+
+
+# -- times ---------------------------------------------------------------------------------------------
+
+
+def may(day: int) -> Window:
+    start = datetime(2026, 5, day, tzinfo=timezone.utc)
+    return Window(start, start.replace(day=day + 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ("Alice called yesterday.", may(19)),
+        ("Alice called yesterday, and Bob came today.", may(19)),
+        ("Did Alice call today? She came yesterday.", may(19)),
+        ("Did Alice call yesterday?", None),
+        ("Alice called.", None),
+        ("Alice called yesterday. " + "It was long. " * 200, None),
+    ],
+)
+def test_the_first_time_that_is_stated_is_when_it_happened(text: str, window: Window | None) -> None:
+    """A question states no time, and a long document has no single one."""
+    assert RuleExtractor().extract(text, now=NOW).valid == window
+
+
+# -- any text at all -----------------------------------------------------------------------------------
+
+PIECES = st.sampled_from(
+    ["Alice", "I", "'s", " ", ".", '"', "'", "“", "”", "@", "://", "www.", "of", "**", "\n", "`", "-", "15",
+     "İ", "ß", "\x00", "🙂", "שלום", "日本", "U.S.", "J.", "_", "is", "the", "lives in", "X"]
+)  # fmt: skip
+
+
+@given(st.one_of(st.text(), st.lists(PIECES, max_size=30).map("".join)))
+def test_no_text_makes_it_fail(text: str) -> None:
+    """And every name found stands in the text, in order."""
+    found = find_names(text)
+
+    assert all(text[name.start : name.end] == name.text and name.text.strip() for name in found)
+    assert all(one.end <= other.start for one, other in pairwise(found))
+    assert isinstance(RuleExtractor().extract(text, now=NOW, speaker="Bob"), Extraction)
+    assert isinstance(names_in(text), tuple)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["Alice met Bob in Porto. ", "A", "A ", "A.", "Alice of ", '"A', "'A ", "@a", "**A", "a.b@", "`", "www.",
+     "I ", "A-", "\n", "Alice is the x of ", "X" * 50 + " "],
+)  # fmt: skip
+def test_no_text_takes_long(unit: str) -> None:
+    """The time grows with the text, whatever it is made of."""
+    text = unit * (200_000 // len(unit))
+    start = time.perf_counter()
+    RuleExtractor().extract(text, now=NOW)
+
+    assert time.perf_counter() - start < 5
+
+
+def test_threads_share_an_extractor() -> None:
+    """It holds no state, so all of them read the same."""
+    extractor = RuleExtractor()
+    texts = [f"Alice{n} lives in Porto." for n in range(50)] * 4
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda text: extractor.extract(text, now=NOW), texts))
+
+    assert found == [extractor.extract(text, now=NOW) for text in texts]
+
+
+# -- which extractor -----------------------------------------------------------------------------------
+
+
+def test_an_extractor_may_be_nothing_an_object_or_a_function() -> None:
+    """The rules are what you get when you ask for nothing."""
+    rules = RuleExtractor()
+    found = Extraction((Mention("Alice"),))
+
+    assert resolve(None).name == "rules"
+    assert resolve(rules) is rules
+    assert resolve(lambda text: found).extract("…", now=NOW, speaker="Bob") is found
+
+
+@pytest.mark.parametrize("wrong", [42, "rules", RuleExtractor])
+def test_what_is_no_extractor_is_refused_with_the_way_out(wrong: object) -> None:
+    """The message says what is accepted."""
+    with pytest.raises(InvalidInput, match=r"[Pp]ass"):
+        resolve(wrong)
+
+
+def test_a_function_that_returns_no_extraction_is_named() -> None:
+    """Rather than failing somewhere further on."""
+    with pytest.raises(InvalidInput, match="has to return an Extraction"):
+        resolve(lambda text: None).extract("…", now=NOW)

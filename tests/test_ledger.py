@@ -1,0 +1,636 @@
+"""The ledgers keep what they promise, alone, together, and against damage."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from remanence import errors
+from remanence.events import Erased, Forgotten, Remembered, Restored
+from remanence.ledger import open_ledger, schema, sqlite
+from remanence.ledger.sql import SqlLedger
+from remanence.ledger.volatile import VolatileLedger
+from remanence.testing.ledger import MONDAY, TUESDAY, LedgerContract, said, write
+
+FIRST = Path(__file__).parent / "ledgers" / "v1"
+FIRST_HEAD = "22594a079d82c735eb2dbef5a9743146f8cb0660fd3cb53a026c36ddc4baa366"
+
+
+class TestVolatile(LedgerContract):
+    @pytest.fixture
+    def ledger(self) -> Iterator[VolatileLedger]:
+        ledger = VolatileLedger()
+        yield ledger
+        ledger.close()
+
+
+class TestSql(LedgerContract):
+    @pytest.fixture
+    def ledger(self, tmp_path: Path) -> Iterator[SqlLedger]:
+        ledger = SqlLedger(tmp_path / "memory")
+        yield ledger
+        ledger.close()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[SqlLedger]:
+    ledger = SqlLedger(tmp_path)
+    yield ledger
+    ledger.close()
+
+
+def first_history(ledger: Any) -> None:
+    """The life in `tests/ledgers/v1`. It was written once, by release 0.1; never write it again."""
+    salts = iter(range(1, 1000))
+
+    def salt(size: int) -> bytes:
+        return b"".join(next(salts).to_bytes(16, "big") for _ in range(size // 16))
+
+    porto, lisbon = said("Alice lives in Porto."), said("Alice lives in Lisbon.")
+    with mock.patch("os.urandom", salt):
+        write(ledger, porto, said("Bob's PIN is 1234.", "m2"), at=MONDAY)
+        write(ledger, lisbon, at=TUESDAY)
+        write(ledger, Forgotten("m1", why="she asked"), Restored("m1"), at=TUESDAY)
+        write(ledger, said("山田さん drinks tea.", "m3"), space="users/bob", at=MONDAY)
+        with ledger.transaction() as pen:
+            pen.keep_vectors("static-4", {b"porto": np.arange(4, dtype=np.float32), b"pin": np.ones(4)})
+            pen.set_meta("embedder", "static-4")
+        with ledger.transaction() as pen:
+            pen.erase([2], [b"pin"])
+            pen.append("home", [Erased("m2", (2,))], at=TUESDAY)
+
+
+# The same answers as the reference
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+STEPS = st.one_of(
+    st.tuples(st.just("append"), st.sampled_from("ab"), st.lists(TEXTS, max_size=3), st.integers(-3, 3)),
+    st.tuples(st.just("keep"), st.sampled_from("mn"), st.integers(0, 3), st.integers(0, 9)),
+    st.tuples(st.just("erase"), st.integers(0, 8), st.integers(0, 3)),
+    st.tuples(st.just("meta"), TEXTS, TEXTS),
+    st.tuples(st.just("fail")),
+)
+
+
+def live(ledger: Any, transactions: list[list[tuple[Any, ...]]]) -> None:
+    for steps in transactions:
+        try:
+            with ledger.transaction() as pen:
+                for verb, *args in steps:
+                    if verb == "append":
+                        space, texts, hours = args
+                        pen.append(space, [said(t) for t in texts], at=MONDAY + timedelta(hours=hours))
+                    elif verb == "keep":
+                        model, number, value = args
+                        pen.keep_vectors(model, {bytes([number]): np.full(3, value, dtype=np.float32)})
+                    elif verb == "erase":
+                        position, number = args
+                        pen.erase([position], [bytes([number])])
+                        pen.append("a", [Erased("m1", (position,))], at=MONDAY)
+                    elif verb == "meta":
+                        pen.set_meta(*args)
+                    else:
+                        raise ZeroDivisionError
+        except ZeroDivisionError:
+            pass
+
+
+def answers(ledger: Any) -> list[Any]:
+    def plain(entry: Any) -> tuple[Any, ...]:
+        return (
+            entry.position,
+            entry.at,
+            entry.space,
+            entry.subject,
+            entry.event,
+        )  # salts are random: no digest
+
+    hashes = [bytes([n]) for n in range(4)]
+    return [
+        [[plain(e) for e in ledger.read(space, after=after)] for space in "ab" for after in (0, 2)],
+        {p: plain(e) for p, e in ledger.at(range(-1, 12)).items()},
+        [ledger.position_at(s, MONDAY + timedelta(hours=h)) for s in "ab" for h in range(-4, 5)],
+        (ledger.head(), ledger.spaces(), ledger.verify()[0]),
+        [{h: v.tolist() for h, v in ledger.vectors(m, hashes).items()} for m in "mn"],
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(STEPS, max_size=4), max_size=5))
+def test_the_database_answers_as_the_list_does(
+    tmp_path_factory: pytest.TempPathFactory, transactions: list[list[tuple[Any, ...]]]
+) -> None:
+    """Whatever is written, failed and erased, both ledgers tell the same story, also when opened again."""
+    folder = tmp_path_factory.mktemp("ledger")
+    reference, ledger = VolatileLedger(), SqlLedger(folder)
+    for each in (reference, ledger):
+        live(each, transactions)
+    expected = answers(reference)
+    assert answers(ledger) == expected
+    ledger.close()
+    again = SqlLedger(folder)
+    assert answers(again) == expected
+    again.close()
+
+
+# Several processes
+
+
+WRITER = """
+import sys
+from remanence.ledger import open_ledger
+from remanence.testing.ledger import said, write
+ledger = open_ledger(sys.argv[1])
+for n in range(int(sys.argv[3])):
+    write(ledger, said(f"{sys.argv[2]} {n}", sys.argv[2]))
+ledger.close()
+"""
+
+
+def spawn(*args: object, script: str = WRITER) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, args)], stderr=subprocess.PIPE, text=True
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> None:
+    _, said_last = process.communicate(timeout=120)
+    assert process.returncode == 0, said_last
+
+
+def test_two_processes_write_while_a_third_reads(tmp_path: Path) -> None:
+    """No lost line, no lock error, no new line below one already seen; and all made the folder at once."""
+    folder = tmp_path / "new" / "memory"
+    writers = [spawn(folder, name, 200) for name in ("ann", "ben")]
+    ledger = SqlLedger(folder)
+    seen: list[int] = []
+    while any(w.poll() is None for w in writers):
+        seen += [e.position for e in ledger.read("home", after=seen[-1] if seen else 0)]
+    for writer in writers:
+        finish(writer)
+    seen += [e.position for e in ledger.read("home", after=seen[-1] if seen else 0)]
+    assert seen == list(range(1, 401))
+    for name in ("ann", "ben"):
+        own = [e.event for e in ledger.read("home") if e.subject == name]
+        assert own == [said(f"{name} {n}", name) for n in range(200)]
+    assert ledger.verify()[0] == 400
+    ledger.close()
+
+
+def test_the_lines_of_another_process_are_seen_at_the_next_call(ledger: SqlLedger) -> None:
+    """The stamp says so, the chain goes on from them, and their clock counts."""
+    write(ledger, said("mine"))
+    before = ledger.stamp()
+    other = SqlLedger(ledger.path.parent)  # its own connections: to SQLite, a process like any other
+    write(other, said("theirs"), at=TUESDAY)
+    assert ledger.stamp() != before
+    assert ledger.head() == 2
+    assert [(e.position, e.at) for e in write(ledger, said("mine again"), at=MONDAY)] == [(3, TUESDAY)]
+    other.close()
+    assert ledger.verify()[0] == 3
+
+
+def test_many_processes_may_make_one_folder_at_once(tmp_path: Path) -> None:
+    """Whoever comes second finds it made."""
+    crowd = [spawn(tmp_path / "memory", n, 1) for n in range(5)]
+    for process in crowd:
+        finish(process)
+    ledger = SqlLedger(tmp_path / "memory")
+    assert ledger.verify()[0] == 5
+    ledger.close()
+
+
+FORK = """
+import os, sys
+from remanence.errors import LedgerUnavailable
+from remanence.ledger import open_ledger
+from remanence.testing.ledger import said, write
+ledger = open_ledger(sys.argv[1])
+write(ledger, said("parent"))
+child = os.fork()
+if child == 0:
+    refused = 0
+    for attempt in (ledger.head, lambda: write(ledger, said("child")), lambda: open_ledger(sys.argv[1])):
+        try:
+            attempt()
+        except LedgerUnavailable as error:
+            refused += "fork" in str(error)
+    ledger.close()
+    os._exit(refused)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+write(ledger, said("parent again"))
+assert ledger.verify()[0] == 2
+ledger.close()
+"""
+
+
+def test_a_forked_child_is_refused(tmp_path: Path) -> None:
+    """SQLite's locks do not survive a fork: the inherited ledger, or a new one there, would lose lines."""
+    finish(spawn(tmp_path, script=FORK))
+
+
+# Erasing
+
+
+def test_erased_words_are_nowhere_in_the_folder(ledger: SqlLedger) -> None:
+    """Neither in the database nor in its log, as raw bytes, long or short; nor is the vector."""
+    secret, vector = "the PIN is 1234", np.linspace(0, 1, 256, dtype=np.float32)
+    for n in range(30):
+        write(ledger, said(f"{secret} {n} " * 3 ** (n % 6)), said(f"harmless {n}"))
+    with ledger.transaction() as pen:
+        pen.keep_vectors("m", {b"h": vector})
+    folder = ledger.path.parent
+    assert secret.encode() in raw(folder)
+    positions = [e.position for e in ledger.read("home") if secret in e.event.text]  # type: ignore[union-attr]
+    for position in positions:
+        with ledger.transaction() as pen:
+            pen.erase([position], [b"h"])
+            pen.append("home", [Erased("m1", (position,))], at=MONDAY)
+    assert secret.encode() not in raw(folder)
+    assert vector.tobytes()[:64] not in raw(folder)
+    assert ledger.verify()[0] == 90
+
+
+def test_a_reader_in_the_way_delays_the_scrubbing_only(ledger: SqlLedger) -> None:
+    """The erasure is kept at once; the log is cleared with the next write."""
+    write(ledger, said("secret"))
+    reader = sqlite3.connect(ledger.path, isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM entry").fetchone() == (1,)
+    with ledger.transaction() as pen:
+        pen.erase([1], [])
+        pen.append("home", [Erased("m1", (1,))], at=MONDAY)
+    assert ledger.at([1])[1].event is None
+    reader.close()
+    write(ledger, said("next"))
+    assert b"secret" not in raw(ledger.path.parent)
+
+
+def raw(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in sorted(folder.iterdir()))
+
+
+# Tampering
+
+
+def tamper(folder: Path, sql: str) -> None:
+    with sqlite3.connect(folder / "ledger.db", isolation_level=None) as database:
+        database.execute("DROP TRIGGER entry_stays")
+        database.execute("DROP TRIGGER entry_is_written_once")
+        database.execute(sql)
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "position"),
+    [
+        ("UPDATE entry SET body = replace(body, 'Lisbon', 'Madrid') WHERE position = 3", 3),
+        ("UPDATE entry SET at = at + 1 WHERE position = 3", 3),
+        ("UPDATE entry SET at = 'noon' WHERE position = 3", 3),
+        ("UPDATE entry SET space = 'work' WHERE position = 3", 3),
+        ("UPDATE entry SET kind = 'restored' WHERE position = 3", 3),
+        ("UPDATE entry SET kind = 'erased' WHERE position = 3", 3),
+        ("UPDATE entry SET subject = 'm9' WHERE position = 3", 3),
+        ("UPDATE entry SET salt = zeroblob(16) WHERE position = 3", 3),
+        ("UPDATE entry SET salt = NULL WHERE position = 3", 3),
+        ("UPDATE entry SET content = zeroblob(32) WHERE position = 3", 3),
+        ("UPDATE entry SET content = 'x' WHERE position = 2", 2),
+        ("UPDATE entry SET digest = zeroblob(32) WHERE position = 3", 3),
+        ("UPDATE entry SET body = CAST(body AS BLOB) WHERE position = 3", 3),
+        ("UPDATE entry SET body = NULL, salt = NULL WHERE position = 3", 3),
+        ("UPDATE entry SET body = NULL WHERE position = 3", 3),
+        ("UPDATE entry SET position = 33 WHERE position = 3", 3),
+        ("UPDATE entry SET position = -3 WHERE position = 3", 1),
+        ("DELETE FROM entry WHERE position = 3", 3),
+        ("DELETE FROM entry WHERE position = 8", 8),
+        ("DELETE FROM entry WHERE position >= 7", 2),  # 7 was the line that says why 2 is blank
+        ("DELETE FROM entry", 1),
+        ("UPDATE entry SET body = '{}', salt = zeroblob(16) WHERE position = 2", 2),
+        ("UPDATE entry SET body = replace(body, '2', '3') WHERE position = 7", 2),
+        ("INSERT INTO entry SELECT 9, at, space, 'x', '', '', x'', content, x'' FROM entry LIMIT 1", 9),
+        ("DELETE FROM meta WHERE name = 'ledger:head'", 8),
+        ("UPDATE meta SET value = 'nonsense' WHERE name = 'ledger:head'", 8),
+        ("UPDATE meta SET value = '5 00' WHERE name = 'ledger:head'", 6),
+    ],
+)
+def test_a_changed_line_is_named(tmp_path: Path, sql: str, position: int) -> None:
+    """Every column, a hole, a cut tail, an added line."""
+    made = SqlLedger(tmp_path)
+    first_history(made)
+    write(made, said("The last line."))
+    made.close()
+    tamper(tmp_path, sql)
+    ledger = SqlLedger(tmp_path)
+    with pytest.raises(errors.LedgerTampered, match="backup") as caught:
+        ledger.verify()
+    assert caught.value.position == position
+    ledger.close()
+
+
+def test_a_blanked_line_is_told_from_a_later_change(tmp_path: Path) -> None:
+    """An honest erasure noted after a bad line is no fault; a silent one before it is the first fault."""
+    made = SqlLedger(tmp_path)
+    first_history(made)
+    made.close()
+    tamper(tmp_path, "UPDATE entry SET at = at + 1 WHERE position = 4")
+    with sqlite3.connect(tmp_path / "ledger.db") as database:
+        ledger = SqlLedger(tmp_path)
+        with pytest.raises(errors.LedgerTampered) as caught:
+            ledger.verify()
+        assert caught.value.position == 4
+        database.execute("UPDATE entry SET body = NULL, salt = NULL WHERE position = 1")
+        database.commit()
+        with pytest.raises(errors.LedgerTampered) as caught:
+            ledger.verify()
+        assert caught.value.position == 1
+    database.close()
+    ledger.close()
+
+
+def test_nobody_writes_on_after_a_cut_tail(tmp_path: Path) -> None:
+    """A new line under an old number would belie what readers have already seen."""
+    ledger = SqlLedger(tmp_path)
+    first_history(ledger)
+    tamper(tmp_path, "DELETE FROM entry WHERE position >= 6")
+    with pytest.raises(errors.LedgerTampered):
+        write(ledger, said("over the hole"))
+    assert ledger.head() == 5
+    ledger.close()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM entry WHERE position = 1",
+        "UPDATE entry SET body = 'x' WHERE position = 1",
+        "UPDATE entry SET body = NULL WHERE position = 1",
+        "UPDATE entry SET body = NULL, salt = NULL, at = 0 WHERE position = 1",
+        "UPDATE entry SET position = 9, body = NULL, salt = NULL WHERE position = 1",
+        "UPDATE entry SET body = '', salt = x'' WHERE position = 2",
+    ],
+)
+def test_the_database_itself_refuses_to_change_a_line(ledger: SqlLedger, sql: str) -> None:
+    """Not only our code: any program that opens the file."""
+    first_history(ledger)
+    database = sqlite3.connect(ledger.path)
+    with pytest.raises(sqlite3.IntegrityError, match="never"):
+        database.execute(sql)
+    database.close()
+    ledger.verify()
+
+
+# Old, new, damaged and foreign files
+
+
+def test_a_ledger_of_the_first_release_opens(tmp_path: Path) -> None:
+    """Every line, the chain, the vectors and the facts."""
+    shutil.copytree(FIRST, tmp_path / "v1")
+    ledger = SqlLedger(tmp_path / "v1")
+    assert [(e.position, e.at, e.event) for e in ledger.read("home")] == [
+        (1, MONDAY, said("Alice lives in Porto.")),
+        (2, MONDAY, None),
+        (3, TUESDAY, said("Alice lives in Lisbon.")),
+        (4, TUESDAY, Forgotten("m1", why="she asked")),
+        (5, TUESDAY, Restored("m1")),
+        (7, TUESDAY, Erased("m2", (2,))),
+    ]
+    assert [e.event for e in ledger.read("users/bob")] == [said("山田さん drinks tea.", "m3")]
+    assert {h: v.tolist() for h, v in ledger.vectors("static-4", [b"porto", b"pin"]).items()} == {
+        b"porto": [0.0, 1.0, 2.0, 3.0]
+    }
+    assert ledger.meta("embedder") == "static-4"
+    assert ledger.verify() == (7, bytes.fromhex(FIRST_HEAD))
+    assert [e.position for e in write(ledger, said("Written later."), at=TUESDAY)] == [8]
+    assert ledger.verify()[0] == 8
+    ledger.close()
+
+
+@pytest.mark.parametrize("kind", ["volatile", "sql"])
+def test_the_same_life_gives_the_same_digests_as_in_the_first_release(tmp_path: Path, kind: str) -> None:
+    """How a line is written down and chained is part of the format, and never changes."""
+    ledger = VolatileLedger() if kind == "volatile" else SqlLedger(tmp_path)
+    first_history(ledger)
+    assert ledger.verify() == (7, bytes.fromhex(FIRST_HEAD))
+    ledger.close()
+
+
+def test_a_ledger_of_a_later_release_is_left_alone(tmp_path: Path) -> None:
+    """Both numbers are named."""
+    SqlLedger(tmp_path).close()
+    with sqlite3.connect(tmp_path / "ledger.db") as database:
+        database.execute("PRAGMA user_version=41")
+    database.close()
+    with pytest.raises(errors.LedgerTooNew, match=r"41.*up to 1\b"):
+        SqlLedger(tmp_path)
+
+
+def test_an_older_ledger_is_brought_up_to_date_in_one_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each step runs once, in order; if one fails, none has happened."""
+    ledger = SqlLedger(tmp_path)
+    write(ledger, said("old"))
+    ledger.close()
+
+    def two(connection: Any) -> None:
+        connection.exec_driver_sql("ALTER TABLE meta ADD COLUMN since INTEGER")
+
+    def three(connection: Any) -> None:
+        connection.exec_driver_sql("UPDATE meta SET since = 3")
+
+    def broken(connection: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(schema, "MIGRATIONS", [two, broken])
+    with pytest.raises(ZeroDivisionError):
+        SqlLedger(tmp_path)
+    monkeypatch.setattr(schema, "MIGRATIONS", [two, three])
+    for _ in range(2):
+        ledger = SqlLedger(tmp_path)
+        assert [e.event for e in ledger.read("home")] == [said("old")]
+        ledger.close()
+    database = sqlite3.connect(tmp_path / "ledger.db")
+    assert database.execute("PRAGMA user_version").fetchone() == (3,)
+    assert database.execute("SELECT since FROM meta").fetchall() == [(3,)]
+    database.close()
+
+
+def damaged(folder: Path, how: str) -> bytes:
+    ledger = SqlLedger(folder)
+    write(ledger, *(said(f"line {n} " * 20) for n in range(500)))
+    ledger.close()
+    whole = (folder / "ledger.db").read_bytes()
+    size = len(whole)
+    return {
+        "random": np.random.default_rng(3).bytes(size),
+        "short": whole[:50],
+        "truncated": whole[: size // 2],
+        "half a page": whole[: size // 2 + 1000],
+        "flipped": whole[:4096] + bytes(b ^ 0xFF for b in whole[4096:]),
+        "text": b"Dear diary,\n" * 100,
+    }[how]
+
+
+@pytest.mark.parametrize("how", ["random", "short", "truncated", "half a page", "flipped", "text"])
+def test_a_damaged_file_is_named_and_left_as_it_is(tmp_path: Path, how: str) -> None:
+    """At open or at the first read; the next step stands in the message."""
+    file = tmp_path / "ledger.db"
+    damage = damaged(tmp_path, how)
+    file.write_bytes(damage)
+    with pytest.raises(errors.LedgerCorrupt, match=r"ledger\.db .*backup"):
+        list(SqlLedger(tmp_path).read("home"))
+    assert file.read_bytes() == damage
+
+
+def test_a_line_that_no_longer_reads_is_named(tmp_path: Path) -> None:
+    """Damage inside a body is told as damage, not as a KeyError."""
+    ledger = SqlLedger(tmp_path)
+    first_history(ledger)
+    tamper(tmp_path, "UPDATE entry SET body = '{\"memory\": ' WHERE position = 3")
+    with pytest.raises(errors.LedgerCorrupt, match="line 3"):
+        list(ledger.read("home"))
+    ledger.close()
+
+
+@pytest.mark.parametrize("journal", ["delete", "wal"])
+def test_another_programs_database_is_not_touched(tmp_path: Path, journal: str) -> None:
+    """Not even opened by SQLite, which might tidy its log away."""
+    file = tmp_path / "ledger.db"
+    with sqlite3.connect(file) as database:
+        database.execute(f"PRAGMA journal_mode={journal}")
+        database.execute("CREATE TABLE customers (name)")
+    database.close()
+    before = file.read_bytes()
+    with pytest.raises(errors.LedgerCorrupt, match="not a Remanence ledger"):
+        SqlLedger(tmp_path)
+    assert file.read_bytes() == before
+    assert [f.name for f in tmp_path.iterdir()] == ["ledger.db"]
+
+
+# Folders that will not do
+
+
+@pytest.mark.parametrize("location", ["postgresql://ann:pw@host/db", "a\0b", "", "  "])
+def test_no_folder_name(location: str) -> None:
+    """Refused before anything is made; a password in it is not shown."""
+    with pytest.raises(errors.InvalidInput) as caught:
+        open_ledger(location)
+    assert "pw" not in str(caught.value)
+
+
+def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
+    """Also further up the path."""
+    (tmp_path / "file").write_text("mine")
+    for location in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(errors.LedgerUnavailable, match="file"):
+            open_ledger(location)
+    (tmp_path / "folder" / "ledger.db").mkdir(parents=True)
+    with pytest.raises(errors.LedgerUnavailable, match=r"ledger\.db"):
+        open_ledger(tmp_path / "folder")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_name_that_is_too_long(tmp_path: Path) -> None:
+    """The system's refusal is passed on with the path."""
+    with pytest.raises(errors.LedgerUnavailable, match="Check the path"):
+        open_ledger(tmp_path / ("x" * 300))
+
+
+def test_odd_names_work(tmp_path: Path) -> None:
+    """Blanks, percent signs, question marks, hashes, other scripts: a path is a path."""
+    for name in ("a b", "100%20", "what?mode=ro", "c#", "記憶", "../" + tmp_path.name + "/up"):
+        ledger = open_ledger(str(tmp_path / name))
+        assert len(write(ledger, said("a"))) == 1
+        ledger.close()
+        assert (tmp_path / name / "ledger.db").stat().st_size > 0
+
+
+def test_a_read_only_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Said at once, with the next step. (Permission bits mean nothing to root, so the check is stubbed.)"""
+    SqlLedger(tmp_path).close()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(errors.LedgerUnavailable, match="read-only"):
+        SqlLedger(tmp_path)
+
+
+def test_a_file_that_turns_read_only(ledger: SqlLedger) -> None:
+    """A write is refused, reading goes on, and so does writing once it is mended."""
+    write(ledger, said("a"))
+    ledger._writer.execute("PRAGMA query_only=ON")
+    with pytest.raises(errors.LedgerUnavailable, match="cannot be written"):
+        write(ledger, said("b"))
+    assert ledger.head() == 1
+    ledger._writer.execute("PRAGMA query_only=OFF")
+    assert len(write(ledger, said("c"))) == 1
+
+
+def test_a_full_disk(ledger: SqlLedger) -> None:
+    """Nothing of that write is kept, all before it is, and there is a way on."""
+    write(ledger, said("a"))
+    pages = ledger._writer.execute("PRAGMA page_count").fetchone()[0]
+    ledger._writer.execute(f"PRAGMA max_page_count={pages}")
+    with pytest.raises(errors.LedgerUnavailable, match="full"):
+        write(ledger, said("small"), said("large " * 10_000))
+    assert ledger.head() == 1
+    ledger._writer.execute("PRAGMA max_page_count=1000000")
+    assert [e.position for e in write(ledger, said("b"))] == [2]
+    assert ledger.verify()[0] == 2
+
+
+def test_a_writer_that_never_ends(ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting has an end, and reading does not wait."""
+    write(ledger, said("a"))
+    other = sqlite3.connect(ledger.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    ledger._writer.execute("PRAGMA busy_timeout=10")
+    with pytest.raises(errors.LedgerUnavailable, match="another process"):
+        write(ledger, said("b"))
+    assert [e.event for e in ledger.read("home")] == [said("a")]
+    other.close()
+    assert len(write(ledger, said("c"))) == 1
+
+
+def test_a_file_taken_away_is_not_made_anew(ledger: SqlLedger, tmp_path: Path) -> None:
+    """A new connection to a ledger that is gone is an error, not an empty ledger."""
+    ledger._engine.dispose()
+    ledger.path.rename(tmp_path / "elsewhere.db")
+    with pytest.raises(errors.LedgerUnavailable):
+        ledger.head()
+    assert not ledger.path.exists()
+    (tmp_path / "elsewhere.db").rename(ledger.path)
+
+
+def test_the_file_says_whose_it_is(ledger: SqlLedger) -> None:
+    """`file ledger.db` shows our application id; the log makes readers and writers overlap."""
+    database = sqlite3.connect(ledger.path)
+    assert database.execute("PRAGMA application_id").fetchone() == (sqlite.APPLICATION_ID,)
+    assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    database.close()
+
+
+def test_the_ledgers_own_note_is_not_to_be_written_over(ledger: SqlLedger) -> None:
+    """`set_meta` has one name it refuses."""
+    with pytest.raises(errors.InvalidInput), ledger.transaction() as pen:
+        pen.set_meta(schema.HEAD, "9 00")
+
+
+def test_remembered_reads_as_remembered(ledger: SqlLedger) -> None:
+    """What `read` gives is a value of its own: editing its `meta` changes no ledger."""
+    write(ledger, Remembered("m1", "a", "i", meta={"n": [1]}))
+    (entry,) = ledger.read("home")
+    entry.event.meta["n"].append(2)  # type: ignore[union-attr]
+    assert next(ledger.read("home")).event.meta == {"n": [1]}  # type: ignore[union-attr]
