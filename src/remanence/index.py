@@ -115,7 +115,10 @@ class Index:
             unread = [position for position in positions if position not in self._memories]
             if unread:
                 self._read(unread)
-            return [self._memories[position] for position in positions]
+            found = [self._memories[position] for position in positions]
+            while len(self._memories) > _MOST_MEMORIES:
+                self._memories.popitem(last=False)
+            return found
 
     def current_rows(self, position: int) -> list[int]:
         """The rows that stand at this position, in the order they were written; expired ones too."""
@@ -234,8 +237,6 @@ class Index:
             number = self.catalog.number(event.memory)
             first = self.catalog.rows_of(number)[0] if number is not None else 0
             self._memories[position] = as_memory(entry, event, self.catalog.recorded_at(first))
-        while len(self._memories) > _MOST_MEMORIES + len(positions):
-            self._memories.popitem(last=False)
 
     def _header(self) -> dict[str, Any]:
         position = self.catalog.position

@@ -46,6 +46,7 @@ class Transaction(Protocol):
         """Blank the words of these lines and drop these embeddings, of every model.
 
         The caller appends the `Erased` event that records it, in the same transaction.
+        `Erased` lines hold no words and stay: they vouch for the lines that are blank.
         """
         ...
 
@@ -165,7 +166,9 @@ class VectorStore(Protocol):
         """Keep these vectors under these numbers."""
         ...
 
-    def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
+    def search(
+        self, vector: Vector, limit: int, only: Sequence[int] | None = None
+    ) -> tuple[list[int], list[float]]:
         """The nearest points by dot product, exactly, best first; among `only` if given."""
         ...
 

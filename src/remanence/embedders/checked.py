@@ -27,10 +27,14 @@ class Checked:
 
     Rows have unit length and one dimension for ever; a text that an embedder makes zeros of stays zeros.
 
-    >>> Checked(somebodys).embed(["hello"])
+    >>> from remanence.testing.embedders import HashingEmbedder
+    >>> class Doubled(HashingEmbedder):
+    ...     def embed(self, texts):
+    ...         return super().embed([*texts, *texts])
+    >>> Checked(Doubled()).embed(["hello"])
     Traceback (most recent call last):
         ...
-    remanence.errors.EmbedderBroken: The embedder 'theirs' gave 2 vectors for 1 text. ...
+    remanence.errors.EmbedderBroken: The embedder 'hashing-64' gave 2 vectors for 1 text. ...
     """
 
     def __init__(self, inner: Embedder) -> None:
@@ -55,7 +59,8 @@ class Checked:
             answer = np.asarray(self.inner.embed_query(question))
             return answer[np.newaxis] if answer.ndim == 1 else answer
 
-        return self._rows(ask, text, 1)[0]
+        row: Vector = self._rows(ask, text, 1)[0]
+        return row
 
     def _rows(self, ask: Callable[..., object], given: object, count: int) -> Vector:
         try:

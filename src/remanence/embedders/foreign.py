@@ -7,7 +7,7 @@ name and the dimension learned from its first answer are all that can be known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from remanence.errors import MissingExtra
 
@@ -96,6 +96,6 @@ def name_of(embedder: object) -> str:
     return "function" if said == "<lambda>" else said
 
 
-def _whole(answer: Any) -> Any:
-    """A generator's vectors, all of them: it may still raise, and should do so inside the call."""
-    return list(answer) if isinstance(answer, Iterator) else answer
+def _whole(answer: Any) -> Vector:
+    """What they say are vectors; `Checked` looks. A generator is run here, inside the call it belongs to."""
+    return cast("Vector", list(answer) if isinstance(answer, Iterator) else answer)

@@ -62,7 +62,8 @@ class Static:
         table = _table(self._folder)
         rows = np.stack([table.mean(text) for text in texts]) if texts else np.zeros((0, 256), np.float32)
         length = np.linalg.norm(rows, axis=1, keepdims=True)
-        return rows / np.where(length > 0, length, 1)
+        unit: Vector = (rows / np.where(length > 0, length, 1)).astype(np.float32, copy=False)
+        return unit
 
     def embed_query(self, text: str) -> Vector:
         """One vector of unit length for a question."""
@@ -94,7 +95,8 @@ class Table:
         total = np.zeros(256, np.float32)
         for start in range(0, len(pieces), MANY):
             total += self._vectors.take(pieces[start : start + MANY], axis=0).sum(axis=0)
-        return total / max(len(pieces), 1)
+        total /= max(len(pieces), 1)
+        return total
 
     def _pieces(self, word: str) -> tuple[int, ...]:
         # `encode`, not `encode_batch`: the latter starts threads, and warns in every process forked after.

@@ -24,17 +24,17 @@ VERBS: tuple[tuple[str, str, str], ...] = (
     (r"worked (?:at|for)", "worked_at", NAME),
     (r"(?:moved|relocated) to", "moved_to", NAME),
     (r"(?:studies|study|studied) at", "studied_at", NAME),
-    (r"(?:graduated) from", "graduated_from", NAME),
+    (r"graduated from", "graduated_from", NAME),
     (r"(?:is|was|am|'m|got) married to", "married_to", NAME),
     (r"married", "married_to", NAME),
     (r"(?:is|am|'m|comes?|came) (?:originally )?from", "is_from", NAME),
     (r"(?:was|were) born in", "born_in", NAME),
     (r"(?:was|were) born on", "born_on", WORDS),
-    (r"(?:founded|co-founded)", "founded", NAME),
+    (r"(?:co-)?founded", "founded", NAME),
     (r"wrote", "wrote", NAME),
     (r"directed", "directed", NAME),
-    (r"(?:joined)", "joined", NAME),
-    (r"(?:visited)", "visited", NAME),
+    (r"joined", "joined", NAME),
+    (r"visited", "visited", NAME),
     (r"likes?", "likes", WORDS),
     (r"(?:loves?|adores?)", "loves", WORDS),
     (r"(?:hates?|dislikes?)", "hates", WORDS),
@@ -48,10 +48,9 @@ VERBS: tuple[tuple[str, str, str], ...] = (
 _ADVERBS = (
     r"(?: (?:also|now|still|currently|just|recently|really|always|already|absolutely|actually|finally|both))?"
 )
-_SPACE = r"(?: (?=[^'])|(?='))"  # "I love", "I'm from"
-_STATES = re.compile(
-    _ADVERBS + _SPACE + "(?:" + "|".join(f"({verb})" for verb, _, _ in VERBS) + r")\b ?(?:the )?"
-)
+_SPACE = r"(?: (?=[^'’])|(?=['’]))"  # "I love", "I'm from"
+_VERB = "|".join(f"({verb})" for verb, _, _ in VERBS).replace("'", "['’]")
+_STATES = re.compile(rf"{_ADVERBS}{_SPACE}(?:{_VERB})\b ?(?:the )?")
 _BEING = re.compile(
     r" (?:is|was|became)(?: now)?(?: (?:the|a|an))? ((?:[a-z][a-z-]+ )?(?:[a-z][a-z-]+|C[A-Z]O)) of (?:the )?"
 )

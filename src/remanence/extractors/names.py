@@ -216,7 +216,11 @@ class _Reading:
         called = False
         while run:
             head = run[0]
-            if head.lower in DETERMINERS or (head.lower in HONORIFICS and len(run) == 1):
+            if (
+                len(head.text) == 1
+                or head.lower in DETERMINERS
+                or (head.lower in HONORIFICS and len(run) == 1)
+            ):
                 run = run[1:]
             elif head.first and (is_ordinary(head.lower) or head.lower in GREETINGS) and not self._known(run):
                 if len(run) == 1 or (all(is_ordinary(token.lower) for token in run) and self._acts(run[-1])):
@@ -252,6 +256,8 @@ class _Reading:
             return not (head.first and self._in_small_letters(run))
         if self.question or kind in ("place", "organization"):
             return True
+        if any(token.lower in FUNCTION_WORDS for token in run):  # You Have Got To Be Kidding
+            return False
         return not head.first or self._acts(run[-1]) or self._seen_inside(head)
 
     def _is_label_name(self, run: list[Token], kind: str) -> bool:

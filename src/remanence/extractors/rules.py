@@ -15,6 +15,9 @@ from remanence.text import normal_name
 MAX_MENTIONS = 64
 LONG = 2_000  # characters; a longer text is a document, and has no single time at which it happened
 
+LONGEST_HEADING = 100
+
+_BRACKETS = re.compile(r"\s*\([^)]*\)")
 _ROLES = {"user": SELF, "human": SELF, "assistant": "assistant", "ai": "assistant", "bot": "assistant"}
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 
@@ -44,6 +47,9 @@ class RuleExtractor:
         selves = find_self(text, me)
         if selves:
             names = sorted([*names, *selves], key=_start)
+        heading = None if who else _heading(text)
+        if heading is not None:
+            names.insert(0, Name(heading, "heading", 0, len(heading)))
         return Extraction(
             mentions=_mentions(who, names),
             triples=find_claims(text, names, me),
@@ -73,6 +79,18 @@ def _mentions(who: str | None, names: list[Name]) -> tuple[Mention, ...]:
         elif known.kind == "thing" != name.kind:
             found[key] = Mention(known.name, name.kind)
     return tuple(found.values())
+
+
+def _heading(text: str) -> str | None:
+    """The line that stands over a text and says what it is about, without what it has in brackets.
+
+    >>> _heading("Chris Evans (actor)\\nChristopher Robert Evans is an American actor and film maker.")
+    'Chris Evans'
+    """
+    line, _, rest = text.partition("\n")
+    if len(rest) <= len(line) or len(line) > LONGEST_HEADING or line.rstrip().endswith((".", "!", "?", ":")):
+        return None
+    return _BRACKETS.sub("", line).strip(" #*\t") or None
 
 
 def _valid(text: str, now: datetime) -> Window | None:

@@ -74,7 +74,7 @@ _UNCHANGED = " AND ".join(f"NEW.{c.name} IS OLD.{c.name}" for c in entry.c if c.
 _NO_DELETE = """CREATE TRIGGER entry_stays BEFORE DELETE ON entry
 BEGIN SELECT RAISE(ABORT, 'ledger lines are never deleted'); END"""
 _NO_CHANGE = f"""CREATE TRIGGER entry_is_written_once BEFORE UPDATE ON entry
-WHEN NOT (NEW.body IS NULL AND NEW.salt IS NULL AND {_UNCHANGED})
+WHEN NOT (NEW.body IS NULL AND NEW.salt IS NULL AND OLD.kind <> 'erased' AND {_UNCHANGED})
 BEGIN SELECT RAISE(ABORT, 'ledger lines are never changed, only blanked'); END"""
 for trigger in (_NO_DELETE, _NO_CHANGE):
     event.listen(entry, "after_create", DDL(trigger))  # type: ignore[no-untyped-call]
@@ -136,8 +136,10 @@ class Statements:
         space = c.space == bindparam("space")
 
         self.add_line = text(insert(entry))  # a chain.Line
-        self.blank_line = text(
-            update(entry).values(body=null(), salt=null()).where(c.position == bindparam("p"))
+        self.blank_line = text(  # not an `Erased` line: it holds no words, and vouches for blank ones
+            update(entry)
+            .values(body=null(), salt=null())
+            .where(c.position == bindparam("p"), c.kind != literal_column("'erased'"))
         )
         self.add_vector = text(sqlite.insert(embedding).on_conflict_do_nothing())  # model, hash, vector
         self.drop_vector = text(delete(embedding).where(e.hash == bindparam("h")))

@@ -166,12 +166,11 @@ class SqlLedger:
     def at(self, positions: Sequence[int]) -> dict[int, Entry]:
         """These lines, by position. Positions that do not exist are left out."""
         self._open()
-        wanted = [p for p in positions if 0 < p < 2**63]
         found: dict[int, Entry] = {}
-        for batch in _batches(wanted):
-            rows = self._rows(self._sql.lines(len(batch)), batch)
-            found.update((row[0], chain.entry(*row)) for row in rows)
-        return {p: found[p] for p in wanted if p in found}
+        for batch in _batches([p for p in positions if 0 < p < 2**63]):
+            for row in self._rows(self._sql.lines(len(batch)), batch):
+                found[row[0]] = chain.entry(*row)
+        return found
 
     def position_at(self, space: str, moment: datetime) -> int:
         """The last position of this space recorded at or before `moment`; 0 if there is none."""

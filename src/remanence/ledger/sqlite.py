@@ -31,7 +31,8 @@ def locate(folder: Path) -> Path:
     path = folder.absolute() / "ledger.db"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
+        if not path.exists():
+            path.touch()
         with path.open("rb") as file:
             header = file.read(100)
     except FileExistsError as error:

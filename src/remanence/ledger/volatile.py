@@ -134,7 +134,9 @@ class VolatileLedger:
                 self._lines.append(line)
                 self._spaces.setdefault(line.space, []).append(line.position)
             for position in draft.blanked:
-                self._lines[position - 1] = self._lines[position - 1]._replace(body=None, salt=None)
+                line = self._lines[position - 1]
+                if line.kind != "erased":  # it holds no words, and vouches for blank lines
+                    self._lines[position - 1] = line._replace(body=None, salt=None)
             for text_hash in draft.dropped:
                 self._vectors.pop(text_hash, None)
             for text_hash, kept in draft.vectors.items():

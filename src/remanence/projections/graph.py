@@ -171,14 +171,17 @@ class Graph:
         if speaker:
             said[self._entity(speaker, unseen)] = SAID
             self._speaker.values[row] = next(iter(said))
-        subjects: list[int] = []
+        # A text is about its heading and the first name in it. The first name in a chat turn is as often
+        # the person spoken to, so a turn is only tied to who said it.
+        room = 0 if speaker else 2 if version.mentions and version.mentions[0].kind == "heading" else 1
+        subjects = 0
         for mention in version.mentions:
             entity = self._entity(mention.name, unseen)
             if entity not in said:
-                if len(subjects) < (2 if version.mentions[0].kind == "heading" else 1):
-                    self._subject.values[row, len(subjects)] = entity
-                    subjects.append(entity)
-                said[entity] = ABOUT if entity in subjects else NAMES
+                said[entity] = ABOUT if subjects < room else NAMES
+                if subjects < room:
+                    self._subject.values[row, subjects] = entity
+                    subjects += 1
         for triple in version.triples:
             subject, object_ = self._entity(triple.subject, unseen), self._entity(triple.object, unseen)
             said.setdefault(subject, NAMES)

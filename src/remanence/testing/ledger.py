@@ -235,6 +235,16 @@ class LedgerContract:
         assert list(ledger.vectors("n", [b"h", b"i"])) == [b"i"]
         assert ledger.verify()[0] == 3
 
+    def test_a_line_that_records_an_erasure_stays(self, ledger: Ledger) -> None:
+        """Else the blank line it vouches for would look like tampering."""
+        write(ledger, said("secret"))
+        for position in (1, 2):
+            with ledger.transaction() as pen:
+                pen.erase([position], [])
+                pen.append("home", [Erased("m1", (position,))], at=MONDAY)
+        assert [e.event for e in ledger.read("home")] == [None, Erased("m1", (1,)), Erased("m1", (2,))]
+        assert ledger.verify()[0] == 3
+
     def test_vectors_come_back_as_they_were(self, ledger: Ledger) -> None:
         """Bit for bit, by model and hash; unknown ones are left out."""
         rng = np.random.default_rng(7)

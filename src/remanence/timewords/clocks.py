@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from remanence.timewords.reader import TO, Reader
 from remanence.timewords.spans import Span
-from remanence.timewords.words import NOONS, NUMBERS
+from remanence.timewords.words import NOONS, NUMBERS, PARTS
 
 _AT = {"at", "@", "around", "by", "before", "after", "until", "till", "since", "from", "between"}
 CLOCK_WORDS = {*NOONS, *NUMBERS, "half", "quarter", "from", "between", "at"}
@@ -61,15 +61,17 @@ class Clocks(Reader):
         if ranged := self.clock_range(i, loose):
             return ranged
         announced = self.word(i - 1) in _AT
-        if (found := self.hour(i, loose or announced)) is None:
+        if (found := self.hour(i, True)) is None:
             return None
         hour, j = found
         if self.unit(j):  # "around 14:30 minutes"
             return None
-        lone = self.token(i).kind == "number" and j == i + 1
+        spoken = self.word(j) == "in" and self.word(j + 1) == "the" and self.word(j + 2) in PARTS
+        lone = self.token(i).kind == "number" and j == i + 1 and not spoken  # "3 in the morning" is a clock
         if lone and not (loose and announced and self.closed(j)):
             return None
-        if self.word(j) in TO and self.token(i).kind == "hm" and not announced and not loose:
+        bare = self.token(i).kind == "hm" or self.word(i) in NOONS
+        if bare and not (announced or loose or spoken or self.whole):  # a score, a verse, a ratio
             return None
         return Clock(hour), self.skip(j, "gmt", "utc")
 

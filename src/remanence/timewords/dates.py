@@ -106,6 +106,7 @@ class Dates(Reader):
         if said or before in WEEKDAYS or self.word(i + 1) in ("at", "@"):
             return the or self.closed(i + 1)
         announced = before in ("on", "by", "before", "after", "since", "until", "till", "from")
+        announced = announced or (i - 1 == self.listed and before in (",", "and", "or"))
         return announced and (the or self.closed(i + 1))
 
     def days(self, text: str) -> Span:
@@ -134,7 +135,7 @@ class Dates(Reader):
             return None
         first, j = day
         final = None
-        between = self.word(i - 1) == "between" and self.word(j) == "and"
+        between = "between" in (self.word(i - 1), self.word(i - 2)) and self.word(j) == "and"
         if (self.word(j) in TO or between) and (other := self.day_number(self.skip(j + 1, "the"))):
             final, j = other
         of = self.skip(j, "of", "-")
@@ -187,11 +188,14 @@ class Dates(Reader):
         if self.verbal(i):
             alone = self.whole and len(self.tokens) < 4
             sure = alone or before in ("in", "since", "during", "until", "till")
-        elif self.word(i) in PLAIN_MONTHS:
+        elif self.word(i) in PLAIN_MONTHS or (
+            self.word(j) in ("last", "this", "next") and self.word(j + 1) == "year"
+        ):
             sure = True
         elif before in ("to", "of", "from", "by", "at", "about", "on", "over"):
             # April, June, August and May are also people: "a gift from April".
-            sure = said or self.word(j) in TO or (before in ("of", "by") and self.closed(j))
+            sure = self.word(j) in TO or (said and before == "to")
+            sure = sure or ((said or before in ("of", "by")) and self.closed(j))
         else:
             sure = loose
         return (latest(lambda year: month_span(year, number), self.now), j) if sure else None

@@ -10,6 +10,8 @@ from remanence.timewords.lexer import lex, may_have_time
 from remanence.timewords.phrases import STARTS, Phrases
 from remanence.timewords.spans import utc
 
+_LONGEST = 100_000  # a book names so many times that none says when the memory is from
+
 
 @dataclass(frozen=True, slots=True)
 class TimePhrase:
@@ -24,7 +26,8 @@ class TimePhrase:
 def find_times(text: str, now: datetime) -> list[TimePhrase]:
     """Every time phrase in running text, left to right, none overlapping another.
 
-    Readings prefer the past: "in May" is the latest May that has begun. Never raises, whatever the text.
+    Readings prefer the past: "in May" is the latest May that has begun. Never raises, whatever the text;
+    beyond its first 100,000 characters a text is not read.
 
     >>> now = datetime(2026, 6, 20)
     >>> [(found.text, str(found.window)) for found in find_times("Where was I last May, and in 2019?", now)]
@@ -32,9 +35,9 @@ def find_times(text: str, now: datetime) -> list[TimePhrase]:
     >>> find_times("May I march on, past room 2012?", now)
     []
     """
-    if not may_have_time(text):
+    if not may_have_time(text[:_LONGEST]):
         return []
-    tokens = lex(text)
+    tokens = lex(text[:_LONGEST])
     reader = Phrases(tokens, utc(now))
     phrases: list[TimePhrase] = []
     i = 0

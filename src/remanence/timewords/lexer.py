@@ -89,7 +89,7 @@ def lex(text: str) -> list[Token]:
     for match in _TOKEN.finditer(text):
         shown = match.group()
         low = shown.lower()
-        if "'" in low or "’" in low:
+        if len(low) > 2 and ("'" in low or "’" in low):
             low = low.replace("’", "'").removesuffix("'s").removesuffix("'")
         kind = match.lastgroup or "mark"
         if kind == "named":

@@ -62,8 +62,6 @@ def _asked(phrase: str, base: datetime) -> Span | None:
         settings = {
             "RELATIVE_BASE": base.replace(tzinfo=None),
             "PREFER_DATES_FROM": "past",
-            "PREFER_DAY_OF_MONTH": "first",
-            "PREFER_MONTH_OF_YEAR": "first",
             "TIMEZONE": "UTC",
             "RETURN_TIME_AS_PERIOD": True,
         }
@@ -71,7 +69,9 @@ def _asked(phrase: str, base: datetime) -> Span | None:
     if data.date_obj is None:
         return None
     moment = utc(data.date_obj)
-    return around(moment, "minute" if data.period == "time" else data.period or "day")
+    # It has periods that its types do not tell of ("part_of_day"): those count as a day.
+    units = {"time": "minute", "week": "week", "month": "month", "year": "year"}
+    return around(moment, units.get(data.period or "day", "day"))
 
 
 @lru_cache(maxsize=1)

@@ -84,6 +84,8 @@ def _read_text(value: str, now: datetime, what: str) -> Window:
             return iso_span(text).window
         if text.lower() == "now":
             return Window.at(now)
+        if text.isdecimal() and len(text) != 8:  # not for dateparser, which takes numbers for anything
+            raise _unreadable(value, what)
         return _read_words(text, now) or _ask(text, now, what)
     except (ValueError, OverflowError) as error:
         raise _unreadable(value, what) from error
@@ -96,7 +98,19 @@ def _read_words(text: str, now: datetime) -> Window | None:
     for i in range(min(3, len(tokens))):
         if (found := reader.phrase(i)) and found[1] == len(tokens):
             return found[0]
-        if tokens[i].low not in ("in", "on", "at", "the", "during", "over", "from", "for"):
+        if tokens[i].low not in (
+            "in",
+            "on",
+            "at",
+            "the",
+            "during",
+            "over",
+            "from",
+            "for",
+            "around",
+            "about",
+            "@",
+        ):
             break
     return None
 

@@ -134,7 +134,7 @@ CLOSERS = set(
         "a an the and or but at in on of for from to till until through with i you we he she it they that "
         "this is was were are did do does has have had will would can could my your his her our their its "
         "who what where when why how which so as if because while after before during by about please "
-        "morning afternoon evening night noon"
+        "morning afternoon evening night noon onward onwards"
     )
 )
 

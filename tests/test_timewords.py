@@ -1,0 +1,386 @@
+"""What "last May" means, and what is no time at all."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from remanence.errors import InvalidInput
+from remanence.model import UTC, Window
+from remanence.timewords import TimePhrase, find_times, read_moment, read_window
+
+NOW = datetime(2023, 6, 21, 15, 30, tzinfo=UTC)  # a Wednesday
+
+
+def read(text: str, now: datetime = NOW) -> str:
+    """The one window said in a text, as text."""
+    (found,) = find_times(text, now)
+    return str(found.window)
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ("What did I cook today?", "2023-06-21 to 2023-06-22"),
+        ("I saw her yesterday.", "2023-06-20 to 2023-06-21"),
+        ("the day before yesterday", "2023-06-19 to 2023-06-20"),
+        ("the day after tomorrow", "2023-06-23 to 2023-06-24"),
+        ("yesterday evening", "2023-06-20 17:00 to 2023-06-21"),
+        ("I slept badly last night", "2023-06-20 18:00 to 2023-06-21 06:00"),
+        ("What did I eat this morning?", "2023-06-21 05:00 to 2023-06-21 12:00"),
+        ("last week", "2023-06-12 to 2023-06-19"),
+        ("this week", "2023-06-19 to 2023-06-26"),
+        ("the week before last", "2023-06-05 to 2023-06-12"),
+        ("next month", "2023-07-01 to 2023-08-01"),
+        ("last year's trip", "2022-01-01 to 2023-01-01"),
+        ("last decade", "2010-01-01 to 2020-01-01"),
+        ("last quarter", "2023-01-01 to 2023-04-01"),
+        ("last weekend", "2023-06-17 to 2023-06-19"),
+        ("this past weekend", "2023-06-17 to 2023-06-19"),
+        ("two weekends ago", "2023-06-10 to 2023-06-12"),
+        ("What happened on Tuesday?", "2023-06-20 to 2023-06-21"),
+        ("on Wednesday", "2023-06-21 to 2023-06-22"),
+        ("last Wednesday", "2023-06-14 to 2023-06-15"),
+        ("I went there last Fri - great!", "2023-06-16 to 2023-06-17"),
+        ("next Friday", "2023-06-30 to 2023-07-01"),
+        ("this coming Friday", "2023-06-23 to 2023-06-24"),
+        ("Tuesday of last week", "2023-06-13 to 2023-06-14"),
+        ("the Monday before July 24, 2023", "2023-07-17 to 2023-07-18"),
+        ("the weekend before 4th October, 2022", "2022-10-01 to 2022-10-03"),
+        ("last summer", "2022-06-01 to 2022-09-01"),
+        ("last winter", "2022-12-01 to 2023-03-01"),
+        ("last May", "2023-05-01 to 2023-06-01"),
+        ("last June", "2022-06-01 to 2022-07-01"),
+        ("next March", "2024-03-01 to 2024-04-01"),
+        ("earlier this year", "2023-01-01 to 2023-06-22"),
+    ],
+)
+def test_relative_words_are_read_from_where_the_speaker_stands(text: str, window: str) -> None:
+    """Weeks start on Monday; what may be past or to come is past, unless said otherwise."""
+    assert read(text) == window
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ("5 days ago", "2023-06-16 to 2023-06-17"),
+        ("two weeks ago", "2023-06-05 to 2023-06-12"),
+        ("a couple of months ago", "2023-04-01 to 2023-05-01"),
+        ("three years ago", "2020-01-01 to 2021-01-01"),
+        ("a few years back", "2018-01-01 to 2022-01-01"),
+        ("4-5 months ago", "2023-01-01 to 2023-03-01"),
+        ("over a year ago", "until 2023-01-01"),
+        ("in two weeks", "2023-07-03 to 2023-07-10"),
+        ("in the last 3 months", "2023-03-21 to 2023-06-22"),
+        ("over the past year", "2022-06-21 to 2023-06-22"),
+        ("in the past few days", "2023-06-16 to 2023-06-22"),
+        ("two days before Christmas 2022", "2022-12-23 to 2022-12-24"),
+        ("three weeks from tomorrow", "2023-07-13 to 2023-07-14"),
+        ("the Wednesday two months ago", "2023-04-19 to 2023-04-20"),
+    ],
+)
+def test_counted_units_are_as_wide_as_the_unit(text: str, window: str) -> None:
+    """Two weeks ago is a week, three years ago a year; "the past year" runs up to today."""
+    assert read(text) == window
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ("2023-05-03", "2023-05-03 to 2023-05-04"),
+        ("at 2023-05-03T10:00Z sharp", "2023-05-03 10:00 to 2023-05-03 10:01"),
+        ("2023-05-03 10:00:00+02:00", "2023-05-03 08:00"),
+        ("in 2022-05", "2022-05-01 to 2022-06-01"),
+        ("2022-W10", "2022-03-07 to 2022-03-14"),
+        ("on 7 May 2022", "2022-05-07 to 2022-05-08"),
+        ("on May 7th, 2022?", "2022-05-07 to 2022-05-08"),
+        ("the 9th of May", "2023-05-09 to 2023-05-10"),
+        ("Tuesday, 4 April", "2023-04-04 to 2023-04-05"),
+        ("07/05/2022", "2022-07-05 to 2022-07-06"),
+        ("25/12/2022", "2022-12-25 to 2022-12-26"),
+        ("23-Sep-2020", "2020-09-23 to 2020-09-24"),
+        ("february twenty second", "2023-02-22 to 2023-02-23"),
+        ("in May", "2023-05-01 to 2023-06-01"),
+        ("in august", "2022-08-01 to 2022-09-01"),
+        ("May last year", "2022-05-01 to 2022-06-01"),
+        ("the April 2017 bonus", "2017-04-01 to 2017-05-01"),
+        ("in 2019", "2019-01-01 to 2020-01-01"),
+        ("Alien (1979) is good", "1979-01-01 to 1980-01-01"),
+        ("in the 1990s", "1990-01-01 to 2000-01-01"),
+        ("the '90s", "1990-01-01 to 2000-01-01"),
+        ("the nineties", "1990-01-01 to 2000-01-01"),
+        ("the 19th century", "1800-01-01 to 1900-01-01"),
+        ("Q3 2024", "2024-07-01 to 2024-10-01"),
+        ("summer of 2021", "2021-06-01 to 2021-09-01"),
+        ("during the summer", "2023-06-01 to 2023-09-01"),
+        ("early May 2023", "2023-05-01 to 2023-05-11"),
+        ("mid-August 2022", "2022-08-11 to 2022-08-21"),
+        ("late May", "2023-05-21 to 2023-06-01"),
+        ("the end of last year", "2022-09-01 to 2023-01-01"),
+        ("the first week of June", "2023-06-01 to 2023-06-08"),
+        ("the first weekend of August 2022", "2022-08-06 to 2022-08-08"),
+        ("last Sunday of March 2014", "2014-03-30 to 2014-03-31"),
+        ("the week of 9 June", "2023-06-05 to 2023-06-12"),
+        ("Christmas 2022", "2022-12-25 to 2022-12-26"),
+        ("on Halloween", "2022-10-31 to 2022-11-01"),
+        ("last Easter", "2023-04-09 to 2023-04-10"),
+        ("Thanksgiving 2024", "2024-11-28 to 2024-11-29"),
+        ("at 3pm today", "2023-06-21 15:00 to 2023-06-21 16:00"),
+        ("at 5 pm", "2023-06-21 17:00 to 2023-06-21 18:00"),
+        ("yesterday at 14:30", "2023-06-20 14:30 to 2023-06-20 14:31"),
+        ("tomorrow from 7:00 to 8:00pm", "2023-06-22 19:00 to 2023-06-22 20:00"),
+    ],
+)
+def test_calendar_words_are_as_wide_as_what_they_name(text: str, window: str) -> None:
+    """A day is a day, a month a month; without a year it is the latest that has begun."""
+    assert read(text) == window
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ("since May", "since 2023-05-01"),
+        ("before 2020", "until 2020-01-01"),
+        ("after 2018", "since 2019-01-01"),
+        ("until last Friday", "until 2023-06-16"),
+        ("by 7 November, 2022", "until 2022-11-08"),
+        ("from 2007 to 2012", "2007-01-01 to 2013-01-01"),
+        ("from Jul 1990 to 2008", "1990-07-01 to 2009-01-01"),
+        ("from 1765 to 1803", "1765-01-01 to 1804-01-01"),
+        ("between March and June 2022", "2022-03-01 to 2022-07-01"),
+        ("from October to March", "2022-10-01 to 2023-04-01"),
+        ("Nov-Feb 2017", "2016-11-01 to 2017-03-01"),
+        ("between the 3rd and the 12th of May", "2023-05-03 to 2023-05-13"),
+        ("July 13-15, 2022", "2022-07-13 to 2022-07-16"),
+        ("from Jan 2022 to now", "2022-01-01 to 2023-06-21 15:30"),
+        ("2014-2018", "2014-01-01 to 2019-01-01"),
+        ("from 10pm to 2am", "2023-06-21 22:00 to 2023-06-22 02:00"),
+    ],
+)
+def test_ranges_hold_both_ends_and_open_ones_lack_one(text: str, window: str) -> None:
+    """From March to June is all of March and all of June; a year said once counts for both."""
+    assert read(text) == window
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "May I ask why?",
+        "We may go there, and she may not.",
+        "This may be it.",
+        "March on!",
+        "They march to the beat.",
+        "He sat down in the sun.",
+        "We wed on a whim.",
+        "Wait a second, or a minute.",
+        "the second attempt, in second place",
+        "Spring is nice, leaves fall.",
+        "the fall of Rome",
+        "Port 8080 is open, in room 2012.",
+        "I have 2000 dollars for 1500 people.",
+        "Write it in 2000 words.",
+        "Cyberpunk 2077 runs on version 3.11.2 and 10.0.0.1",
+        "Call +1 555 2020 or 2010-2015-86.",
+        "It costs $2,019.99, i.e. 20%.",
+        "BUN/Cr of 30/4.85, and 2/3 cup, 24/7",
+        "a 1:1 meeting, John 3:16",
+        "Is this a date? 2015-32 or 32-2015",
+        "the 18th floor, on the 3rd try",
+        "Have a great week, one day, some years, every Monday, on Tuesdays",
+        "on Saturday mornings, twice a week, once a month",
+        "at the last minute, in a minute, at the end of the day",
+        "What happened recently? How long ago? Long ago, years ago.",
+        "in my 30s, in her thirties",
+        "a Christmas tree and an Easter egg",
+        "a gift from April, by June Carter",
+        "We haven't talked in a few days.",
+        "for 3 days, two to four people",
+        "31/02/2023 and 2023-13-45",
+        "order 20161016, Boeing 747, 5G, H2O, Q5, MP3",
+        "",
+        "\x00",
+    ],
+)
+def test_ordinary_words_and_numbers_are_no_times(text: str) -> None:
+    """A false window sends recall to the wrong year: rather none."""
+    assert find_times(text, NOW) == []
+
+
+def test_every_phrase_is_found_where_it_stands() -> None:
+    """Left to right, none overlapping, each with its own words."""
+    text = "Was it last week, on 3 May 2022, or in 2019 and 2021?"
+    found = find_times(text, NOW)
+    assert [phrase.text for phrase in found] == ["last week", "3 May 2022", "2019", "2021"]
+    assert all(text[phrase.start : phrase.end] == phrase.text for phrase in found)
+    assert found[2] == TimePhrase("2019", 39, 43, read_window("2019", NOW))
+
+
+def test_a_month_ago_keeps_to_the_end_of_the_month() -> None:
+    """There is no 31 February, and still a month before 31 March."""
+    assert read("one month ago", datetime(2023, 3, 31)) == "2023-02-01 to 2023-03-01"
+    assert read("a month before 31 March 2024") == "2024-02-29 to 2024-03-01"
+
+
+def test_a_leap_day_is_looked_for_in_leap_years() -> None:
+    """29 February without a year is the latest that there was."""
+    assert read("on Feb 29", datetime(2023, 6, 1)) == "2020-02-29 to 2020-03-01"
+    assert read("one year ago", datetime(2024, 2, 29)) == "2023-01-01 to 2024-01-01"
+
+
+def test_now_is_taken_to_utc() -> None:
+    """At two in the morning in Tokyo it is still yesterday in UTC."""
+    tokyo = timezone(timedelta(hours=9))
+    assert read("today", datetime(2023, 6, 22, 2, tzinfo=tokyo)) == "2023-06-21 to 2023-06-22"
+    assert read("today", datetime(2023, 6, 22, 2)) == "2023-06-22 to 2023-06-23"
+
+
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    [
+        (datetime(2026, 5, 3, 10), "2026-05-03T10:00:00+00:00"),
+        (datetime(2026, 5, 3, 10, tzinfo=timezone(timedelta(hours=2))), "2026-05-03T08:00:00+00:00"),
+        (date(2026, 5, 3), "2026-05-03T00:00:00+00:00"),
+        ("2026", "2026-01-01T00:00:00+00:00"),
+        ("2026-05", "2026-05-01T00:00:00+00:00"),
+        ("2026-05-03T10:00Z", "2026-05-03T10:00:00+00:00"),
+        ("2026-05-03T10:00:00.250000+00:00", "2026-05-03T10:00:00.250000+00:00"),
+        ("9999-12-31", "9999-12-31T00:00:00+00:00"),
+        ("last May", "2023-05-01T00:00:00+00:00"),
+        ("  in May ", "2023-05-01T00:00:00+00:00"),
+        ("march", "2023-03-01T00:00:00+00:00"),
+        ("now", "2023-06-21T15:30:00+00:00"),
+        ("3 May 2022 at 10:15", "2022-05-03T10:15:00+00:00"),
+        ("1 year 2 months ago", "2022-04-01T00:00:00+00:00"),
+    ],
+)
+def test_a_moment_is_read_from_what_one_has(value: datetime | date | str, moment: str) -> None:
+    """Naive is UTC; words and part dates mean the start of what they name."""
+    assert read_moment(value, NOW).isoformat() == moment
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("", "  ", "nonsense", "0000", "0000-01-01", "99999", "2026-13", "2026-02-30", "2026-05-03T25:00"),
+        *("x" * 1_000_000, "1" * 5000, "before 2020", "\x00", "🦀", None, 5, 2.5, True, [], b"2026"),
+        datetime.max.replace(tzinfo=timezone(timedelta(hours=-5))),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_what_is_no_moment_is_refused_with_its_value(value: object) -> None:
+    """The error names the parameter, shows the value in short, and says what to give instead."""
+    with pytest.raises(InvalidInput, match="valid_from=") as caught:
+        read_moment(value, NOW, what="valid_from")  # type: ignore[arg-type]
+    assert "Give a datetime" in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("value", "window"),
+    [
+        (Window(NOW, None), Window(NOW, None)),
+        (NOW, Window.at(NOW)),
+        (date(2026, 4, 3), "2026-04-03 to 2026-04-04"),
+        ("April 2026", "2026-04-01 to 2026-05-01"),
+        ("2026-04", "2026-04-01 to 2026-05-01"),
+        ("2026", "2026-01-01 to 2027-01-01"),
+        ("may", "2023-05-01 to 2023-06-01"),
+        ("summer", "2023-06-01 to 2023-09-01"),
+        ("since May", "since 2023-05-01"),
+        ("before 2020", "until 2020-01-01"),
+        ("between March and June 2024", "2024-03-01 to 2024-07-01"),
+        ("the first half of 2022", "2022-01-01 to 2022-07-01"),
+        (("2026-03", "2026-05"), "2026-03-01 to 2026-05-01"),
+        ((None, date(2026, 5, 1)), "until 2026-05-01"),
+        (("last May", None), "since 2023-05-01"),
+        ((None, None), "any time"),
+    ],
+)
+def test_a_window_is_read_from_what_one_has(value: object, window: Window | str) -> None:
+    """As wide as what was named; a pair is from and until, and until is outside."""
+    read_out = read_window(value, NOW)  # type: ignore[arg-type]
+    assert read_out == window or str(read_out) == window
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("nonsense", "", "2026-13", 7, None, (1, 2), ("2026",), ("2026", "2025"), ("2026", "2026")),
+        *(Window(NOW, NOW), {"from": "2026"}, "what did I do last May?"),
+    ],
+)
+def test_what_is_no_window_is_refused(value: object) -> None:
+    """Neither nonsense, nor a window that ends before it starts."""
+    with pytest.raises(InvalidInput, match="during="):
+        read_window(value, NOW)  # type: ignore[arg-type]
+
+
+_PHRASE = (
+    "the first last next two 7 31 1999 2023 9999 may march monday week days of before after from to between "
+    "and ago in early end half past 3pm 10:30 2/29 , - since noon christmas summer 90s q3 every at"
+)
+_WORDS = st.sampled_from(_PHRASE.split())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text() | st.lists(_WORDS, max_size=14).map(" ".join), st.datetimes())
+def test_no_text_raises_and_every_span_lies_inside(text: str, now: datetime) -> None:
+    """Whatever is said, whenever: phrases in order, inside the text, none of them backwards."""
+    at = 0
+    for phrase in find_times(text, now):
+        assert at <= phrase.start < phrase.end <= len(text)
+        assert text[phrase.start : phrase.end] == phrase.text
+        if phrase.window.start is not None and phrase.window.end is not None:
+            assert phrase.window.start < phrase.window.end
+        at = phrase.end
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=30) | st.lists(_WORDS, max_size=5).map(" ".join))
+def test_a_parameter_is_read_or_refused(text: str) -> None:
+    """Never another error than InvalidInput."""
+    try:
+        assert read_moment(text, NOW).tzinfo is UTC
+    except InvalidInput:
+        pass
+
+
+@pytest.mark.parametrize(
+    "text", ["-1", "day before ", "two days after ", "from 3 to ", "1/2/", "last ", "🦀٣"]
+)
+def test_a_long_text_costs_no_more_than_its_length(text: str) -> None:
+    """A megabyte of almost-times is done in seconds."""
+    started = time.perf_counter()
+    assert find_times(text * (1_000_000 // len(text)), NOW) == []
+    assert time.perf_counter() - started < 20
+
+
+def test_dateparser_is_imported_only_when_needed() -> None:
+    """Half a second that most questions never need."""
+    code = (
+        "import sys; from datetime import datetime; from remanence.timewords import find_times;"
+        "find_times('last May, on 3 June 2022', datetime(2023, 1, 1)); assert 'dateparser' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_many_threads_read_the_same() -> None:
+    """The grammar keeps nothing between calls, and dateparser is asked by one at a time."""
+    answers: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: answers.append(read("23-Sep-2020") + read("last May")))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == 8
+    assert len(set(answers)) == 1
