@@ -205,7 +205,9 @@ def _means(scores: list[dict[str, float]]) -> dict[str, Any]:
 def table(name: str, result: dict[str, Any]) -> str:
     """One set as Markdown."""
     columns = ("R@1", "R@5", "R@10", "all@5", "all@10", "MRR", "NDCG@10")
-    columns += ("session R@5", "session all@5", "session MRR") if name in ("locomo", "longmemeval_pool") else ()
+    columns += (
+        ("session R@5", "session all@5", "session MRR") if name in ("locomo", "longmemeval_pool") else ()
+    )
     lines = [f"\n### {name} ({result['questions']} questions)", f"| system | {' | '.join(columns)} | ms |"]
     lines.append("|" + "---|" * (len(columns) + 2))
     for system, by_category in result["scores"].items():
@@ -221,11 +223,15 @@ def read(path: Path) -> Iterable[Row]:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("sets", nargs="*", help=f"of {', '.join(SETS)}; all if none is named")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder with the sets")
     parser.add_argument("--embedder", default=None, help="a name that remanence.open takes")
-    parser.add_argument("--signals", type=lambda s: s.split(","), default=None, help=f"of {','.join(SIGNALS)}")
+    parser.add_argument(
+        "--signals", type=lambda s: s.split(","), default=None, help=f"of {','.join(SIGNALS)}"
+    )
     parser.add_argument("--weights", type=json.loads, default=None, help='such as {"words": 1, "vectors": 1}')
     parser.add_argument("--limit", type=int, default=None, help="at most so many questions a set")
     parser.add_argument("--alone", action="store_true", help="only remanence, no baselines")

@@ -89,7 +89,13 @@ class Recall(Sequence[Hit]):
                 "superseded_by": hit.superseded_by.text if hit.superseded_by else None,
                 "memory": memory_dict(hit.memory),
                 "evidence": [
-                    {"signal": e.signal, "rank": e.rank, "share": round(e.share, 6), "raw": e.raw, "note": e.note}
+                    {
+                        "signal": e.signal,
+                        "rank": e.rank,
+                        "share": round(e.share, 6),
+                        "raw": e.raw,
+                        "note": e.note,
+                    }
                     for e in hit.evidence
                 ],
             }
@@ -100,7 +106,9 @@ class Recall(Sequence[Hit]):
         from rich.markup import escape
         from rich.table import Table
 
-        table = Table(title=escape(f"{self.question}{self._setting()}"), title_justify="left", show_lines=True)
+        table = Table(
+            title=escape(f"{self.question}{self._setting()}"), title_justify="left", show_lines=True
+        )
         for header, style in (("score", "bold"), ("memory", ""), ("when", "cyan"), ("because", "dim")):
             table.add_column(header, style=style)
         for hit in self.hits:

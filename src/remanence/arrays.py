@@ -64,7 +64,9 @@ def pack(value: Any) -> NDArray[np.uint8]:
     >>> unpack(pack(["a", "b"]))
     ['a', 'b']
     """
-    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"), dtype=np.uint8)
+    return np.frombuffer(
+        json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"), dtype=np.uint8
+    )
 
 
 def unpack(array: NDArray[np.uint8]) -> Any:

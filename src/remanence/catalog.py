@@ -275,7 +275,9 @@ class Catalog:
         self._by_key = _without(self._by_key, memory)
         self._by_identity = _without(self._by_identity, memory)
         self._tags = {
-            tag: kept for tag, held in self._tags.items() if (kept := [row for row in held if row not in rows])
+            tag: kept
+            for tag, held in self._tags.items()
+            if (kept := [row for row in held if row not in rows])
         }
         # Said again after it was erased, it is another memory: the old id stays blank for ever.
         self._open_hiding.pop(memory, None)

@@ -63,7 +63,11 @@ def _mention(item: object) -> Mention:
     if isinstance(item, Mapping):
         item = (item.get("name"), item.get("kind", "thing"))
     parts = (item, "thing") if isinstance(item, str) else item
-    if isinstance(parts, Sequence) and len(parts) == 2 and all(isinstance(p, str) and p.strip() for p in parts):
+    if (
+        isinstance(parts, Sequence)
+        and len(parts) == 2
+        and all(isinstance(p, str) and p.strip() for p in parts)
+    ):
         return Mention(str(_clean(parts[0])), str(_clean(parts[1])))
     raise ValueError(f"holds {item!r}. Give names as 'Alice' or ('Alice', 'person')")
 
@@ -94,7 +98,9 @@ def _meta(value: object) -> object:
     try:
         written = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"cannot be written as JSON ({error}). Keep to text, numbers, lists and dicts") from None
+        raise ValueError(
+            f"cannot be written as JSON ({error}). Keep to text, numbers, lists and dicts"
+        ) from None
     if len(written) > MOST_META:
         raise ValueError(f"takes {len(written):,} characters as JSON. At most {MOST_META:,} are kept")
     return json.loads(written)
@@ -218,7 +224,9 @@ def vector(value: object) -> NDArray[np.float32] | None:
     made = np.asarray(value, np.float32)
     length = float(np.linalg.norm(made)) if made.ndim == 1 else float("nan")
     if not np.isfinite(length):
-        raise InvalidInput(f"vector has the shape {made.shape} or holds no finite numbers. Give one flat list.")
+        raise InvalidInput(
+            f"vector has the shape {made.shape} or holds no finite numbers. Give one flat list."
+        )
     return made / length if length else made
 
 
@@ -257,7 +265,9 @@ def _names(value: object, what: str) -> tuple[str, ...] | None:
 def _checked(model: type[Any], fields: Mapping[str, Any], row: int | None) -> Any:
     where = "" if row is None else f"row {row}: "
     if not isinstance(fields, Mapping):
-        raise InvalidInput(f"{where}{_shown(fields)} is {_type(fields)}, not a dict with the fields of a memory.")
+        raise InvalidInput(
+            f"{where}{_shown(fields)} is {_type(fields)}, not a dict with the fields of a memory."
+        )
     try:
         return model(**fields)
     except ValidationError as error:

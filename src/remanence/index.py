@@ -266,7 +266,9 @@ class Index:
             self._start()
             return False
         if header != self._header():
-            log.info("the snapshot of space %r is from another release or ledger; building it anew", self.space)
+            log.info(
+                "the snapshot of space %r is from another release or ledger; building it anew", self.space
+            )
             self._start()
             return False
         self._saved_rows = len(self)

@@ -1,11 +1,11 @@
 """Query to hits: the read path.
 
-    query       the question's times and names, and whether it asks about the past
-    truth       which rows this view may answer with
-    signals     vectors, words, times, graph; each ranks or abstains
-    fusion      one list, evidence kept
-    freshness   small, bounded boosts
-    rerank      optional, over the first few
+query       the question's times and names, and whether it asks about the past
+truth       which rows this view may answer with
+signals     vectors, words, times, graph; each ranks or abstains
+fusion      one list, evidence kept
+freshness   small, bounded boosts
+rerank      optional, over the first few
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Text to events: the write path.
 
-    draft       what was handed in, checked
-    extract     names, claims and times found by the extractor, where the caller gave none
-    settle      which memory it is: a new one, a revision, or one that is here already
-    embed       what has no vector yet
-    append      one transaction; what follows can be done again from the ledger
+draft       what was handed in, checked
+extract     names, claims and times found by the extractor, where the caller gave none
+settle      which memory it is: a new one, a revision, or one that is here already
+embed       what has no vector yet
+append      one transaction; what follows can be done again from the ledger
 """
 
 from __future__ import annotations
@@ -76,9 +76,7 @@ def prepare(draft: drafts.Draft, extractor: Extractor, now: datetime) -> Prepare
     return _identified(version, now, said_before=0)
 
 
-def prepare_turns(
-    turns: Sequence[drafts.TurnDraft], extractor: Extractor, now: datetime
-) -> list[Prepared]:
+def prepare_turns(turns: Sequence[drafts.TurnDraft], extractor: Extractor, now: datetime) -> list[Prepared]:
     """Chat turns, each read against its own time, "I" being its speaker."""
     out: list[Prepared] = []
     repeats: dict[tuple[str, str | None, datetime | None, str], int] = {}

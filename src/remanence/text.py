@@ -13,7 +13,9 @@ TOKENIZER = "words-1"
 """Changes whenever `tokens` would answer differently, so that an old word index is built anew."""
 
 # Scripts written without spaces: their runs are cut into single characters and pairs.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+)
 _WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)?|[\U0001f300-\U0001faff]")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _SPACES = re.compile(r"\s+")

@@ -287,7 +287,10 @@ class Graph:
                 worth = ONE_HOP * query.near[row] * self._telling(entity, known)
                 for other in rows if len(rows) <= _FEW else ():
                     if other != row and worth > best.get(other, (0.0, ""))[0]:
-                        best[other] = worth, f"about {self._names[entity]}, which a memory near the question names"
+                        best[other] = (
+                            worth,
+                            f"about {self._names[entity]}, which a memory near the question names",
+                        )
         for row, (worth, why) in best.items():
             walk.reach([row], worth, why)
 

@@ -76,7 +76,11 @@ class Times:
         self._said = Column(np.int64, arrays["said"])
 
     def _why(self, row: int, asked: Window) -> str:
-        start, end, said = int(self._from.values[row]), int(self._until.values[row]), int(self._said.values[row])
+        start, end, said = (
+            int(self._from.values[row]),
+            int(self._until.values[row]),
+            int(self._said.values[row]),
+        )
         if start > EARLIEST or end < LATEST:
             window = Window(
                 from_micros(start) if start > EARLIEST else None, from_micros(end) if end < LATEST else None
@@ -93,9 +97,7 @@ def bounds(window: Window) -> tuple[int, int]:
     )
 
 
-def nearness(
-    begins: NDArray[np.int64], ends: NDArray[np.int64], start: int, end: int
-) -> NDArray[np.float64]:
+def nearness(begins: NDArray[np.int64], ends: NDArray[np.int64], start: int, end: int) -> NDArray[np.float64]:
     """How well windows fit [start, end): 1 for one inside it, down to a half for one much wider than it;
     beside it at most a half, falling with the gap as measured against the length asked for.
 

@@ -153,7 +153,9 @@ class Vectors:
         if not rows or query.vector is None:
             return {}
         points = self._points.values[np.isin(self._points.values >> PASSAGE_BITS, list(rows))].tolist()
-        found, scores = _by_row(*self._store.search(query.vector, len(points), points), query.allowed, len(rows))
+        found, scores = _by_row(
+            *self._store.search(query.vector, len(points), points), query.allowed, len(rows)
+        )
         return dict(zip(found, scores, strict=True))
 
     def _nearest(
@@ -165,7 +167,9 @@ class Vectors:
             return [], []
         if len(open_points) <= _FEW and len(open_points) < len(points):
             # Passages of one row may crowd out others, so all points of the few are ranked.
-            return _by_row(*self._store.search(vector, len(open_points), open_points.tolist()), allowed, limit)
+            return _by_row(
+                *self._store.search(vector, len(open_points), open_points.tolist()), allowed, limit
+            )
         wanted = 2 * limit * len(points) // len(open_points)
         while True:
             rows, scores = _by_row(*self._store.search(vector, min(wanted, len(points))), allowed, limit)

@@ -68,9 +68,13 @@ class Words:
         if not len(rows):
             return Ranking.nothing(self.name, f"no memory that may answer holds {_listed(known)}")
         order = top(best, limit)
-        return Ranking(self.name, rows[order].tolist(), best[order].tolist(), why=lambda row: self._why(row, known))
+        return Ranking(
+            self.name, rows[order].tolist(), best[order].tolist(), why=lambda row: self._why(row, known)
+        )
 
-    def scores(self, asked: Sequence[str], visible: NDArray[np.bool_]) -> tuple[NDArray[np.float64], list[str]]:
+    def scores(
+        self, asked: Sequence[str], visible: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], list[str]]:
         """BM25Plus of every document for these words, less the constant; and the words found at all."""
         shown = visible[self._row_of.values]
         lengths = self._lengths.values

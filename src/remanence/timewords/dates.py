@@ -97,6 +97,8 @@ class Dates(Reader):
             return self.quarter(i, loose)
         if token.kind == "decade":
             return self.decade(i)
+        if token.kind == "yy" and loose:
+            return year_span(self.full_year(digits[0])), i + 1
         return None
 
     def dated_slash(self, i: int, said: bool) -> bool:
@@ -295,6 +297,8 @@ class Dates(Reader):
 
         if years:
             return make(int(years[0])), i + 1
+        k = self.skip(i + 1, "of")
+        loose = loose or (self.word(k) in ("last", "this", "next") and self.word(k + 1) == "year")
         return (latest(make, self.now), i + 1) if loose and size == "q" else None
 
     def decade(self, i: int) -> Found:

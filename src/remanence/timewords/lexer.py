@@ -11,7 +11,7 @@ _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 
 # Without one of these or a digit there is no time in a text.
 _CUES = {*MONTHS, *WEEKDAYS, *UNITS, *SEASONS, *DECADES, *PARTS, *NOONS, *HOLIDAY_STARTS}
-_CUES |= {"today", "yesterday", "tomorrow", "tmrw", "o"}
+_CUES |= {"today", "yesterday", "tomorrow", "tmrw", "o", "eighteen", "nineteen", "twenty", "thousand"}
 _CUES |= set("0123456789")
 _WORD = re.compile("[a-z]+|[0-9]")
 
@@ -55,6 +55,7 @@ _TOKEN = re.compile(
     r"|(?P<number>(?<![\w$€£¥#@+/:.])(?<![0-9],)[0-9]{1,4}(?![0-9%/:_]|\.[0-9]|,[0-9]{3}(?![0-9])))"
     r"|(?P<junk>[0-9]+))"
     rf"|(?P<named>(?<!\w)(?:{_NAMED})(?!\w))"
+    r"|(?P<yy>(?<!\w)['’‘][0-9]{2}(?!\w))"
     r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?)"
     r"|(?P<mark>[^\w\s]|_)",
     re.IGNORECASE,

@@ -67,6 +67,14 @@ class Phrases(Relatives, Clocks):
 
     def phrase(self, i: int) -> tuple[Window, int] | None:
         """The longest time phrase that begins at token `i`, and the token after it."""
+        try:
+            found = self._phrase(i)
+        except (ValueError, OverflowError):
+            return None  # it ran off the calendar's edge
+        empty = found and found[0].start and found[0].end and found[0].start >= found[0].end
+        return None if empty else found
+
+    def _phrase(self, i: int) -> tuple[Window, int] | None:
         word = self.word(i)
         if word in OPENERS:
             return self.opened(i)
@@ -106,20 +114,17 @@ class Phrases(Relatives, Clocks):
         if word in ("since", "starting", "beginning"):
             return Window(span.start, None), end
         clock = span.grain == "clock"  # after 3pm is from 3pm on
+        ending = self.word(self.skip(j, "the")) == "end"  # until the end of May is all of May
         if word == "after":
             return Window(span.start if clock else span.end, None), end
-        return Window(None, span.end if word == "by" and not clock else span.start), end
+        return Window(None, span.end if (word == "by" or ending) and not clock else span.start), end
 
     def distant(self, i: int) -> tuple[Window, int] | None:
         """As in "more than two weeks ago", "over a year ago", "less than a month ago"."""
         word, j = self.word(i), self.skip(i + 1, "than")
         if j == i + 1 and word != "over":
             return None
-        try:
-            found = self.counted(j)
-        except (ValueError, OverflowError):
-            return None
-        if not found or found[0].start > self.now:
+        if not (found := self.counted(j)) or found[0].start > self.now:
             return None
         if word == "less":
             return Window(found[0].start, plus(self.now, _MOMENT)), found[1]

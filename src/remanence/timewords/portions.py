@@ -51,17 +51,11 @@ class Portions(Dates):
         return part(span), end
 
     def so_far(self, i: int, earlier: bool) -> Found:
-        """As in "earlier this year" ends today; "later this year" begins today."""
+        """What was earlier this year ends today; what comes later this year begins today."""
         j = self.skip(i, "in")
         if self.word(j) == "today":
             unit, end = "day", j + 1
-        elif self.word(j) in ("this", "the") and self.unit(j + 1) in (
-            "week",
-            "month",
-            "year",
-            "decade",
-            "century",
-        ):
+        elif self.word(j) in ("this", "the") and self.unit(j + 1) in _SIZES:
             unit, end = UNITS[self.word(j + 1)], j + 2
         else:
             found = self.spot(j) if self.word(j) in PAST else None

@@ -172,11 +172,9 @@ class Reader:
             j += 2
         if found := self.year(j):
             return found
-        quoted = self.word(j) in ("'", "’", "‘")
-        if (quoted or self.word(i) == "of") and self.token(j + quoted).kind == "number":
-            digits = self.word(j + quoted)
-            if len(digits) == 2:
-                return self.full_year(int(digits)), j + quoted + 1
+        short = self.token(j).kind == "number" and len(self.word(j)) == 2 and self.word(i) == "of"
+        if self.token(j).kind == "yy" or short:
+            return self.full_year(int(self.word(j)[-2:])), j + 1
         return None
 
     def full_year(self, two_digits: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from remanence.timewords.oddities import ask_dateparser
 from remanence.timewords.portions import Portions
 from remanence.timewords.reader import TO, Found
 from remanence.timewords.spans import (
@@ -15,6 +16,7 @@ from remanence.timewords.spans import (
     month_span,
     season_span,
     shift,
+    week_span,
 )
 from remanence.timewords.words import (
     DAY_NAMES,
@@ -34,6 +36,9 @@ from remanence.timewords.words import (
 )
 
 DAYS = {"yesterday": -1, "today": 0, "tonight": 0, "tonite": 0, "tomorrow": 1, "tmrw": 1}
+
+
+_AT_WEEKENDS = ("over", "on", "at", "during")
 
 
 class Relatives(Portions):
@@ -112,7 +117,7 @@ class Relatives(Portions):
         return None
 
     def neighbour_unit(self, word: str, step: int, j: int) -> Found:
-        """As in "last week" is the calendar's, "the past week" runs up to now; "last minute" is no time."""
+        """The last week is the calendar's, the past week runs up to now, and the last minute is no time."""
         unit = UNITS[self.word(j)]
         if (
             unit in ("second", "minute", "day")
@@ -156,7 +161,7 @@ class Relatives(Portions):
         return next(span for ahead in range(3) if (span := make(year + ahead)).start >= here.end)
 
     def rolling(self, count: int, unit: str) -> Span:
-        """As in "The past three months": from that day to the end of today; hours and minutes up to now."""
+        """The past three months: from that day to the end of today; hours and minutes up to now."""
         if unit in SMALL_UNITS:
             ends = sorted((shift(self.now, count, unit), self.now))
             return Span(ends[0], ends[1] + timedelta(microseconds=1), "range")
@@ -166,8 +171,10 @@ class Relatives(Portions):
 
     def counted(self, i: int) -> Found:
         """As in "two weeks ago", "a few years back", "3 days from now", "two days before Christmas"."""
-        if not (count := self.number(i)):
+        if not (count := self.number(i)) or self.word(i - 1) == "half":
             return None
+        if compound := self.compound(i):
+            return compound
         low, high, j = count
         if self.word(j) in (*TO, "or") and (other := self.number(j + 1)) and other[1] > high:
             high, j = other[1], other[2]  # "4-5 months ago"
@@ -180,6 +187,8 @@ class Relatives(Portions):
             return None
         after, then = self.word(j + 1), self.word(j + 2)
         back = after == "back" and self.closed(j + 2) and then not in ("in", "at", "to", "from", "and")
+        if after == "ago" and then == "today":
+            return around(shift(self.today, -high, unit), "day"), j + 3
         if after == "ago" or back:
             return self.stepped(-high, -low, unit), j + 2
         if after == "hence" or (after == "from" and self.word(j + 2) == "now"):
@@ -193,6 +202,17 @@ class Relatives(Portions):
                 start, unit if unit == span.grain else "minute" if unit in SMALL_UNITS else "day"
             ), k
         return None
+
+    def compound(self, i: int) -> Found:
+        """As in "1 week, 2 days ago": isolated, and dateparser's to read."""
+        said, j = "", i
+        while (count := self.number(j)) and (unit := self.unit(count[2])) and len(said) < 60:
+            said += f"{count[1]} {unit} "
+            j = self.skip(count[2] + 1, ",", "and")
+        if self.word(j) != "ago" or said.count(" ") < 4:
+            return None
+        span = ask_dateparser(f"{said}ago", self.now)
+        return (span, j + 1) if span else None
 
     def stepped(self, first: int, final: int, unit: str) -> Span:
         """From the unit `first` steps away to the one `final` steps away, both whole."""
@@ -219,41 +239,43 @@ class Relatives(Portions):
 
     def beside(self, i: int) -> Found:
         """As in "the week of 9 June", "the week before last", "the Monday before 24 July"."""
-        word, after = self.word(i), self.word(i + 1)
-        unit = self.unit(i)
-        if (
-            after in ("before", "after")
-            and self.word(i + 2) in ("last", "next")
-            and unit
-            and unit not in SMALL_UNITS
-        ):
+        word, after, unit = self.word(i), self.word(i + 1), self.unit(i)
+        if after in ("before", "after") and self.word(i + 2) in ("last", "next") and self.closed(i + 3):
             step = -2 if after == "before" else 2
-            if not (self.unit(i + 3) or self.word(i + 3) in WEEKDAYS):
+            if word in PARTS:
+                return self.part(self.today + DAY * step, word), i + 3
+            if unit and unit not in SMALL_UNITS:
                 return around(shift(self.today, step, unit), unit), i + 3
-        if unit == "week" and after in ("of", "starting", "beginning", "commencing", "ending"):
-            j = self.skip(i + 2, "on")
-            if (found := self.spot(j, True)) and found[0].grain == "day":
-                start = found[0].start
-                if after == "of":
-                    return around(start, "week"), found[1]
-                return Span(start if after != "ending" else start - 6 * DAY, start + 7 * DAY, "week"), found[
-                    1
-                ]
-            return None
-        if unit == "week" and self.token(i + 1).kind == "number" and (year := self.year_beside(i + 2)):
-            start = datetime.fromisocalendar(year[0], int(after), 1).replace(tzinfo=self.now.tzinfo)
-            return around(start, "week"), year[1]
-        if unit in ("weekend", "month", "year") and after == "of" and (found := self.spot(i + 2, True)):
-            if unit == "weekend" and found[0].grain == "day":
-                return around(found[0].start, "weekend"), found[1]
-            return found if found[0].grain == unit else None
-        if word in PARTS and after == "of" and (found := self.spot(i + 2, True)):
-            return (self.part(found[0].start, word), found[1]) if found[0].grain == "day" else None
-        if after in ("before", "after") and (
-            unit in ("day", "week", "weekend", "month", "year") or word in WEEKDAYS
-        ):
+        if unit == "week" and (found := self.week_of(i)):
+            return found
+        the_weekend = word == "weekend" and self.word(i - 1) == "the" and self.word(i - 2) in _AT_WEEKENDS
+        if the_weekend and after not in ("of", "before", "after"):
+            return around(self.today - DAY * ((self.today.weekday() - 5) % 7), "weekend"), i + 1
+        if after == "of" and (unit in ("weekend", "month", "year") or word in PARTS):
+            if not (found := self.spot(i + 2, True)):
+                return None
+            span, j = found
+            if span.grain == "day" and unit in (None, "weekend"):
+                return (self.part(span.start, word) if word in PARTS else around(span.start, "weekend")), j
+            return found if span.grain == unit else None
+        if after in ("before", "after") and (unit not in (None, *SMALL_UNITS) or word in WEEKDAYS):
             return self.next_to(i)
         return None
+
+    def week_of(self, i: int) -> Found:
+        """As in "week of 9 June", "week starting 4 February", "week ending Sunday", "week 3 of 2027"."""
+        how = self.word(i + 1)
+        if self.token(i + 1).kind == "number" and (year := self.year_beside(i + 2)):
+            return week_span(year[0], int(how)), year[1]
+        if how not in ("of", "starting", "beginning", "commencing", "ending"):
+            return None
+        if not (found := self.spot(self.skip(i + 2, "on"), True)) or found[0].grain != "day":
+            return None
+        day, j = found
+        if how == "of":
+            return around(day.start, "week"), j
+        start = day.end - 7 * DAY if how == "ending" else day.start
+        return Span(start, start + 7 * DAY, "week"), j
 
     def next_to(self, i: int) -> Found:
         """As in "the day before Christmas", "the Monday after 24 July", "the weekend before last Friday"."""
