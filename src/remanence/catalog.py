@@ -168,12 +168,12 @@ class Catalog:
         during: Window | None = None,
     ) -> NDArray[np.bool_]:
         """The visible rows that pass every filter. `tags` asks for all of them."""
-        mask = visible.copy()
+        mask: NDArray[np.bool_] = visible.copy()
         if not history:
             mask &= self._revised.values > position
             mask &= self._expires.values > micros(now)
         if kinds is not None:
-            mask &= np.isin(self._kind.values, [KINDS.index(kind) for kind in kinds])  # type: ignore[arg-type]
+            mask &= np.isin(self._kind.values, [KINDS.index(kind) for kind in kinds])
         for tag in tags or ():
             tagged = np.zeros(len(mask), np.bool_)
             tagged[self._tags.get(tag, [])] = True

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -32,7 +32,7 @@ _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 def _clean(value: object) -> object:
     """Refuse what cannot be written down or read back."""
     if isinstance(value, str) and (found := _NOT_TEXT.search(value)):
-        what = "a NUL byte" if found.group() == "\x00" else f"the lone surrogate {ascii(found.group())}"
+        what = "a NUL byte" if found.group() == "\x00" else f"the lone surrogate {found.group()!a}"
         raise ValueError(
             f"holds {what} at character {found.start()}. "
             "Remove it, for example with text.encode('utf-8', 'ignore').decode().replace('\\0', '')"
@@ -59,7 +59,7 @@ def _mentions(value: object) -> object:
 
 def _mention(item: object) -> Mention:
     if isinstance(item, Mention):
-        return item
+        item = (item.name, item.kind)
     if isinstance(item, Mapping):
         item = (item.get("name"), item.get("kind", "thing"))
     parts = (item, "thing") if isinstance(item, str) else item
@@ -78,11 +78,12 @@ def _triples(value: object) -> object:
 
 def _triple(item: object) -> Triple:
     if isinstance(item, Triple):
-        return item
+        item = (item.subject, item.predicate, item.object)
     if isinstance(item, Mapping):
         item = (item.get("subject"), item.get("predicate"), item.get("object"))
-    if isinstance(item, Sequence) and len(item) == 3 and all(isinstance(p, str) and p.strip() for p in item):
-        return Triple(*(str(_clean(part)) for part in item))
+    parts = () if isinstance(item, str) or not isinstance(item, Sequence) else item
+    if len(parts) == 3 and all(isinstance(part, str) and part.strip() for part in parts):
+        return Triple(*(str(_clean(part)) for part in parts))
     raise ValueError(f"holds {item!r}. Give claims as ('Alice', 'lives_in', 'Porto')")
 
 
@@ -96,8 +97,9 @@ def _meta(value: object) -> object:
     if value is None:
         return {}
     try:
-        written = json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError) as error:
+        written = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        written.encode()  # a lone surrogate passes for JSON, and could not be written down
+    except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(
             f"cannot be written as JSON ({error}). Keep to text, numbers, lists and dicts"
         ) from None
@@ -106,9 +108,16 @@ def _meta(value: object) -> object:
     return json.loads(written)
 
 
-Clean = Annotated[str, BeforeValidator(_clean), BeforeValidator(_not_blank)]
+def _number(value: object) -> object:
+    if isinstance(value, bool | str | bytes):
+        raise ValueError("is not a number from 0 to 1")
+    return value
+
+
+# Strict: bytes would otherwise be taken for text after the checks for text have passed them over.
+Clean = Annotated[str, Field(strict=True), BeforeValidator(_clean), BeforeValidator(_not_blank)]
 Name = Annotated[Clean, Field(max_length=MOST_NAME)]
-Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), BeforeValidator(_number)]
 
 
 class Draft(BaseModel):
@@ -146,6 +155,9 @@ class TurnDraft(BaseModel):
     key: Name | None = None
     tags: Annotated[tuple[Name, ...], BeforeValidator(_one_or_many), Field(max_length=MOST_TAGS)] = ()
     meta: Annotated[dict[str, Any], BeforeValidator(_meta)] = {}
+
+
+Handed = TypeVar("Handed", bound=BaseModel)
 
 
 def draft(fields: Mapping[str, Any], *, row: int | None = None) -> Draft:
@@ -221,13 +233,23 @@ def vector(value: object) -> NDArray[np.float32] | None:
         return None
     import numpy as np
 
-    made = np.asarray(value, np.float32)
+    try:
+        made = np.asarray(value, np.float32)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"vector={_shown(value)} is not a list of numbers: {error}.") from None
     length = float(np.linalg.norm(made)) if made.ndim == 1 else float("nan")
     if not np.isfinite(length):
         raise InvalidInput(
             f"vector has the shape {made.shape} or holds no finite numbers. Give one flat list."
         )
     return made / length if length else made
+
+
+def memory_id(value: object) -> str:
+    """The id of a memory; whether there is such a one is another question."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{_shown(value)} is {_type(value)}, not an id. Give what memory.id holds.")
+    return value
 
 
 def reason(why: object) -> str | None:
@@ -262,7 +284,7 @@ def _names(value: object, what: str) -> tuple[str, ...] | None:
     return given
 
 
-def _checked(model: type[Any], fields: Mapping[str, Any], row: int | None) -> Any:
+def _checked(model: type[Handed], fields: Mapping[str, Any], row: int | None) -> Handed:
     where = "" if row is None else f"row {row}: "
     if not isinstance(fields, Mapping):
         raise InvalidInput(
@@ -292,7 +314,10 @@ def _checked(model: type[Any], fields: Mapping[str, Any], row: int | None) -> An
 
 
 def _shown(value: object) -> str:
-    shown = ascii(value) if isinstance(value, str) and _NOT_TEXT.search(value) else repr(value)
+    try:
+        shown = ascii(value) if isinstance(value, str) and _NOT_TEXT.search(value) else repr(value)
+    except RecursionError:
+        shown = f"a very deep {type(value).__name__}"
     return shown if len(shown) <= 120 else shown[:119] + "…"
 
 

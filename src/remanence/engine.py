@@ -304,9 +304,10 @@ class Engine:
             where = self.folder or "the space"
             raise ProjectionStale(
                 f"the vectors of {where} were made with {kept['name']!r} ({kept['fingerprint']}), but it is "
-                f"opened with {self.embedder.name!r} ({self.embedder.fingerprint}). Answers would mix the two. "
-                f"Open it with embedder={kept['name']!r}, or embed everything anew with "
-                f"remanence.reembed({str(where)!r}, embedder=...) or `remanence rebuild {where} --embedder ...`."
+                f"opened with {self.embedder.name!r} ({self.embedder.fingerprint}). Answers would mix the "
+                f"two. Open it with embedder={kept['name']!r}, or embed everything anew with "
+                f"remanence.reembed({str(where)!r}, embedder=...) or "
+                f"`remanence rebuild {where} --embedder ...`."
             )
 
 

@@ -31,7 +31,7 @@ class Remembered:
     content: str = ""
     key: str | None = None
     kind: Kind = "semantic"
-    valid: Window = Window()
+    valid: Window = field(default_factory=Window)
     importance: float = 0.5
     confidence: float = 1.0
     strength: float = 1.0

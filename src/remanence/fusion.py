@@ -77,7 +77,7 @@ def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) ->
         return Fused(np.empty(0, np.int64), np.empty(0))
     rows, places = np.unique(np.concatenate([r.rows for r in speaking]), return_inverse=True)
     gains = np.concatenate([shares[r.signal] * scaled(r) for r in speaking])
-    scores = np.bincount(places, weights=gains, minlength=len(rows))
+    scores: NDArray[np.float64] = np.bincount(places, weights=gains, minlength=len(rows)).astype(np.float64)
     return Fused(rows.astype(np.int64), scores, speaking, shares).rescored(scores)
 
 

@@ -11,8 +11,10 @@ import logging
 import os
 import threading
 import zipfile
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +42,10 @@ _BATCH = 2_000
 _SAVE_AFTER = 10_000
 _MOST_MEMORIES = 4_096
 _MOST_RECALLED = 512
+_UNREADABLE = (
+    *(OSError, EOFError, zipfile.BadZipFile, zlib.error),  # cut short, or written over
+    *(ValueError, TypeError, AttributeError, LookupError),  # an archive, but not one of ours
+)
 
 
 class Index:
@@ -73,6 +79,10 @@ class Index:
 
     def __len__(self) -> int:
         return len(self.catalog)
+
+    @property
+    def _parts(self) -> dict[str, Catalog | Projection]:
+        return {"catalog": self.catalog, **self.projections}
 
     @property
     def projections(self) -> dict[str, Projection]:
@@ -140,8 +150,8 @@ class Index:
     def differences(self, other: Index) -> dict[str, str]:
         """Which projections hold something else than those of another index."""
         out: dict[str, str] = {}
-        for name, part in {"catalog": self.catalog, **self.projections}.items():
-            mine, theirs = part.save(), {"catalog": other.catalog, **other.projections}[name].save()
+        for name, part in self._parts.items():
+            mine, theirs = part.save(), other._parts[name].save()
             unlike = [key for key in theirs if not np.array_equal(mine.get(key, np.empty(0)), theirs[key])]
             if unlike:
                 out[name] = f"{', '.join(unlike)} differ from a fresh build"
@@ -168,7 +178,9 @@ class Index:
             self.vectors.clear()
             self._saved_rows = 0
             if self._snapshot is not None:
-                self._snapshot.unlink(missing_ok=True)
+                # With the halves that killed writers left behind: they may hold words erased since.
+                for stale in self._snapshot.parent.glob(f"{self._snapshot.stem}.*"):
+                    stale.unlink(missing_ok=True)
             self.feed(self._ledger.read(self.space))
             self.save()
 
@@ -178,26 +190,30 @@ class Index:
             return
         with self.lock:
             arrays: dict[str, NDArray[Any]] = {"header": pack(self._header())}
-            for name, part in {"catalog": self.catalog, **self.projections}.items():
+            for name, part in self._parts.items():
                 arrays |= {f"{name}.{key}": value for key, value in part.save().items()}
             partial = self._snapshot.with_suffix(f".{os.getpid()}.part")
             try:
                 self._snapshot.parent.mkdir(parents=True, exist_ok=True)
                 with partial.open("wb") as out:
-                    np.savez(out, **arrays)
+                    np.savez(out, allow_pickle=False, **arrays)
                 partial.replace(self._snapshot)
             except OSError as error:
                 # Only a head start is lost: the ledger has everything.
                 log.warning("no snapshot of space %r was written: %s", self.space, error)
-                partial.unlink(missing_ok=True)
+                with suppress(OSError):
+                    partial.unlink()
             self._saved_rows = len(self)
 
     def close(self) -> None:
         """Save what is new and let go of the store."""
         with self.lock:
-            if len(self) > self._saved_rows:
-                self.save()
-            self.vectors.close()
+            try:
+                if len(self) > self._saved_rows:
+                    self.catch_up()  # or words that another process erased would come back in the snapshot
+                    self.save()
+            finally:
+                self.vectors.close()
 
     def kept(self, hashes: Sequence[bytes]) -> Mapping[bytes, Vector]:
         """Embeddings by text hash: those at hand, the rest from the ledger."""
@@ -221,7 +237,7 @@ class Index:
                 continue
             try:
                 projection.apply(first, versions)
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
                 # The lines are safe in the ledger. Whatever broke the index, the answer must name it and
                 # the other three must go on; `rebuild` mends it.
                 log.exception("the %s of space %r could not be brought up to date", name, self.space)
@@ -258,10 +274,10 @@ class Index:
             with np.load(self._snapshot, allow_pickle=False) as archive:
                 header = unpack(archive["header"])
                 arrays = {name: archive[name] for name in archive.files}
-            for name, part in {"catalog": self.catalog, **self.projections}.items():
+            for name, part in self._parts.items():
                 prefix = f"{name}."
                 part.load({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})
-        except (OSError, ValueError, KeyError, IndexError, zipfile.BadZipFile) as error:
+        except _UNREADABLE as error:
             log.warning("the snapshot of space %r cannot be read (%s); building it anew", self.space, error)
             self._start()
             return False

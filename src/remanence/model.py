@@ -34,6 +34,7 @@ UTC = timezone.utc
 Kind = Literal["episode", "semantic", "viewpoint"]
 KINDS: tuple[Kind, ...] = ("episode", "semantic", "viewpoint")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 def micros(moment: datetime) -> int:
@@ -71,7 +72,7 @@ class Window:
     @classmethod
     def at(cls, moment: datetime) -> Window:
         """The shortest window that holds `moment`."""
-        return cls(moment, moment + timedelta(microseconds=1))
+        return cls(moment, moment + timedelta(microseconds=1) if moment < _LATEST else None)
 
     @property
     def bounded(self) -> bool:
@@ -164,7 +165,7 @@ class Memory:
     text: str
     key: str | None = None
     kind: Kind = "semantic"
-    valid: Window = Window()
+    valid: Window = field(default_factory=Window)
     recorded_at: datetime = EPOCH
     revised_at: datetime = EPOCH
     importance: float = 0.5

@@ -108,7 +108,7 @@ class View:
         """The memory with this id as this view knows it; None if it knows of none, or it is forgotten."""
         moment = self._moment
         position = None if moment is None else self._engine.ledger.position_at(self.name, moment)
-        return self._engine.get(self.name, memory_id, position)
+        return self._engine.get(self.name, drafts.memory_id(memory_id), position)
 
     def memories(self) -> Iterator[Memory]:
         """Every memory this view knows, in the order they were learned."""
@@ -196,8 +196,8 @@ class Space(View):
         ...     [mention.name for mention in memory.mentions], str(memory.valid)
         (['Alice', 'Lisbon'], '2026-05-03 to 2026-05-04')
         """
-        fields = {name: value for name, value in locals().items() if name != "self"}
-        return self.add_many([fields])[0]
+        draft = drafts.draft({name: value for name, value in locals().items() if name != "self"})
+        return self._engine.add(self.name, [prepare(draft, self._engine.extractor, self._engine.now())])[0]
 
     def add_many(
         self, rows: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False
@@ -232,18 +232,18 @@ class Space(View):
 
     def forget(self, memory_id: str, why: str | None = None) -> None:
         """Hide a memory from now on. It stays in views of the past, and `unforget` brings it back."""
-        self._engine.forget(self.name, memory_id, drafts.reason(why))
+        self._engine.forget(self.name, drafts.memory_id(memory_id), drafts.reason(why))
 
     def unforget(self, memory_id: str) -> None:
         """Bring a forgotten memory back."""
-        self._engine.unforget(self.name, memory_id)
+        self._engine.unforget(self.name, drafts.memory_id(memory_id))
 
     def erase(self, memory_id: str) -> None:
         """Blank the words of a memory for ever, in the past too, and in every file.
 
         The line stays, without its words, so that `verify` still holds.
         """
-        self._engine.erase(self.name, memory_id)
+        self._engine.erase(self.name, drafts.memory_id(memory_id))
 
     def child(self, *path: str) -> Space:
         """The space below this one with these names. Neither sees the other's memories.
@@ -370,6 +370,8 @@ def _engine(
     from remanence import embedders, extractors
     from remanence.ledger import open_ledger
 
+    if clock is not None and not callable(clock):
+        raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
     embedder, extractor = embedders.resolve(embedder), extractors.resolve(extractor)
     ledger = open_ledger(location)
     try:
@@ -408,7 +410,7 @@ def _part(name: object) -> str:
 def _signals(value: Sequence[str] | None) -> tuple[str, ...]:
     if value is None:
         return SIGNALS
-    given = (value,) if isinstance(value, str) else tuple(value)
+    given = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
     for name in given:
         if name not in SIGNALS:
             raise InvalidInput(f"signals={value!r} holds {name!r}. The signals are {', '.join(SIGNALS)}.")

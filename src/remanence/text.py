@@ -58,7 +58,7 @@ def tokens(text: str) -> list[str]:
 
 
 # word -> its stem, "" for a stop word. Language repeats itself, so nearly every look-up is a hit.
-_STEMS: dict[str, str] = {word: "" for word in STOP_WORDS}
+_STEMS: dict[str, str] = dict.fromkeys(STOP_WORDS, "")
 _MOST_STEMS = 400_000
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ def open_ledger(location: str | Path | None) -> Ledger:
         from remanence.ledger.volatile import VolatileLedger
 
         return VolatileLedger()
+    if not isinstance(location, str | os.PathLike):
+        raise InvalidInput(f"{location!r} is no folder. Give a path such as './memory', or None.")
     if "://" in str(location):
         scheme = str(location).split("://")[0]  # the rest may hold a password
         raise InvalidInput(f"'{scheme}://…' is a URL; this release keeps ledgers in folders. Give a path.")

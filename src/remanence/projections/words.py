@@ -22,7 +22,7 @@ from remanence.events import Remembered
 from remanence.model import Query, Ranking
 from remanence.text import tokens
 
-K1, B = 1.5, 0.75
+K1, B = 0.9, 0.5
 _MOST_SHOWN = 4
 
 

@@ -1,0 +1,39 @@
+"""What you test your own parts with: contracts to subclass, and fakes that behave like the real thing.
+
+LedgerContract        what every ledger promises
+VectorStoreContract   what every vector store promises
+FakeClock             a clock that stands still until told to move
+HashingEmbedder       an embedder without files or model
+
+The contracts need pytest; each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from remanence.testing.clock import FakeClock
+    from remanence.testing.embedders import HashingEmbedder
+    from remanence.testing.ledger import LedgerContract
+    from remanence.testing.vectorstores import VectorStoreContract
+
+_HOMES = {
+    "FakeClock": "clock",
+    "HashingEmbedder": "embedders",
+    "LedgerContract": "ledger",
+    "VectorStoreContract": "vectorstores",
+}
+
+__all__ = ["FakeClock", "HashingEmbedder", "LedgerContract", "VectorStoreContract"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"remanence.testing.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'remanence.testing' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -54,7 +54,8 @@ def read_window(
     ('2026-04-01 to 2026-05-01', 'since 2026-04-01')
     """
     if isinstance(value, Window):
-        window = value
+        start, end = (None if side is None else _utc(side, what) for side in (value.start, value.end))
+        window = Window(start, end)
     elif isinstance(value, datetime):
         window = Window.at(_utc(value, what))
     elif isinstance(value, date):

@@ -1,0 +1,8 @@
+"""`python -m remanence.cli`, for where the command itself is not on the path."""
+
+import sys
+
+from remanence.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""A tiny world for each test: a clock that stands still, and a space in memory or in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import remanence
+from remanence.testing import FakeClock, HashingEmbedder
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """Monday, 4 May 2026, nine o'clock."""
+    return FakeClock("2026-05-04T09:00")
+
+
+@pytest.fixture
+def space(clock: FakeClock) -> Iterator[remanence.Space]:
+    """An empty space that is gone with the test."""
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as space:
+        yield space
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder for a space, not made yet."""
+    return tmp_path / "memory"
+
+
+@pytest.fixture
+def reopen(home: Path, clock: FakeClock) -> Iterator[Callable[..., remanence.Space]]:
+    """Opens the space in `home`, closing the one opened before."""
+    held: list[remanence.Space] = []
+
+    def open_again(**options: Any) -> remanence.Space:
+        for before in held:
+            before.close()
+        held[:] = [remanence.open(home, **{"embedder": HashingEmbedder(), "clock": clock, **options})]
+        return held[0]
+
+    yield open_again
+    for before in held:
+        before.close()

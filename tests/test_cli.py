@@ -1,0 +1,435 @@
+"""The command line: what is typed, what is printed, and how it ends."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import pty
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import remanence
+from remanence.cli import main
+from remanence.cli.parser import make_parser
+from remanence.cli.story import CHANGED, QUESTIONS, THEN
+
+Run = Callable[..., str]
+COMMAND = [sys.executable, "-m", "remanence.cli"]
+
+
+@pytest.fixture
+def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Types a command about the folder `home` and gives back what it printed."""
+
+    def typed(*words: str, code: int = 0) -> str:
+        capsys.readouterr()
+        assert main(["--memory", str(home), *words]) == code, capsys.readouterr().err
+        out, err = capsys.readouterr()
+        return (err if code else out).strip()
+
+    return typed
+
+
+def parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Every command with its parser, `models get` and the like included."""
+
+    def below(parser: argparse.ArgumentParser, path: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for name, child in action.choices.items():
+                    yield f"{path}{name}", child
+                    yield from below(child, f"{path}{name} ")
+
+    return below(make_parser(), "")
+
+
+class TestAddAndRecall:
+    def test_what_was_added_is_recalled(self, run: Run) -> None:
+        """Two commands, one life."""
+        memory_id = run("add", "Alice lives in Porto.")
+
+        score, found, text = run("recall", "Where does Alice live?").split("\t")
+        assert (found, text) == (memory_id, "Alice lives in Porto.")
+        assert 0 < float(score) <= 1
+
+    def test_every_field_can_be_typed(self, run: Run) -> None:
+        """What `space.add` takes, the command takes."""
+        typed = run(
+            *("add", "Alice lives in Porto.", "--key", "home", "--kind", "viewpoint"),
+            *("--valid-from", "2026-01-01", "--valid-until", "2026-06-01", "--expires-at", "2030-01-01"),
+            *("--importance", "0.9", "--confidence", "0.8", "--tag", "home", "--tag", "people"),
+            *("--source", "diary", "--observed-by", "Bob", "--now", "2026-02-03", "--json"),
+        )
+
+        memory = json.loads(typed)
+        assert memory["key"] == "home"
+        assert memory["kind"] == "viewpoint"
+        assert memory["valid_from"] == "2026-01-01T00:00:00+00:00"
+        assert memory["valid_until"] == "2026-06-01T00:00:00+00:00"
+        assert memory["expires_at"] == "2030-01-01T00:00:00+00:00"
+        assert (memory["importance"], memory["confidence"]) == (0.9, 0.8)
+        assert memory["tags"] == ["home", "people"]
+        assert (memory["source"], memory["observed_by"]) == ("diary", "Bob")
+        assert memory["recorded_at"] == "2026-02-03T00:00:00+00:00"
+
+    def test_a_text_can_come_from_a_pipe(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        """`-` reads standard input."""
+        monkeypatch.setattr("sys.stdin", io.StringIO("Alice drinks green tea.\n"))
+        run("add", "-")
+
+        assert "Alice drinks green tea." in run("memories")
+
+    def test_json_is_what_to_dicts_gives(self, run: Run, home: Path) -> None:
+        """A machine reads the same answer as a program."""
+        run("add", "Alice lives in Porto.", "--now", "2026-01-01")
+        typed = json.loads(run("recall", "Alice", "--json", "--now", "2026-05-01"))
+
+        with remanence.open(home) as space:
+            assert typed == space.recall("Alice", now="2026-05-01").to_dicts()
+
+    def test_every_option_of_recall_reaches_it(self, run: Run) -> None:
+        """During, history, kinds, tags, limits and signals narrow the answer as they do in Python."""
+        run("add", "Alice lives in Porto.", "--key", "home", "--tag", "a", "--now", "2026-01-01")
+        run("add", "Alice lives in Lisbon.", "--key", "home", "--tag", "b", "--now", "2026-05-03")
+
+        asked = ("recall", "Where does Alice live?")
+        assert "Porto" not in run(*asked)
+        assert "Porto" in run(*asked, "--history")
+        assert "Porto" not in run("recall", "Where did Alice live previously?", "--no-history")
+        assert "Porto" in run(*asked, "--as-of", "2026-02-01")
+        assert "Porto" in run(*asked, "--tag", "a", "--history")
+        assert run(*asked, "--tag", "a") == ""
+        assert run(*asked, "--kind", "episode") == ""
+        assert run(*asked, "--min-score", "1") == ""
+        assert len(run(*asked, "--history", "--limit", "1").splitlines()) == 1
+        assert "during 2026-04-01" in run(*asked, "--during", "April 2026", "--explain")
+        explained = run(*asked, "--signals", "words, times", "--explain")
+        assert "words #1" in explained
+        assert "vectors" not in explained
+
+    def test_many_are_added_from_a_file(self, run: Run, tmp_path: Path) -> None:
+        """One JSON object a line; blank lines do no harm."""
+        file = tmp_path / "facts.jsonl"
+        file.write_text('{"text": "One."}\n\n{"text": "Two.", "tags": ["n"]}\n', "utf-8")
+
+        assert run("add-many", str(file)) == "2 memories kept"
+        assert run("count") == "2"
+
+    def test_turns_are_added_from_a_file(self, run: Run, tmp_path: Path) -> None:
+        """A chat keeps its speakers."""
+        file = tmp_path / "chat.jsonl"
+        file.write_text('{"speaker": "Ana", "content": "I like cheese.", "time": "2026-01-01"}\n', "utf-8")
+
+        (turn,) = json.loads(run("add-turns", str(file), "--json"))
+        assert (turn["speaker"], turn["text"]) == ("Ana", "I like cheese.")
+
+    @pytest.mark.parametrize(
+        ("line", "said"),
+        [
+            ('{"text": "One."', "line 2 is not JSON"),
+            ('["One."]', "line 2 is no JSON object"),
+            ('{"txet": "One."}', "row 1"),
+        ],
+    )
+    def test_a_bad_line_is_named_and_nothing_is_kept(
+        self, run: Run, tmp_path: Path, line: str, said: str
+    ) -> None:
+        """A file is kept whole or not at all."""
+        file = tmp_path / "facts.jsonl"
+        file.write_text(f'{{"text": "Fine."}}\n{line}\n', "utf-8")
+        run("add", "Something else.")
+
+        assert said in run("add-many", str(file), code=1)
+        assert run("count") == "1"
+
+
+class TestLettingGo:
+    def test_forgotten_and_brought_back(self, run: Run) -> None:
+        """Forgetting hides; unforgetting shows."""
+        memory_id = run("add", "Alice lives in Porto.")
+
+        run("forget", memory_id, "--why", "she asked")
+        assert run("count") == "0"
+        assert "unforget" in run("get", memory_id, code=1)
+
+        run("unforget", memory_id)
+        assert "Alice lives in Porto." in run("get", memory_id)
+
+    def test_erasing_needs_a_yes_where_nobody_can_be_asked(self, run: Run) -> None:
+        """A script has to mean it."""
+        memory_id = run("add", "Alice lives in Porto.")
+
+        assert "--yes" in run("erase", memory_id, code=2)
+        assert run("count") == "1"
+
+        run("erase", memory_id, "--yes")
+        assert run("count") == "0"
+        assert "2 lines" in run("verify")
+
+    @pytest.mark.parametrize(("said", "left"), [("n", "1"), ("", "1"), ("y", "0")])
+    def test_erasing_asks_at_a_terminal(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch, said: str, left: str
+    ) -> None:
+        """Only a yes erases, and the words are shown before."""
+        memory_id = run("add", "Alice lives in Porto.")
+        questions: list[str] = []
+        monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+        monkeypatch.setattr("builtins.input", lambda question: questions.append(question) or said)
+
+        run("erase", memory_id, code=0 if left == "0" else 1)
+        assert "Alice lives in Porto." in questions[0]
+        assert run("count") == left
+
+
+class TestTheFolder:
+    def test_spaces_are_named_as_they_are_listed(self, run: Run) -> None:
+        """What `spaces` prints, `--space` takes, slashes and all."""
+        run("add", "Mine.")
+        run("--space", "default/users/bob", "add", "Bob's.")
+        run("add", "Odd.", "--space", "a%2Fb")
+
+        assert run("spaces").splitlines() == ["a%2Fb", "default", "default/users/bob"]
+        assert run("spaces", "--space", "default").splitlines() == ["default", "default/users/bob"]
+        assert "Bob's." in run("memories", "--space", "default/users/bob")
+        assert "Odd." in run("memories", "--space", "a%2Fb")
+        assert run("count") == "1"
+
+    def test_upkeep_takes_the_folder_as_it_reads(self, run: Run, home: Path) -> None:
+        """`remanence rebuild ./memory`, in every space."""
+        run("add", "Mine.")
+        run("--space", "work", "add", "Theirs.")
+
+        for verb in ("verify", "check", "rebuild", "spaces", "count", "memories"):
+            assert main([verb, str(home)]) == 0
+        assert run("rebuild").splitlines() == ["default: rebuilt", "work: rebuilt"]
+        assert run("check", "--space", "work") == "work: the indexes agree with the ledger"
+
+    def test_rebuild_can_change_the_embedder(self, run: Run) -> None:
+        """With a name it embeds anew; the same one costs nothing."""
+        run("add", "Alice lives in Porto.")
+
+        assert "wordllama-256" in run("rebuild", "--embedder", "wordllama-256")
+        assert "Porto" in run("recall", "Alice")
+
+    def test_the_environment_names_the_folder(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """REMANENCE_MEMORY stands in for --memory."""
+        monkeypatch.setenv("REMANENCE_MEMORY", str(home))
+
+        assert main(["add", "Alice lives in Porto."]) == 0
+        assert (home / "ledger.db").exists()
+
+    @pytest.mark.parametrize("verb", ["count", "spaces", "verify", "check", "rebuild", "memories"])
+    def test_asking_makes_no_folder(self, run: Run, home: Path, verb: str) -> None:
+        """A mistyped folder is an error, and is not there afterwards."""
+        assert "holds no memories" in run(verb, code=1)
+        assert not home.exists()
+
+    def test_a_file_is_no_folder(self, run: Run, home: Path) -> None:
+        """The ledger's own words reach the user."""
+        home.write_text("not a folder")
+
+        assert run("add", "Hello.", code=1).startswith("error: ")
+
+
+class TestModels:
+    def test_models_are_listed(self, run: Run) -> None:
+        """Each known name, and how to come by it."""
+        listed = run("models", "list")
+        assert "wordllama-256" in listed
+        assert "bge-small-en-v1.5" in listed
+
+    def test_an_unknown_model_names_the_known(self, run: Run) -> None:
+        """The error is the list."""
+        assert "bge-small-en-v1.5" in run("models", "get", "word2vec", code=1)
+
+
+class TestHowItEnds:
+    def test_an_error_is_one_line_and_no_traceback(self, run: Run) -> None:
+        """What the library would raise, said plainly."""
+        said = run("add", "   ", code=1)
+        assert said.startswith("error: text='   ' is blank.")
+        assert "Traceback" not in said
+
+    @pytest.mark.parametrize(
+        "words", [["fly"], ["add"], ["add", "x", "--importance", "much"], ["add", "x", "--kind", "dream"]]
+    )
+    def test_what_is_typed_wrong_ends_with_two(self, words: list[str]) -> None:
+        """Usage errors are told from failures."""
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code == 2
+
+    def test_no_command_shows_the_help(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Somebody who types only the name sees what there is."""
+        assert main([]) == 2
+        assert "recall" in capsys.readouterr().err
+
+    def test_the_version_is_the_package_s(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """`--version` says which release this is."""
+        with pytest.raises(SystemExit) as ended:
+            main(["--version"])
+        assert ended.value.code == 0
+        assert capsys.readouterr().out.strip() == f"remanence {remanence.__version__}"
+
+    def test_an_interrupt_ends_with_130(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Ctrl-C while it waits for standard input: quiet, and the code shells expect."""
+
+        class Waiting(io.StringIO):
+            def read(self, size: int | None = -1, /) -> str:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr("sys.stdin", Waiting())
+        assert main(["--memory", str(home), "add", "-"]) == 130
+        assert capsys.readouterr() == ("", "\n")
+        assert not home.exists()
+
+    def test_a_closed_pipe_is_quiet(self, run: Run, home: Path, tmp_path: Path) -> None:
+        """`remanence memories | head -1` says nothing on stderr."""
+        file = tmp_path / "many.jsonl"
+        file.write_text("".join(json.dumps({"text": f"Number {n}. " * 20}) + "\n" for n in range(1_000)))
+        run("add-many", str(file))
+
+        with subprocess.Popen(
+            [*COMMAND, "--memory", str(home), "memories"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.readline()
+            process.stdout.close()
+            assert process.stderr.read() == b""
+        assert process.returncode == 141
+
+    def test_a_narrow_encoding_does_no_harm(self, home: Path) -> None:
+        """A terminal that knows only ASCII shows what it can."""
+        environment = {**os.environ, "PYTHONIOENCODING": "ascii", "REMANENCE_MEMORY": str(home)}
+        for words in (["add", "Zoë drinks chá."], ["recall", "What does Zoë drink?", "--explain"]):
+            done = subprocess.run([*COMMAND, *words], env=environment, capture_output=True, check=False)
+            assert done.returncode == 0, done.stderr
+
+    def test_colours_are_for_terminals_only(self, run: Run, home: Path) -> None:
+        """The same command has a table at a terminal and plain lines in a pipe."""
+        run("add", "Alice lives in Porto.")
+        command = [*COMMAND, "--memory", str(home), "recall", "Where does Alice live?"]
+
+        piped = subprocess.run(command, capture_output=True, check=True).stdout
+        assert b"\x1b" not in piped
+
+        ours, theirs = pty.openpty()
+        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
+        environment.pop("NO_COLOR", None)
+        with subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
+            os.close(theirs)
+            shown = _all_of(ours)
+        assert process.returncode == 0
+        assert b"\x1b" in shown
+        assert b"because" in shown
+
+
+class TestHelp:
+    @pytest.mark.parametrize(("name", "parser"), [pytest.param(*it, id=it[0]) for it in parsers()])
+    def test_every_command_explains_itself(self, name: str, parser: argparse.ArgumentParser) -> None:
+        """A sentence, and an example that parses."""
+        help_text = parser.format_help()
+        assert parser.description
+        example = re.search(r"Example:\n  remanence (.+)", help_text)
+        assert example is not None
+        assert example.group(1).startswith(name.split()[0])
+
+        assert make_parser().parse_args(shlex.split(example.group(1))).run is not None
+
+    def test_help_loads_no_engine(self) -> None:
+        """It answers at once."""
+        code = (
+            "import sys\nfrom remanence.cli import main\n"
+            "try: main(['recall', '--help'])\nexcept SystemExit: pass\n"
+            "heavy = {'numpy', 'pydantic', 'sqlalchemy', 'igraph', 'qdrant_edge', 'qdrant_client', 'rich',\n"
+            "         'dateparser', 'tokenizers'} & set(sys.modules)\n"
+            "assert not heavy, heavy"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The story, told once into a pipe and kept."""
+    folder = tmp_path_factory.mktemp("demo") / "maya"
+    started = time.monotonic()
+    done = subprocess.run(
+        [*COMMAND, "demo", "--keep", str(folder)], capture_output=True, text=True, check=True
+    )
+    return {"text": done.stdout, "folder": folder, "seconds": time.monotonic() - started}
+
+
+class TestDemo:
+    def test_it_is_short_and_plain(self, told: dict[str, Any]) -> None:
+        """It needs no terminal and little patience."""
+        assert "\x1b" not in told["text"]
+        assert told["seconds"] < 30
+
+    def test_every_signal_makes_the_difference_once(self, told: dict[str, Any]) -> None:
+        """One question each: meaning, words, the graph, time; and each right answer comes first."""
+        said = re.findall(r"The right answer came (\w+)\.\s+(Meaning|Words|The\s+graph|Time)\s", told["text"])
+        assert [(place, " ".join(signal.split())) for place, signal in said] == [
+            ("first", "Meaning"),
+            ("first", "Words"),
+            ("first", "The graph"),
+            ("first", "Time"),
+        ]
+
+    def test_the_right_answers_come_first(self, told: dict[str, Any]) -> None:
+        """Asked again of what the story left behind."""
+        with remanence.open(told["folder"]) as space:
+            for asked in QUESTIONS:
+                assert asked.answer in space.recall(asked.question, now="2026-11-15")[0].memory.text
+            for asked in CHANGED:
+                before, after = asked.answer.split("|")
+                assert before in space.as_of(THEN).recall(asked.question)[0].memory.text
+                assert after in space.recall(asked.question)[0].memory.text
+
+    def test_what_was_erased_is_nowhere(self, told: dict[str, Any]) -> None:
+        """The story's claim about the files is true."""
+        text = " ".join(told["text"].split())
+        assert "after space.forget(id): not found today, found in the view of before" in text
+        assert "after space.erase(id): not found today, not found in the view of before" in text
+        assert "files that hold its words: none of" in text
+
+    def test_it_keeps_nothing_behind(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Its folder is gone when it ends."""
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        assert main(["demo"]) == 0
+        assert list(tmp_path.iterdir()) == []
+
+    def test_it_writes_over_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A folder with something in it is left alone."""
+        (tmp_path / "mine.txt").write_text("mine")
+        assert main(["demo", "--keep", str(tmp_path)]) == 1
+        assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def _all_of(descriptor: int) -> bytes:
+    """What a terminal was sent; Linux says that the other side hung up with an error."""
+    seen = b""
+    try:
+        while block := os.read(descriptor, 65_536):
+            seen += block
+    except OSError:
+        pass
+    os.close(descriptor)
+    return seen

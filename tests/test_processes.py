@@ -1,0 +1,190 @@
+"""Several processes on one folder, at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import remanence
+from remanence.testing import HashingEmbedder
+
+BEGIN = """
+import sys
+import remanence
+from remanence.testing import HashingEmbedder
+
+def opened(folder=sys.argv[1]):
+    return remanence.open(folder, embedder=HashingEmbedder())
+
+def wait():
+    print("waiting", flush=True)
+    return sys.stdin.readline()
+"""
+
+WRITER = """
+name = sys.argv[2]
+wait()
+with opened() as space:
+    for number in range(60):
+        space.add(f"{name} wrote line {number} of the log.", key=f"{name}-{number}")
+        space.add(f"The shared page was last touched by {name}, time {number}.", key="shared")
+    space.add_many([{"text": f"{name} wrote line {number} of the log."} for number in range(60, 120)])
+"""
+
+READER = """
+wait()
+seen = 0
+with opened() as space:
+    while seen < 241:
+        now = space.count()
+        assert now >= seen, f"{now} memories, and there were {seen}"
+        space.recall("Who wrote line 7 of the log?")
+        seen = now
+"""
+
+HOLDER = """
+space = opened()
+space.add("Alice lives in Porto.")
+while (line := wait().strip()):
+    if line.startswith("add "):
+        space.add(line[4:])
+    else:
+        print(" | ".join(hit.memory.text for hit in space.recall(line)), flush=True)
+space.close()
+"""
+
+MAKER = """
+wait()
+with opened() as space:
+    space.add(f"{sys.argv[2]} was here at the beginning.")
+    print(space.verify().lines, flush=True)
+"""
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start(home: Path) -> Start:
+    """Starts a process on `home`, which stops at its first `wait()`."""
+
+    def begin(program: str, *names: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", BEGIN + program, str(home), *names],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        return process
+
+    return begin
+
+
+def tell(process: subprocess.Popen[str], words: str) -> str:
+    """Say a line to a waiting process, and hear its next one."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(words + "\n")
+    process.stdin.flush()
+    return process.stdout.readline().strip()
+
+
+def ended_well(process: subprocess.Popen[str]) -> str:
+    out, errors = process.communicate("\n", timeout=60)
+    assert process.returncode == 0, errors
+    assert "Error" not in errors
+    return out
+
+
+def test_two_writers_and_a_reader_lose_nothing(home: Path, start: Start) -> None:
+    """All three at once: every line is there, none twice, and nobody met a lock."""
+    ada, bo, reader = start(WRITER, "Ada"), start(WRITER, "Bo"), start(READER)
+    for process in (ada, bo, reader):
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in (ada, bo, reader):
+        ended_well(process)
+
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        texts = sorted(memory.text for memory in space.memories())
+        expected = [f"{name} wrote line {n} of the log." for name in ("Ada", "Bo") for n in range(120)]
+        assert [text for text in texts if "shared" not in text] == sorted(expected)
+        assert len(texts) == 241, "the shared page is one memory"
+        assert space.verify().lines == 240 + 120
+        assert space.check() == {}
+
+
+def test_each_sees_the_others_lines_at_its_next_call(start: Start) -> None:
+    """Two processes that stay open answer with what the other has just said, by every signal."""
+    one, two = start(HOLDER), start(HOLDER)
+
+    assert tell(one, "add Bob plays the cello.") == "waiting"
+    assert tell(two, "What does Bob play?").startswith("Bob plays the cello.")
+    ended_well(one)
+    ended_well(two)
+
+
+def test_a_second_process_works_while_the_first_holds_the_vectors(home: Path, start: Start) -> None:
+    """Only one can hold the index on disk; the other makes its own and answers the same."""
+    first = start(HOLDER)
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        space.add("Carol keeps bees on the roof.")
+        [hit] = space.recall("bees roof", signals=["vectors"], limit=1)
+        assert hit.memory.text == "Carol keeps bees on the roof."
+        assert "vectors" not in space.recall("bees").missing
+        assert tell(first, "Who keeps bees?").startswith("Carol keeps bees on the roof.")
+        assert space.check() == {}
+    ended_well(first)
+
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        assert space.count() == 2
+        assert space.check() == {}
+
+
+def test_a_space_made_by_two_processes_at_the_same_moment(home: Path, start: Start) -> None:
+    """Neither is in the other's way, and both first lines are there."""
+    makers = [start(MAKER, name) for name in ("Ada", "Bo", "Cy")]
+    assert not home.exists()
+    for maker in makers:
+        assert maker.stdin is not None
+        maker.stdin.write("go\n")
+        maker.stdin.flush()
+    for maker in makers:
+        assert int(ended_well(maker)) in (1, 2, 3)
+
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        assert {memory.text.split()[0] for memory in space.memories()} == {"Ada", "Bo", "Cy"}
+        assert space.verify().lines == 3
+
+
+def test_a_process_that_slept_through_an_erasure_does_not_write_the_words_back(home: Path) -> None:
+    """Its next snapshot is of what it then knows, not of what it knew."""
+    sleeper = remanence.open(home, embedder=HashingEmbedder())
+    secret = sleeper.add("The vault opens with quicksilver marmalade.")
+    with remanence.open(home, embedder=HashingEmbedder()) as other:
+        other.erase(secret.id)
+    sleeper.close()
+
+    for path in home.rglob("*"):
+        assert path.is_dir() or b"marmalad" not in path.read_bytes(), path
+
+
+def test_two_spaces_opened_in_one_process_see_each_other(home: Path) -> None:
+    """Opening a folder twice is no mistake."""
+    one = remanence.open(home, embedder=HashingEmbedder())
+    two = remanence.open(home, embedder=HashingEmbedder())
+    memory = one.add("The ferry leaves at noon.")
+
+    assert two.get(memory.id) == memory
+    two.forget(memory.id)
+    assert one.get(memory.id) is None
+    one.close()
+    assert two.count() == 0
+    two.close()
