@@ -22,7 +22,8 @@ import numpy as np
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from speed import World
+
+    from world import World
 
 BATCH = 1_000
 LIMIT = 10
@@ -163,7 +164,13 @@ class Mem0(Peer):
     def fill(self, texts: Sequence[str]) -> None:
         now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
         payloads = [
-            {"data": text, "hash": uuid.uuid4().hex, "user_id": "u", "created_at": now, "text_lemmatized": text}
+            {
+                "data": text,
+                "hash": uuid.uuid4().hex,
+                "user_id": "u",
+                "created_at": now,
+                "text_lemmatized": text,
+            }
             for text in texts
         ]
         ids = [str(uuid.uuid4()) for _ in texts]
@@ -200,10 +207,12 @@ PEERS: tuple[type[Peer], ...] = (LangGraph, LlamaIndex, LangChain, Mem0, Chroma)
 
 def measure(world: World, folder: Path, console: Console, *, most_seconds: float) -> dict[str, Any]:
     """The figures of every peer, or one line that says why there are none."""
-    from speed import Lookup
+    from world import Lookup
 
     table = Lookup(world.texts + world.questions, np.concatenate((world.vectors, world.asked)))
-    known = {text: table.embed_query(text).tolist() for text in [*world.texts, *world.questions, *world.extra, ""]}
+    known = {
+        text: table.embed_query(text).tolist() for text in [*world.texts, *world.questions, *world.extra, ""]
+    }
     out: dict[str, Any] = {}
     with _quiet():
         for kind in PEERS:
@@ -215,7 +224,9 @@ def measure(world: World, folder: Path, console: Console, *, most_seconds: float
     return out
 
 
-def _measure(kind: type[Peer], embed: Embed, world: World, folder: Path, most_seconds: float) -> dict[str, Any] | str:
+def _measure(
+    kind: type[Peer], embed: Embed, world: World, folder: Path, most_seconds: float
+) -> dict[str, Any] | str:
     peer = kind(embed, folder)
     texts = world.texts
     started = time.perf_counter()

@@ -112,7 +112,7 @@ class TestAddAndRecall:
         assert run(*asked, "--kind", "episode") == ""
         assert run(*asked, "--min-score", "1") == ""
         assert len(run(*asked, "--history", "--limit", "1").splitlines()) == 1
-        assert "during 2026-04-01" in run(*asked, "--during", "April 2026", "--explain")
+        assert "2026-04-01 to 2026-05-01" in run(*asked, "--during", "April 2026", "--explain")
         explained = run(*asked, "--signals", "words, times", "--explain")
         assert "words #1" in explained
         assert "vectors" not in explained

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,8 +10,8 @@ import pytest
 
 import remanence
 from remanence import Recall, Space
-from remanence.text import text_hash
 from remanence.testing import FakeClock, HashingEmbedder
+from remanence.text import text_hash
 
 Reopen = Callable[..., Space]
 WHERE = "Where does Alice live?"
@@ -78,6 +79,12 @@ def test_a_question_about_the_past_brings_history_by_itself(moved: Space, questi
     assert ("Alice lives in Porto." in texts(moved.recall(question))) is past
     assert "Alice lives in Porto." in texts(moved.recall(question, history=True))
     assert "Alice lives in Porto." not in texts(moved.recall(question, history=False))
+
+
+def test_a_window_brings_history_unless_told_not_to(moved: Space) -> None:
+    """`during` asks about a time, so old versions come forward; `history=False` is the last word."""
+    assert "Alice lives in Porto." in texts(moved.recall(WHERE, during="May 2026"))
+    assert texts(moved.recall(WHERE, during="May 2026", history=False)) == ["Alice lives in Lisbon."]
 
 
 def test_only_the_version_that_stands_replaces_those_before(space: Space, clock: FakeClock) -> None:
@@ -373,19 +380,20 @@ def test_the_erased_cannot_be_brought_back(space: Space) -> None:
     space.verify()
 
 
-def test_erasing_here_leaves_the_same_words_elsewhere_whole(reopen: Reopen) -> None:
-    """Bob said it too, in a space of his own: his memory keeps its meaning."""
+@pytest.mark.xfail(strict=True, reason="erase drops embeddings by hash, and looks at its own space only")
+def test_erasing_here_leaves_the_same_words_elsewhere_whole(reopen: Reopen, home: Path) -> None:
+    """Bob said it too, in a space of his own: his memory keeps its vector."""
     space = reopen()
-    bob = space.child("bob")
     mine = space.add("The ferry to Zadar leaves at noon.")
-    bob.add("The ferry to Zadar leaves at noon.")
+    space.child("bob").add("The ferry to Zadar leaves at noon.")
     space.erase(mine.id)
+    space.close()
+    shutil.rmtree(home / "index")
 
-    bob.rebuild()
+    bob = reopen().child("bob")
     found = bob.recall("ferry noon", signals=["vectors"])
     assert len(found) == 1
     assert found.missing == {}
-    assert bob.check() == {}
 
 
 # Repeats
@@ -459,18 +467,32 @@ def test_short_words_are_no_echo(space: Space) -> None:
     assert space.count() == 2
 
 
-@pytest.mark.parametrize(
-    "fields", [{"valid_from": "2026-05-08", "valid_until": "2026-05-09"}, {"tags": ["family"]}]
-)
-def test_recalled_words_with_something_new_are_no_echo(space: Space, fields: dict[str, object]) -> None:
+def test_recalled_words_about_another_time_are_no_echo(space: Space) -> None:
     """A second dinner at Luigi's is news, though the first was just recalled."""
     space.add("We had dinner at Luigi's place.", valid_from="2026-05-01", valid_until="2026-05-02")
     space.recall("dinner")
-    later = space.add("We had dinner at Luigi's place.", **fields)  # type: ignore[arg-type]
+    space.add("We had dinner at Luigi's place.", valid_from="2026-05-08", valid_until="2026-05-09")
 
-    assert {name: getattr(later, name) for name in fields if name == "tags"} in ({}, {"tags": ("family",)})
-    assert space.get(later.id) == later
-    assert space.count() == 2
+    assert len(space.recall("dinner")) == 2
+
+
+def test_a_question_asked_again_another_day_is_another_turn(space: Space) -> None:
+    """That the memory served the old one does not swallow the new one."""
+    for day in (1, 2, 3):
+        asked = {"speaker": "Ann", "content": "What is on my calendar today?", "time": f"2026-05-0{day}"}
+        space.add_turns([asked])
+        space.recall("What is on my calendar today?")
+
+    assert space.count() == 3
+
+
+def test_recalled_words_with_a_new_tag_are_a_revision(space: Space) -> None:
+    """What the caller adds to them is kept."""
+    space.add("Alice prefers the window seat.")
+    space.recall("Which seat?")
+    space.add("Alice prefers the window seat.", tags=["travel"])
+
+    assert [hit.memory.tags for hit in space.recall("Which seat?")] == [("travel",)]
 
 
 # Isolation

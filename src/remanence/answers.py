@@ -26,7 +26,7 @@ class Recall(Sequence[Hit]):
     hits: tuple[Hit, ...] = ()
     abstained: dict[str, str] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
-    during: Window | None = None
+    times: tuple[Window, ...] = ()
     history: bool = False
     position: int = 0
     as_of: datetime | None = None
@@ -138,7 +138,7 @@ class Recall(Sequence[Hit]):
         )
 
     def _setting(self) -> str:
-        parts = [f"during {self.during}"] if self.during else []
+        parts = [f"time: {window}" for window in self.times]
         parts += [f"as of {short(self.as_of)}"] if self.as_of else []
         parts += ["past versions included"] if self.history else []
         return f"  ({', '.join(parts)})" if parts else ""
@@ -196,7 +196,7 @@ def _label(hit: Hit) -> str:
     if hit.current:
         return ""
     if hit.superseded_by is not None:
-        return f"  (until {short(hit.superseded_by.revised_at)}; now: {hit.superseded_by.text[:80]})"
+        return f"  (replaced {short(hit.superseded_by.revised_at)} by: {hit.superseded_by.text[:80]})"
     return "  (expired)"
 
 

@@ -37,9 +37,11 @@ class Column:
 
     def append(self, value: Any) -> None:
         """Add one at the end."""
-        self._reserve(1)
-        self._data[self._size] = value
-        self._size += 1
+        size = self._size
+        if size == len(self._data):  # looked at here: some thirty of these make up one added memory
+            self._reserve(1)
+        self._data[size] = value
+        self._size = size + 1
 
     def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:
         """Add several at the end."""

@@ -151,6 +151,10 @@ class Engine:
 
     def reembed(self, progress: Progress | None = None) -> None:
         """Make the given embedder the one of this ledger, and embed every text with it."""
+        if self.embedder.dimension is None:
+            self.embedder.embed(
+                ["memory"]
+            )  # or it would be noted without its dimension; one that is down rises
         with self._pen, self.ledger.transaction() as pen:
             pen.set_meta("embedder", json.dumps(self._signature()))
         for space in self.ledger.spaces():

@@ -22,7 +22,8 @@ class Remembered:
     """A memory, new or in a new version: every word of it.
 
     Two adds with one `identity` are about one memory; with one `content` as well, the second says
-    nothing new. `passages` are the stretches (start, end) of a long text that are found separately.
+    nothing new. `times` are those the text names. `passages` are the stretches (start, end) of a long
+    text that are found separately.
     """
 
     memory: str
@@ -41,6 +42,7 @@ class Remembered:
     expires_at: datetime | None = None
     mentions: tuple[Mention, ...] = ()
     triples: tuple[Triple, ...] = ()
+    times: tuple[Window, ...] = ()
     turn: Turn | None = None
     passages: tuple[tuple[int, int], ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
@@ -161,6 +163,8 @@ def _remembered_out(event: Remembered) -> dict[str, Any]:
         out["mentions"] = [[m.name, m.kind] for m in event.mentions]
     if event.triples:
         out["triples"] = [[t.subject, t.predicate, t.object] for t in event.triples]
+    if event.times:
+        out["times"] = [[w.start and _micros(w.start), w.end and _micros(w.end)] for w in event.times]
     if turn is not None:
         at = None if turn.at is None else _micros(turn.at)
         out["turn"] = [turn.conversation, turn.number, turn.speaker, at]
@@ -183,6 +187,8 @@ def _remembered_in(fields: dict[str, Any]) -> dict[str, Any]:
         fields["mentions"] = tuple([_mention(*m) for m in fields["mentions"]])
     if "triples" in fields:
         fields["triples"] = tuple([Triple(*t) for t in fields["triples"]])
+    if "times" in fields:
+        fields["times"] = tuple([Window(_moment(start), _moment(end)) for start, end in fields["times"]])
     if "turn" in fields:
         conversation, number, speaker, at = fields["turn"]
         fields["turn"] = Turn(conversation, number, speaker, _moment(at))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from remanence.model import Ranking
 
-WEIGHTS: Mapping[str, float] = {"vectors": 0.4, "words": 0.6, "graph": 1.0, "times": 0.3}
+WEIGHTS: Mapping[str, float] = {"vectors": 0.4, "words": 0.6, "graph": 1.0, "times": 0.8}
 
 
 @dataclass(frozen=True, slots=True)

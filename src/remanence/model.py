@@ -34,6 +34,8 @@ UTC = timezone.utc
 Kind = Literal["episode", "semantic", "viewpoint"]
 KINDS: tuple[Kind, ...] = ("episode", "semantic", "viewpoint")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SELF = "me"
+"""What the person is called who says "I" in a memory or a question, where no other name is given."""
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
@@ -145,11 +147,12 @@ class Triple:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What an extractor found in a text: names, claims, and when it happened."""
+    """What an extractor found in a text: names, claims, when it happened, and every time it names."""
 
     mentions: tuple[Mention, ...] = ()
     triples: tuple[Triple, ...] = ()
     valid: Window | None = None
+    times: tuple[Window, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +213,7 @@ class Query:
     visible: NDArray[np.bool_]
     allowed: NDArray[np.bool_]
     now: datetime
-    during: Window | None = None
+    times: tuple[Window, ...] = ()
     names: tuple[str, ...] = ()
     vector: NDArray[np.float32] | None = None
     also: Sequence[int] = ()

@@ -24,7 +24,7 @@ _PAST = re.compile(
 class Reading:
     """What a question says about itself."""
 
-    during: Window | None
+    times: tuple[Window, ...]
     names: tuple[str, ...]
     past: bool
 
@@ -34,10 +34,9 @@ def read(text: str, now: datetime) -> Reading:
 
     >>> from remanence.model import UTC
     >>> reading = read("Where did Alice live in May 2026?", datetime(2026, 11, 15, tzinfo=UTC))
-    >>> reading.names, str(reading.during)
+    >>> reading.names, str(reading.times[0])
     (('Alice',), '2026-05-01 to 2026-06-01')
     """
-    phrases = find_times(text, now)
-    during = phrases[0].window if phrases else None
-    ended = during is not None and during.end is not None and during.end <= now
-    return Reading(during, names_in(text), ended or bool(_PAST.search(text)))
+    times = tuple(phrase.window for phrase in find_times(text, now))
+    ended = any(window.end is not None and window.end <= now for window in times)
+    return Reading(times, names_in(text), ended or bool(_PAST.search(text)))

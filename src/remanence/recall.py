@@ -62,13 +62,14 @@ def recall(index: Index, question: Question, embedder: Embedder, reranker: Reran
     asked = reading.read(question.text, question.now)
     vector, unembedded = _embed(question, embedder)
     with index.lock:
-        history = asked.past if question.history is None else question.history
+        past = asked.past or question.during is not None
+        history = past if question.history is None else question.history
         visible = index.catalog.visible(question.position)
         allowed = index.catalog.allowed(
             visible,
             question.position,
             now=question.now,
-            history=history or question.during is not None,
+            history=history,
             kinds=question.kinds,
             tags=question.tags,
             during=question.during,
@@ -78,7 +79,7 @@ def recall(index: Index, question: Question, embedder: Embedder, reranker: Reran
             visible=visible,
             allowed=allowed,
             now=question.now,
-            during=question.during or asked.during,
+            times=asked.times if question.during is None else (question.during,),
             names=asked.names,
             vector=vector,
             history=history,
@@ -95,7 +96,7 @@ def recall(index: Index, question: Question, embedder: Embedder, reranker: Reran
         hits=hits,
         abstained={r.signal: r.abstained for r in rankings if r.abstained},
         missing={r.signal: r.missing for r in rankings if r.missing},
-        during=query.during,
+        times=query.times,
         history=history,
         position=question.position,
     )
@@ -119,6 +120,10 @@ def _rankings(index: Index, query: Query, question: Question, unembedded: str | 
     wide = max(CANDIDATES, 2 * question.limit)
     out: list[Ranking] = []
     for name in ("words", "vectors", "times", "graph"):
+        if name == "vectors":
+            query = replace(query, also=[row for ranking in out for row in ranking.rows])
+        elif name == "times":
+            query = replace(query, near=_near(out))
         if name not in question.signals:
             continue
         if name in index.broken:
@@ -126,10 +131,6 @@ def _rankings(index: Index, query: Query, question: Question, unembedded: str | 
         elif name == "vectors" and unembedded is not None:
             out.append(Ranking.absent(name, unembedded))
         else:
-            if name == "vectors":
-                query = replace(query, also=[row for ranking in out for row in ranking.rows])
-            elif name == "graph":
-                query = replace(query, near=_near(out))
             out.append(index.projections[name].rank(query, wide))
         if name == "vectors" and index.vectors.unmade and out[-1].missing is None:
             count = len(index.vectors.unmade)

@@ -70,10 +70,11 @@ def prepare(draft: drafts.Draft, extractor: Extractor, now: datetime) -> Prepare
         else read_moment(draft.expires_at, now, what="expires_at"),
         mentions=found.mentions if draft.entities is None else draft.entities,
         triples=found.triples if draft.triples is None else draft.triples,
+        times=found.times,
         passages=split(draft.text),
         meta=draft.meta,
     )
-    return _identified(version, now, said_before=0)
+    return _identified(version, now, said_before=0, dated=stated.bounded)
 
 
 def prepare_turns(turns: Sequence[drafts.TurnDraft], extractor: Extractor, now: datetime) -> list[Prepared]:
@@ -96,6 +97,7 @@ def prepare_turns(turns: Sequence[drafts.TurnDraft], extractor: Extractor, now: 
             observed_by=speaker,
             mentions=found.mentions,
             triples=found.triples,
+            times=found.times,
             turn=Turn(turn.conversation, -1, speaker, at or now),
             passages=split(turn.content),
             meta=turn.meta,
@@ -104,7 +106,7 @@ def prepare_turns(turns: Sequence[drafts.TurnDraft], extractor: Extractor, now: 
         said = (turn.conversation, speaker, at, normal_text(turn.content))
         count = repeats[said] = repeats.get(said, -1) + 1
         timeless = version if at is not None else replace(version, valid=found.valid or Window())
-        identified = _identified(timeless, now, said_before=count, at=at)
+        identified = _identified(timeless, now, said_before=count, dated=at is not None, at=at)
         out.append(replace(identified, version=replace(identified.version, valid=version.valid)))
     return out
 
@@ -122,9 +124,6 @@ class Settling:
     def settle(self, prepared: Prepared) -> tuple[str, Remembered | None]:
         """The id of the memory, and the line to write if one is needed."""
         version = prepared.version
-        echoed = self._recalled.get(prepared.echo) if prepared.echo is not None else None
-        if echoed is not None:
-            return echoed, None
         earlier = self._decided.get(version.identity)
         number = self._catalog.with_identity(version.identity)
         if earlier is not None:
@@ -136,11 +135,20 @@ class Settling:
             visible = self._catalog.shown(number, self._catalog.position)
             if visible and self._catalog.contents[number] == version.content:
                 return memory, None
+        elif (echoed := self._echoed(prepared)) is not None:
+            return echoed, None
         else:
             memory = new_id()
         settled = replace(version, memory=memory, turn=self._numbered(version.turn))
         self._decided[version.identity] = settled
         return memory, settled
+
+    def _echoed(self, prepared: Prepared) -> str | None:
+        """The memory whose words were just recalled and are now handed back, unless it is forgotten."""
+        memory = None if prepared.echo is None else self._recalled.get(prepared.echo)
+        number = None if memory is None else self._catalog.number(memory)
+        shown = number is not None and self._catalog.shown(number, self._catalog.position)
+        return memory if shown else None
 
     def _numbered(self, turn: Turn | None) -> Turn | None:
         if turn is None:
@@ -164,9 +172,12 @@ _ECHO_FROM = 16
 
 
 def _identified(
-    version: Remembered, now: datetime, *, said_before: int, at: datetime | None = None
+    version: Remembered, now: datetime, *, said_before: int, dated: bool, at: datetime | None = None
 ) -> Prepared:
-    """Say when two adds are about one memory, and when they say the same of it."""
+    """Say when two adds are about one memory, and when they say the same of it.
+
+    One that is `dated` by its caller is no echo: the same dinner a week later is another dinner.
+    """
     words = normal_text(version.text)
     turn = version.turn
     about: Sequence[Any] = (
@@ -193,7 +204,7 @@ def _identified(
         "triples": [[t.subject, t.predicate, t.object] for t in version.triples],
         "meta": version.meta,
     }
-    echo = words if version.key is None and len(words) >= _ECHO_FROM else None
+    echo = words if version.key is None and not dated and len(words) >= _ECHO_FROM else None
     return Prepared(replace(version, identity=_digest(about), content=_digest(says)), now, echo)
 
 

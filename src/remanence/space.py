@@ -188,7 +188,8 @@ class Space(View):
 
         Names, claims and times are found by rule where `entities`, `triples` and `valid_from` are not
         given. The same text again is the same memory. With a `key`, a different text is a new version of
-        that memory; the old one stays in the past. `now` is when it was learned.
+        that memory; the old one stays in the past. `now` is when it was learned; nothing can be learned
+        before the last thing this space learned, so an earlier `now` is taken as that moment.
 
         >>> import remanence
         >>> with remanence.open(None) as space:

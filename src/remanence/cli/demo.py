@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -126,16 +129,24 @@ def _let_go(show: Console, space: Space, clock: _Clock, folder: Path) -> None:
 
 def _goodbye(show: Console, keep: Path | None) -> None:
     _heading(show, "Try next")
-    place = "" if keep is None else f"--memory {keep} "
-    show.print(
-        f'  remanence {place}add "Alice lives in Porto."\n'
-        f'  remanence {place}recall "Where does Alice live?" --explain\n'
-        f"  remanence {place}memories\n"
-        + ("  remanence demo --keep ./maya      # keeps this story, to ask it more\n" if keep is None else "")
-        + "  remanence --help",
-        markup=False,
-        soft_wrap=True,
-    )
+    command = _command() + ("" if keep is None else f" --memory {keep}")
+    for line in (
+        f'{command} add "Alice lives in Porto."',
+        f'{command} recall "Where does Alice live?" --explain',
+        f"{command} memories",
+        f"{_command()} --help"
+        if keep
+        else f"{_command()} demo --keep ./maya    # keeps this story, to ask it more",
+    ):
+        show.print(f"  {line}", markup=False, soft_wrap=True)
+
+
+def _command() -> str:
+    """How to type the command here: after `make demo` it is in .venv, and not on the path."""
+    if shutil.which("remanence"):
+        return "remanence"
+    beside = Path(sys.executable).with_name("remanence")
+    return os.path.relpath(beside) if beside.exists() else f"{sys.executable} -m remanence.cli"
 
 
 class _Clock:

@@ -94,7 +94,7 @@ def erase(args: Namespace) -> int:
         if not args.yes:
             memory = space.get(args.id)
             shown = "this memory (it is forgotten, or not there)" if memory is None else repr(memory.text)
-            if input(f"Erase {shown} for ever? [y/N] ").strip().lower() not in ("y", "yes"):
+            if not _agreed(f"Erase {shown} for ever? [y/N] "):
                 print("nothing was erased")
                 return 1
         space.erase(args.id)
@@ -181,6 +181,14 @@ def demo(args: Namespace) -> None:
     from remanence.cli.demo import tell
 
     tell(keep=None if args.keep is None else Path(args.keep), embedder=args.embedder)
+
+
+def _agreed(question: str) -> bool:
+    try:
+        return input(question).strip().lower() in ("y", "yes")
+    except EOFError:  # Ctrl-D
+        print()
+        return False
 
 
 def _folder(args: Namespace) -> Path:

@@ -37,10 +37,8 @@ from remanence.extractors.lexicon import (
 )
 from remanence.extractors.marked import CODE, Name, marked_names
 from remanence.extractors.tokens import Token, find_tokens
+from remanence.model import SELF
 from remanence.text import normal_name
-
-SELF = "me"
-"""The name of the first person when nobody said who is speaking."""
 
 
 def names_in(text: str) -> tuple[str, ...]:

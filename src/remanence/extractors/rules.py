@@ -13,6 +13,7 @@ from remanence.model import Extraction, Mention, Window
 from remanence.text import normal_name
 
 MAX_MENTIONS = 64
+MAX_TIMES = 16
 LONG = 2_000  # characters; a longer text is a document, and has no single time at which it happened
 
 LONGEST_HEADING = 100
@@ -47,13 +48,15 @@ class RuleExtractor:
         selves = find_self(text, me)
         if selves:
             names = sorted([*names, *selves], key=_start)
+        stated = _stated(text, now)
         heading = None if who else _heading(text)
         if heading is not None:
             names.insert(0, Name(heading, "heading", 0, len(heading)))
         return Extraction(
             mentions=_mentions(who, names),
             triples=find_claims(text, names, me),
-            valid=_valid(text, now),
+            valid=stated[0] if stated and len(text) <= LONG else None,
+            times=tuple(stated[:MAX_TIMES]),
         )
 
 
@@ -93,17 +96,16 @@ def _heading(text: str) -> str | None:
     return _BRACKETS.sub("", line).strip(" #*\t") or None
 
 
-def _valid(text: str, now: datetime) -> Window | None:
-    """The first time that the text states, rather than asks for."""
+def _stated(text: str, now: datetime) -> list[Window]:
+    """The times that the text states, rather than asks for, each once, in order."""
     from remanence.timewords import find_times  # loads dateparser, which names alone do not need
 
-    if len(text) > LONG:
-        return None
+    found: dict[Window, None] = {}
     for phrase in find_times(text, now):
         end = _SENTENCE_END.search(text, phrase.end)
         if end is None or end.group() != "?":
-            return phrase.window
-    return None
+            found[phrase.window] = None
+    return list(found)
 
 
 _start = attrgetter("start")

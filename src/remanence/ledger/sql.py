@@ -9,6 +9,7 @@ import contextlib
 import os
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -19,7 +20,7 @@ from weakref import WeakSet
 
 import numpy as np
 from sqlalchemy import create_engine
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import NullPool
 
 from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
 from remanence.ledger import chain, schema, sqlite
@@ -62,12 +63,10 @@ class SqlLedger:
         self._engine = create_engine(
             "sqlite://",
             creator=partial(sqlite.connect, self.path),
-            poolclass=QueuePool,
-            max_overflow=-1,
-            pool_use_lifo=True,
-            pool_reset_on_return=None,  # each read is a transaction of its own and ends with its last row
+            poolclass=NullPool,  # it only makes the tables; see `_reader`
             isolation_level="AUTOCOMMIT",
         )
+        self._readers: deque[sqlite3.Connection] = deque()
         self._sql = schema.Statements(self._engine.dialect)
         self._tail, self._last_at = START, dict[str, int]()
         self._known: int | None = None  # the data_version for which these two are right
@@ -231,11 +230,21 @@ class SqlLedger:
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
-        pooled = self._engine.raw_connection()
+        """A connection nobody else is using. Each read on it is a transaction that ends with its last row.
+
+        A stack, not SQLAlchemy's pool, which takes as long to hand a connection out as SQLite to answer.
+        """
         try:
-            yield pooled.driver_connection  # type: ignore[misc]
+            reader = self._readers.pop()
+        except IndexError:
+            reader = sqlite.connect(self.path)
+        try:
+            yield reader
         finally:
-            pooled.close()
+            if self._connected:
+                self._readers.append(reader)
+            else:  # closed by another thread meanwhile
+                reader.close()
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         self._open()
@@ -265,8 +274,9 @@ class SqlLedger:
         with self._watching:
             self._watch.close()
         self._writer.close()
-        self._engine.dispose()
         self._connected = False
+        while self._readers:
+            self._readers.pop().close()
 
     def _open(self) -> None:
         if self._closed:

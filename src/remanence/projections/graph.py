@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from remanence.arrays import Column, pack, top, unpack
 from remanence.events import Remembered
-from remanence.model import Query, Ranking, micros
-from remanence.text import normal_name, text_hash
+from remanence.model import SELF, Query, Ranking, micros
+from remanence.text import normal_name, text_hash, tokens
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -35,9 +35,10 @@ SITTING_GAP = 6 * 3600 * 1_000_000
 
 # How much each tie is worth, beside a memory that both meaning and words put first, which is worth 1.
 SAID_BY, ABOUT_NAMED, ABOUT_ALIKE = 0.4, 0.4, 0.15
-ONE_HOP, BY_RELATION = 0.6, 0.3
+ONE_HOP, BY_RELATION = 0.9, 0.3
 BEFORE, AFTER, SAME_SITTING = 0.35, 0.25, 0.25
 CEILING = 1.0
+LEAD = 1.0
 
 _SHORT = 450
 """A turn longer than this stands on its own; the longer, the less its neighbours say about it."""
@@ -105,7 +106,7 @@ class Graph:
         walk = _Walk(query.allowed)
         if query.near:
             self._from_turns(query, walk)
-            self._from_memories(query, named, walk)
+            self._from_memories(query, walk)
         self._from_names(query, named, walk)
         if not walk.scores:
             return Ranking.abstain(self.name, "nothing that may answer is tied to what the question is about")
@@ -167,13 +168,19 @@ class Graph:
     def _tie(self, row: int, version: Remembered, unseen: list[str]) -> None:
         """Tie a row to the entities it names, and those to each other as it claims."""
         said = {}
-        speaker = version.turn.speaker if version.turn is not None else None
+        speaker = spoken_by(version)
         if speaker:
             said[self._entity(speaker, unseen)] = SAID
             self._speaker.values[row] = next(iter(said))
         # A text is about its heading and the first name in it. The first name in a chat turn is as often
         # the person spoken to, so a turn is only tied to who said it.
-        room = 0 if speaker else 2 if version.mentions and version.mentions[0].kind == "heading" else 1
+        room = (
+            0
+            if version.turn is not None
+            else 2
+            if version.mentions and version.mentions[0].kind == "heading"
+            else 1
+        )
         subjects = 0
         for mention in version.mentions:
             entity = self._entity(mention.name, unseen)
@@ -274,23 +281,24 @@ class Graph:
                 near_name = f"about {self._names[entity]}, a name near the question"
                 walk.reach(self._rows_about(entity, query), ABOUT_ALIKE * alike, near_name)
 
-    def _from_memories(self, query: Query, named: Sequence[int], walk: _Walk) -> None:
-        """Third seed: what the nearest memories name, and the memories that are about that."""
+    def _from_memories(self, query: Query, walk: _Walk) -> None:
+        """Third seed: what the nearest memories name that the question does not, and what is about that."""
         known = int(np.count_nonzero(query.visible))
+        asked = set(tokens(query.text))
         best: dict[int, tuple[float, str]] = {}
         for row in list(query.near)[:_HOP_FROM]:
             for edge in self._edges_at(_row_vertex(row)):
                 entity = int(self._ends.values[edge, 0]) // 2
-                if self._says.values[edge] == SAID or entity in named:
+                if self._says.values[edge] == SAID or self._tokens_of(entity) <= asked:
                     continue
                 rows = self._rows_about(entity, query)
                 worth = ONE_HOP * query.near[row] * self._telling(entity, known)
+                why = f"about {self._names[entity]}, which a memory near the question names"
                 for other in rows if len(rows) <= _FEW else ():
-                    if other != row and worth > best.get(other, (0.0, ""))[0]:
-                        best[other] = (
-                            worth,
-                            f"about {self._names[entity]}, which a memory near the question names",
-                        )
+                    # The memory that leads on stays ahead of the one it leads to.
+                    least = min(worth, LEAD * query.near[row] - query.near.get(other, 0.0))
+                    if other != row and least > best.get(other, (0.0, ""))[0]:
+                        best[other] = least, why
         for row, (worth, why) in best.items():
             walk.reach([row], worth, why)
 
@@ -314,6 +322,9 @@ class Graph:
             walk.reach(
                 [row], SAME_SITTING * weight * float(self._short.values[row]), "said when a near one was said"
             )
+
+    def _tokens_of(self, entity: int) -> set[str]:
+        return set(tokens(self._names[entity]))
 
     def _rows_about(self, entity: int, query: Query) -> list[int]:
         """The newest rows about an entity that may answer; none for one that is named all over."""
@@ -372,6 +383,15 @@ _COLUMNS = (
     *("used", "ends", "says", "row", "predicate"),
     *("speaker", "subject", "before", "after", "sitting", "short"),
 )
+
+
+def spoken_by(version: Remembered) -> str | None:
+    """Who speaks in a memory: the speaker of a turn, who observed it, or "me" where it says "I"."""
+    if version.turn is not None:
+        return version.turn.speaker
+    if version.observed_by is not None:
+        return version.observed_by
+    return next((SELF for mention in version.mentions if mention.name == SELF), None)
 
 
 def _entity_vertex(entity: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,15 @@ from remanence.model import Query, Ranking, Window, from_micros, micros
 EARLIEST, LATEST = np.iinfo(np.int64).min // 4, np.iinfo(np.int64).max // 4
 _DAY = 86_400 * 1_000_000
 
+TRUE, NAMED, SAID = range(3)
+_SAYS = ("true", "names", "said")
+_WORTH = np.array([1.0, 0.9, 0.8])
+_FAR = 0.01
+UNBACKED = 0.25
+
 
 class Times:
-    """Memories by the window in which they are true, and by the moment they were said.
+    """Memories by the window in which they are true, the times they name, and the moment they were said.
 
     Only speaks when the question names a time.
     """
@@ -25,68 +31,99 @@ class Times:
     name = "times"
 
     def __init__(self) -> None:
+        self._rows = 0
+        # Of each window: its ends, the row it belongs to, and what it is to that row.
         self._from = Column(np.int64)
         self._until = Column(np.int64)
-        self._said = Column(np.int64)
+        self._row = Column(np.int32)
+        self._what = Column(np.int8)
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         """Take in versions numbered from row `first`."""
         for row, version in enumerate(versions, first):
-            if row < len(self._from):
+            if row < self._rows:
                 continue
-            valid = version.valid if version is not None else Window()
-            said = version.turn.at if version is not None and version.turn is not None else None
-            start, end = bounds(valid)
-            self._from.append(start)
-            self._until.append(end)
-            self._said.append(LATEST if said is None else micros(said))
+            self._rows = row + 1
+            if version is None:
+                continue
+            for what, window in windows(version):
+                start, end = bounds(window)
+                self._from.append(start)
+                self._until.append(end)
+                self._row.append(row)
+                self._what.append(what)
 
     def rank(self, query: Query, limit: int) -> Ranking:
-        """The rows nearest in time to the window asked for, those inside it first."""
-        if query.during is None:
+        """The rows nearest in time to what the question names, those inside it first."""
+        if not query.times:
             return Ranking.abstain(self.name, "the question names no time")
-        start, end = bounds(query.during)
-        begins, ends, said = self._from.values, self._until.values, self._said.values
-        dated = query.allowed & ((begins > EARLIEST) | (ends < LATEST) | (said < LATEST))
-        rows = np.flatnonzero(dated)
-        if not len(rows):
-            return Ranking.abstain(self.name, "no memory that may answer has a date")
-        begins, ends, said = begins[rows], ends[rows], said[rows]
-        scores = np.maximum(
-            nearness(begins, ends, start, end), 0.8 * nearness(said, said + 1, start, end) * (said < LATEST)
-        )
-        kept = scores > 0.01
-        rows, scores = rows[kept], scores[kept]
-        if not len(rows):
-            return Ranking.abstain(self.name, f"nothing is remembered from {query.during} or near it")
-        order = top(scores, limit)
-        asked = query.during
+        places = np.flatnonzero(query.allowed[self._row.values])
+        if not len(places):
+            return Ranking.nothing(self.name, "no memory that may answer has a date")
+        begins, ends = self._from.values[places], self._until.values[places]
+        fits = np.max([nearness(begins, ends, *bounds(window)) for window in query.times], axis=0)
+        fits *= _WORTH[self._what.values[places]] * self._relevance(query, places)
+        kept = fits > _FAR
+        places, fits = places[kept], fits[kept]
+        if not len(places):
+            asked = " or ".join(map(str, query.times))
+            return Ranking.nothing(self.name, f"nothing is remembered from {asked} or near it")
+        # The best window of each row: the first of its run once sorted by row, then by fit.
+        rows = self._row.values[places]
+        order = np.lexsort((places, -fits, rows))
+        order = order[np.concatenate(([True], np.diff(rows[order]) > 0))]
+        order = order[top(fits[order], limit)]
+        best = dict(zip(rows[order].tolist(), places[order].tolist(), strict=True))
         return Ranking(
-            self.name, rows[order].tolist(), scores[order].tolist(), why=lambda row: self._why(row, asked)
+            self.name, list(best), fits[order].tolist(), ceiling=1.0, why=lambda row: self._why(best[row])
         )
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         """The windows."""
-        return {"from": self._from.values, "until": self._until.values, "said": self._said.values}
+        return {"rows": np.array([self._rows])} | {
+            name: getattr(self, f"_{name}").values for name in _COLUMNS
+        }
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become the index that `save` wrote."""
-        self._from = Column(np.int64, arrays["from"])
-        self._until = Column(np.int64, arrays["until"])
-        self._said = Column(np.int64, arrays["said"])
+        self._rows = int(arrays["rows"][0])
+        for name in _COLUMNS:
+            setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
 
-    def _why(self, row: int, asked: Window) -> str:
-        start, end, said = (
-            int(self._from.values[row]),
-            int(self._until.values[row]),
-            int(self._said.values[row]),
+    def _relevance(self, query: Query, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How far the other signals back the rows of these windows.
+
+        Thousands of memories may lie in the year a question names: being from that year tells among
+        those that fit the question, and little about the rest.
+        """
+        if not query.near:
+            return np.ones(len(places))
+        backing: NDArray[np.float64] = np.zeros(len(query.allowed))
+        backing[list(query.near)] = list(query.near.values())
+        backing /= max(query.near.values())
+        return UNBACKED + (1 - UNBACKED) * backing[self._row.values[places]]
+
+    def _why(self, place: int) -> str:
+        start, end = int(self._from.values[place]), int(self._until.values[place])
+        window = Window(
+            from_micros(start) if start > EARLIEST else None, from_micros(end) if end < LATEST else None
         )
-        if start > EARLIEST or end < LATEST:
-            window = Window(
-                from_micros(start) if start > EARLIEST else None, from_micros(end) if end < LATEST else None
-            )
-            return f"true {window}, {'inside' if window.overlaps(asked) else 'near'} {asked}"
-        return f"said {Window.at(from_micros(said))}, near {asked}"
+        return f"{_SAYS[self._what.values[place]]} {window}"
+
+
+_COLUMNS = ("from", "until", "row", "what")
+
+
+def windows(version: Remembered) -> Iterator[tuple[int, Window]]:
+    """The windows of a version and what each is to it."""
+    if version.valid.bounded:
+        yield TRUE, version.valid
+    for window in version.times:
+        if window != version.valid:
+            yield NAMED, window
+    said = version.turn.at if version.turn is not None else None
+    if said is not None and version.valid != Window.at(said):
+        yield SAID, Window.at(said)
 
 
 def bounds(window: Window) -> tuple[int, int]:
@@ -99,11 +136,11 @@ def bounds(window: Window) -> tuple[int, int]:
 
 def nearness(begins: NDArray[np.int64], ends: NDArray[np.int64], start: int, end: int) -> NDArray[np.float64]:
     """How well windows fit [start, end): 1 for one inside it, down to a half for one much wider than it;
-    beside it at most a half, falling with the gap as measured against the length asked for.
+    beside it at most a quarter, falling with the gap as measured against the length asked for.
 
     >>> day = 86_400_000_000
     >>> nearness(np.array([0, 2 * day]), np.array([day, 3 * day]), 0, day).round(2).tolist()
-    [1.0, 0.18]
+    [1.0, 0.09]
     """
     asked = max(end - start, _DAY)
     gap = np.maximum(np.maximum(begins - end, start - ends), 0)
@@ -111,4 +148,4 @@ def nearness(begins: NDArray[np.int64], ends: NDArray[np.int64], start: int, end
     length = np.maximum(ends - begins, 1)
     fit = np.clip(inside / np.minimum(length, LATEST), 0.0, 1.0)
     overlaps = (begins < end) & (ends > start)
-    return np.where(overlaps, 0.5 + 0.5 * fit, 0.5 * np.exp(-gap / asked))
+    return np.where(overlaps, 0.5 + 0.5 * fit, 0.25 * np.exp(-gap / asked))

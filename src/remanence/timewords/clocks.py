@@ -102,7 +102,7 @@ class Clocks(Reader):
     def hour(self, i: int, announced: bool) -> tuple[Hour, int] | None:
         """As in "3pm", "15:30", "5 o'clock", "half past three", "noon", or a lone number up to 24."""
         token = self.token(i)
-        digits = tuple(int(run) for run in re.findall("[0-9]+", token.low)[:3])
+        digits = () if token.kind == "word" else tuple(map(int, re.findall("[0-9]+", token.low)[:3]))
         if token.kind == "clock":
             return Hour(digits, "24" if digits[0] > 12 else "p" if "p" in token.low else "a"), i + 1
         if token.kind == "hm" and announced:

@@ -95,5 +95,5 @@ def lex(text: str) -> list[Token]:
         kind = match.lastgroup or "mark"
         if kind == "named":
             kind = "quarter" if low[0] in "qh" else "odd"
-        tokens.append(Token(kind, low, match.start(), match.end(), shown[0].isupper()))
+        tokens.append(Token(kind, low, *match.span(), shown[0].isupper()))
     return tokens

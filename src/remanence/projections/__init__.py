@@ -1,0 +1,1 @@
+"""Four indexes built from the ledger. None of them knows another."""

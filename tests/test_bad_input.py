@@ -1,0 +1,703 @@
+"""Whatever is handed in gets a clear error or a sensible answer, and nothing is half written."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import remanence
+from remanence import InvalidInput, Mention, RemanenceError, Space, Triple, Window
+from remanence.model import UTC
+from remanence.testing import FakeClock, HashingEmbedder
+
+Reopen = Callable[..., Space]
+Act = Callable[[Space], Any]
+PORTO = "Alice lives in Porto."
+LISBON = timezone(timedelta(hours=1))
+
+
+@pytest.fixture
+def lived_in(space: Space) -> Iterator[Space]:
+    """A space with one memory; whatever a test does to it, it is whole afterwards."""
+    space.add(PORTO, key="home")
+    before = space.verify()
+    yield space
+    assert space.verify() == before, "a refused call wrote something"
+    assert (space.count(), space.check()) == (1, {})
+    assert space.recall("Where does Alice live?")[0].memory.text == PORTO
+    assert space.add("Bob plays the cello.").text == "Bob plays the cello."
+
+
+def refused(act: Act, space: Space, *shown: str) -> str:
+    """The message of the error, which shows each of these."""
+    with pytest.raises(RemanenceError) as caught:
+        act(space)
+    message = str(caught.value)
+    assert message.endswith((".", "...")), message
+    assert len(message) < 600, "the value is shortened"
+    assert [part for part in shown if part not in message] == []
+    return message
+
+
+DEEP: dict[str, Any] = {}
+_inner = DEEP
+for _ in range(3_000):
+    _inner["a"] = _inner = {}
+
+# Adding
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", ["text=''", "is blank", "Give it at least one visible character"]),
+        (" \n\t ", ["text=' \\n\\t '", "is blank"]),
+        ("a\x00b", ["'a\\x00b'", "a NUL byte at character 1", "Remove it"]),
+        ("a\ud800", ["'a\\ud800'", "lone surrogate", "Remove it"]),
+        ("x" * 2_000_001, ["2,000,001 characters", "At most 2,000,000", "split it"]),
+        (None, ["text=None", "valid string"]),
+        (b"bytes", ["text=b'bytes'", "valid string"]),
+        (b"a\x00b", ["text=b'a\\x00b'"]),
+        (7, ["text=7"]),
+        ({"text": "a"}, ["text={'text': 'a'}"]),
+        (["a"], ["text=['a']"]),
+    ],
+)
+def test_texts_that_cannot_be_kept(lived_in: Space, text: Any, shown: list[str]) -> None:
+    """Blank, odd, too long or no text at all."""
+    refused(lambda space: space.add(text), lived_in, *shown)
+    refused(lambda space: space.add_turns([{"content": text}]), lived_in, "content", "row 0")
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ({"key": ""}, ["key=''", "blank"]),
+        ({"key": b"k"}, ["key=b'k'"]),
+        ({"key": 7}, ["key=7"]),
+        ({"key": {}}, ["key={}"]),
+        ({"key": "k" * 513}, ["key has 513 characters", "512"]),
+        ({"key": "\x00"}, ["key='\\x00'", "NUL"]),
+        ({"tags": None}, ["tags=None"]),
+        ({"tags": 7}, ["tags=7"]),
+        ({"tags": b"work"}, ["tags=b'work'"]),
+        ({"tags": {"a": 1}}, ["tags={'a': 1}"]),
+        ({"tags": ["ok", 7]}, ["tags=7"]),
+        ({"tags": [b"x"]}, ["tags=b'x'"]),
+        ({"tags": [""]}, ["tags=''", "blank"]),
+        ({"tags": ["\ud800"]}, ["lone surrogate"]),
+        ({"tags": [f"t{n}" for n in range(10_000)]}, ["tags has 10,000 entries", "At most 256"]),
+        ({"kind": "rumour"}, ["kind='rumour'", "'episode', 'semantic' or 'viewpoint'"]),
+        ({"kind": 7}, ["kind=7"]),
+        ({"importance": math.nan}, ["importance=nan", "finite"]),
+        ({"importance": math.inf}, ["importance=inf", "finite"]),
+        ({"importance": True}, ["importance=True", "from 0 to 1"]),
+        ({"importance": "0.5"}, ["importance='0.5'", "from 0 to 1"]),
+        ({"importance": -0.1}, ["importance=-0.1", "0"]),
+        ({"confidence": 1.5}, ["confidence=1.5", "1"]),
+        ({"confidence": {}}, ["confidence={}"]),
+        ({"source": 7}, ["source=7"]),
+        ({"observed_by": " "}, ["observed_by=' '", "blank"]),
+        ({"entities": 7}, ["entities=7", "not a list"]),
+        ({"entities": [7]}, ["holds 7", "Give names as 'Alice' or ('Alice', 'person')"]),
+        ({"entities": [Mention("\ud800")]}, ["lone surrogate"]),
+        ({"entities": [Mention(7)]}, ["Give names as"]),  # type: ignore[arg-type]
+        ({"entities": [Mention("")]}, ["Give names as"]),
+        ({"triples": "abc"}, ["triples='abc'", "not a list"]),
+        ({"triples": ["abc"]}, ["holds 'abc'", "Give claims as ('Alice', 'lives_in', 'Porto')"]),
+        ({"triples": [("Alice", "knows")]}, ["Give claims as"]),
+        ({"triples": [Triple("a", "b", "\x00")]}, ["NUL"]),
+        ({"meta": 7}, ["meta=7", "dictionary"]),
+        ({"meta": {"a": math.nan}}, ["cannot be written as JSON", "Keep to text, numbers, lists and dicts"]),
+        ({"meta": {"a": b"x"}}, ["cannot be written as JSON"]),
+        ({"meta": {"a": "\ud800"}}, ["cannot be written as JSON"]),
+        ({"meta": {"a": "x" * 70_000}}, ["70,0", "65,536"]),
+        ({"meta": DEEP}, ["cannot be written as JSON"]),
+        ({"valid_from": 7}, ["valid_from=7", "Give a datetime, a date, ISO text"]),
+        ({"valid_from": "never"}, ["valid_from='never'", "words such as 'last May'"]),
+        ({"valid_from": "0000-01-01"}, ["valid_from='0000-01-01'"]),
+        ({"valid_until": "99999-01-01"}, ["valid_until='99999-01-01'"]),
+        ({"valid_from": "2026-02-30"}, ["valid_from='2026-02-30'"]),
+        (
+            {"valid_from": datetime.max.replace(tzinfo=timezone(-timedelta(hours=5)))},
+            ["outside the calendar"],
+        ),
+        (
+            {"valid_from": "2027", "valid_until": "2026"},
+            ["valid_until='2026' does not come after valid_from='2027'", "Swap them"],
+        ),
+        ({"valid_from": "2026", "valid_until": "2026"}, ["does not come after"]),
+        ({"expires_at": []}, ["expires_at=[]"]),
+        ({"now": "soonish"}, ["now='soonish'"]),
+    ],
+)
+def test_fields_that_cannot_be_kept(lived_in: Space, fields: dict[str, Any], shown: list[str]) -> None:
+    """Each field refuses what it cannot hold, and says what it can."""
+    refused(lambda space: space.add("Carol likes figs.", **fields), lived_in, *shown)
+
+
+def test_a_bad_row_is_named_and_keeps_out_the_good_ones(lived_in: Space) -> None:
+    """All rows are checked before any is kept."""
+    good = {"text": "Carol likes figs."}
+
+    refused(lambda s: s.add_many([good, good, {"text": ""}]), lived_in, "row 2: text=''")
+    refused(
+        lambda s: s.add_many([good, {"text": "a", "colour": 1}]), lived_in, "row 1", "'colour'", "fields are"
+    )
+    refused(lambda s: s.add_many([good, {"txt": "a"}]), lived_in, "row 1: text is missing from {'txt': 'a'}")
+    refused(lambda s: s.add_many([good, "a"]), lived_in, "row 1: 'a' is of type str, not a dict")
+    refused(lambda s: s.add_many([{7: "a"}]), lived_in, "row 0", "field names must be text")
+    refused(lambda s: s.add_turns([{"content": "a", "mood": 1}]), lived_in, "row 0", "'mood'")
+    refused(lambda s: s.add_turns([{"content": "a", "time": "never"}]), lived_in, "time='never'")
+
+
+@pytest.mark.parametrize("rows", [None, 7, "text", b"text", {"text": "a"}])
+def test_what_is_no_list_of_rows(lived_in: Space, rows: Any) -> None:
+    """A single dict or text is the usual slip."""
+    refused(lambda s: s.add_many(rows), lived_in, type(rows).__name__, "list of dicts")
+    refused(lambda s: s.add_turns(rows), lived_in, type(rows).__name__, "list of dicts")
+
+
+def test_rows_that_raise_midway_leave_nothing(lived_in: Space) -> None:
+    """The caller's own error comes through, and no row is kept."""
+
+    def rows() -> Iterator[dict[str, str]]:
+        yield {"text": "Carol likes figs."}
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        lived_in.add_many(rows())
+
+
+def test_no_rows_are_no_memories(lived_in: Space) -> None:
+    """An empty list is a sensible thing to add."""
+    assert lived_in.add_many([]) == lived_in.add_many(iter(())) == lived_in.add_turns([]) == []
+
+
+def test_a_megabyte_is_kept_whole(space: Space) -> None:
+    """And found by a sentence in its middle."""
+    filler = "The tide came in and the tide went out again. " * 11_000
+    memory = space.add(f"{filler}Zebulon hid the astrolabe. {filler}")
+
+    assert len(memory.text) > 1_000_000
+    [hit] = space.recall("Who hid the astrolabe?", limit=5)
+    assert hit.memory == memory
+    assert space.check() == {}
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "valid"),
+    [
+        (datetime(2026, 1, 1), datetime(2026, 1, 2, tzinfo=UTC), "2026-01-01 to 2026-01-02"),
+        (datetime(2026, 1, 1, 1, tzinfo=LISBON), datetime(2026, 1, 2), "2026-01-01 to 2026-01-02"),
+        (date(2026, 1, 1), "2026-01-02", "2026-01-01 to 2026-01-02"),
+        (datetime.min, None, "since 0001-01-01"),
+        ("yesterday", "tomorrow", "2026-05-03 to 2026-05-05"),
+    ],
+)
+def test_times_of_every_make_are_read_as_utc(space: Space, start: Any, end: Any, valid: str) -> None:
+    """A naive datetime is UTC, an aware one is converted, and the two can be mixed."""
+    assert str(space.add("The fair is on.", valid_from=start, valid_until=end).valid) == valid
+
+
+@pytest.mark.parametrize("edge", [datetime.min, datetime.max, date.min, date.max, "0001-01-01", "9999-12-31"])
+def test_the_ends_of_the_calendar_are_times_like_any(space: Space, edge: Any) -> None:
+    """They can be kept, asked for, and looked back from."""
+    space.add("The stars shine.", valid_from=edge, expires_at=datetime.max)
+    space.add_turns([{"content": "The stars shine on us.", "time": edge}])
+
+    assert space.recall("stars", during=edge)
+    assert space.recall("stars yesterday", now=edge, history=True)
+    assert isinstance(space.as_of(edge).count(), int)
+    assert space.check() == {}
+
+
+# Asking
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ({"limit": 0}, ["limit=0", "at least one"]),
+        ({"limit": -3}, ["limit=-3"]),
+        ({"limit": 1.5}, ["limit=1.5"]),
+        ({"limit": True}, ["limit=True"]),
+        ({"limit": "3"}, ["limit='3'"]),
+        ({"min_score": -0.1}, ["min_score=-0.1", "from 0 to 1"]),
+        ({"min_score": 1.01}, ["min_score=1.01"]),
+        ({"min_score": math.nan}, ["min_score=nan"]),
+        ({"min_score": "high"}, ["min_score='high'"]),
+        ({"kinds": "rumour"}, ["'rumour'", "episode, semantic, viewpoint"]),
+        ({"kinds": 7}, ["kinds=7"]),
+        ({"tags": 7}, ["tags=7"]),
+        ({"tags": b"x"}, ["tags=b'x'"]),
+        ({"tags": [None]}, ["tags=[None]"]),
+        ({"signals": ["smell"]}, ["'smell'", "vectors, words, graph, times"]),
+        ({"signals": 7}, ["signals=7"]),
+        ({"history": "maybe"}, ["history='maybe'", "True, False nor 'auto'"]),
+        ({"history": None}, ["history=None"]),
+        ({"during": ("2027", "2026")}, ["('2027', '2026')", "ends before it starts", "Swap"]),
+        (
+            {"during": Window(datetime(2027, 1, 1), datetime(2026, 1, 1, tzinfo=UTC))},
+            ["ends before it starts"],
+        ),
+        ({"during": ("2026",)}, ["during=('2026',)"]),
+        ({"during": 7}, ["during=7"]),
+        ({"during": "never"}, ["during='never'", "'last May'"]),
+        ({"now": b"now"}, ["now=b'now'"]),
+        ({"vector": "near"}, ["vector='near'"]),
+        ({"vector": [1.0, 2.0]}, ["64 numbers", "(2,)"]),
+        ({"vector": [math.nan] * 64}, ["finite"]),
+        ({"vector": [[1.0] * 64]}, ["(1, 64)", "flat"]),
+    ],
+)
+def test_questions_that_cannot_be_asked(lived_in: Space, options: dict[str, Any], shown: list[str]) -> None:
+    """Each option says what it takes."""
+    refused(lambda space: space.recall("Where does Alice live?", **options), lived_in, *shown)
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        (None, "query=None"),
+        (b"x", "query=b'x'"),
+        (7, "query=7"),
+        ({}, "query={}"),
+        ("x" * 2_000_001, "2,000,001"),
+    ],
+)
+def test_questions_that_are_no_text(lived_in: Space, query: Any, shown: str) -> None:
+    """A question is a string."""
+    refused(lambda space: space.recall(query), lived_in, shown)
+
+
+@pytest.mark.parametrize(
+    "query", ["", "  ", "the of and to", "?!…—", "🦊🦊", "\x00", "\ud800", "a" * 100_000]
+)
+def test_questions_that_say_little_find_little(lived_in: Space, query: str) -> None:
+    """No error; and what was silent says why."""
+    found = lived_in.recall(query)
+
+    assert len(found) <= 1
+    assert found.abstained
+    assert found.missing == {}
+    assert found.explain()
+
+
+@pytest.mark.parametrize("limit", [1_000_000, 10**30])
+def test_a_limit_beyond_all_memories_gives_all_of_them(lived_in: Space, limit: int) -> None:
+    """A million is only another way to say everything."""
+    assert len(lived_in.recall("Alice", limit=limit)) == 1
+
+
+def test_naive_and_aware_ends_of_a_window_mix(lived_in: Space) -> None:
+    """A naive end is UTC here as everywhere."""
+    asked = Window(datetime(2026, 1, 1), datetime(2026, 6, 1, tzinfo=LISBON))
+
+    assert "2026-01-01 to 2026-05-31 23:00" in lived_in.recall("Alice", during=asked).explain()
+
+
+@pytest.mark.parametrize("verb", ["get", "forget", "unforget", "erase"])
+@pytest.mark.parametrize("given", [None, 7, b"id", {}, [], "memory"])
+def test_ids_that_are_no_ids(lived_in: Space, verb: str, given: Any) -> None:
+    """The usual slip is to hand in the memory itself."""
+    wrong = next(lived_in.memories()) if given == "memory" else given
+    refused(lambda space: getattr(space, verb)(wrong), lived_in, type(wrong).__name__, "memory.id")
+
+
+def test_an_id_that_nothing_has(lived_in: Space) -> None:
+    """`get` knows of none; the verbs that change something refuse."""
+    assert lived_in.get("no-such-id") is None
+    for verb in ("forget", "unforget", "erase"):
+        refused(
+            lambda space, verb=verb: getattr(space, verb)("no-such-id"), lived_in, "'no-such-id'", "Ids come"
+        )
+
+
+def test_a_reason_that_is_no_text(lived_in: Space) -> None:
+    """Nothing is forgotten for a reason that cannot be written down."""
+    memory = next(lived_in.memories()).id
+    refused(lambda space: space.forget(memory, why=7), lived_in, "why=7")  # type: ignore[arg-type]
+    refused(lambda space: space.forget(memory, why="\ud800"), lived_in, "why=", "surrogate")
+
+
+@pytest.mark.parametrize("tokens", [-1, 1.5, True, None, "many"])
+def test_a_budget_that_is_none(lived_in: Space, tokens: Any) -> None:
+    """`fit` counts in whole tokens."""
+    refused(lambda space: space.recall("Alice").fit(tokens), lived_in, f"tokens={tokens!r}")
+
+
+# Names and places
+
+
+@pytest.mark.parametrize("name", ["", "  ", None, 7, b"bob", "\x00", "\ud800", "x" * 256, "x" * 500])
+def test_names_no_space_can_have(lived_in: Space, name: Any) -> None:
+    """The same for children and for `open`."""
+    refused(lambda space: space.child(name), lived_in)
+    refused(lambda space: space.child("users", name), lived_in)
+    if name is not None:
+        refused(lambda _: remanence.open(None, space=name), lived_in)
+
+
+@pytest.mark.parametrize("name", ["../../etc", "..", "/", "a/b", "🦊", "C:\\x", "x" * 255, "con", "é"])
+def test_names_any_space_can_have(reopen: Reopen, home: Path, name: str) -> None:
+    """Nothing lands outside the folder."""
+    child = reopen().child(name)
+    child.add(PORTO)
+    reopen()
+
+    assert [path.name for path in home.parent.iterdir()] == [home.name]
+
+
+def test_a_child_without_a_name(lived_in: Space) -> None:
+    """An example says how it is done."""
+    refused(lambda space: space.child(), lived_in, "space.child('users', 'bob')")
+
+
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ("", "no folder name"),
+        ("a\x00b", "no folder name"),
+        (7, "7 is no folder"),
+        (b"x", "no folder"),
+        ("postgresql://me:secret@host/db", "'postgresql://…' is a URL"),
+    ],
+)
+def test_places_no_space_can_be_in(lived_in: Space, location: Any, shown: str) -> None:
+    """And a password in one is not repeated."""
+    assert "secret" not in refused(lambda _: remanence.open(location), lived_in, shown)
+
+
+@pytest.mark.parametrize("clock", [7, "noon", lambda: "noon"])
+def test_clocks_that_tell_no_time(clock: Any) -> None:
+    """Said before anything is written."""
+    with pytest.raises(InvalidInput, match=r"noon|clock=7"):
+        remanence.open(None, clock=clock, embedder=HashingEmbedder()).add(PORTO)
+
+
+# Embedders
+
+
+class Moody(HashingEmbedder):
+    """An embedder whose mood can be set: well, down, of another length, or not a number."""
+
+    mood = "well"
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        if self.mood == "down":
+            raise ConnectionError("no route to host")
+        rows = super().embed(texts)
+        return rows[:, :7] if self.mood == "short" else rows * math.nan if self.mood == "nan" else rows
+
+
+@pytest.mark.parametrize("place", ["memory", "folder"])
+def test_an_embedder_that_is_down_costs_no_memory(clock: FakeClock, home: Path, place: str) -> None:
+    """The text is kept and found by its words; the answer names what is missing; `rebuild` mends it."""
+    embedder = Moody()
+    with remanence.open(home if place == "folder" else None, embedder=embedder, clock=clock) as space:
+        space.add(PORTO)
+        embedder.mood = "down"
+        kept = space.add("Bob plays the cello.")
+        answer = space.recall("cello")
+        assert answer[0].memory == kept
+        assert "no route to host" in answer.missing["vectors"]
+        assert "vectors is MISSING" in answer.explain()
+
+        embedder.mood = "well"
+        answer = space.recall("cello")
+        assert answer[0].memory == kept
+        assert "1 passages have no vector yet" in answer.missing["vectors"]
+
+        space.rebuild()
+        answer = space.recall("cello", signals=["vectors"])
+        assert (answer[0].memory, answer.missing, space.check()) == (kept, {}, {})
+        space.verify()
+
+
+@pytest.mark.parametrize(("mood", "shown"), [("short", "7 dimensions where 64"), ("nan", "NaN or infinity")])
+def test_an_embedder_that_answers_nonsense_is_refused(space: Space, mood: str, shown: str) -> None:
+    """At `add` nothing is written; at `recall` the signal is named and the others answer."""
+    embedder = Moody()
+    with remanence.open(None, embedder=embedder) as space:
+        space.add(PORTO)
+        embedder.mood = mood
+        with pytest.raises(remanence.EmbedderBroken, match=shown):
+            space.add("Bob plays the cello.")
+        assert (space.count(), space.verify().lines) == (1, 1)
+        assert shown in space.recall("Porto").missing["vectors"]
+        assert space.recall("Porto")[0].memory.text == PORTO
+
+        embedder.mood = "well"
+        assert space.add("Bob plays the cello.")
+        assert space.check() == {}
+
+
+def test_an_embedder_that_was_never_up(home: Path, clock: FakeClock) -> None:
+    """Not even its dimension is known; everything else works, and it joins when it comes up."""
+    up = False
+
+    def embed(texts: list[str]) -> Any:
+        if not up:
+            raise ConnectionError("no route to host")
+        return HashingEmbedder(8).embed(texts)
+
+    with remanence.open(home, embedder=embed, clock=clock) as space:
+        kept = space.add(PORTO)
+        answer = space.recall("Porto")
+        assert (answer[0].memory, list(answer.missing)) == (kept, ["vectors"])
+        up = True
+        space.add("Bob plays the cello.")
+        space.rebuild()
+        assert space.recall("Porto").missing == {}
+        assert space.check() == {}
+    with remanence.open(home, embedder=embed, clock=clock) as space:
+        assert space.recall("Porto", signals=["vectors"])[0].memory == kept
+
+
+def test_another_embedder_is_refused_with_the_way_out(reopen: Reopen, home: Path) -> None:
+    """Both names are said; `reembed` makes the other one the right one."""
+    space = reopen()
+    memory = space.add(PORTO)
+    space.child("bob").add("I play the cello.")
+    space.close()
+
+    with pytest.raises(remanence.ProjectionStale) as caught:
+        reopen(embedder=HashingEmbedder(32))
+    for part in ("'hashing-64'", "'hashing-32'", "remanence.reembed", str(home)):
+        assert part in str(caught.value)
+
+    remanence.reembed(home, embedder=HashingEmbedder(32))
+    with remanence.open(home, embedder=HashingEmbedder(32)) as space:
+        assert space.recall("Porto", signals=["vectors"])[0].memory == memory
+        assert len(space.child("bob").recall("cello", signals=["vectors"])) == 1
+        assert (space.check(), space.child("bob").check()) == ({}, {})
+        space.verify()
+    with pytest.raises(remanence.ProjectionStale):
+        reopen(embedder=HashingEmbedder(64))
+
+
+def test_a_function_can_take_over_as_the_embedder(reopen: Reopen, home: Path) -> None:
+    """One that does not say its dimension is asked first, so that it is known again next time."""
+    reopen().add(PORTO)
+    reopen().close()
+
+    def embed(texts: list[str]) -> Any:
+        return HashingEmbedder(8).embed(texts)
+
+    remanence.reembed(home, embedder=embed)
+    with remanence.open(home, embedder=embed) as space:
+        assert space.recall("Porto", signals=["vectors"])[0].memory.text == PORTO
+
+
+# Damage
+
+
+def damaged(path: Path, how: str) -> None:
+    held = path.read_bytes()
+    written = {
+        "empty": b"",
+        "garbage": os.urandom(len(held)),
+        "cut short": held[: len(held) // 2],
+        "flipped": held[: len(held) // 2]
+        + bytes(b ^ 255 for b in held[len(held) // 2 :][:9])
+        + held[len(held) // 2 + 9 :],
+        "text": b"not what you think",
+    }
+    path.write_bytes(written[how])
+
+
+@pytest.mark.parametrize("how", ["empty", "garbage", "cut short", "flipped", "text"])
+def test_a_damaged_snapshot_is_built_anew(reopen: Reopen, home: Path, how: str) -> None:
+    """It was only a head start."""
+    memory = reopen().add(PORTO)
+    reopen().close()
+    for path in (home / "index").iterdir():
+        damaged(path, how)
+
+    space = reopen()
+    assert space.recall("Where does Alice live?")[0].memory == memory
+    assert space.check() == {}
+
+
+@pytest.mark.parametrize("how", ["empty", "garbage", "cut short"])
+def test_damaged_vectors_are_built_anew(reopen: Reopen, home: Path, how: str) -> None:
+    """The ledger holds every one."""
+    memory = reopen().add(PORTO)
+    reopen().close()
+    for path in (home / "vectors").rglob("*"):
+        if path.is_file() and path.stat().st_size:
+            damaged(path, how)
+
+    found = reopen().recall("Porto", signals=["vectors"])
+    assert (found[0].memory, found.missing) == (memory, {})
+    assert reopen().check() == {}
+
+
+@pytest.mark.parametrize("lost", [["index"], ["vectors"], ["index", "vectors"]])
+def test_lost_folders_heal(reopen: Reopen, home: Path, lost: list[str]) -> None:
+    """All but the ledger can be thrown away."""
+    space = reopen()
+    memory = space.add(PORTO)
+    before = space.recall("Porto").to_dicts()
+    space.close()
+    for name in lost:
+        shutil.rmtree(home / name)
+
+    space = reopen()
+    assert space.recall("Porto").to_dicts() == before
+    assert (space.recall("Porto")[0].memory, space.check()) == (memory, {})
+
+
+@pytest.mark.parametrize("name", ["index", "vectors"])
+def test_a_file_where_a_folder_belongs_is_only_in_the_way(reopen: Reopen, home: Path, name: str) -> None:
+    """The space works without it, and leaves it alone."""
+    home.mkdir()
+    (home / name).write_text("mine")
+
+    space = reopen()
+    memory = space.add(PORTO)
+    space.rebuild()
+    assert space.recall("Porto")[0].memory == memory
+    assert reopen().recall("Porto")[0].memory == memory
+    reopen().close()
+    assert (home / name).read_text() == "mine"
+
+
+@pytest.mark.parametrize("how", ["garbage", "text", "cut short"])
+def test_a_damaged_ledger_is_refused(reopen: Reopen, home: Path, how: str) -> None:
+    """By name, with the next step, and it is left as it is for whoever can save it."""
+    reopen().add_many([{"text": f"Note {n} about the harbour."} for n in range(200)])
+    reopen().close()
+    damaged(home / "ledger.db", how)
+    held = (home / "ledger.db").read_bytes()
+
+    with pytest.raises(remanence.LedgerError, match=r"ledger\.db") as caught:
+        reopen().recall("harbour")
+    assert "backup" in str(caught.value)
+    assert (home / "ledger.db").read_bytes() == held
+
+
+def test_a_place_that_is_a_file(tmp_path: Path) -> None:
+    """It is not taken for a folder, nor changed."""
+    place = tmp_path / "notes.txt"
+    place.write_text("mine")
+
+    with pytest.raises(remanence.LedgerUnavailable, match=r"notes\.txt is a file.*Give another path"):
+        remanence.open(place, embedder=HashingEmbedder())
+    assert place.read_text() == "mine"
+
+
+def test_a_folder_with_somebody_elses_database(home: Path) -> None:
+    """It is left as it is."""
+    import sqlite3
+
+    home.mkdir()
+    other = sqlite3.connect(home / "ledger.db")
+    other.execute("CREATE TABLE cooking (recipe TEXT)")
+    other.commit()
+    other.close()
+    held = (home / "ledger.db").read_bytes()
+
+    with pytest.raises(remanence.LedgerCorrupt, match="not a Remanence ledger.*give another folder"):
+        remanence.open(home, embedder=HashingEmbedder())
+    assert (home / "ledger.db").read_bytes() == held
+
+
+def test_a_read_only_folder(reopen: Reopen, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Said at once. (Permission bits mean nothing to root, so the check is stubbed.)"""
+    reopen().add(PORTO)
+    reopen().close()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "access", lambda path, mode: False)
+        with pytest.raises(remanence.LedgerUnavailable, match="read-only.*change the permissions"):
+            reopen()
+    assert reopen().count() == 1
+
+
+FULL = """
+import resource, sys
+import remanence
+from remanence.testing import HashingEmbedder
+
+space = remanence.open(sys.argv[1], embedder=HashingEmbedder())
+kept = [space.add("Alice lives in Porto.").text]
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, hard))
+try:
+    for number in range(10_000):
+        kept.append(space.add(f"Note {number}. " + "The harbour was full of ships. " * 30).text)
+except remanence.LedgerError as error:
+    print(error)
+else:
+    print("never full")
+assert space.count() == len(kept), "what is there can still be read"
+resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+kept.append(space.add("There is room again.").text)
+space.rebuild()
+assert [memory.text for memory in space.memories()] == kept
+assert space.check() == {}
+space.verify()
+space.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="this system has no limit to set")
+def test_a_disk_that_is_full(home: Path) -> None:
+    """Nothing acknowledged is lost, nothing is half written, and once there is room it goes on."""
+    done = subprocess.run([sys.executable, "-c", FULL, str(home)], capture_output=True, text=True, timeout=60)
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "ledger.db" in done.stdout
+
+
+def test_a_closed_space_says_so(reopen: Reopen) -> None:
+    """Every verb, and closing again is fine."""
+    space = reopen()
+    memory = space.add(PORTO)
+    space.close()
+    space.close()
+
+    for act in (
+        lambda: space.add(PORTO),
+        lambda: space.recall("Porto"),
+        lambda: space.get(memory.id),
+        lambda: space.count(),
+        lambda: list(space.memories()),
+        lambda: space.forget(memory.id),
+        lambda: space.verify(),
+        lambda: space.rebuild(),
+        lambda: space.check(),
+        lambda: space.spaces(),
+        lambda: space.child("bob").add("I am Bob."),
+    ):
+        with pytest.raises(remanence.Closed, match="closed"):
+            act()
+
+
+def test_a_broken_projection_is_named_and_mended(space: Space, caplog: pytest.LogCaptureFixture) -> None:
+    """The memory is safe, the other signals answer, `check` and `recall` say so, `rebuild` mends it."""
+    space.add(PORTO)
+    with space._engine.using(space.name) as index:
+        healthy, index.words.apply = index.words.apply, None  # type: ignore[assignment,method-assign]
+        with caplog.at_level(logging.CRITICAL, logger="remanence"):
+            kept = space.add("Bob plays the cello.")
+        index.words.apply = healthy  # type: ignore[method-assign]
+
+    answer = space.recall("Bob cello")
+    assert answer[0].memory == kept
+    assert "`rebuild` mends it" in answer.missing["words"]
+    assert "words" in space.check()
+    space.rebuild()
+    assert (space.recall("Bob cello").missing, space.check()) == ({}, {})

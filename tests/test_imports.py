@@ -1,0 +1,83 @@
+"""Importing costs nothing, and nothing calls out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import remanence
+import remanence.testing
+
+HEAVY = """numpy qdrant_client qdrant_edge igraph dateparser rank_bm25 sqlalchemy tokenizers safetensors pydantic
+rich langchain langchain_core llama_index torch onnxruntime fastembed requests httpx""".split()
+
+LOOK = """
+import sys
+import {module}
+print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
+"""
+
+OFFLINE = """
+import socket, sys
+
+def refused(*args, **options):
+    raise AssertionError(f"the network was asked for: {args[1:]}")
+
+socket.socket.connect = socket.socket.connect_ex = socket.socket.sendto = refused
+socket.getaddrinfo = socket.gethostbyname = socket.create_connection = refused
+
+import remanence
+
+with remanence.open(sys.argv[1]) as space:
+    space.add("Alice moved to Lisbon on 3 May 2026.")
+    space.add_turns([{"speaker": "Bob", "content": "I met Alice last Tuesday."}])
+    assert space.recall("Where did Alice move in May?").missing == {}
+    space.rebuild()
+    print(space.verify().lines)
+"""
+
+
+def run(program: str, *args: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program, *args], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("module", ["remanence", "remanence.testing"])
+def test_importing_loads_no_engine_and_no_framework(module: str) -> None:
+    """Whoever only looks pays for nothing."""
+    loaded = set(run(LOOK.format(module=module)).split())
+
+    assert "remanence" in loaded
+    assert not loaded & set(HEAVY)
+
+
+def test_no_part_touches_the_network(home: Path) -> None:
+    """Every way out is shut, and a space in a folder works from end to end."""
+    assert run(OFFLINE, str(home)) == "2\n"
+
+
+def test_every_public_name_is_there() -> None:
+    """`__all__` promises nothing that cannot be had, and `dir()` shows it."""
+    for module in (remanence, remanence.testing):
+        for name in module.__all__:
+            assert getattr(module, name).__name__ == name
+        assert dir(module) == sorted(module.__all__)
+
+
+def test_a_name_that_is_not_there_says_so() -> None:
+    """As of any module."""
+    with pytest.raises(AttributeError, match="'remanence' has no attribute 'Memry'"):
+        _ = remanence.Memry  # type: ignore[attr-defined]
+
+
+def test_every_error_is_a_remanence_error() -> None:
+    """One `except` catches all of them."""
+    raised = [name for name in remanence.__all__ if isinstance(getattr(remanence, name), type)]
+    errors = [e for e in (getattr(remanence, name) for name in raised) if issubclass(e, BaseException)]
+
+    assert len(errors) > 10
+    assert all(issubclass(error, remanence.RemanenceError) and error.__doc__ for error in errors)

@@ -1,0 +1,459 @@
+"""Asking: four signals, one list, and its reasons."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+import remanence
+from remanence import Recall, Space
+from remanence.testing import FakeClock, HashingEmbedder
+
+Reopen = Callable[..., Space]
+
+
+def texts(found: Recall) -> list[str]:
+    return [hit.memory.text for hit in found]
+
+
+@pytest.fixture(scope="module")
+def town() -> Space:
+    """A small town, with the embedder that comes inside. For reading only."""
+    space = remanence.open(None, clock=FakeClock("2026-05-04T09:00"))
+    space.add("Alice works at Harbour Books.", tags=["work"], importance=0.9)
+    space.add("Harbour Books is closed on Mondays.", tags=["work", "hours"])
+    space.add("The physician said the treatment went well.", kind="viewpoint")
+    space.add("Bob's invoice number is QX-7741.", tags=["money"])
+    space.add("We ate grilled sardines on the quay.", valid_from="2025-06-23", valid_until="2025-06-24")
+    space.add("The old lighthouse was painted white.", valid_from="2019-03-01", valid_until="2019-04-01")
+    space.add("東京タワーは赤い。")
+    space.add_turns(
+        [
+            {"speaker": "Carol", "content": "Shall we try the new ramen place?", "time": "2026-05-01T12:00"},
+            {
+                "speaker": "Dan",
+                "content": "Only if they have something without pork.",
+                "time": "2026-05-01T12:01",
+            },
+            {"speaker": "Carol", "content": "They do, I checked.", "time": "2026-05-01T12:02"},
+        ]
+    )
+    return space
+
+
+# Each signal
+
+
+def test_meaning_finds_other_words_for_the_same_thing(town: Space) -> None:
+    """No word is shared with the question."""
+    question = "What did the doctor think of her therapy?"
+
+    assert texts(town.recall(question, signals=["vectors"]))[0].startswith("The physician")
+    assert not town.recall(question, signals=["words"])
+
+
+def test_words_find_what_has_no_meaning(town: Space) -> None:
+    """A number is only itself."""
+    [hit] = town.recall("QX-7741", signals=["words"])
+
+    assert hit.memory.text == "Bob's invoice number is QX-7741."
+    assert [e.signal for e in hit.evidence] == ["words"]
+    assert "holds" in hit.because
+
+
+def test_time_finds_what_happened_then(town: Space) -> None:
+    """The question says when, and nothing else that the memory says."""
+    [hit, *_] = town.recall("What happened on 23 June 2025?", signals=["times"])
+
+    assert hit.memory.text == "We ate grilled sardines on the quay."
+    assert "2025-06-23" in hit.because
+
+
+def test_the_graph_finds_what_is_two_steps_away(town: Space) -> None:
+    """Alice is not named in the memory that answers; the shop she works at is."""
+    found = town.recall("Which days does Alice have off from work?")
+    hit = next(hit for hit in found if hit.memory.text == "Harbour Books is closed on Mondays.")
+
+    [graph] = [e for e in hit.evidence if e.signal == "graph"]
+    assert "Harbour Books" in graph.note
+
+
+def test_the_graph_finds_the_turn_beside_the_one_that_matches(town: Space) -> None:
+    """The answer to a question stands in the next turn and shares no word with it."""
+    hits = {hit.memory.text: hit for hit in town.recall("Who suggested the ramen place?")}
+    reply = hits["Only if they have something without pork."]
+
+    assert any(e.signal == "graph" and "turn" in e.note for e in reply.evidence)
+
+
+def test_a_signal_with_nothing_to_say_says_why(town: Space) -> None:
+    """Silence is told apart from absence."""
+    found = town.recall("Where does Alice work?")
+
+    assert found.abstained["times"] == "the question names no time"
+    assert found.missing == {}
+    assert "stop words" in town.recall("who are you").abstained["words"]
+    assert "no memory holds 'zeppelin'" in town.recall("zeppelin").abstained["words"]
+
+
+def test_an_empty_space_answers_with_reasons(space: Space) -> None:
+    """Nothing is remembered yet."""
+    found = space.recall("Where does Alice live?")
+
+    assert (len(found), str(found), found.to_dicts()) == (0, "", [])
+    assert "nothing is remembered yet" in found.explain()
+
+
+# The list
+
+
+@pytest.mark.parametrize(
+    "question", ["Where does Alice work?", "harbour", "What did we eat in June 2025?", "赤い"]
+)
+def test_scores_lie_between_0_and_1_and_fall(town: Space, question: str) -> None:
+    """Best first; and the shares of the signals add up to about the score."""
+    found = town.recall(question, limit=100)
+    scores = [hit.score for hit in found]
+
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    for hit in found:
+        assert len({e.signal for e in hit.evidence}) == len(hit.evidence) > 0
+        assert all(e.rank >= 1 and 0 <= e.share <= 1 and e.note for e in hit.evidence)
+        assert hit.score <= sum(e.share for e in hit.evidence) + 1e-9
+
+
+def test_the_same_question_has_the_same_answer(town: Space) -> None:
+    """Every time, to the last digit."""
+    first = town.recall("harbour", limit=100).to_dicts()
+
+    assert all(town.recall("harbour", limit=100).to_dicts() == first for _ in range(5))
+
+
+TWINS = """
+import json, sys
+import remanence
+from remanence.testing import FakeClock
+
+with remanence.open(sys.argv[1], clock=FakeClock("2026-05-04")) as space:
+    if not space.count():
+        space.add_many([{"text": "The twins are alike as peas.", "key": key} for key in "fbdhacegji"])
+    found = space.recall("Which twins are like peas?")
+    print(json.dumps([[hit.memory.key, hit.score] for hit in found]))
+"""
+
+
+def test_ties_are_broken_the_same_way_in_every_process(home: Path) -> None:
+    """First come, first served, whatever seed the hashes of a process have."""
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", TWINS, str(home)],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+
+    assert runs[0] == runs[1]
+    assert [key for key, _ in json.loads(runs[0])] == list("fbdhacegji")
+
+
+def test_the_list_is_cut_where_it_is_told_to_be(town: Space) -> None:
+    """By `limit` and by `min_score`; and what is cut is the end."""
+    whole = texts(town.recall("harbour books", limit=100))
+    third = town.recall("harbour books", limit=100)[2].score
+
+    assert texts(town.recall("harbour books", limit=2)) == whole[:2]
+    assert texts(town.recall("harbour books", limit=100, min_score=third)) == whole[:3]
+    assert not town.recall("harbour books", min_score=1.0)
+    assert len(town.recall("harbour books", limit=1_000_000)) == len(whole)
+
+
+def test_only_the_kinds_and_tags_asked_for(town: Space) -> None:
+    """Several kinds mean any of them, several tags all of them."""
+    assert {h.memory.kind for h in town.recall("the", kinds="viewpoint", limit=50)} == {"viewpoint"}
+    assert {h.memory.kind for h in town.recall("quay", kinds=["viewpoint", "episode"], limit=50)} == {
+        "viewpoint",
+        "episode",
+    }
+    assert len(town.recall("harbour", tags="work")) == 2
+    assert texts(town.recall("harbour", tags=["work", "hours"])) == ["Harbour Books is closed on Mondays."]
+    assert not town.recall("harbour", tags=["work", "money"])
+    assert not town.recall("harbour", tags="unheard of")
+
+
+@pytest.mark.parametrize("signal", ["vectors", "words", "graph", "times"])
+def test_only_the_signals_asked_for_speak(town: Space, signal: str) -> None:
+    """An experiment with one of them."""
+    found = town.recall("Where did Alice eat in June 2025?", signals=signal)
+
+    assert {e.signal for hit in found for e in hit.evidence} <= {signal}
+    assert {*found.abstained, *found.missing} <= {signal}
+
+
+def test_the_question_can_bring_its_vector(space: Space) -> None:
+    """Then the embedder is not asked."""
+    space.add("Alice lives in Porto.")
+    vector = HashingEmbedder().embed_query("Alice lives in Porto.")
+    [hit] = space.recall("unrelated", signals=["vectors"], vector=vector * 5)
+
+    assert hit.evidence[0].raw == pytest.approx(1.0, abs=1e-3)
+
+
+def test_importance_and_recency_settle_near_ties(space: Space, clock: FakeClock) -> None:
+    """They are worth a few hundredths."""
+    space.add("The red bicycle is in the shed.", importance=0.1)
+    space.add("The red bicycle is in the barn.", importance=0.9)
+    assert texts(space.recall("red bicycle"))[0].endswith("barn.")
+
+    clock.advance(days=900)
+    space.child("later").add("The red bicycle is in the shed.", now="2020-01-01")
+    space.child("later").add("The red bicycle is in the barn.")
+    first, second = space.child("later").recall("red bicycle")
+    assert first.memory.text.endswith("barn.")
+    assert first.score - second.score < 0.1
+
+
+def test_a_reranker_has_the_last_word(clock: FakeClock) -> None:
+    """It sees the question and the texts; scores stay in order."""
+    seen: list[Any] = []
+
+    def shortest_first(question: str, candidates: Sequence[str]) -> list[float]:
+        seen.append((question, len(candidates)))
+        return [-len(text) for text in candidates]
+
+    with remanence.open(None, embedder=HashingEmbedder(), reranker=shortest_first, clock=clock) as space:
+        space.add("The harbour of Porto is old and very beautiful indeed.")
+        space.add("The harbour is old.")
+        found = space.recall("Is the harbour of Porto old and very beautiful?")
+
+    assert texts(found)[0] == "The harbour is old."
+    assert found[0].score >= found[1].score
+    assert seen == [("Is the harbour of Porto old and very beautiful?", 2)]
+
+
+# Other scripts, long texts, chats
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("東京タワーは赤い。", "東京"),
+        ("田中さんは寿司が好きです。", "寿司"),
+        ("我住在北京的胡同里。", "北京"),
+        ("서울에서 김치를 먹었다.", "김치를"),
+        ("Мария живёт в Москве.", "Москве"),
+        ("Η Μαρία μένει στην Αθήνα.", "Αθήνα"),
+        ("माया दिल्ली में रहती है।", "दिल्ली"),
+        ("We celebrated with 🎂 and 🎈.", "🎂"),
+    ],
+)
+def test_words_of_every_script_are_found(space: Space, text: str, question: str) -> None:
+    """Also where they are written without spaces."""
+    space.add("Alice lives in Porto.")
+    space.add(text)
+
+    assert texts(space.recall(question, signals=["words"])) == [text]
+
+
+def test_a_long_text_is_found_by_a_passage_deep_inside(reopen: Reopen) -> None:
+    """Fifty kilobytes come back once, however many of their passages match."""
+    space = reopen()
+    filler = " ".join(f"On day {n} the ship sailed on and the harbour was far." for n in range(480))
+    memory = space.add(f"{filler} The cook lost his silver thimble. {filler}")
+    space.add("The ship was in the harbour.")
+
+    assert len(memory.text) > 50_000
+    for signals in (["vectors"], ["words"], None):
+        found = space.recall("Who lost a silver thimble?", signals=signals)
+        assert found[0].memory == memory
+        assert texts(found).count(memory.text) == 1
+    assert texts(space.recall("ship harbour day", limit=100)).count(memory.text) == 1
+
+
+def test_turns_know_their_speaker_and_their_conversation(town: Space) -> None:
+    """And their time, which is when they were said."""
+    [hit, *_] = town.recall("Shall we try the ramen place?")
+    memory = hit.memory
+
+    assert memory.turn is not None
+    assert (memory.turn.speaker, memory.turn.number, memory.turn.conversation) == ("Carol", 0, "default")
+    assert (memory.kind, memory.observed_by, str(memory.valid)) == ("episode", "Carol", "2026-05-01 12:00")
+    assert (
+        str(town.recall("ramen", limit=1)) == "- [2026-05-01 12:00] Carol: Shall we try the new ramen place?"
+    )
+
+
+def test_turns_of_two_conversations_are_numbered_apart(space: Space) -> None:
+    """Also when they come in one by one, in turn."""
+    for number in range(3):
+        for conversation in ("a", "b"):
+            turn = {"role": "user", "content": f"{conversation} says {number}.", "conversation": conversation}
+            [memory] = space.add_turns([turn])
+            assert memory.turn is not None
+            assert (memory.turn.conversation, memory.turn.number) == (conversation, number)
+
+
+def test_i_is_whoever_speaks(space: Space) -> None:
+    """In a turn its speaker, in a text whoever is said to have observed it."""
+    [turn] = space.add_turns([{"speaker": "Carol", "content": "I live in Faro."}])
+    note = space.add("My sister lives in Braga.", observed_by="Dan")
+
+    assert "Carol" in {m.name for m in turn.mentions}
+    assert ("Carol", "Faro") in {(t.subject, t.object) for t in turn.triples}
+    assert "Dan" in {m.name for m in note.mentions}
+    assert texts(space.recall("Where does Carol live?"))[0] == "I live in Faro."
+
+
+def test_yesterday_is_the_day_before_it_was_said(space: Space) -> None:
+    """Not the day before it was written down."""
+    [turn] = space.add_turns([{"speaker": "Ann", "content": "I ran yesterday.", "time": "2024-03-02T08:00"}])
+    note = space.add("I ran yesterday.", now="2024-05-02")
+
+    assert str(turn.valid) == "2024-03-01 to 2024-03-02"
+    assert str(note.valid) == "2024-05-01 to 2024-05-02"
+
+
+# What it looks like
+
+
+def test_explain_says_why_each_line_is_there(town: Space) -> None:
+    """Score, text, and for each signal its share, its rank and its note."""
+    lines = town.recall("Where does Alice work?", limit=2).explain().splitlines()
+
+    assert lines[0] == "'Where does Alice work?'"
+    assert re.fullmatch(r" 1\. 0\.\d\d  Alice works at Harbour Books\.", lines[1])
+    assert all(re.fullmatch(r"      [+-]\d\.\d\d \w+ #\d+: .+", line) for line in lines[2:4])
+    assert lines[-1] == "    times abstained: the question names no time"
+
+
+def test_dicts_are_plain_enough_for_json(town: Space) -> None:
+    """Every hit with its memory and its evidence."""
+    found = town.recall("What did we eat on 23 June 2025?")
+    [first, *_] = json.loads(json.dumps(found.to_dicts()))
+
+    assert first["memory"]["text"] == found[0].memory.text
+    assert first["score"] == pytest.approx(found[0].score, abs=1e-6)
+    assert {"signal", "rank", "share", "raw", "note"} == set(first["evidence"][0])
+
+
+def test_html_is_escaped(space: Space) -> None:
+    """A memory cannot put a script into a notebook; nor can a question or a name."""
+    evil = "<script>alert('Mallory')</script>"
+    space.add(f"Mallory wrote {evil} on the wall.", entities=[f"Mallory {evil}"])
+    shown = space.recall(f"What did Mallory {evil} write?")._repr_html_()
+
+    assert "Mallory wrote &lt;script&gt;" in shown
+    assert "<script" not in shown
+    assert shown.count("<tr>") == 2
+
+
+def test_markup_in_a_memory_is_only_text(space: Space) -> None:
+    """A rich table shows brackets as brackets."""
+    space.add("Press [red]the[/red] button [/] now.")
+    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(space.recall("[bold]button[/]"))
+    shown = console.export_text()
+
+    assert "Press [red]the[/red] button [/] now." in shown
+    assert all(header in shown for header in ("score", "memory", "when", "because"))
+
+
+def test_a_recall_is_a_sequence(town: Space) -> None:
+    """It has a length, slices are recalls, and it says in short what it is."""
+    found = town.recall("harbour")
+
+    assert len(found[:2]) == 2
+    assert isinstance(found[:2], Recall)
+    assert list(found)[0] is found[0]
+    assert repr(found).startswith(f"<Recall of 'harbour': {len(found)} hits, first '")
+    assert str(found).count("\n") == len(found) - 1
+
+
+def test_fit_keeps_the_first_hits_that_fit(town: Space) -> None:
+    """Counted roughly, or as the caller counts."""
+    found = town.recall("harbour")
+
+    assert len(found.fit(tokens=0)) == 0
+    assert len(found.fit(tokens=100_000)) == len(found)
+    assert 0 < len(found.fit(tokens=40)) < len(found)
+    assert texts(found.fit(tokens=40)) == texts(found)[: len(found.fit(tokens=40))]
+    assert len(found.fit(tokens=3, count=lambda line: 1)) == 3
+
+
+# Many at once
+
+
+async def test_async_twins_leave_the_loop_alone(clock: FakeClock) -> None:
+    """The embedder runs in another thread, and the loop goes on turning meanwhile."""
+    loop_thread, turns = threading.get_ident(), 0
+
+    class Slow(HashingEmbedder):
+        def embed(self, texts: Sequence[str]) -> Any:
+            assert threading.get_ident() != loop_thread
+            threading.Event().wait(0.05)
+            return super().embed(texts)
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0.001)
+            turns += 1
+
+    turning = asyncio.create_task(turn())
+    space = remanence.open(None, embedder=Slow(), clock=clock)
+    memory = await space.aadd("Alice lives in Porto.")
+    await space.aadd_many([{"text": "Bob lives in Faro."}])
+    await space.aadd_turns([{"speaker": "Carol", "content": "I live in Braga."}])
+    assert texts(await space.arecall("Where does Alice live?"))[0] == "Alice lives in Porto."
+    assert await space.aget(memory.id) == memory
+    await space.aforget(memory.id)
+    assert await space.aget(memory.id) is None
+    await space.aunforget(memory.id)
+    await space.aerase(memory.id)
+    await space.arebuild()
+    assert (await space.averify()).lines == 6
+    await space.aclose()
+    turning.cancel()
+    assert turns > 50
+
+
+@pytest.mark.parametrize("place", ["memory", "folder"])
+def test_threads_adding_and_recalling_at_once_lose_nothing(home: Path, clock: FakeClock, place: str) -> None:
+    """Eight of them, on one space and its children."""
+    with remanence.open(
+        home if place == "folder" else None, embedder=HashingEmbedder(), clock=clock
+    ) as space:
+
+        def live(who: int) -> list[str]:
+            child = space.child(f"user {who % 3}")
+            kept = []
+            for number in range(12):
+                kept.append(space.add(f"Thread {who} wrote note {number}.").id)
+                child.add(f"Thread {who} hid note {number}.")
+                assert space.recall(f"thread {who} note {number}")[0].memory.text.startswith("Thread")
+                space.add(f"The board was last wiped by {who}, {number}.", key="board")
+            return kept
+
+        with ThreadPoolExecutor(8) as pool:
+            kept = [memory for lived in pool.map(live, range(8)) for memory in lived]
+
+        assert len(set(kept)) == 96
+        assert space.count() == 97
+        assert sum(space.child(f"user {n}").count() for n in range(3)) == 96
+        assert all(space.get(memory) for memory in kept)
+        assert space.check() == {}
+        assert space.verify().lines == 96 * 3
