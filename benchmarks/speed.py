@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import resource
 import shutil
 import subprocess
 import sys
@@ -178,22 +177,21 @@ def open_and_answer(folder: str, asked: str) -> Figures:
     first = timed(lambda: space.recall(questions[0]))
     for question in questions:
         space.recall(question)
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
         "open s": opened,
         "first recall ms": first * 1000,
-        "memory MB": resident(),
-        "peak memory MB": most,
+        "memory MB": _memory("VmRSS"),
+        "peak memory MB": _memory("VmHWM"),
     }
 
 
-def resident() -> float:
-    """Megabytes this process holds now."""
+def _memory(field: str) -> float:
+    """Megabytes of this process, as Linux counts them; elsewhere not a number."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:  # no such file but on Linux
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+    except OSError:
+        return float("nan")
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{field}:"))
 
 
 def timed(work: Callable[[], object], clock: Timer = time.perf_counter) -> float:

@@ -18,7 +18,7 @@ YEAR: tuple[tuple[str, str, str | None], ...] = (
     ("2025-12-19", 'Finished "The Left Hand of Darkness" last night and cried on the tram.', None),
     ("2026-01-04", "First cello lesson today; the bow shook the whole hour.", None),
     ("2026-01-15", "Ana works at Brightwater, just behind the old fish market.", None),
-    ("2026-01-18", "Brightwater is the company that makes water pumps for desert farms.", None),
+    ("2026-01-18", "Brightwater builds water pumps for desert farms.", None),
     ("2026-02-02", "Maya's job is night nurse at Santo António Hospital.", "job"),
     ("2026-02-21", "Grandmother Elvira turned ninety today and the whole family sang.", None),
     ("2026-03-08", "A grey kitten called Pixel moved in and sleeps in the fruit bowl.", None),

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import cast
 
 from remanence.errors import InvalidInput
-from remanence.extractors.names import SELF, names_in
+from remanence.extractors.names import names_in
 from remanence.extractors.rules import RuleExtractor, speaker_name
-from remanence.model import Extraction
+from remanence.model import SELF, Extraction
 from remanence.ports import Extractor
 
 __all__ = ["SELF", "RuleExtractor", "names_in", "resolve", "speaker_name"]

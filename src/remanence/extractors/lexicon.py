@@ -200,10 +200,17 @@ VERBS_AFTER_NAMES = words("""
 is was has had does did will would can could said says told asks asked lives lived works worked went goes
 got gets loves loved likes liked hates hated prefers wants wanted thinks thought knows knew moved plays
 played owns owned bought made makes came comes took takes gave gives met visited started joined left became
-wrote runs ran studied studies enjoys enjoyed needs needed called founded married died won
+wrote runs ran studied studies enjoys enjoyed needs needed called founded married died won builds built sells
+sold designs designed produces produced develops developed hires hired launches launched announces announced
+releases released opens opened leads led manages managed teaches taught writes paints painted cooks cooked
+grew grows speaks spoke drives drove drinks eats ate bakes baked collects collected sings sang
 """)
 
-VERBS_OF_PEOPLE = VERBS_AFTER_NAMES - words("is was has had does did will would can could made makes won")
+VERBS_OF_PEOPLE = VERBS_AFTER_NAMES - words("""
+is was has had does did will would can could made makes won builds built sells sold designs designed produces
+produced develops developed hires hired launches launched announces announced releases released opens opened
+grew grows
+""")
 
 # a capital after one of these is evidence, even at the start of a sentence
 FUNCTION_WORDS = words("""

@@ -8,8 +8,8 @@ from operator import attrgetter
 
 from remanence.extractors.claims import find_claims
 from remanence.extractors.marked import Name
-from remanence.extractors.names import SELF, find_names, find_self
-from remanence.model import Extraction, Mention, Window
+from remanence.extractors.names import find_names, find_self
+from remanence.model import SELF, Extraction, Mention, Window
 from remanence.text import normal_name
 
 MAX_MENTIONS = 64

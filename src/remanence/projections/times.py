@@ -98,10 +98,11 @@ class Times:
         """
         if not query.near:
             return np.ones(len(places))
-        backing: NDArray[np.float64] = np.zeros(len(query.allowed))
+        backing = np.zeros(len(query.allowed))
         backing[list(query.near)] = list(query.near.values())
         backing /= max(query.near.values())
-        return UNBACKED + (1 - UNBACKED) * backing[self._row.values[places]]
+        told: NDArray[np.float64] = UNBACKED + (1 - UNBACKED) * backing[self._row.values[places]]
+        return told
 
     def _why(self, place: int) -> str:
         start, end = int(self._from.values[place]), int(self._until.values[place])
