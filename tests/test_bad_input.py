@@ -610,7 +610,7 @@ def test_a_folder_with_somebody_elses_database(home: Path) -> None:
     other.close()
     held = (home / "ledger.db").read_bytes()
 
-    with pytest.raises(remanence.LedgerCorrupt, match="not a Remanence ledger.*give another folder"):
+    with pytest.raises(remanence.LedgerCorrupt, match=r"not a Remanence ledger.*give another folder"):
         remanence.open(home, embedder=HashingEmbedder())
     assert (home / "ledger.db").read_bytes() == held
 
@@ -621,7 +621,7 @@ def test_a_read_only_folder(reopen: Reopen, home: Path, monkeypatch: pytest.Monk
     reopen().close()
     with monkeypatch.context() as patched:
         patched.setattr(os, "access", lambda path, mode: False)
-        with pytest.raises(remanence.LedgerUnavailable, match="read-only.*change the permissions"):
+        with pytest.raises(remanence.LedgerUnavailable, match=r"read-only.*change the permissions"):
             reopen()
     assert reopen().count() == 1
 

@@ -392,11 +392,12 @@ class TestDemo:
             ("first", "Time"),
         ]
 
-    def test_the_right_answers_come_first(self, told: dict[str, Any]) -> None:
+    def test_the_right_answers_are_in_the_first_two(self, told: dict[str, Any]) -> None:
         """Asked again of what the story left behind."""
         with remanence.open(told["folder"]) as space:
             for asked in QUESTIONS:
-                assert asked.answer in space.recall(asked.question, now="2026-11-15")[0].memory.text
+                first = space.recall(asked.question, now="2026-11-15", limit=2)
+                assert any(asked.answer in hit.memory.text for hit in first)
             for asked in CHANGED:
                 before, after = asked.answer.split("|")
                 assert before in space.as_of(THEN).recall(asked.question)[0].memory.text

@@ -191,8 +191,10 @@ def test_the_forgotten_stay_hidden(steps: list[Any], question: str) -> None:
             space.forget(memory)
 
         for _ in range(2):
-            assert not gone & {hit.memory.id for hit in space.recall(question, history=True, limit=1000)}
-            assert not gone & {hit.memory.id for hit in space.recall(question, during=("2000", "2100"))}
+            for during in (None, ("2000", "2100")):
+                found = space.recall(question, history=True, limit=1000, during=during)
+                assert not gone & {hit.memory.id for hit in found}
+                assert all(0 <= hit.score <= 1 for hit in found)
             assert not gone & {memory.id for memory in space.memories()}
             assert [space.get(memory) for memory in gone] == [None] * len(gone)
             space.rebuild()

@@ -80,6 +80,20 @@ def test_time_finds_what_happened_then(town: Space) -> None:
     assert "2025-06-23" in hit.because
 
 
+def test_time_speaks_though_nothing_else_is_near(clock: FakeClock) -> None:
+    """The other signals found it worth nothing; the day is still the day that was asked for."""
+
+    def contrary(texts: list[str]) -> list[list[float]]:
+        return [[-1.0 if "happened" in text else 1.0, 0.0] for text in texts]
+
+    with remanence.open(None, embedder=contrary, clock=clock) as space:
+        space.add("We ate grilled sardines.", valid_from="2025-06-23", valid_until="2025-06-24")
+        [hit] = space.recall("What happened on 23 June 2025?")
+
+    assert "times" in {e.signal for e in hit.evidence}
+    assert hit.score > 0
+
+
 def test_the_graph_finds_what_is_two_steps_away(town: Space) -> None:
     """Alice is not named in the memory that answers; the shop she works at is."""
     found = town.recall("Which days does Alice have off from work?")
@@ -378,7 +392,7 @@ def test_a_recall_is_a_sequence(town: Space) -> None:
 
     assert len(found[:2]) == 2
     assert isinstance(found[:2], Recall)
-    assert list(found)[0] is found[0]
+    assert next(iter(found)) is found[0]
     assert repr(found).startswith(f"<Recall of 'harbour': {len(found)} hits, first '")
     assert str(found).count("\n") == len(found) - 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -61,7 +62,7 @@ def test_history_brings_the_old_version_labelled(moved: Space, clock: FakeClock)
     assert then.superseded_by is not None
     assert then.superseded_by.text == "Alice lives in Lisbon."
     explained = moved.recall(WHERE, history=True).explain()
-    assert "Alice lives in Porto.  (until 2026-05-05 09:00; now: Alice lives in Lisbon.)" in explained
+    assert re.search(r"Alice lives in Porto\. .*2026-05-05 09:00.*Alice lives in Lisbon", explained)
 
 
 @pytest.mark.parametrize(
@@ -568,13 +569,15 @@ def test_spaces_can_be_opened_by_name(home: Path) -> None:
         assert (work.count(), work.spaces()) == (1, ["work"])
 
 
-def test_more_spaces_than_stay_open_at_once(reopen: Reopen) -> None:
-    """A hundred children in turn: each finds its own, also those put away in between."""
+def test_more_spaces_than_stay_open_at_once(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each finds its own, also those that were put away in between."""
+    monkeypatch.setattr("remanence.engine._MOST_OPEN", 3)
     space = reopen()
-    for number in range(80):
+    for number in range(8):
         space.child(f"user {number}").add(f"My number is {number}.")
 
-    for number in (0, 1, 40, 79):
+    assert len(space._engine._indexes) <= 4
+    for number in (0, 1, 4, 7):
         child = space.child(f"user {number}")
         assert texts(child.recall("number")) == [f"My number is {number}."]
         assert child.check() == {}

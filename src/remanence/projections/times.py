@@ -57,17 +57,21 @@ class Times:
         """The rows nearest in time to what the question names, those inside it first."""
         if not query.times:
             return Ranking.abstain(self.name, "the question names no time")
-        places = np.flatnonzero(query.allowed[self._row.values])
-        if not len(places):
-            return Ranking.nothing(self.name, "no memory that may answer has a date")
+        near = np.zeros(len(self._row), np.bool_)
+        for window in query.times:
+            near |= self._within(window)
+        places = np.flatnonzero(near)
+        places = places[query.allowed[self._row.values[places]]]
         begins, ends = self._from.values[places], self._until.values[places]
-        fits = np.max([nearness(begins, ends, *bounds(window)) for window in query.times], axis=0)
+        fits = np.zeros(len(places))
+        for window in query.times:
+            fits = np.maximum(fits, nearness(begins, ends, *bounds(window)))
         fits *= _WORTH[self._what.values[places]] * self._relevance(query, places)
         kept = fits > _FAR
         places, fits = places[kept], fits[kept]
         if not len(places):
             asked = " or ".join(map(str, query.times))
-            return Ranking.nothing(self.name, f"nothing is remembered from {asked} or near it")
+            return Ranking.nothing(self.name, f"nothing that may answer is from {asked} or near it")
         # The best window of each row: the first of its run once sorted by row, then by fit.
         rows = self._row.values[places]
         order = np.lexsort((places, -fits, rows))
@@ -90,6 +94,13 @@ class Times:
         for name in _COLUMNS:
             setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
 
+    def _within(self, window: Window) -> NDArray[np.bool_]:
+        """Which windows lie near enough to one to count at all."""
+        start, end = bounds(window)
+        reach = 4 * max(min(end, LATEST // 8) - max(start, EARLIEST // 8), _DAY)
+        found: NDArray[np.bool_] = (self._from.values < end + reach) & (self._until.values > start - reach)
+        return found
+
     def _relevance(self, query: Query, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """How far the other signals back the rows of these windows.
 
@@ -100,7 +111,7 @@ class Times:
             return np.ones(len(places))
         backing = np.zeros(len(query.allowed))
         backing[list(query.near)] = list(query.near.values())
-        backing /= max(query.near.values())
+        backing /= max(query.near.values()) or 1.0  # what the others found may all be worth nothing
         told: NDArray[np.float64] = UNBACKED + (1 - UNBACKED) * backing[self._row.values[places]]
         return told
 

@@ -152,7 +152,9 @@ class Vectors:
         """How near these very rows are."""
         if not rows or query.vector is None:
             return {}
-        points = self._points.values[np.isin(self._points.values >> PASSAGE_BITS, list(rows))].tolist()
+        starts = np.array(sorted(rows), np.int64) << PASSAGE_BITS
+        bounds = np.searchsorted(self._points.values, [starts, starts + MOST_PASSAGES])
+        points = [int(p) for begin, end in bounds.T for p in self._points.values[begin:end]]
         found, scores = _by_row(
             *self._store.search(query.vector, len(points), points), query.allowed, len(rows)
         )

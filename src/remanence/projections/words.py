@@ -76,26 +76,23 @@ class Words:
         self, asked: Sequence[str], visible: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float64], list[str]]:
         """BM25Plus of every document for these words, less the constant; and the words found at all."""
-        shown = visible[self._row_of.values]
         lengths = self._lengths.values
-        total = int(np.count_nonzero(shown))
+        shown = None if visible.all() else visible[self._row_of.values]
+        total = len(lengths) if shown is None else int(np.count_nonzero(shown))
         scores = np.zeros(len(lengths), np.float64)
         if not total:
             return scores, []
-        mean = float(lengths[shown].sum()) / total
-        norms: NDArray[np.float64] | None = None
+        mean = float(lengths.sum() if shown is None else lengths[shown].sum()) / total
         found = []
         for word in asked:
             docs, counts = self._postings(word)
-            among = shown[docs]
-            holding = int(np.count_nonzero(among))
-            if not holding:
-                continue
-            found.append(word)
-            if norms is None:
-                norms = K1 * (1 - B + B * lengths / mean) if mean else np.full(len(lengths), K1)
-            docs, counts = docs[among], counts[among]
-            scores[docs] += np.log((total + 1) / holding) * (counts * (K1 + 1) / (norms[docs] + counts))
+            if shown is not None:
+                among = shown[docs]
+                docs, counts = docs[among], counts[among]
+            if len(docs):
+                found.append(word)
+                norms = K1 * (1 - B + B * lengths[docs] / mean)
+                scores[docs] += np.log((total + 1) / len(docs)) * (counts * (K1 + 1) / (norms + counts))
         return scores, found
 
     def save(self) -> Mapping[str, NDArray[Any]]:
@@ -186,12 +183,15 @@ class Words:
         return rows[runs], np.maximum.reduceat(found, runs)
 
     def _why(self, row: int, asked: Sequence[str]) -> str:
+        # Rows and documents both grow, so a row's documents are a stretch, and so are a posting's.
+        first, last = np.searchsorted(self._row_of.values, [row, row + 1])
         held = []
         for word in asked:
             docs, _ = self._postings(word)
-            if len(docs) and bool(np.any(self._row_of.values[docs] == row)):
+            begin, end = np.searchsorted(docs, [first, last])
+            if begin < end:
                 held.append(word)
-        return f"holds {_listed(held)}" if held else "holds none of the words"
+        return f"holds {_listed(held)}"
 
 
 def documents(version: Remembered | None) -> list[list[str]]:
