@@ -155,12 +155,7 @@ def test_a_rebuild_changes_nothing(steps: list[Any], erased: list[int]) -> None:
     "signals",
     [
         ("vectors", "words", "times"),
-        pytest.param(
-            ("vectors", "words", "times", "graph"),
-            marks=pytest.mark.xfail(
-                strict=True, reason="Graph._used and _alike count what was learned later"
-            ),
-        ),
+        ("vectors", "words", "times", "graph"),
     ],
 )
 @quick

@@ -374,14 +374,14 @@ def test_the_erased_cannot_be_brought_back(space: Space) -> None:
     space.forget(memory.id)
     space.erase(memory.id)
     space.erase(memory.id)
-    space.unforget(memory.id)
+    with pytest.raises(remanence.NotFound, match="was erased"):
+        space.unforget(memory.id)
 
     assert space.get(memory.id) is None
     assert not space.recall("marmalade", history=True)
     space.verify()
 
 
-@pytest.mark.xfail(strict=True, reason="erase drops embeddings by hash, and looks at its own space only")
 def test_erasing_here_leaves_the_same_words_elsewhere_whole(reopen: Reopen, home: Path) -> None:
     """Bob said it too, in a space of his own: his memory keeps its vector."""
     space = reopen()

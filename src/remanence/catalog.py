@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.arrays import Column, pack, unpack
-from remanence.events import Forgotten, Remembered, Restored
+from remanence.events import Forgotten, Remembered
 from remanence.model import KINDS, Entry, Window, from_micros, micros
 
 FOREVER = np.iinfo(np.int64).max
@@ -47,6 +47,8 @@ class Catalog:
         # Spans over which a memory is hidden: (memory, from position, until position).
         self._hidden = Column(np.int64, width=3)
         self._open_hiding: dict[int, int] = {}
+        self._reasons: dict[int, list[int]] = {}  # lines that say why a memory was forgotten
+        self._erased: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._opened)
@@ -56,18 +58,19 @@ class Catalog:
         if entry.position <= self.position:
             return False
         self.position = entry.position
-        event = entry.event
-        if event is None or isinstance(event, Remembered):
-            self._open(entry, event)
+        if entry.kind == "remembered":
+            self._open(entry, entry.event if isinstance(entry.event, Remembered) else None)
             return True
-        memory = self._number.get(event.memory)
+        memory = self._number.get(entry.subject)
         if memory is None:
             return False
-        if isinstance(event, Forgotten):
+        if entry.kind == "forgotten":
             self._hide(memory, entry.position)
-        elif isinstance(event, Restored):
+            if isinstance(entry.event, Forgotten) and entry.event.why is not None:
+                self._reasons.setdefault(memory, []).append(entry.position)
+        elif entry.kind == "restored":
             self._show(memory, entry.position)
-        else:
+        elif entry.kind == "erased":
             self._erase(memory)
         return False
 
@@ -76,6 +79,14 @@ class Catalog:
     def number(self, memory_id: str) -> int | None:
         """The number of a memory, or None if this space has none of that id."""
         return self._number.get(memory_id)
+
+    def is_erased(self, memory: int) -> bool:
+        """Whether the words of a memory are gone for ever."""
+        return memory in self._erased
+
+    def lines_of(self, memory: int) -> list[int]:
+        """Every ledger line that holds words about a memory: its versions, and why it was forgotten."""
+        return self.positions(self.rows_of(memory)) + self._reasons.get(memory, [])
 
     def with_key(self, key: str) -> int | None:
         """The number of the memory with this key."""
@@ -197,6 +208,8 @@ class Catalog:
             "tags": self._tags,
             "turns": self._turns,
             "hiding": list(self._open_hiding.items()),
+            "reasons": list(self._reasons.items()),
+            "erased": sorted(self._erased),
         }
         return {"words": pack(words), "position": np.array([self.position])} | {
             name: getattr(self, f"_{name}").values for name in _COLUMNS
@@ -210,7 +223,8 @@ class Catalog:
         self._number = {memory_id: number for number, memory_id in enumerate(self.ids)}
         self._by_key, self._by_identity = words["keys"], words["identities"]
         self._tags, self._turns = words["tags"], words["turns"]
-        self._open_hiding = dict(words["hiding"])
+        self._open_hiding, self._reasons = dict(words["hiding"]), dict(words["reasons"])
+        self._erased = set(words["erased"])
         for name in _COLUMNS:
             setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
 
@@ -270,6 +284,8 @@ class Catalog:
 
     def _erase(self, memory: int) -> None:
         self._hidden.append((memory, 0, FOREVER))
+        self._erased.add(memory)
+        self._reasons.pop(memory, None)
         rows = set(self.rows_of(memory))
         self.contents[memory] = ""
         self._by_key = _without(self._by_key, memory)

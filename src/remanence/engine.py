@@ -9,13 +9,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from remanence.drafts import utc
 from remanence.errors import Closed, EmbedderDown, NotFound, ProjectionStale
 from remanence.events import Erased, Event, Forgotten, Remembered, Restored
-from remanence.index import Index, as_memory, snapshot_name
+from remanence.index import Index, Vanished, as_memory, snapshot_name
 from remanence.model import Entry, Memory
 from remanence.projections.vectors import spoken
 from remanence.recall import Question, recall
@@ -113,12 +115,15 @@ class Engine:
             with self.ledger.transaction() as pen:
                 index.catch_up()
                 number = _known(index, memory_id)
-                positions = index.catalog.positions(index.catalog.rows_of(number))
+                positions = index.catalog.lines_of(number)
                 lines = self.ledger.at(positions)
                 versions = [e.event for e in lines.values() if isinstance(e.event, Remembered)]
-                if not versions:
+                if index.catalog.is_erased(number):
                     return
-                pen.erase(positions, index.only_used_by(number, versions, _texts))
+                # What another memory says too, here or in another space, keeps its vector.
+                texts = {text for version in versions for text in _texts(version)}
+                unheld = [text for text in texts if not self.ledger.holds(text, besides=positions)]
+                pen.erase(positions, [text_hash(text) for text in unheld])
                 entries = pen.append(space, [Erased(memory_id, tuple(positions))], at=self.now())
             index.feed(entries)
 
@@ -127,7 +132,11 @@ class Engine:
     def recall(self, space: str, question: Callable[[Index], Question]) -> Recall:
         """Answer a question."""
         with self.using(space) as index:
-            answer = recall(index, question(index), self.embedder, self._reranker)
+            try:
+                answer = recall(index, question(index), self.embedder, self._reranker)
+            except Vanished:
+                index.catch_up()  # another process erased one of the hits meanwhile
+                answer = recall(index, question(index), self.embedder, self._reranker)
             index.note_recalled(hit.memory for hit in answer)
             return answer
 
@@ -152,9 +161,7 @@ class Engine:
     def reembed(self, progress: Progress | None = None) -> None:
         """Make the given embedder the one of this ledger, and embed every text with it."""
         if self.embedder.dimension is None:
-            self.embedder.embed(
-                ["memory"]
-            )  # or it would be noted without its dimension; one that is down rises
+            self.embedder.embed(["memory"])  # one that is down rises here, before anything is changed
         with self._pen, self.ledger.transaction() as pen:
             pen.set_meta("embedder", json.dumps(self._signature()))
         for space in self.ledger.spaces():
@@ -190,33 +197,36 @@ class Engine:
             with self.ledger.transaction() as pen:
                 index.catch_up()
                 settling = Settling(index.catalog, index.recalled)
-                ids: list[str] = []
-                for version in prepared:
-                    memory_id, line = settling.settle(version)
-                    ids.append(memory_id)
-                    if line is not None:
-                        entries += pen.append(space, [line], at=version.at)
+                settled = [(settling.settle(p), p.at) for p in prepared]
+                lines = [(at, line) for (_, line), at in settled if line is not None]
+                for at, run in groupby(lines, key=itemgetter(0)):
+                    entries += pen.append(space, [line for _, line in run], at=at)
                 if entries and vectors:
                     if self.ledger.meta("embedder") is None:
                         pen.set_meta("embedder", json.dumps(self._signature()))
                     pen.keep_vectors(self.embedder.fingerprint, vectors)
             index.feed(entries, vectors)
-            return self._as_written(index, ids, entries)
+            if index.vectors.unmade and vectors:
+                self._embed_unmade(space, None)
+            return self._as_written(index, [decided for decided, _ in settled], entries)
 
-    def _as_written(self, index: Index, ids: Sequence[str], entries: Sequence[Entry]) -> list[Memory]:
-        """The memories by these ids, without reading back what was just written."""
-        written: dict[str, Memory] = {}
+    def _as_written(
+        self, index: Index, settled: Sequence[tuple[str, Remembered | None]], entries: Sequence[Entry]
+    ) -> list[Memory]:
+        """The memories these became, without reading back what was just written."""
+        out: list[Memory] = []
+        written = iter(entries)
         with index.lock:
-            for entry in entries:
-                if isinstance(entry.event, Remembered):
-                    first = index.catalog.rows_of(_known(index, entry.subject))[0]
-                    written[entry.subject] = as_memory(entry, entry.event, index.catalog.recorded_at(first))
-            for memory_id in ids:
-                if memory_id not in written:
-                    row = index.catalog.row_at(_known(index, memory_id), index.catalog.position)
+            for memory_id, line in settled:
+                number = _known(index, memory_id)
+                if line is not None:
+                    first = index.catalog.rows_of(number)[0]
+                    out.append(as_memory(next(written), line, index.catalog.recorded_at(first)))
+                else:
+                    row = index.catalog.row_at(number, index.catalog.position)
                     assert row is not None, "a memory that is known has a version"
-                    written[memory_id] = index.memories([row])[0]
-        return [written[memory_id] for memory_id in ids]
+                    out += index.memories([row])
+        return out
 
     def _change(self, space: str, memory_id: str, event: Callable[[bool], Event | None]) -> None:
         with self.using(space) as index, self._pen:
@@ -224,6 +234,8 @@ class Engine:
             with self.ledger.transaction() as pen:
                 index.catch_up()
                 number = _known(index, memory_id)
+                if index.catalog.is_erased(number):
+                    raise NotFound(f"memory {memory_id!r} was erased: its words are gone for ever.")
                 change = event(index.catalog.shown(number, index.catalog.position))
                 if change is not None:
                     entries = pen.append(space, [change], at=self.now())
@@ -252,7 +264,7 @@ class Engine:
     def _embed_unmade(self, space: str, progress: Progress | None) -> None:
         """Embed what an embedder that was down, or is another one now, left without a vector."""
         with self.using(space) as index:
-            rows = sorted({point >> 12 for point in index.vectors.unmade})
+            rows = index.vectors.unmade_rows()
             for begin in range(0, len(rows), _CHUNK):
                 some = rows[begin : begin + _CHUNK]
                 lines = self.ledger.at(index.catalog.positions(some)).values()
@@ -262,8 +274,7 @@ class Engine:
                     pen.keep_vectors(self.embedder.fingerprint, vectors)
                 if progress is not None:
                     progress(begin + len(some), len(rows))
-            if rows:
-                index.rebuild()
+            index.fill_unmade()
 
     def _open(self, space: str) -> Index:
         dimension = self._dimension()

@@ -105,6 +105,15 @@ def encode(event: Event) -> str:
     return _dump({"memory": event.memory})
 
 
+def as_written(text: str) -> str:
+    """A text as it stands inside an encoded event.
+
+    >>> as_written('say "hi"')
+    'say \\\\"hi\\\\"'
+    """
+    return _dump(text)[1:-1]
+
+
 def decode(name: str, body: str) -> Event:
     """The event that `encode` wrote.
 

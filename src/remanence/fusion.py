@@ -56,7 +56,7 @@ class Fused:
         for ranking in self.rankings:
             if row in ranking.rows:
                 rank = ranking.rows.index(row)
-                share = (self.shares or {})[ranking.signal] * float(scaled(ranking)[rank])
+                share = (self.shares or {})[ranking.signal] * _on_scale(ranking, ranking.scores[rank])
                 yield Part(ranking.signal, rank + 1, share, float(ranking.scores[rank]))
 
 
@@ -88,5 +88,15 @@ def scaled(ranking: Ranking) -> NDArray[np.float64]:
     [1.0, 0.25]
     """
     raw = np.asarray(ranking.scores, np.float64) - ranking.floor
-    span = (ranking.scores[0] if ranking.ceiling is None else ranking.ceiling) - ranking.floor
+    span = _span(ranking)
     return np.clip(raw / span, 0.0, 1.0) if span > 0 else np.zeros(len(raw))
+
+
+def _on_scale(ranking: Ranking, score: float) -> float:
+    """One score on that scale: ten hits do not need all hundred scaled again for each signal."""
+    span = _span(ranking)
+    return min(max((score - ranking.floor) / span, 0.0), 1.0) if span > 0 else 0.0
+
+
+def _span(ranking: Ranking) -> float:
+    return (ranking.scores[0] if ranking.ceiling is None else ranking.ceiling) - ranking.floor

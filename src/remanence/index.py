@@ -13,7 +13,7 @@ import threading
 import zipfile
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ from remanence.projections.graph import Graph
 from remanence.projections.times import Times
 from remanence.projections.vectors import Vectors
 from remanence.projections.words import Words
-from remanence.text import TOKENIZER, normal_text, text_hash
+from remanence.text import TOKENIZER, normal_text
 
 if TYPE_CHECKING:
     from remanence.ports import Ledger, Projection, Vector, VectorStore
@@ -46,6 +46,10 @@ _UNREADABLE = (
     *(OSError, EOFError, zipfile.BadZipFile, zlib.error),  # cut short, or written over
     *(ValueError, TypeError, AttributeError, LookupError),  # an archive, but not one of ours
 )
+
+
+class Vanished(LookupError):
+    """A row's words were erased between ranking it and reading it."""
 
 
 class Index:
@@ -137,16 +141,6 @@ class Index:
             rows = np.flatnonzero(visible)
             return rows[self.catalog.standing(rows, position)].tolist()  # type: ignore[no-any-return]
 
-    def only_used_by(
-        self, memory: int, versions: Sequence[Remembered], texts: Callable[[Remembered], list[str]]
-    ) -> list[bytes]:
-        """The hashes of the texts that no other memory of this space needs a vector for."""
-        with self.lock:
-            rows = self.catalog.rows_of(memory)
-            shared = self.vectors.hashes_beside(rows) | self.graph.hashes_beside(rows)
-            mine = {text_hash(text) for version in versions for text in texts(version)}
-            return sorted(mine - shared)
-
     def differences(self, other: Index) -> dict[str, str]:
         """Which projections hold something else than those of another index."""
         out: dict[str, str] = {}
@@ -158,6 +152,13 @@ class Index:
         if stored := self.vectors.lost():
             out["vectors"] = f"{stored} points are missing from the store, or are not ours"
         return out
+
+    def fill_unmade(self) -> None:
+        """Take in the embeddings that were not there when their texts were."""
+        with self.lock:
+            self.vectors.fill_unmade()
+            self.graph.fill_unmade()
+            self._saved_rows = 0  # what was saved lacks them
 
     def note_recalled(self, memories: Iterable[Memory]) -> None:
         """Remember for a while that these were served."""
@@ -249,7 +250,7 @@ class Index:
             entry = entries[position]
             event = entry.event
             if not isinstance(event, Remembered):
-                raise LookupError(f"line {position} holds no memory")
+                raise Vanished(f"line {position} was erased meanwhile")
             number = self.catalog.number(event.memory)
             first = self.catalog.rows_of(number)[0] if number is not None else 0
             self._memories[position] = as_memory(entry, event, self.catalog.recorded_at(first))

@@ -188,12 +188,14 @@ class Memory:
 class Entry:
     """One line of the ledger.
 
-    `event` is None once the line's words were erased. `digest` chains it to every line before it.
+    `kind` is what its event is called, `subject` the memory it is about. `event` is None once the line's
+    words were erased. `digest` chains it to every line before it.
     """
 
     position: int
     at: datetime
     space: str
+    kind: str
     subject: str
     event: Event | None
     digest: bytes = b""

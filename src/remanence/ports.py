@@ -33,8 +33,8 @@ class Transaction(Protocol):
     def append(self, space: str, events: Sequence[Event], *, at: datetime) -> list[Entry]:
         """Add one line for each event. Visible to others only once the transaction ends well.
 
-        A line is never recorded before the previous line of its space: an earlier `at` is taken as that
-        line's.
+        A line is never recorded before the previous line of its space: an earlier `at` is taken as the
+        moment just after it.
         """
         ...
 
@@ -88,6 +88,10 @@ class Ledger(Protocol):
 
     def vectors(self, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         """The embeddings kept for these text hashes; unknown ones are left out."""
+        ...
+
+    def holds(self, text: str, *, besides: Sequence[int]) -> bool:
+        """Whether the words of a line other than these hold this text. Reads every line: for `erase`."""
         ...
 
     def meta(self, name: str) -> str | None:

@@ -216,5 +216,8 @@ def _ends(window: Window) -> list[int | None]:
 
 
 def _digest(value: Sequence[Any] | Mapping[str, Any]) -> str:
-    written = json.dumps(value, ensure_ascii=False, sort_keys=True, default=list)
-    return hashlib.blake2b(written.encode(), digest_size=12).hexdigest()
+    return hashlib.blake2b(_written(value).encode(), digest_size=12).hexdigest()
+
+
+# Made once: `json.dumps` with options makes an encoder for each call, at more than the price of the work.
+_written = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=list).encode

@@ -134,7 +134,7 @@ def normal_text(text: str) -> str:
     >>> normal_text(" Alice  lives\\nin Porto. ")
     'alice lives in porto.'
     """
-    return _SPACES.sub(" ", unicodedata.normalize("NFKC", text)).strip().casefold()
+    return " ".join(unicodedata.normalize("NFKC", text).split()).casefold()
 
 
 def text_hash(text: str) -> bytes:

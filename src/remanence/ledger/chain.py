@@ -87,10 +87,19 @@ def stamped(at: datetime) -> int:
     return micros(at)
 
 
+def recorded(at: datetime, last: int) -> int:
+    """When a line is recorded: at `at`, or if that lies before the `last` line, just after that line.
+
+    Just after, not with it: a view as of the last line's moment must not change.
+    """
+    moment = stamped(at)
+    return moment if moment >= last else last + 1
+
+
 def entries(lines: Sequence[Line], events: Sequence[Event]) -> list[Entry]:
     """The lines just written, with the events they were written from."""
     return [
-        Entry(line.position, _moment(line.at), line.space, line.subject, event, line.digest)
+        Entry(line.position, _moment(line.at), line.space, line.kind, line.subject, event, line.digest)
         for line, event in zip(lines, events, strict=True)
     ]
 
@@ -105,7 +114,7 @@ def entry(
     """
     try:
         event = None if body is None else decode(kind, body)
-        return Entry(position, _moment(at), space, subject, event, digest)
+        return Entry(position, _moment(at), space, kind, subject, event, digest)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise LedgerCorrupt(
             f"line {position} of space {space!r} cannot be read ({type(error).__name__}: {error}). "

@@ -30,6 +30,7 @@ from sqlalchemy import (
     bindparam,
     delete,
     event,
+    func,
     insert,
     literal_column,
     null,
@@ -163,6 +164,12 @@ class Statements:
                 .where(space, c.at <= bindparam("moment"))
                 .order_by(c.at.desc(), c.position.desc()),
             )
+        )
+        self.holding = text(  # the text as written, how many at most
+            select(c.position)
+            .where(func.instr(c.body, bindparam("written")) > literal_column("0"))
+            .limit(bindparam("most"))
+            .offset(literal_column("0"))
         )
         self.spaces = text(select(c.space).distinct())
         self.lines = lru_cache(lambda n: text(select(*line).where(c.position.in_([0] * n))))

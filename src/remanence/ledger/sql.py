@@ -23,6 +23,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
 from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
+from remanence.events import as_written
 from remanence.ledger import chain, schema, sqlite
 from remanence.ledger.chain import START, Line, Tail
 from remanence.model import Entry
@@ -199,6 +200,12 @@ class SqlLedger:
                 found[text_hash] = np.frombuffer(blob, dtype="<f4")
         return found
 
+    def holds(self, text: str, *, besides: Sequence[int]) -> bool:
+        """Whether the words of a line other than these hold this text."""
+        written = as_written(text)
+        found = {row[0] for row in self._rows(self._sql.holding, (written, len(besides) + 1))}
+        return bool(found - set(besides))
+
     def meta(self, name: str) -> str | None:
         """A small fact that `set_meta` remembered."""
         value: str | None = self._one(self._sql.get_meta, (name,))
@@ -311,7 +318,7 @@ class SqlTransaction:
     def append(self, space: str, events: Sequence[Event], *, at: datetime) -> list[Entry]:
         """Add one line for each event. Visible to others only once the transaction ends well."""
         with self._writing():
-            moment = max(chain.stamped(at), self._last(space))
+            moment = chain.recorded(at, self._last(space))
             lines = chain.write(self.tail, space, events, moment)
             if lines:
                 self._writer.executemany(self._sql.add_line, lines)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from remanence.errors import Closed, InvalidInput, LedgerError
+from remanence.events import as_written
 from remanence.ledger import chain
 from remanence.ledger.chain import START, Line, Tail
 from remanence.model import Entry
@@ -99,6 +100,13 @@ class VolatileLedger:
         with self._open():
             return {h: self._vectors[h][model] for h in hashes if model in self._vectors.get(h, ())}
 
+    def holds(self, text: str, *, besides: Sequence[int]) -> bool:
+        """Whether the words of a line other than these hold this text."""
+        written = as_written(text)
+        with self._open():
+            lines = (line for line in self._lines if line.position not in besides)
+            return any(written in line.body for line in lines if line.body is not None)
+
     def meta(self, name: str) -> str | None:
         """A small fact that `set_meta` remembered."""
         with self._open():
@@ -162,7 +170,7 @@ class VolatileTransaction:
     def append(self, space: str, events: Sequence[Event], *, at: datetime) -> list[Entry]:
         """Add one line for each event. Visible to others only once the transaction ends well."""
         self._check()
-        moment = max(chain.stamped(at), self._last_at(space))
+        moment = chain.recorded(at, self._last_at(space))
         lines = chain.write(self._tail, space, events, moment)
         if lines:
             self._tail = Tail(lines[-1].position, lines[-1].digest)

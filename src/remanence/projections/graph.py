@@ -43,6 +43,9 @@ LEAD = 1.0
 _SHORT = 450
 """A turn longer than this stands on its own; the longer, the less its neighbours say about it."""
 _FAN_OUT = 64
+_HUB = 1_024
+"""Named by so many rows, an entity ties nothing to anything."""
+_NEVER = np.iinfo(np.int32).max
 _FEW = 8
 _HOP_FROM = 5
 _ALIKE = 0.6
@@ -61,7 +64,10 @@ class Graph:
         self._entities: dict[str, int] = {}
         self._names: list[str] = []
         self._predicates: dict[str, int] = {}
-        self._used = Column(np.int32)  # of each entity: how many rows name it
+        # Of each entity: how many rows name it, and the row with which it became a hub, if it did.
+        self._used = Column(np.int32)
+        self._hub_since = Column(np.int32)
+        self._first_row = Column(np.int32)
         self._vectors: Column | None = None  # of each entity: its own embedding
         # Of each edge: the two vertices, what it says, the row that says it, and the predicate.
         self._ends = Column(np.int64, width=2)
@@ -141,10 +147,16 @@ class Graph:
             setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
         self._fold()
 
-    def hashes_beside(self, rows: Sequence[int]) -> set[bytes]:
-        """The hashes of the names that rows other than these name."""
-        others = (self._says.values != RELATES) & ~np.isin(self._row.values, list(rows))
-        return {text_hash(self._names[vertex // 2]) for vertex in np.unique(self._ends.values[others, 0])}
+    def fill_unmade(self) -> None:
+        """Try again the names that had no embedding."""
+        blank = [True] * len(self._names) if self._vectors is None else ~self._vectors.values.any(axis=1)
+        hashes = {entity: text_hash(self._names[entity]) for entity in np.flatnonzero(blank).tolist()}
+        kept = self._kept(list(hashes.values()))
+        if kept:
+            vectors = self._room_for_vectors(len(next(iter(kept.values()))))
+            for entity, key in hashes.items():
+                if key in kept:
+                    vectors.values[entity] = kept[key]
 
     # Building
 
@@ -197,6 +209,8 @@ class Graph:
             self._edge(_entity_vertex(subject), _entity_vertex(object_), RELATES, row, predicate)
         for entity, says in said.items():
             self._used.values[entity] += 1
+            if self._used.values[entity] == _HUB:
+                self._hub_since.values[entity] = row
             self._edge(_entity_vertex(entity), _row_vertex(row), says, row, -1)
 
     def _entity(self, name: str, unseen: list[str]) -> int:
@@ -206,6 +220,8 @@ class Graph:
             number = self._entities[form] = len(self._names)
             self._names.append(name)
             self._used.append(0)
+            self._hub_since.append(_NEVER)
+            self._first_row.append(len(self._before) - 1)
             unseen.append(name)
         return number
 
@@ -224,13 +240,21 @@ class Graph:
             return
         hashes = [text_hash(name) for name in names]
         kept = self._kept(hashes)
+        if self._vectors is None and not kept:
+            return
+        width = len(next(iter(kept.values()))) if self._vectors is None else self._vectors.values.shape[1]
+        vectors = self._room_for_vectors(width)
+        for entity, key in enumerate(hashes, len(self._names) - len(names)):
+            if key in kept:
+                vectors.values[entity] = kept[key]
+
+    def _room_for_vectors(self, width: int) -> Column:
+        """A row for each entity, blank until its vector is known."""
         if self._vectors is None:
-            if not kept:
-                return
-            width = len(next(iter(kept.values())))
-            self._vectors = Column(np.float32, np.zeros((len(self._names) - len(names), width), np.float32))
-        blank = np.zeros(self._vectors.values.shape[1], np.float32)
-        self._vectors.extend(np.stack([kept.get(key, blank) for key in hashes]))
+            self._vectors = Column(np.float32, width=width)
+        lacking = len(self._names) - len(self._vectors)
+        self._vectors.extend(np.zeros((lacking, width), np.float32))
+        return self._vectors
 
     def _fold(self) -> None:
         """Put all edges into igraph."""
@@ -248,10 +272,17 @@ class Graph:
             edges = self._base.incident(vertex, mode="all")
         return edges + self._overlay.get(vertex, [])
 
-    def _telling(self, entity: int, known: int) -> float:
-        """How much naming this entity says: 1 for one named once, 0 for one that every memory names."""
-        used = max(int(self._used.values[entity]), 1)
-        return math.log((known + 1) / min(used, known + 1)) / math.log(known + 1) if known > 1 else 1.0
+    def _telling(self, entity: int, query: Query) -> float:
+        """How much naming this entity says: 1 for one named once, 0 for one that every memory names.
+
+        Counted up to the last row this view knows: what was learned later must not move its scores.
+        """
+        known = _horizon(query)
+        if self._hub_since.values[entity] < known or known < 2:
+            return 0.0 if known >= 2 else 1.0
+        rows = self._row.values[self._edges_at(_entity_vertex(entity))]
+        used = max(int(np.count_nonzero(rows < known)), 1)
+        return math.log((known + 1) / min(used, known + 1)) / math.log(known + 1)
 
     def _named(self, query: Query) -> list[int]:
         """The entities whose names stand in the question."""
@@ -260,7 +291,6 @@ class Graph:
 
     def _from_names(self, query: Query, named: Sequence[int], walk: _Walk) -> None:
         """First and second seed: what the question names, and names that mean something near it."""
-        known = int(np.count_nonzero(query.visible))
         near = np.fromiter(query.near, np.int64, len(query.near))
         speakers = self._speaker.values[near]
         for entity in named:
@@ -273,7 +303,7 @@ class Graph:
             also = near[np.any(self._subject.values[near] == entity, axis=1)]
             walk.reach(np.union1d(about, also), ABOUT_NAMED, f"about {name}, named in the question")
             for other, predicate in self._related(entity, query):
-                worth = BY_RELATION * self._telling(other, known)
+                worth = BY_RELATION * self._telling(other, query)
                 through = f"two steps from {name} through {predicate} to {self._names[other]}"
                 walk.reach(self._rows_about(other, query), worth, through)
         for entity, alike in self._alike(query):
@@ -283,7 +313,6 @@ class Graph:
 
     def _from_memories(self, query: Query, walk: _Walk) -> None:
         """Third seed: what the nearest memories name that the question does not, and what is about that."""
-        known = int(np.count_nonzero(query.visible))
         asked = set(tokens(query.text))
         best: dict[int, tuple[float, str]] = {}
         for row in list(query.near)[:_HOP_FROM]:
@@ -292,7 +321,7 @@ class Graph:
                 if self._says.values[edge] == SAID or self._tokens_of(entity) <= asked:
                     continue
                 rows = self._rows_about(entity, query)
-                worth = ONE_HOP * query.near[row] * self._telling(entity, known)
+                worth = ONE_HOP * query.near[row] * self._telling(entity, query)
                 why = f"about {self._names[entity]}, which a memory near the question names"
                 for other in rows if len(rows) <= _FEW else ():
                     # The memory that leads on stays ahead of the one it leads to.
@@ -311,16 +340,18 @@ class Graph:
             (self._before, AFTER, "leads up to a turn near the question"),
         ):
             beside = column.values[near]
-            for row, weight in zip(beside[beside >= 0].tolist(), weights[beside >= 0].tolist(), strict=True):
-                walk.reach([row], worth * weight * float(self._short.values[row]), why)
+            there = beside >= 0
+            rows = beside[there]
+            walk.reach_each(rows, worth * weights[there] * self._short.values[rows], why)
         sittings: dict[int, float] = {}
         for sitting, weight in zip(self._sitting.values[near].tolist(), weights.tolist(), strict=True):
             sittings[sitting] = max(weight, sittings.get(sitting, 0.0))
         sittings.pop(-1, None)
-        for row in sorted({*near.tolist(), *walk.scores}) if sittings else ():
-            weight = sittings.get(int(self._sitting.values[row]), 0.0)
-            walk.reach(
-                [row], SAME_SITTING * weight * float(self._short.values[row]), "said when a near one was said"
+        if sittings:
+            rows = np.array(sorted({*near.tolist(), *walk.scores}), np.int64)
+            weighed = np.array([sittings.get(s, 0.0) for s in self._sitting.values[rows].tolist()])
+            walk.reach_each(
+                rows, SAME_SITTING * weighed * self._short.values[rows], "said when a near one was said"
             )
 
     def _tokens_of(self, entity: int) -> set[str]:
@@ -328,7 +359,7 @@ class Graph:
 
     def _rows_about(self, entity: int, query: Query) -> list[int]:
         """The newest rows about an entity that may answer; none for one that is named all over."""
-        if self._used.values[entity] > 16 * _FAN_OUT:
+        if self._hub_since.values[entity] < _horizon(query):
             return []
         edges = np.array(self._edges_at(_entity_vertex(entity)), np.int64)
         rows = self._row.values[edges[self._says.values[edges] == ABOUT]]
@@ -338,13 +369,15 @@ class Graph:
         """Entities whose own embedding is near the question's."""
         if self._vectors is None or query.vector is None or not len(self._vectors):
             return []
-        alike = self._vectors.values @ query.vector
+        known = int(np.searchsorted(self._first_row.values, _horizon(query)))
+        # Not `@`: BLAS threads wait for each other, 12 ms on a busy machine where this takes 0.1.
+        alike = np.einsum("ij,j->i", self._vectors.values[:known], query.vector)
         places = top(alike, _MOST_ALIKE)
         return [(int(place), float(alike[place])) for place in places if alike[place] >= _ALIKE]
 
     def _related(self, entity: int, query: Query) -> list[tuple[int, str]]:
         """Entities that some memory ties to this one, each with the predicate."""
-        if self._used.values[entity] > 16 * _FAN_OUT:
+        if self._hub_since.values[entity] < _horizon(query):
             return []
         vertex = _entity_vertex(entity)
         predicates = list(self._predicates)
@@ -369,20 +402,28 @@ class _Walk:
 
     def reach(self, rows: Iterable[int], worth: float, why: str) -> None:
         """Add `worth` to these rows, as far as they may answer."""
-        if worth <= 0:
-            return
-        for row in map(int, rows):
-            if self._allowed[row]:
-                self.scores[row] = self.scores.get(row, 0.0) + worth
-                if worth > self._strongest.get(row, 0.0):
-                    self._strongest[row] = worth
-                    self.reasons[row] = why
+        found = np.fromiter(rows, np.int64)
+        self.reach_each(found, np.full(len(found), worth), why)
+
+    def reach_each(self, rows: NDArray[np.integer[Any]], worths: NDArray[np.floating[Any]], why: str) -> None:
+        """Add its own worth to each of these rows, as far as they may answer."""
+        kept = self._allowed[rows] & (worths > 0)
+        for row, worth in zip(rows[kept].tolist(), worths[kept].tolist(), strict=True):
+            self.scores[row] = self.scores.get(row, 0.0) + worth
+            if worth > self._strongest.get(row, 0.0):
+                self._strongest[row] = worth
+                self.reasons[row] = why
 
 
 _COLUMNS = (
-    *("used", "ends", "says", "row", "predicate"),
+    *("used", "hub_since", "first_row", "ends", "says", "row", "predicate"),
     *("speaker", "subject", "before", "after", "sitting", "short"),
 )
+
+
+def _horizon(query: Query) -> int:
+    """One more than the last row that the view knows of."""
+    return len(query.visible) - int(np.argmax(query.visible[::-1])) if query.visible.any() else 0
 
 
 def spoken_by(version: Remembered) -> str | None:

@@ -80,6 +80,10 @@ class Vectors:
             hashes = self._hashes.values[lacking]
             self._fill(expected[lacking].tolist(), [h.tobytes() for h in hashes])
 
+    def unmade_rows(self) -> list[int]:
+        """The rows that have a passage without an embedding."""
+        return sorted({point >> PASSAGE_BITS for point in self.unmade})
+
     def fill_unmade(self) -> None:
         """Try again the points that had no embedding."""
         if self.unmade:
@@ -121,11 +125,6 @@ class Vectors:
         self._hashes = Column(np.uint8, arrays["hashes"])
         self._rows = int(arrays["rows"][0])
 
-    def hashes_beside(self, rows: Sequence[int]) -> set[bytes]:
-        """The hashes of the texts of all rows but these."""
-        others = ~np.isin(self._points.values >> PASSAGE_BITS, list(rows))
-        return {key.tobytes() for key in self._hashes.values[others]}
-
     def lost(self) -> int:
         """How many points the store lacks or has too many, less those that have no embedding yet."""
         expected = {int(point) for point in self._points.values} - set(self.unmade)
@@ -164,15 +163,14 @@ class Vectors:
         self, vector: Vector, allowed: NDArray[np.bool_], limit: int
     ) -> tuple[list[int], list[float]]:
         points = self._points.values
-        open_points = points[allowed[points >> PASSAGE_BITS]]
-        if not len(open_points):
+        open_rows = int(np.count_nonzero(allowed))
+        if not open_rows:
             return [], []
-        if len(open_points) <= _FEW and len(open_points) < len(points):
+        if open_rows <= _FEW and open_rows < len(allowed):
+            few = points[allowed[points >> PASSAGE_BITS]].tolist()
             # Passages of one row may crowd out others, so all points of the few are ranked.
-            return _by_row(
-                *self._store.search(vector, len(open_points), open_points.tolist()), allowed, limit
-            )
-        wanted = 2 * limit * len(points) // len(open_points)
+            return _by_row(*self._store.search(vector, len(few), few), allowed, limit)
+        wanted = 2 * limit * len(allowed) // open_rows
         while True:
             rows, scores = _by_row(*self._store.search(vector, min(wanted, len(points))), allowed, limit)
             if len(rows) >= limit or wanted >= len(points):

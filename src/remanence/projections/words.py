@@ -184,11 +184,11 @@ class Words:
 
     def _why(self, row: int, asked: Sequence[str]) -> str:
         # Rows and documents both grow, so a row's documents are a stretch, and so are a posting's.
-        first, last = np.searchsorted(self._row_of.values, [row, row + 1])
+        first, last = np.searchsorted(self._row_of.values, np.array([row, row + 1], np.int32))
         held = []
         for word in asked:
             docs, _ = self._postings(word)
-            begin, end = np.searchsorted(docs, [first, last])
+            begin, end = np.searchsorted(docs, np.array([first, last], np.int32))
             if begin < end:
                 held.append(word)
         return f"holds {_listed(held)}"

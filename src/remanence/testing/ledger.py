@@ -194,7 +194,15 @@ class LedgerContract:
         assert found[3].space == "work"
         assert ledger.at([]) == {}
 
-    def test_an_earlier_moment_is_taken_as_the_last_one(self, ledger: Ledger) -> None:
+    def test_it_knows_whether_another_line_holds_a_text(self, ledger: Ledger) -> None:
+        """Quotes and all; the lines named do not count."""
+        write(ledger, said('she said "tea"'), said("coffee"))
+        write(ledger, said('he said "tea" too'), space="work")
+        assert ledger.holds('said "tea"', besides=[1])
+        assert not ledger.holds('said "tea"', besides=[1, 3])
+        assert not ledger.holds("coffee", besides=[2])
+
+    def test_an_earlier_moment_is_taken_as_just_after_the_last_one(self, ledger: Ledger) -> None:
         """A clock set back does not reorder a space, and does not touch another."""
         write(ledger, said("a"), at=TUESDAY)
         write(ledger, said("b"), at=MONDAY)
@@ -202,8 +210,8 @@ class LedgerContract:
         with ledger.transaction() as pen:
             pen.append("work", [said("d")], at=TUESDAY)
             pen.append("work", [said("e")], at=MONDAY)
-        assert [e.at for e in ledger.read("home")] == [TUESDAY, TUESDAY]
-        assert [e.at for e in ledger.read("work")] == [MONDAY, TUESDAY, TUESDAY]
+        assert [e.at for e in ledger.read("home")] == [TUESDAY, TUESDAY + timedelta(microseconds=1)]
+        assert [e.at for e in ledger.read("work")] == [MONDAY, TUESDAY, TUESDAY + timedelta(microseconds=1)]
 
     def test_the_position_at_a_moment(self, ledger: Ledger) -> None:
         """The last line at or before it: all of a tie, none before the first."""
