@@ -9,7 +9,7 @@ signal was.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,13 +51,15 @@ class Fused:
         order = np.lexsort((self.rows, -scores))
         return replace(self, rows=self.rows[order], scores=scores[order])
 
-    def parts(self, row: int) -> Iterator[Part]:
-        """What each signal said of this row."""
+    def parts(self) -> list[list[Part]]:
+        """For each row, what each signal said of it."""
+        out: dict[int, list[Part]] = {row: [] for row in self.rows.tolist()}
         for ranking in self.rankings:
-            if row in ranking.rows:
-                rank = ranking.rows.index(row)
-                share = (self.shares or {})[ranking.signal] * _on_scale(ranking, ranking.scores[rank])
-                yield Part(ranking.signal, rank + 1, share, float(ranking.scores[rank]))
+            share = (self.shares or {})[ranking.signal]
+            for rank, (row, raw) in enumerate(zip(ranking.rows, ranking.scores, strict=True), 1):
+                if row in out:
+                    out[row].append(Part(ranking.signal, rank, share * _on_scale(ranking, raw), raw))
+        return list(out.values())
 
 
 def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) -> Fused:

@@ -34,6 +34,7 @@ CANDIDATES = 100
 """How many rows each signal may put forward, at least."""
 _RERANKED = 20
 _NEAR = 100
+_ALSO = 50
 _YEAR = 365 * 86_400 * 1_000_000
 _RECENCY, _IMPORTANCE = 0.04, 0.06
 
@@ -121,7 +122,7 @@ def _rankings(index: Index, query: Query, question: Question, unembedded: str | 
     out: list[Ranking] = []
     for name in ("words", "vectors", "times", "graph"):
         if name == "vectors":
-            query = replace(query, also=[row for ranking in out for row in ranking.rows])
+            query = replace(query, also=[row for ranking in out for row in ranking.rows[:_ALSO]])
         elif name == "times":
             query = replace(query, near=_near(out))
         if name not in question.signals:
@@ -164,12 +165,11 @@ def _hits(index: Index, fused: Fused, question: Question) -> tuple[Hit, ...]:
     whys = {r.signal: r.why for r in fused.rankings if r.why is not None}
     current = index.catalog.current(fused.rows, question.position, question.now).tolist()
     hits = []
-    for row, score, memory, is_current in zip(
-        rows, fused.scores.tolist(), index.memories(rows), current, strict=True
+    for row, score, parts, memory, is_current in zip(
+        rows, fused.scores.tolist(), fused.parts(), index.memories(rows), current, strict=True
     ):
         evidence = tuple(
-            Evidence(part.signal, part.rank, part.share, part.raw, whys[part.signal](row))
-            for part in fused.parts(row)
+            Evidence(part.signal, part.rank, part.share, part.raw, whys[part.signal](row)) for part in parts
         )
         later = index.catalog.successor(row, question.position)
         successor = index.memories([later])[0] if later is not None else None

@@ -15,7 +15,7 @@ wait in a small overlay until there are enough to fold.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,20 +109,21 @@ class Graph:
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows tied closest to the seeds."""
         named = self._named(query)
-        walk = _Walk(query.allowed)
+        walk = _Walk(query)
         if query.near:
             self._from_turns(query, walk)
             self._from_memories(query, walk)
         self._from_names(query, named, walk)
-        if not walk.scores:
+        rows = walk.reached()
+        if not len(rows):
             return Ranking.abstain(self.name, "nothing that may answer is tied to what the question is about")
-        ordered = sorted(walk.scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
+        rows = rows[top(walk.scores[rows], limit)]
         return Ranking(
             self.name,
-            [row for row, _ in ordered],
-            [min(score, CEILING) for _, score in ordered],
+            rows.tolist(),
+            np.minimum(walk.scores[rows], CEILING).tolist(),
             ceiling=CEILING,
-            why=walk.reasons.__getitem__,
+            why=walk.reason,
         )
 
     def save(self) -> Mapping[str, NDArray[Any]]:
@@ -272,17 +273,18 @@ class Graph:
             edges = self._base.incident(vertex, mode="all")
         return edges + self._overlay.get(vertex, [])
 
-    def _telling(self, entity: int, query: Query) -> float:
+    def _telling(self, entity: int, horizon: int) -> float:
         """How much naming this entity says: 1 for one named once, 0 for one that every memory names.
 
         Counted up to the last row this view knows: what was learned later must not move its scores.
         """
-        known = _horizon(query)
-        if self._hub_since.values[entity] < known or known < 2:
-            return 0.0 if known >= 2 else 1.0
+        if horizon < 2:
+            return 1.0
+        if self._hub_since.values[entity] < horizon:
+            return 0.0
         rows = self._row.values[self._edges_at(_entity_vertex(entity))]
-        used = max(int(np.count_nonzero(rows < known)), 1)
-        return math.log((known + 1) / min(used, known + 1)) / math.log(known + 1)
+        used = max(int(np.count_nonzero(rows < horizon)), 1)
+        return math.log((horizon + 1) / min(used, horizon + 1)) / math.log(horizon + 1)
 
     def _named(self, query: Query) -> list[int]:
         """The entities whose names stand in the question."""
@@ -299,17 +301,17 @@ class Graph:
             said = near[speakers == entity]
             if len(said) < len(near):
                 walk.reach(said, SAID_BY, f"said by {name}, named in the question")
-            about = self._rows_about(entity, query)
+            about = self._rows_about(entity, walk)
             also = near[np.any(self._subject.values[near] == entity, axis=1)]
             walk.reach(np.union1d(about, also), ABOUT_NAMED, f"about {name}, named in the question")
-            for other, predicate in self._related(entity, query):
-                worth = BY_RELATION * self._telling(other, query)
+            for other, predicate in self._related(entity, walk):
+                worth = BY_RELATION * self._telling(other, walk.horizon)
                 through = f"two steps from {name} through {predicate} to {self._names[other]}"
-                walk.reach(self._rows_about(other, query), worth, through)
-        for entity, alike in self._alike(query):
+                walk.reach(self._rows_about(other, walk), worth, through)
+        for entity, alike in self._alike(query, walk.horizon):
             if entity not in named:
                 near_name = f"about {self._names[entity]}, a name near the question"
-                walk.reach(self._rows_about(entity, query), ABOUT_ALIKE * alike, near_name)
+                walk.reach(self._rows_about(entity, walk), ABOUT_ALIKE * alike, near_name)
 
     def _from_memories(self, query: Query, walk: _Walk) -> None:
         """Third seed: what the nearest memories name that the question does not, and what is about that."""
@@ -320,16 +322,16 @@ class Graph:
                 entity = int(self._ends.values[edge, 0]) // 2
                 if self._says.values[edge] == SAID or self._tokens_of(entity) <= asked:
                     continue
-                rows = self._rows_about(entity, query)
-                worth = ONE_HOP * query.near[row] * self._telling(entity, query)
+                rows = self._rows_about(entity, walk)
+                worth = ONE_HOP * query.near[row] * self._telling(entity, walk.horizon)
                 why = f"about {self._names[entity]}, which a memory near the question names"
-                for other in rows if len(rows) <= _FEW else ():
+                for other in rows.tolist() if len(rows) <= _FEW else ():
                     # The memory that leads on stays ahead of the one it leads to.
                     least = min(worth, LEAD * query.near[row] - query.near.get(other, 0.0))
                     if other != row and least > best.get(other, (0.0, ""))[0]:
                         best[other] = least, why
         for row, (worth, why) in best.items():
-            walk.reach([row], worth, why)
+            walk.reach(np.array([row]), worth, why)
 
     def _from_turns(self, query: Query, walk: _Walk) -> None:
         """The answer often stands in the turn after or before the one that matches, or near it."""
@@ -343,47 +345,46 @@ class Graph:
             there = beside >= 0
             rows = beside[there]
             walk.reach_each(rows, worth * weights[there] * self._short.values[rows], why)
-        sittings: dict[int, float] = {}
-        for sitting, weight in zip(self._sitting.values[near].tolist(), weights.tolist(), strict=True):
-            sittings[sitting] = max(weight, sittings.get(sitting, 0.0))
-        sittings.pop(-1, None)
-        if sittings:
-            rows = np.array(sorted({*near.tolist(), *walk.scores}), np.int64)
-            weighed = np.array([sittings.get(s, 0.0) for s in self._sitting.values[rows].tolist()])
-            walk.reach_each(
-                rows, SAME_SITTING * weighed * self._short.values[rows], "said when a near one was said"
-            )
+        # The best turn of a sitting lifts the others of it that are in question.
+        best = np.zeros(self._sittings + 1)  # the last one stands for "no sitting", which is -1
+        np.maximum.at(best, self._sitting.values[near], weights)
+        best[-1] = 0.0
+        if best.any():
+            rows = np.union1d(near, walk.reached())
+            worths = SAME_SITTING * best[self._sitting.values[rows]] * self._short.values[rows]
+            walk.reach_each(rows, worths, "said when a near one was said")
 
     def _tokens_of(self, entity: int) -> set[str]:
         return set(tokens(self._names[entity]))
 
-    def _rows_about(self, entity: int, query: Query) -> list[int]:
+    def _rows_about(self, entity: int, walk: _Walk) -> NDArray[np.int64]:
         """The newest rows about an entity that may answer; none for one that is named all over."""
-        if self._hub_since.values[entity] < _horizon(query):
-            return []
+        if self._hub_since.values[entity] < walk.horizon:
+            return np.empty(0, np.int64)
         edges = np.array(self._edges_at(_entity_vertex(entity)), np.int64)
         rows = self._row.values[edges[self._says.values[edges] == ABOUT]]
-        return rows[query.allowed[rows]][-_FAN_OUT:].tolist()  # type: ignore[no-any-return]
+        found: NDArray[np.int64] = rows[walk.allowed[rows]][-_FAN_OUT:].astype(np.int64)
+        return found
 
-    def _alike(self, query: Query) -> list[tuple[int, float]]:
+    def _alike(self, query: Query, horizon: int) -> list[tuple[int, float]]:
         """Entities whose own embedding is near the question's."""
         if self._vectors is None or query.vector is None or not len(self._vectors):
             return []
-        known = int(np.searchsorted(self._first_row.values, _horizon(query)))
+        known = int(np.searchsorted(self._first_row.values, horizon))
         # Not `@`: BLAS threads wait for each other, 12 ms on a busy machine where this takes 0.1.
         alike = np.einsum("ij,j->i", self._vectors.values[:known], query.vector)
         places = top(alike, _MOST_ALIKE)
         return [(int(place), float(alike[place])) for place in places if alike[place] >= _ALIKE]
 
-    def _related(self, entity: int, query: Query) -> list[tuple[int, str]]:
+    def _related(self, entity: int, walk: _Walk) -> list[tuple[int, str]]:
         """Entities that some memory ties to this one, each with the predicate."""
-        if self._hub_since.values[entity] < _horizon(query):
+        if self._hub_since.values[entity] < walk.horizon:
             return []
         vertex = _entity_vertex(entity)
         predicates = list(self._predicates)
         found: dict[int, str] = {}
         for edge in self._edges_at(vertex):
-            if self._says.values[edge] == RELATES and query.allowed[self._row.values[edge]]:
+            if self._says.values[edge] == RELATES and walk.allowed[self._row.values[edge]]:
                 a, b = self._ends.values[edge]
                 other = int(b if a == vertex else a) // 2
                 if other != entity:
@@ -392,38 +393,48 @@ class Graph:
 
 
 class _Walk:
-    """Scores gathered on the way, with the strongest reason for each row."""
+    """What each row was worth on the way, with the strongest reason for it."""
 
-    def __init__(self, allowed: NDArray[np.bool_]) -> None:
-        self._allowed = allowed
-        self.scores: dict[int, float] = {}
-        self.reasons: dict[int, str] = {}
-        self._strongest: dict[int, float] = {}
+    def __init__(self, query: Query) -> None:
+        self.allowed = query.allowed
+        # One more than the last row that the view knows of.
+        visible = query.visible
+        self.horizon = len(visible) - int(np.argmax(visible[::-1])) if visible.any() else 0
+        self.scores = np.zeros(len(self.allowed))
+        self._strongest = np.zeros(len(self.allowed))
+        self._because = np.zeros(len(self.allowed), np.int32)
+        self._reasons: list[str] = []
+        self._reached: list[NDArray[Any]] = [np.empty(0, np.int64)]
 
-    def reach(self, rows: Iterable[int], worth: float, why: str) -> None:
-        """Add `worth` to these rows, as far as they may answer."""
-        found = np.fromiter(rows, np.int64)
-        self.reach_each(found, np.full(len(found), worth), why)
+    def reached(self) -> NDArray[np.int64]:
+        """The rows that are worth anything. Not by looking through all of them: there may be millions."""
+        return np.unique(np.concatenate(self._reached))
+
+    def reach(self, rows: NDArray[np.integer[Any]], worth: float, why: str) -> None:
+        """Add `worth` to these rows, as far as they may answer. Each may stand there once."""
+        self.reach_each(rows, np.full(len(rows), worth), why)
 
     def reach_each(self, rows: NDArray[np.integer[Any]], worths: NDArray[np.floating[Any]], why: str) -> None:
         """Add its own worth to each of these rows, as far as they may answer."""
-        kept = self._allowed[rows] & (worths > 0)
-        for row, worth in zip(rows[kept].tolist(), worths[kept].tolist(), strict=True):
-            self.scores[row] = self.scores.get(row, 0.0) + worth
-            if worth > self._strongest.get(row, 0.0):
-                self._strongest[row] = worth
-                self.reasons[row] = why
+        kept = self.allowed[rows] & (worths > 0)
+        rows, worths = rows[kept], worths[kept]
+        self.scores[rows] += worths
+        self._reached.append(rows)
+        stronger = worths > self._strongest[rows]
+        rows, worths = rows[stronger], worths[stronger]
+        self._strongest[rows] = worths
+        self._because[rows] = len(self._reasons)
+        self._reasons.append(why)
+
+    def reason(self, row: int) -> str:
+        """What was worth most to this row."""
+        return str(self._reasons[self._because[row]])
 
 
 _COLUMNS = (
     *("used", "hub_since", "first_row", "ends", "says", "row", "predicate"),
     *("speaker", "subject", "before", "after", "sitting", "short"),
 )
-
-
-def _horizon(query: Query) -> int:
-    """One more than the last row that the view knows of."""
-    return len(query.visible) - int(np.argmax(query.visible[::-1])) if query.visible.any() else 0
 
 
 def spoken_by(version: Remembered) -> str | None:

@@ -153,7 +153,8 @@ class Vectors:
             return {}
         starts = np.array(sorted(rows), np.int64) << PASSAGE_BITS
         bounds = np.searchsorted(self._points.values, [starts, starts + MOST_PASSAGES])
-        points = [int(p) for begin, end in bounds.T for p in self._points.values[begin:end]]
+        stretches = [self._points.values[begin:end] for begin, end in bounds.T.tolist()]
+        points = np.concatenate(stretches).tolist()
         found, scores = _by_row(
             *self._store.search(query.vector, len(points), points), query.allowed, len(rows)
         )
@@ -170,7 +171,7 @@ class Vectors:
             few = points[allowed[points >> PASSAGE_BITS]].tolist()
             # Passages of one row may crowd out others, so all points of the few are ranked.
             return _by_row(*self._store.search(vector, len(few), few), allowed, limit)
-        wanted = 2 * limit * len(allowed) // open_rows
+        wanted = limit * len(points) // open_rows + limit // 4
         while True:
             rows, scores = _by_row(*self._store.search(vector, min(wanted, len(points))), allowed, limit)
             if len(rows) >= limit or wanted >= len(points):

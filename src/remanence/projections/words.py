@@ -68,8 +68,9 @@ class Words:
         if not len(rows):
             return Ranking.nothing(self.name, f"no memory that may answer holds {_listed(known)}")
         order = top(best, limit)
+        docs = {word: self._postings(word)[0] for word in known}
         return Ranking(
-            self.name, rows[order].tolist(), best[order].tolist(), why=lambda row: self._why(row, known)
+            self.name, rows[order].tolist(), best[order].tolist(), why=lambda row: self._why(row, docs)
         )
 
     def scores(
@@ -182,15 +183,11 @@ class Words:
         runs = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
         return rows[runs], np.maximum.reduceat(found, runs)
 
-    def _why(self, row: int, asked: Sequence[str]) -> str:
+    def _why(self, row: int, postings: Mapping[str, NDArray[np.int32]]) -> str:
         # Rows and documents both grow, so a row's documents are a stretch, and so are a posting's.
-        first, last = np.searchsorted(self._row_of.values, np.array([row, row + 1], np.int32))
-        held = []
-        for word in asked:
-            docs, _ = self._postings(word)
-            begin, end = np.searchsorted(docs, np.array([first, last], np.int32))
-            if begin < end:
-                held.append(word)
+        first, last = self._row_of.values.searchsorted(np.array((row, row + 1), np.int32))
+        stretch = np.array((first, last), np.int32)
+        held = [word for word, docs in postings.items() if np.ptp(docs.searchsorted(stretch))]
         return f"holds {_listed(held)}"
 
 
