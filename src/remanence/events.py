@@ -161,11 +161,11 @@ def _remembered_out(event: Remembered) -> dict[str, Any]:
         out["observed_by"] = event.observed_by
     valid, turn = event.valid, event.turn
     if valid.start is not None:
-        out["valid_from"] = _micros(valid.start)
+        out["valid_from"] = micros(valid.start)
     if valid.end is not None:
-        out["valid_until"] = _micros(valid.end)
+        out["valid_until"] = micros(valid.end)
     if event.expires_at is not None:
-        out["expires_at"] = _micros(event.expires_at)
+        out["expires_at"] = micros(event.expires_at)
     if event.tags:
         out["tags"] = event.tags
     if event.mentions:
@@ -173,9 +173,9 @@ def _remembered_out(event: Remembered) -> dict[str, Any]:
     if event.triples:
         out["triples"] = [[t.subject, t.predicate, t.object] for t in event.triples]
     if event.times:
-        out["times"] = [[w.start and _micros(w.start), w.end and _micros(w.end)] for w in event.times]
+        out["times"] = [[w.start and micros(w.start), w.end and micros(w.end)] for w in event.times]
     if turn is not None:
-        at = None if turn.at is None else _micros(turn.at)
+        at = None if turn.at is None else micros(turn.at)
         out["turn"] = [turn.conversation, turn.number, turn.speaker, at]
     if event.passages:
         out["passages"] = event.passages
@@ -206,11 +206,9 @@ def _remembered_in(fields: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-# The same names and moments come again and again, and being frozen can be shared.
+# The same names come again and again, and being frozen can be shared.
 _mention = lru_cache(1 << 14)(Mention)
-_shared_moment = lru_cache(1 << 14)(from_micros)
-_micros = lru_cache(1 << 14)(micros)
 
 
 def _moment(value: int | None) -> datetime | None:
-    return None if value is None else _shared_moment(value)
+    return None if value is None else from_micros(value)

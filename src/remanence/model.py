@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ SELF = "me"
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
+@lru_cache(1 << 14)
 def micros(moment: datetime) -> int:
     """Microseconds since 1970, exactly (floats would lose the last digits).
 
@@ -48,6 +50,7 @@ def micros(moment: datetime) -> int:
     return (moment - EPOCH) // timedelta(microseconds=1)
 
 
+@lru_cache(1 << 14)
 def from_micros(value: int) -> datetime:
     """The moment that `micros` numbered.
 

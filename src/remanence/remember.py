@@ -53,46 +53,59 @@ def prepare(draft: drafts.Draft, extractor: Extractor, now: datetime) -> Prepare
     stated = drafts.window(draft.valid_from, draft.valid_until, now)
     dated = not stated.bounded and found.valid is not None
     valid = found.valid if dated and found.valid is not None else stated
+    expires = None if draft.expires_at is None else read_moment(draft.expires_at, now, what="expires_at")
+    tags = tuple(dict.fromkeys(draft.tags))
+    words = normal_text(draft.text)
     version = Remembered(
         memory="",
         text=draft.text,
-        identity="",
+        identity=_digest("key", draft.key) if draft.key is not None else _digest("text", words, _ends(valid)),
+        content=_digest(
+            *(draft.text, draft.kind, _ends(stated), draft.importance, draft.confidence, tags, draft.source),
+            *(draft.observed_by, expires and micros(expires), draft.meta),
+            draft.entities and [[m.name, m.kind] for m in draft.entities],
+            draft.triples and [[t.subject, t.predicate, t.object] for t in draft.triples],
+        ),
         key=draft.key,
         kind=draft.kind or ("episode" if dated and valid.end is not None else "semantic"),
         valid=valid,
         importance=0.5 if draft.importance is None else draft.importance,
         confidence=1.0 if draft.confidence is None else draft.confidence,
-        tags=tuple(dict.fromkeys(draft.tags)),
+        tags=tags,
         source=draft.source,
         observed_by=draft.observed_by,
-        expires_at=None
-        if draft.expires_at is None
-        else read_moment(draft.expires_at, now, what="expires_at"),
+        expires_at=expires,
         mentions=found.mentions if draft.entities is None else draft.entities,
         triples=found.triples if draft.triples is None else draft.triples,
         times=found.times,
         passages=split(draft.text),
         meta=draft.meta,
     )
-    return _identified(version, now, said_before=0, dated=stated.bounded)
+    return Prepared(version, now, _echo(words, draft.key, stated.bounded))
 
 
 def prepare_turns(turns: Sequence[drafts.TurnDraft], extractor: Extractor, now: datetime) -> list[Prepared]:
     """Chat turns, each read against its own time, "I" being its speaker."""
     out: list[Prepared] = []
-    repeats: dict[tuple[str, str | None, datetime | None, str], int] = {}
+    repeats: dict[str, int] = {}
     for turn in turns:
         at = None if turn.time is None else read_moment(turn.time, now, what="time")
         speaker = speaker_name(turn.speaker or turn.role)
         found = extractor.extract(turn.content, now=at or now, speaker=speaker)
+        tags = tuple(dict.fromkeys(turn.tags))
+        words = normal_text(turn.content)
+        # A turn with no time of its own is told from the same words earlier in this batch by counting.
+        said = _digest(words, turn.conversation, speaker, at and micros(at), _ends(found.valid or Window()))
+        count = repeats[said] = repeats.get(said, -1) + 1
         version = Remembered(
             memory="",
             text=turn.content,
-            identity="",
+            identity=_digest("key", turn.key) if turn.key is not None else _digest("turn", said, count),
+            content=_digest(turn.content, turn.conversation, speaker, at and micros(at), tags, turn.meta),
             key=turn.key,
             kind="episode",
             valid=found.valid or Window.at(at or now),
-            tags=tuple(dict.fromkeys(turn.tags)),
+            tags=tags,
             source=turn.conversation,
             observed_by=speaker,
             mentions=found.mentions,
@@ -102,12 +115,7 @@ def prepare_turns(turns: Sequence[drafts.TurnDraft], extractor: Extractor, now: 
             passages=split(turn.content),
             meta=turn.meta,
         )
-        # A turn with no time of its own is told from the same words earlier in this batch by counting.
-        said = (turn.conversation, speaker, at, normal_text(turn.content))
-        count = repeats[said] = repeats.get(said, -1) + 1
-        timeless = version if at is not None else replace(version, valid=found.valid or Window())
-        identified = _identified(timeless, now, said_before=count, dated=at is not None, at=at)
-        out.append(replace(identified, version=replace(identified.version, valid=version.valid)))
+        out.append(Prepared(version, now, _echo(words, turn.key, at is not None)))
     return out
 
 
@@ -171,41 +179,12 @@ _ECHO_FROM = 16
 """Shorter texts ("yes", "thank you") are said again without being echoes."""
 
 
-def _identified(
-    version: Remembered, now: datetime, *, said_before: int, dated: bool, at: datetime | None = None
-) -> Prepared:
-    """Say when two adds are about one memory, and when they say the same of it.
+def _echo(words: str, key: str | None, dated: bool) -> str | None:
+    """The words by which a recalled text handed back is known; None where it cannot be one.
 
-    One that is `dated` by its caller is no echo: the same dinner a week later is another dinner.
+    One that its caller dated is no echo: the same dinner a week later is another dinner.
     """
-    words = normal_text(version.text)
-    turn = version.turn
-    about: Sequence[Any] = (
-        ["key", version.key]
-        if version.key is not None
-        else [
-            "text",
-            words,
-            _ends(version.valid),
-            turn and [turn.conversation, turn.speaker, at and micros(at), said_before],
-        ]
-    )
-    says = {
-        "text": version.text,
-        "kind": version.kind,
-        "valid": _ends(version.valid),
-        "importance": version.importance,
-        "confidence": version.confidence,
-        "tags": version.tags,
-        "source": version.source,
-        "observed_by": version.observed_by,
-        "expires_at": version.expires_at and micros(version.expires_at),
-        "mentions": [[m.name, m.kind] for m in version.mentions],
-        "triples": [[t.subject, t.predicate, t.object] for t in version.triples],
-        "meta": version.meta,
-    }
-    echo = words if version.key is None and not dated and len(words) >= _ECHO_FROM else None
-    return Prepared(replace(version, identity=_digest(about), content=_digest(says)), now, echo)
+    return words if key is None and not dated and len(words) >= _ECHO_FROM else None
 
 
 def _ends(window: Window) -> list[int | None]:
@@ -215,9 +194,12 @@ def _ends(window: Window) -> list[int | None]:
     ]
 
 
-def _digest(value: Sequence[Any] | Mapping[str, Any]) -> str:
-    return hashlib.blake2b(_written(value).encode(), digest_size=12).hexdigest()
+def _digest(*values: Any) -> str:
+    """What stands for these values. Two adds with one identity are about one memory; with one content as
+    well, the second says nothing new. What an extractor found is in neither: a better one changes nothing
+    about what was said."""
+    return hashlib.blake2b(_written(values).encode(), digest_size=12).hexdigest()
 
 
 # Made once: `json.dumps` with options makes an encoder for each call, at more than the price of the work.
-_written = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=list).encode
+_written = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -21,7 +20,6 @@ from remanence.events import Erased, Event, decode, encode, name_of
 from remanence.model import Entry, from_micros, micros
 
 SALT = 16
-_moment = lru_cache(4096)(from_micros)  # lines written together share their moment
 
 
 class Line(NamedTuple):
@@ -99,7 +97,7 @@ def recorded(at: datetime, last: int) -> int:
 def entries(lines: Sequence[Line], events: Sequence[Event]) -> list[Entry]:
     """The lines just written, with the events they were written from."""
     return [
-        Entry(line.position, _moment(line.at), line.space, line.kind, line.subject, event, line.digest)
+        Entry(line.position, from_micros(line.at), line.space, line.kind, line.subject, event, line.digest)
         for line, event in zip(lines, events, strict=True)
     ]
 
@@ -114,7 +112,7 @@ def entry(
     """
     try:
         event = None if body is None else decode(kind, body)
-        return Entry(position, _moment(at), space, kind, subject, event, digest)
+        return Entry(position, from_micros(at), space, kind, subject, event, digest)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise LedgerCorrupt(
             f"line {position} of space {space!r} cannot be read ({type(error).__name__}: {error}). "
