@@ -701,3 +701,27 @@ def test_a_broken_projection_is_named_and_mended(space: Space, caplog: pytest.Lo
     assert "words" in space.check()
     space.rebuild()
     assert (space.recall("Bob cello").missing, space.check()) == ({}, {})
+
+
+def test_a_bad_date_in_a_batch_names_its_row(space: Space) -> None:
+    """And nothing of the batch is kept."""
+    with pytest.raises(remanence.InvalidInput, match="row 1: valid_from='blursday'"):
+        space.add_many([{"text": "one"}, {"text": "two", "valid_from": "blursday"}])
+    assert space.count() == 0
+
+
+def test_two_ledgers_on_one_server_keep_apart(home: Path) -> None:
+    """The same space name, the same memories' numbers, one Qdrant: neither sees or undoes the other."""
+    from qdrant_client import QdrantClient
+
+    client = QdrantClient(":memory:")
+    with (
+        remanence.open(home / "a", embedder=HashingEmbedder(), qdrant=client) as mine,
+        remanence.open(home / "b", embedder=HashingEmbedder(), qdrant=client) as theirs,
+    ):
+        mine.add("The harbour is closed.")
+        theirs.add("The bakery is open.")
+        assert [hit.memory.text for hit in mine.recall("harbour", signals=["vectors"])] == [
+            "The harbour is closed."
+        ]
+        assert mine.check() == theirs.check() == {}

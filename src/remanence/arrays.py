@@ -89,4 +89,5 @@ def top(scores: NDArray[Any], limit: int) -> NDArray[np.int64]:
     else:
         places = np.arange(len(scores))
     order = np.lexsort((places, -scores[places]))
-    return places[order[:limit]]
+    found: NDArray[np.int64] = places[order[:limit]]
+    return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
@@ -198,7 +199,7 @@ def question(text: object) -> str:
 
 
 def limit(value: object) -> int:
-    """How many hits to give: a whole number from 1 on, more than there can be is all of them."""
+    """How many hits to give: a whole number from 1 on, of which at most `MOST_LIMIT` are given."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidInput(f"limit={value!r} is not a whole number above zero. Ask for at least one hit.")
     return min(value, MOST_LIMIT)
@@ -225,6 +226,28 @@ def share(value: object, what: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InvalidInput(f"{what}={value!r} is not a number from 0 to 1.")
     return float(value)
+
+
+def weights(value: object, signals: Sequence[str]) -> dict[str, float] | None:
+    """How much each signal counts: numbers from 0 on, one above it."""
+    if value is None:
+        return None
+    if not isinstance(value, Mapping) or not set(value) <= set(signals):
+        raise InvalidInput(f"weights={_shown(value)} does not map signals to numbers: {', '.join(signals)}.")
+    given = dict(value)
+    sound = [isinstance(n, int | float) and not isinstance(n, bool) and 0 <= n < 1e9 for n in given.values()]
+    if not all(sound) or not any(given.values()):
+        raise InvalidInput(f"weights={_shown(value)} are not numbers from 0 on with one above 0.")
+    return {name: float(number) for name, number in given.items()}
+
+
+@contextmanager
+def in_row(number: int) -> Iterator[None]:
+    """Name the row in any complaint about it."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"row {number}: {error}") from None
 
 
 def vector(value: object) -> NDArray[np.float32] | None:

@@ -13,6 +13,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from remanence.drafts import utc
 from remanence.errors import Closed, EmbedderDown, NotFound, ProjectionStale
@@ -64,6 +65,7 @@ class Engine:
         self._users: dict[str, int] = {}
         self._stores: VectorStores | None = None
         self._closed = False
+        self._signed = False  # whether the ledger says which embedder it was built with
         self._fresh = fresh  # about to embed everything anew, so the old embedder does not matter
         self._match_embedder()
 
@@ -202,9 +204,10 @@ class Engine:
                 for at, run in groupby(lines, key=itemgetter(0)):
                     entries += pen.append(space, [line for _, line in run], at=at)
                 if entries and vectors:
-                    if self.ledger.meta("embedder") is None:
+                    if not self._signed and self.ledger.meta("embedder") is None:
                         pen.set_meta("embedder", json.dumps(self._signature()))
                     pen.keep_vectors(self.embedder.fingerprint, vectors)
+            self._signed = self._signed or bool(entries and vectors)
             index.feed(entries, vectors)
             if index.vectors.unmade and vectors:
                 self._embed_unmade(space, None)
@@ -286,8 +289,19 @@ class Engine:
             return index
         if self._stores is None:
             folder = None if self.folder is None else self.folder / "vectors"
-            self._stores = VectorStores(folder, self._qdrant, dimension=dimension)
+            collection = self._collection() if self._qdrant is not None else ""
+            self._stores = VectorStores(folder, self._qdrant, dimension=dimension, collection=collection)
         return Index(space, self.ledger, self.embedder.fingerprint, self._stores.open(space), snapshot)
+
+    def _collection(self) -> str:
+        """What this ledger's vectors are called on a server that may hold others', or other models' too."""
+        ledger_id = self.ledger.meta("id")
+        if ledger_id is None:
+            with self._pen, self.ledger.transaction() as pen:
+                ledger_id = self.ledger.meta("id") or uuid4().hex
+                pen.set_meta("id", ledger_id)
+        model = text_hash(self.embedder.fingerprint).hex()[:8]
+        return f"remanence-{ledger_id[:12]}-{model}"
 
     def _close_idle(self) -> None:
         idle = [name for name in self._indexes if not self._users.get(name)]

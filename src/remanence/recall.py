@@ -22,7 +22,7 @@ from remanence import query as reading
 from remanence.answers import Recall
 from remanence.errors import EmbedderError
 from remanence.fusion import WEIGHTS, Fused, fuse
-from remanence.index import SIGNALS, Index
+from remanence.index import SIGNALS, Index, Vanished
 from remanence.model import Evidence, Hit, Query, Ranking, Window, micros
 
 if TYPE_CHECKING:
@@ -87,8 +87,7 @@ def recall(index: Index, question: Question, embedder: Embedder, reranker: Reran
         )
         rankings = _rankings(index, query, question, unembedded)
         fused = _freshened(index, fuse(rankings, question.weights or WEIGHTS), question.now)
-        if reranker is not None:
-            fused = _reranked(index, fused, question.text, reranker)
+        fused, unranked = _reranked(index, fused, question.text, reranker)
         if question.min_score is not None:
             fused = fused.first(int(np.count_nonzero(fused.scores >= question.min_score)))
         hits = _hits(index, fused.first(question.limit), question)
@@ -96,7 +95,7 @@ def recall(index: Index, question: Question, embedder: Embedder, reranker: Reran
         question=question.text,
         hits=hits,
         abstained={r.signal: r.abstained for r in rankings if r.abstained},
-        missing={r.signal: r.missing for r in rankings if r.missing},
+        missing={r.signal: r.missing for r in rankings if r.missing} | unranked,
         times=query.times,
         history=history,
         position=question.position,
@@ -152,12 +151,27 @@ def _freshened(index: Index, fused: Fused, now: datetime) -> Fused:
     return fused.rescored(fused.scores * boost / (1 + _RECENCY + _IMPORTANCE))
 
 
-def _reranked(index: Index, fused: Fused, text: str, reranker: Reranker) -> Fused:
-    """The first few in the order the reranker gives them; the scores stay where they are."""
+def _reranked(
+    index: Index, fused: Fused, text: str, reranker: Reranker | None
+) -> tuple[Fused, dict[str, str]]:
+    """The first few in the order the reranker gives them; the scores stay where they are.
+
+    A reranker that fails costs its order, not the answer, and is named in it.
+    """
     head = fused.first(_RERANKED).rows
-    given = np.asarray(reranker(text, [memory.text for memory in index.memories(head.tolist())]), np.float64)
+    if reranker is None or not len(head):
+        return fused, {}
+    try:
+        given = np.asarray(reranker(text, [m.text for m in index.memories(head.tolist())]), np.float64)
+        if given.shape != head.shape or not np.isfinite(given).all():
+            raise ValueError(f"it gave {given.shape} scores for {len(head)} texts, or one that is no number")
+    except Vanished:
+        raise
+    except Exception as error:  # noqa: BLE001  -- it is the caller's code, and anything may come out of it
+        log.warning("recall goes on without the reranker: %s", error)
+        return fused, {"reranker": f"{type(error).__name__}: {error}"}
     order = np.lexsort((np.arange(len(head)), -given))
-    return replace(fused, rows=np.concatenate((head[order], fused.rows[len(head) :])))
+    return replace(fused, rows=np.concatenate((head[order], fused.rows[len(head) :]))), {}
 
 
 def _hits(index: Index, fused: Fused, question: Question) -> tuple[Hit, ...]:

@@ -96,7 +96,7 @@ class View:
             tags=drafts.tags(tags),
             min_score=drafts.share(min_score, "min_score"),
             signals=_signals(signals),
-            weights=weights,
+            weights=drafts.weights(weights, SIGNALS),
             vector=drafts.vector(vector),
         )
         answer = self._engine.recall(
@@ -208,8 +208,11 @@ class Space(View):
         They are written a thousand at a time. `progress` shows a bar, or is called with (done, all).
         """
         now = self._engine.now()
-        checked = [drafts.draft(row, row=number) for number, row in enumerate(_rows(rows))]
-        prepared = [prepare(draft, self._engine.extractor, now) for draft in checked]
+        prepared = []
+        for number, row in enumerate(_rows(rows)):
+            draft = drafts.draft(row, row=number)
+            with drafts.in_row(number):
+                prepared.append(prepare(draft, self._engine.extractor, now))
         with _bar(progress, "remembering") as shown:
             return self._engine.add(self.name, prepared, shown)
 

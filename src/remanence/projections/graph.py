@@ -408,7 +408,8 @@ class _Walk:
 
     def reached(self) -> NDArray[np.int64]:
         """The rows that are worth anything. Not by looking through all of them: there may be millions."""
-        return np.unique(np.concatenate(self._reached))
+        rows: NDArray[np.int64] = np.unique(np.concatenate(self._reached))
+        return rows
 
     def reach(self, rows: NDArray[np.integer[Any]], worth: float, why: str) -> None:
         """Add `worth` to these rows, as far as they may answer. Each may stand there once."""

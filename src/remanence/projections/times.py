@@ -63,7 +63,7 @@ class Times:
         places = np.flatnonzero(near)
         places = places[query.allowed[self._row.values[places]]]
         begins, ends = self._from.values[places], self._until.values[places]
-        fits = np.zeros(len(places))
+        fits: NDArray[np.float64] = np.zeros(len(places))
         for window in query.times:
             fits = np.maximum(fits, nearness(begins, ends, *bounds(window)))
         fits *= _WORTH[self._what.values[places]] * self._relevance(query, places)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,6 +12,8 @@ import pytest
 from remanence.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from remanence.ports import Vector, VectorStore
 
 BIG = 2**51
@@ -217,7 +219,7 @@ class VectorStoreContract:
         again.close()
 
     def agrees(
-        self, answer: tuple[list[int], list[float]], ids: np.ndarray, scores: Vector, limit: int
+        self, answer: tuple[list[int], list[float]], ids: NDArray[Any], scores: Vector, limit: int
     ) -> None:
         """The answer is the true one, but for points nearer to each other than the tolerance."""
         true = dict(zip(ids.tolist(), scores.tolist(), strict=True))

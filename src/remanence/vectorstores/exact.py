@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class ExactStore:
             self._check_open()
             size = len(self._slots)
             if only is None:
-                slots = np.arange(size)
+                slots: NDArray[Any] = np.arange(size)
                 scores = _dot(self._matrix[:size], query)
             elif len(only) * 8 < size:
                 slots = np.array([self._slots[p] for p in set(only) if p in self._slots], np.intp)
