@@ -34,7 +34,7 @@ CANDIDATES = 100
 """How many rows each signal may put forward, at least."""
 _RERANKED = 20
 _NEAR = 100
-_ALSO = 50
+_ALSO = 32
 _YEAR = 365 * 86_400 * 1_000_000
 _RECENCY, _IMPORTANCE = 0.04, 0.06
 

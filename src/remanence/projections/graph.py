@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -320,7 +321,7 @@ class Graph:
         for row in list(query.near)[:_HOP_FROM]:
             for edge in self._edges_at(_row_vertex(row)):
                 entity = int(self._ends.values[edge, 0]) // 2
-                if self._says.values[edge] == SAID or self._tokens_of(entity) <= asked:
+                if self._says.values[edge] == SAID or words_of(self._names[entity]) <= asked:
                     continue
                 rows = self._rows_about(entity, walk)
                 worth = ONE_HOP * query.near[row] * self._telling(entity, walk.horizon)
@@ -353,9 +354,6 @@ class Graph:
             rows = np.union1d(near, walk.reached())
             worths = SAME_SITTING * best[self._sitting.values[rows]] * self._short.values[rows]
             walk.reach_each(rows, worths, "said when a near one was said")
-
-    def _tokens_of(self, entity: int) -> set[str]:
-        return set(tokens(self._names[entity]))
 
     def _rows_about(self, entity: int, walk: _Walk) -> NDArray[np.int64]:
         """The newest rows about an entity that may answer; none for one that is named all over."""
@@ -436,6 +434,12 @@ _COLUMNS = (
     *("used", "hub_since", "first_row", "ends", "says", "row", "predicate"),
     *("speaker", "subject", "before", "after", "sitting", "short"),
 )
+
+
+@lru_cache(1 << 14)
+def words_of(name: str) -> frozenset[str]:
+    """The words of a name."""
+    return frozenset(tokens(name))
 
 
 def spoken_by(version: Remembered) -> str | None:

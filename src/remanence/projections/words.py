@@ -187,7 +187,11 @@ class Words:
         # Rows and documents both grow, so a row's documents are a stretch, and so are a posting's.
         first, last = self._row_of.values.searchsorted(np.array((row, row + 1), np.int32))
         stretch = np.array((first, last), np.int32)
-        held = [word for word, docs in postings.items() if np.ptp(docs.searchsorted(stretch))]
+        held = []
+        for word, docs in postings.items():
+            begin, end = docs.searchsorted(stretch)
+            if begin < end:
+                held.append(word)
         return f"holds {_listed(held)}"
 
 
