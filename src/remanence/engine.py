@@ -18,9 +18,8 @@ from uuid import uuid4
 from remanence.drafts import utc
 from remanence.errors import Closed, EmbedderDown, NotFound, ProjectionStale
 from remanence.events import Erased, Event, Forgotten, Remembered, Restored
-from remanence.index import Index, Vanished, as_memory, snapshot_name
+from remanence.index import Index, Vanished, as_memory, snapshot_name, texts_of
 from remanence.model import Entry, Memory
-from remanence.projections.vectors import spoken
 from remanence.recall import Question, recall
 from remanence.remember import Prepared, Settling
 from remanence.text import text_hash
@@ -123,7 +122,7 @@ class Engine:
                 if index.catalog.is_erased(number):
                     return
                 # What another memory says too, here or in another space, keeps its vector.
-                texts = {text for version in versions for text in _texts(version)}
+                texts = {text for version in versions for text in texts_of(version)}
                 unheld = [text for text in texts if not self.ledger.holds(text, besides=positions)]
                 pen.erase(positions, [text_hash(text) for text in unheld])
                 entries = pen.append(space, [Erased(memory_id, tuple(positions))], at=self.now())
@@ -192,11 +191,11 @@ class Engine:
     # Helpers
 
     def _add_chunk(self, space: str, prepared: Sequence[Prepared]) -> list[Memory]:
-        versions = [p.version for p in prepared]
-        vectors = self._embed([text for version in versions for text in _texts(version)])
-        with self.using(space) as index, self._pen:
+        with self.using(space) as index:
+            # Before the pen is taken: this may call somebody's model.
+            vectors, made = self._embed(index.new_texts([p.version for p in prepared]))
             entries: list[Entry] = []
-            with self.ledger.transaction() as pen:
+            with self._pen, self.ledger.transaction() as pen:
                 index.catch_up()
                 settling = Settling(index.catalog, index.recalled)
                 settled = [(settling.settle(p), p.at) for p in prepared]
@@ -206,7 +205,7 @@ class Engine:
                 if entries and vectors:
                     if not self._signed and self.ledger.meta("embedder") is None:
                         pen.set_meta("embedder", json.dumps(self._signature()))
-                    pen.keep_vectors(self.embedder.fingerprint, vectors)
+                    pen.keep_vectors(self.embedder.fingerprint, made)
             self._signed = self._signed or bool(entries and vectors)
             index.feed(entries, vectors)
             if index.vectors.unmade and vectors:
@@ -244,25 +243,26 @@ class Engine:
                     entries = pen.append(space, [change], at=self.now())
             index.feed(entries)
 
-    def _embed(self, texts: Sequence[str]) -> dict[bytes, Vector]:
-        """Vectors for these texts by hash, made only where the ledger has none.
+    def _embed(self, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
+        """Vectors for these texts by hash: all of them, and those that the ledger did not have yet.
 
         An embedder that is down costs no memory: the text is kept, and its vector made later. One that
         answers nonsense is a mistake to mend now, so that error rises before anything is written.
         """
         wanted = {text_hash(text): text for text in texts}
         if self._dimension() is None:
-            return {}
+            return {}, {}
         found = self.ledger.vectors(self.embedder.fingerprint, list(wanted))
         lacking = [(key, text) for key, text in wanted.items() if key not in found]
-        if lacking:
-            try:
-                made = self.embedder.embed([text for _, text in lacking])
-            except EmbedderDown as error:
-                log.warning("%d texts are kept without a vector for now: %s", len(lacking), error)
-                return found
-            found |= {key: vector for (key, _), vector in zip(lacking, made, strict=True)}
-        return found
+        if not lacking:
+            return found, {}
+        try:
+            answer = self.embedder.embed([text for _, text in lacking])
+        except EmbedderDown as error:
+            log.warning("%d texts are kept without a vector for now: %s", len(lacking), error)
+            return found, {}
+        made = {key: vector for (key, _), vector in zip(lacking, answer, strict=True)}
+        return found | made, made
 
     def _embed_unmade(self, space: str, progress: Progress | None) -> None:
         """Embed what an embedder that was down, or is another one now, left without a vector."""
@@ -272,9 +272,9 @@ class Engine:
                 some = rows[begin : begin + _CHUNK]
                 lines = self.ledger.at(index.catalog.positions(some)).values()
                 versions = [e.event for e in lines if isinstance(e.event, Remembered)]
-                vectors = self._embed([text for version in versions for text in _texts(version)])
+                _, made = self._embed([text for version in versions for text in texts_of(version)])
                 with self._pen, self.ledger.transaction() as pen:
-                    pen.keep_vectors(self.embedder.fingerprint, vectors)
+                    pen.keep_vectors(self.embedder.fingerprint, made)
                 if progress is not None:
                     progress(begin + len(some), len(rows))
             index.fill_unmade()
@@ -338,13 +338,6 @@ class Engine:
                 f"remanence.reembed({str(where)!r}, embedder=...) or "
                 f"`remanence rebuild {where} --embedder ...`."
             )
-
-
-def _texts(version: Remembered) -> list[str]:
-    """Every text of a version that gets a vector: its passages, and the names in it."""
-    names = [mention.name for mention in version.mentions]
-    names += [name for triple in version.triples for name in (triple.subject, triple.object)]
-    return spoken(version) + names
 
 
 def _known(index: Index, memory_id: str) -> int:

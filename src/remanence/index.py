@@ -27,7 +27,7 @@ from remanence.events import Erased, Remembered
 from remanence.model import Entry, Memory
 from remanence.projections.graph import Graph
 from remanence.projections.times import Times
-from remanence.projections.vectors import Vectors
+from remanence.projections.vectors import Vectors, spoken
 from remanence.projections.words import Words
 from remanence.text import TOKENIZER, normal_text
 
@@ -152,6 +152,15 @@ class Index:
         if stored := self.vectors.lost():
             out["vectors"] = f"{stored} points are missing from the store, or are not ours"
         return out
+
+    def new_texts(self, versions: Sequence[Remembered]) -> list[str]:
+        """The texts of these versions that may need a vector: not the names of entities known already."""
+        with self.lock:
+            return [
+                text
+                for version in versions
+                for text in (*spoken(version), *(n for n in names_of(version) if not self.graph.knows(n)))
+            ]
 
     def fill_unmade(self) -> None:
         """Take in the embeddings that were not there when their texts were."""
@@ -290,6 +299,18 @@ class Index:
             return False
         self._saved_rows = len(self)
         return True
+
+
+def names_of(version: Remembered) -> list[str]:
+    """Every name in a version that becomes an entity."""
+    names = [mention.name for mention in version.mentions]
+    names += [name for triple in version.triples for name in (triple.subject, triple.object)]
+    return names
+
+
+def texts_of(version: Remembered) -> list[str]:
+    """Every text of a version that has a vector: its passages, and the names in it."""
+    return spoken(version) + names_of(version)
 
 
 def as_memory(entry: Entry, event: Remembered, recorded_at: Any) -> Memory:

@@ -149,6 +149,10 @@ class Graph:
             setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
         self._fold()
 
+    def knows(self, name: str) -> bool:
+        """Whether a memory has named this before."""
+        return normal_name(name) in self._entities
+
     def fill_unmade(self) -> None:
         """Try again the names that had no embedding."""
         blank = [True] * len(self._names) if self._vectors is None else ~self._vectors.values.any(axis=1)
