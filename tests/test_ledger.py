@@ -192,12 +192,12 @@ def test_two_processes_write_while_a_third_reads(tmp_path: Path) -> None:
 
 
 def test_the_lines_of_another_process_are_seen_at_the_next_call(ledger: SqlLedger) -> None:
-    """The stamp says so, the chain goes on from them, and their clock counts."""
+    """The head says so, the chain goes on from them, and their clock counts."""
     write(ledger, said("mine"))
-    before = ledger.stamp()
+    before = ledger.head()
     other = SqlLedger(ledger.path.parent)  # its own connections: to SQLite, a process like any other
     write(other, said("theirs"), at=TUESDAY)
-    assert ledger.stamp() != before
+    assert ledger.head() != before
     assert ledger.head() == 2
     (mine,) = write(ledger, said("mine again"), at=MONDAY)
     assert (mine.position, mine.at) == (3, TUESDAY + timedelta(microseconds=1))

@@ -126,7 +126,7 @@ class Engine:
                 unheld = [text for text in texts if not self.ledger.holds(text, besides=positions)]
                 pen.erase(positions, [text_hash(text) for text in unheld])
                 entries = pen.append(space, [Erased(memory_id, tuple(positions))], at=self.now())
-            index.feed(entries)
+            index.written(entries)
 
     # Reading
 
@@ -207,7 +207,7 @@ class Engine:
                         pen.set_meta("embedder", json.dumps(self._signature()))
                     pen.keep_vectors(self.embedder.fingerprint, made)
             self._signed = self._signed or bool(entries and vectors)
-            index.feed(entries, vectors)
+            index.written(entries, vectors)
             if index.vectors.unmade and vectors:
                 self._embed_unmade(space, None)
             return self._as_written(index, [decided for decided, _ in settled], entries)
@@ -241,7 +241,7 @@ class Engine:
                 change = event(index.catalog.shown(number, index.catalog.position))
                 if change is not None:
                     entries = pen.append(space, [change], at=self.now())
-            index.feed(entries)
+            index.written(entries)
 
     def _embed(self, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
         """Vectors for these texts by hash: all of them, and those that the ledger did not have yet.

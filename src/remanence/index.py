@@ -72,7 +72,7 @@ class Index:
         """Texts that were just recalled, and the memories they are: handed back, they are not news."""
         self._fresh: dict[bytes, Vector] = {}
         self._memories: OrderedDict[int, Memory] = OrderedDict()
-        self._stamp: object = None
+        self._head = -1  # of the whole ledger, when this index last looked
         self._saved_rows = 0
         self._start()
         if self._load():
@@ -96,10 +96,17 @@ class Index:
     def catch_up(self) -> None:
         """Take in what was written since, by whichever process. Nearly free when nothing was."""
         with self.lock:
-            stamp = self._ledger.stamp()
-            if stamp != self._stamp:
+            head = self._ledger.head()
+            if head != self._head:
                 self.feed(self._ledger.read(self.space, after=self.catalog.position))
-                self._stamp = stamp
+                self._head = head
+
+    def written(self, entries: Sequence[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
+        """Take in the lines that this process wrote right after catching up, the pen in hand."""
+        with self.lock:
+            self.feed(entries, vectors)
+            if entries:
+                self._head = max(self._head, entries[-1].position)
 
     def feed(self, entries: Iterable[Entry], vectors: Mapping[bytes, Vector] | None = None) -> None:
         """Take in these lines; `vectors` are embeddings at hand, so that they are not read back."""

@@ -75,11 +75,7 @@ class Ledger(Protocol):
         ...
 
     def head(self) -> int:
-        """The last position of all; 0 for an empty ledger."""
-        ...
-
-    def stamp(self) -> object:
-        """A value that differs from the last one seen if another process may have written. Cheap."""
+        """The last position of all; 0 for an empty ledger. Cheap: it is how others' lines are noticed."""
         ...
 
     def spaces(self) -> list[str]:

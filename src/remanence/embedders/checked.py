@@ -86,9 +86,10 @@ class Checked:
             raise self._broken(f"gave {_many(len(rows), 'vector')} for {_many(count, 'text')}")
         if rows.shape[1] == 0:
             raise self._broken("gave vectors of no dimensions")
-        finite = np.isfinite(rows).all(axis=1)
+        finite = np.isfinite(rows)
         if not finite.all():
-            raise self._broken(f"gave NaN or infinity in vector {int(np.argmin(finite))} of {count}")
+            first = int(np.argmin(finite.all(axis=1)))
+            raise self._broken(f"gave NaN or infinity in vector {first} of {count}")
         with self._lock:  # two first calls at once must agree
             if self.dimension is None:
                 self.fingerprint = self.inner.fingerprint or f"{self.name}@{rows.shape[1]}"
@@ -104,7 +105,12 @@ class Checked:
 
 
 def _unit(rows: NDArray[np.float64]) -> Vector:
-    # By the largest number first: the squares of very small or very large ones would leave the range.
+    with np.errstate(over="ignore"):
+        length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, np.newaxis]
+    if length.min() > 1e-100 and length.max() < 1e100:
+        sound: Vector = (rows / length).astype(np.float32)
+        return sound
+    # By the largest number first: the squares of very small or very large ones have left the range.
     largest = np.abs(rows).max(axis=1, keepdims=True)
     rows = rows / np.where(largest > 0, largest, 1)
     length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, np.newaxis]

@@ -56,7 +56,6 @@ class SqlLedger:
         self._pid = os.getpid()
         self._connected = self._closed = self._writing = self._unscrubbed = False
         self._pen = threading.RLock()
-        self._watching = threading.Lock()
         self._errors = sqlite.Translated(self.path)
         for other in self._all:
             if other.path == self.path and other._connected:
@@ -74,7 +73,6 @@ class SqlLedger:
         with self._errors:
             self._writer = sqlite.connect(self.path)
             self._writer.execute("PRAGMA cache_size=-16000")  # 16 MB: a large batch need not spill midway
-            self._watch = sqlite.connect(self.path)
             self._connected = True
             self._all.add(self)
             try:
@@ -180,13 +178,6 @@ class SqlLedger:
         """The last position of all; 0 for an empty ledger."""
         return self._one(self._sql.last_line) or 0
 
-    def stamp(self) -> object:
-        """A value that differs from the last one seen if anybody, here or elsewhere, may have written."""
-        with self._errors, self._watching:
-            self._open()
-            # data_version counts the commits of all *other* connections, and this one never writes.
-            return self._watch.execute("PRAGMA data_version").fetchone()[0]
-
     def spaces(self) -> list[str]:
         """The names of all spaces that hold a line, sorted."""
         return sorted(row[0] for row in self._rows(self._sql.spaces))
@@ -278,8 +269,6 @@ class SqlLedger:
                 self._disconnect()
 
     def _disconnect(self) -> None:
-        with self._watching:
-            self._watch.close()
         self._writer.close()
         self._connected = False
         while self._readers:

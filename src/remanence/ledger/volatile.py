@@ -42,7 +42,6 @@ class VolatileLedger:
         self._spaces: dict[str, list[int]] = {}
         self._vectors: dict[bytes, dict[str, Vector]] = {}
         self._meta: dict[str, str] = {}
-        self._commits = 0
 
     @contextmanager
     def transaction(self) -> Iterator[VolatileTransaction]:
@@ -84,11 +83,6 @@ class VolatileLedger:
         """The last position of all; 0 for an empty ledger."""
         with self._open():
             return len(self._lines)
-
-    def stamp(self) -> object:
-        """A value that differs from the last one seen if anybody may have written."""
-        with self._open():
-            return self._commits
 
     def spaces(self) -> list[str]:
         """The names of all spaces that hold a line, sorted."""
@@ -137,7 +131,6 @@ class VolatileLedger:
 
     def _commit(self, draft: VolatileTransaction) -> None:
         with self._lock:
-            self._commits += 1
             for line in draft.lines:
                 self._lines.append(line)
                 self._spaces.setdefault(line.space, []).append(line.position)

@@ -283,14 +283,14 @@ class LedgerContract:
         assert ledger.meta("name") == "two"
         assert ledger.meta("other") is None
 
-    def test_the_stamp_stays_until_somebody_writes(self, ledger: Ledger) -> None:
+    def test_the_head_stays_until_somebody_writes(self, ledger: Ledger) -> None:
         """Reading changes nothing; writing does."""
         write(ledger, said("a"))
-        before = ledger.stamp()
+        before = ledger.head()
         list(ledger.read("home"))
-        assert ledger.stamp() == before
+        assert ledger.head() == before
         write(ledger, said("b"))
-        assert ledger.stamp() != before
+        assert ledger.head() != before
 
     def test_each_line_is_chained_to_the_ones_before(self, ledger: Ledger) -> None:
         """`verify` gives the last digest, and no two lines share one, not even when they say the same."""
@@ -312,7 +312,7 @@ class LedgerContract:
                 for entry in ledger.read("w1", after=seen):
                     assert entry.position > seen
                     seen = entry.position
-                ledger.stamp()
+                ledger.head()
                 assert ledger.head() >= seen
 
         def guarded(work: Callable[..., None], *args: Any) -> threading.Thread:
@@ -351,7 +351,7 @@ class LedgerContract:
             lambda: ledger.at([]),
             lambda: ledger.position_at("home", MONDAY),
             ledger.head,
-            ledger.stamp,
+            ledger.head,
             ledger.spaces,
             lambda: ledger.vectors("m", []),
             lambda: ledger.meta("x"),
