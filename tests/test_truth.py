@@ -627,3 +627,21 @@ def test_every_field_comes_back_as_it_was_given(reopen: Reopen) -> None:
     assert [str(t) for t in memory.triples] == ["Alice —plays→ cello"]
     for again in (space.get(memory.id), space.recall("cello")[0].memory, reopen().get(memory.id)):
         assert again == memory
+
+
+def test_a_folder_of_the_first_release_opens(home: Path) -> None:
+    """Written by 0.1.0 and never since: its truth, its past and its secrets are as they were."""
+    shutil.copytree(Path(__file__).parent / "ledgers" / "0.1.0", home, dirs_exist_ok=True)
+    with remanence.open(home, embedder=HashingEmbedder(16)) as space:
+        assert space.verify().lines == 9
+        assert [memory.text for memory in space.memories()] == [
+            "Alice lives in Lisbon.",
+            "Where do we eat?",
+            "I booked Casa Lisboa yesterday.",
+        ]
+        assert space.recall("Where does Alice live?")[0].memory.text == "Alice lives in Lisbon."
+        then = space.as_of("2026-05-01").recall("Where does Alice live?")
+        assert [hit.memory.text for hit in then] == ["Alice lives in Porto."]
+        assert not space.recall("What is Bob's PIN?", history=True, signals=["words"])
+        assert len(space.child("users", "bob").recall("山田")) == 1
+        assert space.check() == {}
