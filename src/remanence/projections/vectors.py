@@ -167,14 +167,16 @@ class Vectors:
         open_rows = int(np.count_nonzero(allowed))
         if not open_rows:
             return [], []
+        only, total, odds = None, len(points), len(points) / open_rows
         if open_rows <= _FEW and open_rows < len(allowed):
-            few = points[allowed[points >> PASSAGE_BITS]].tolist()
-            # Passages of one row may crowd out others, so all points of the few are ranked.
-            return _by_row(*self._store.search(vector, len(few), few), allowed, limit)
-        wanted = limit * len(points) // open_rows + limit // 4
+            only = points[allowed[points >> PASSAGE_BITS]].tolist()
+            total, odds = len(only), len(only) / open_rows
+        # Passages of one row may crowd out others, and rows that may not answer those that may.
+        wanted = int(limit * odds) + limit // 4
         while True:
-            rows, scores = _by_row(*self._store.search(vector, min(wanted, len(points))), allowed, limit)
-            if len(rows) >= limit or wanted >= len(points):
+            found = self._store.search(vector, min(wanted, total), only)
+            rows, scores = _by_row(*found, allowed, limit)
+            if len(rows) >= limit or wanted >= total:
                 return rows, scores
             wanted *= 4
 
