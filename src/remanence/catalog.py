@@ -28,7 +28,6 @@ class Catalog:
         self.position = 0
         self.ids: list[str] = []
         self._number: dict[str, int] = {}
-        self._by_key: dict[str, int] = {}
         self._by_identity: dict[str, int] = {}
         self.contents: list[str] = []
         self._tags: dict[str, list[int]] = {}
@@ -87,10 +86,6 @@ class Catalog:
     def lines_of(self, memory: int) -> list[int]:
         """Every ledger line that holds words about a memory: its versions, and why it was forgotten."""
         return self.positions(self.rows_of(memory)) + self._reasons.get(memory, [])
-
-    def with_key(self, key: str) -> int | None:
-        """The number of the memory with this key."""
-        return self._by_key.get(key)
 
     def with_identity(self, identity: str) -> int | None:
         """The number of the memory whose latest version is this very one."""
@@ -203,7 +198,6 @@ class Catalog:
         words = {
             "ids": self.ids,
             "contents": self.contents,
-            "keys": self._by_key,
             "identities": self._by_identity,
             "tags": self._tags,
             "turns": self._turns,
@@ -221,7 +215,7 @@ class Catalog:
         self.position = int(arrays["position"][0])
         self.ids, self.contents = words["ids"], words["contents"]
         self._number = {memory_id: number for number, memory_id in enumerate(self.ids)}
-        self._by_key, self._by_identity = words["keys"], words["identities"]
+        self._by_identity = words["identities"]
         self._tags, self._turns = words["tags"], words["turns"]
         self._open_hiding, self._reasons = dict(words["hiding"]), dict(words["reasons"])
         self._erased = set(words["erased"])
@@ -263,8 +257,6 @@ class Catalog:
         self._importance.append(event.importance)
         self._kind.append(KINDS.index(event.kind))
         self.contents[memory] = event.content
-        if event.key is not None:
-            self._by_key[event.key] = memory
         self._by_identity[event.identity] = memory
         for tag in event.tags:
             self._tags.setdefault(tag, []).append(row)
@@ -288,7 +280,6 @@ class Catalog:
         self._reasons.pop(memory, None)
         rows = set(self.rows_of(memory))
         self.contents[memory] = ""
-        self._by_key = _without(self._by_key, memory)
         self._by_identity = _without(self._by_identity, memory)
         self._tags = {
             tag: kept

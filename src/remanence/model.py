@@ -217,13 +217,11 @@ class Query:
     text: str
     visible: NDArray[np.bool_]
     allowed: NDArray[np.bool_]
-    now: datetime
     times: tuple[Window, ...] = ()
     names: tuple[str, ...] = ()
     vector: NDArray[np.float32] | None = None
     also: Sequence[int] = ()
     near: Mapping[int, float] = field(default_factory=dict)
-    history: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,11 +79,9 @@ def recall(index: Index, question: Question, embedder: Embedder, reranker: Reran
             text=question.text,
             visible=visible,
             allowed=allowed,
-            now=question.now,
             times=asked.times if question.during is None else (question.during,),
             names=asked.names,
             vector=vector,
-            history=history,
         )
         rankings = _rankings(index, query, question, unembedded)
         fused = _freshened(index, fuse(rankings, question.weights or WEIGHTS), question.now)
