@@ -35,7 +35,7 @@ from remanence.errors import (
 
 if TYPE_CHECKING:
     from remanence.answers import Recall
-    from remanence.model import Evidence, Extraction, Hit, Memory, Mention, Triple, Turn, Window
+    from remanence.model import Change, Evidence, Extraction, Hit, Memory, Mention, Triple, Turn, Window
     from remanence.space import Space, Verified, View, open, reembed
 
 __version__ = "0.1.0"
@@ -43,12 +43,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "Recall": "answers",
     **dict.fromkeys(
-        ("Evidence", "Extraction", "Hit", "Memory", "Mention", "Triple", "Turn", "Window"), "model"
+        ("Change", "Evidence", "Extraction", "Hit", "Memory", "Mention", "Triple", "Turn", "Window"), "model"
     ),
     **dict.fromkeys(("Space", "Verified", "View", "open", "reembed"), "space"),
 }
 
 __all__ = [
+    "Change",
     "Closed",
     "EmbedderBroken",
     "EmbedderDown",

@@ -25,7 +25,7 @@ Moment: TypeAlias = datetime | date | str
 MOST_TEXT = 2_000_000
 MOST_TAGS = 256
 MOST_NAME = 512
-MOST_META = 65_536
+MOST_META = 1_000_000
 MOST_LIMIT = 10_000
 _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 

@@ -19,9 +19,9 @@ from remanence.drafts import utc
 from remanence.errors import Closed, EmbedderDown, NotFound, ProjectionStale
 from remanence.events import Erased, Event, Forgotten, Remembered, Restored
 from remanence.index import Index, Vanished, as_memory, snapshot_name, texts_of
-from remanence.model import Entry, Memory
+from remanence.model import Change, Entry, Memory
 from remanence.recall import Question, recall
-from remanence.remember import Prepared, Settling
+from remanence.remember import Prepared, Settling, keyed
 from remanence.text import text_hash
 from remanence.vectorstores import VectorStores
 from remanence.vectorstores.exact import ExactStore
@@ -150,6 +150,23 @@ class Engine:
                 return None
             row = index.catalog.row_at(number, at)
             return None if row is None else index.memories([row])[0]
+
+    def find(self, space: str, key: str, position: int | None) -> Memory | None:
+        """The memory under a key as it stands at a position, or None."""
+        with self.using(space) as index:
+            number = index.catalog.with_identity(keyed(key))
+            memory_id = None if number is None else index.catalog.ids[number]
+        return None if memory_id is None else self.get(space, memory_id, position)
+
+    def changes(self, space: str, after: int, until: int | None) -> Iterator[Change]:
+        """What lines after one position, up to another, did to memories. Erased words stay unsaid."""
+        with self.using(space) as index:
+            for entry in self.ledger.read(space, after=after):
+                if until is not None and entry.position > until:
+                    return
+                change = index.change(entry)
+                if change is not None:
+                    yield change
 
     # Upkeep of the whole
 

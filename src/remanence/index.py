@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from remanence.arrays import pack, unpack
 from remanence.catalog import Catalog
-from remanence.events import Erased, Remembered
-from remanence.model import Entry, Memory
+from remanence.events import Erased, Forgotten, Remembered, Restored
+from remanence.model import Change, Entry, Memory
 from remanence.projections.graph import Graph
 from remanence.projections.times import Times
 from remanence.projections.vectors import Vectors, spoken
@@ -140,6 +140,20 @@ class Index:
             while len(self._memories) > _MOST_MEMORIES:
                 self._memories.popitem(last=False)
             return found
+
+    def change(self, entry: Entry) -> Change | None:
+        """What a line did to a memory; None for a line of another sort, or one whose words are gone."""
+        event = entry.event
+        if isinstance(event, Remembered):
+            number = self.catalog.number(event.memory)
+            first = entry.at if number is None else self.catalog.recorded_at(self.catalog.rows_of(number)[0])
+            memory = as_memory(entry, event, first)
+            return Change(entry.position, entry.at, entry.kind, entry.subject, memory)
+        if isinstance(event, Forgotten):
+            return Change(entry.position, entry.at, entry.kind, entry.subject, why=event.why)
+        if isinstance(event, Restored | Erased):
+            return Change(entry.position, entry.at, entry.kind, entry.subject)
+        return None
 
     def current_rows(self, position: int) -> list[int]:
         """The rows that stand at this position, in the order they were written; expired ones too."""

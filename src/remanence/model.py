@@ -7,6 +7,7 @@ Triple     an entity-relation-entity claim that a memory makes
 Window     a half-open stretch of UTC time; either end may be open
 Extraction what an extractor found in a text
 Entry      one line of the ledger
+Change     what one line did to a memory
 Query      a question made exact
 Ranking    one signal's ordered answer, or the reason it abstained
 Evidence   what one signal said about one memory
@@ -202,6 +203,19 @@ class Entry:
     subject: str
     event: Event | None
     digest: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one ledger line did to a memory: `what` is "remembered" (new, or in a new version, which is
+    `memory`), "forgotten", "restored" or "erased"."""
+
+    position: int
+    at: datetime
+    what: str
+    memory_id: str
+    memory: Memory | None = None
+    why: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def prepare(draft: drafts.Draft, extractor: Extractor, now: datetime) -> Prepare
     version = Remembered(
         memory="",
         text=draft.text,
-        identity=_digest("key", draft.key) if draft.key is not None else _digest("text", words, _ends(valid)),
+        identity=keyed(draft.key) if draft.key is not None else _digest("text", words, _ends(valid)),
         content=_digest(
             *(draft.text, draft.kind, _ends(stated), draft.importance, draft.confidence, tags, draft.source),
             *(draft.observed_by, expires and micros(expires), draft.meta),
@@ -100,7 +100,7 @@ def prepare_turns(turns: Sequence[drafts.TurnDraft], extractor: Extractor, now: 
         version = Remembered(
             memory="",
             text=turn.content,
-            identity=_digest("key", turn.key) if turn.key is not None else _digest("turn", said, count),
+            identity=keyed(turn.key) if turn.key is not None else _digest("turn", said, count),
             content=_digest(turn.content, turn.conversation, speaker, at and micros(at), tags, turn.meta),
             key=turn.key,
             kind="episode",
@@ -164,6 +164,11 @@ class Settling:
         number = self._turns.get(turn.conversation, self._catalog.next_turn(turn.conversation))
         self._turns[turn.conversation] = number + 1
         return replace(turn, number=number)
+
+
+def keyed(key: str) -> str:
+    """The identity of the memory that is kept under a key."""
+    return _digest("key", key)
 
 
 def new_id() -> str:

@@ -16,7 +16,7 @@ from remanence.drafts import Moment
 from remanence.engine import Engine
 from remanence.errors import InvalidInput
 from remanence.index import SIGNALS, Index
-from remanence.model import UTC, Memory, Window
+from remanence.model import UTC, Change, Memory, Window
 from remanence.recall import Question
 from remanence.remember import prepare, prepare_turns
 from remanence.timewords import read_moment, read_window
@@ -110,6 +110,37 @@ class View:
         position = None if moment is None else self._engine.ledger.position_at(self.name, moment)
         return self._engine.get(self.name, drafts.memory_id(memory_id), position)
 
+    def find(self, key: str) -> Memory | None:
+        """The memory kept under this key as this view knows it; None if there is none, or it is forgotten.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("The door code is 4711.", key="door")
+        ...     space.find("door").text
+        'The door code is 4711.'
+        """
+        moment = self._moment
+        position = None if moment is None else self._engine.ledger.position_at(self.name, moment)
+        return self._engine.find(self.name, drafts.clean(key, "key"), position)
+
+    def changes(self, *, after: int = 0) -> Iterator[Change]:
+        """What happened to memories since ledger position `after`, in order.
+
+        For those who keep an index of their own: take in the changes, keep the last position, come back
+        for more.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     space.forget(space.add("The bridge is closed.").id)
+        ...     [change.what for change in space.changes()]
+        ['remembered', 'forgotten']
+        """
+        if isinstance(after, bool) or not isinstance(after, int) or after < 0:
+            raise InvalidInput(f"after={after!r} is not a ledger position. Give the last one you have seen.")
+        moment = self._moment
+        until = None if moment is None else self._engine.ledger.position_at(self.name, moment)
+        return self._engine.changes(self.name, after, until)
+
     def memories(self) -> Iterator[Memory]:
         """Every memory this view knows, in the order they were learned."""
         with self._engine.using(self.name) as index:
@@ -143,6 +174,10 @@ class View:
     async def aget(self, memory_id: str) -> Memory | None:
         """`get`, off the event loop."""
         return await asyncio.to_thread(self.get, memory_id)
+
+    async def afind(self, key: str) -> Memory | None:
+        """`find`, off the event loop."""
+        return await asyncio.to_thread(self.find, key)
 
     def _position(self, index: Index) -> int:
         if self._moment is None:
