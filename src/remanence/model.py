@@ -6,6 +6,10 @@ Mention    a name that stands in a memory
 Triple     an entity-relation-entity claim that a memory makes
 Window     a half-open stretch of UTC time; either end may be open
 Extraction what an extractor found in a text
+Said       one thing somebody said, for an extractor to read
+Fact       what a conversation tells, in words that stand on their own
+Found      the facts of a conversation, and who found them
+Verdict    what a new memory means for an older one
 Entry      one line of the ledger
 Change     what one line did to a memory
 Query      a question made exact
@@ -157,6 +161,64 @@ class Extraction:
     triples: tuple[Triple, ...] = ()
     valid: Window | None = None
     times: tuple[Window, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing somebody said, for an extractor to read: the words, who said them, and when."""
+
+    text: str
+    speaker: str | None = None
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a conversation tells, in words that stand on their own.
+
+    `said` are the places of the turns it comes from. `ends` are claims that it says hold no longer ("I
+    left Google" ends that I work there). `corrects` is set where the wording takes back something said
+    before ("actually", "I meant").
+    """
+
+    text: str
+    kind: Kind = "semantic"
+    mentions: tuple[Mention, ...] = ()
+    triples: tuple[Triple, ...] = ()
+    valid: Window = field(default_factory=Window)
+    importance: float = 0.6
+    confidence: float = 0.8
+    tags: tuple[str, ...] = ()
+    expires_at: datetime | None = None
+    said: tuple[int, ...] = ()
+    ends: tuple[Triple, ...] = ()
+    corrects: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The facts of a conversation: found `by` which extractor, with which model and version of the prompt.
+
+    `problem` says what went wrong on the way, where a model failed and the rules stepped in.
+    """
+
+    facts: tuple[Fact, ...] = ()
+    by: str = "rules"
+    model: str | None = None
+    prompt: str | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a new memory means for an older one: it "updates" it, "extends" it, or "contradicts" it."""
+
+    new: int
+    """The place of the new one among those asked about."""
+    old: str
+    """The id of the older memory."""
+    says: Literal["updates", "extends", "contradicts"]
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from remanence.events import Event, Remembered
-    from remanence.model import Entry, Extraction, Query, Ranking
+    from remanence.model import Entry, Extraction, Found, Memory, Query, Ranking, Said, Verdict
 
     Vector: TypeAlias = NDArray[np.float32]
 
@@ -156,6 +156,19 @@ class Extractor(Protocol):
 
     def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
         """What stands in the text. `now` is what "yesterday" is read against; `speaker` is who "I" is."""
+        ...
+
+
+class FactExtractor(Extractor, Protocol):
+    """Conversation to facts: what `remember` asks. An Extractor without these two leaves them to the rules."""
+
+    def facts(self, said: Sequence[Said], *, now: datetime) -> Found:
+        """What these turns tell, each fact in words that stand on their own. Never raises for what a model
+        did: `Found.problem` says it, and the rules step in."""
+        ...
+
+    def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
+        """What each new memory means for the older ones beside it; one question for all of them."""
         ...
 
 
