@@ -160,7 +160,7 @@ class Extractor(Protocol):
 
 
 class FactExtractor(Extractor, Protocol):
-    """Conversation to facts: what `remember` asks. An Extractor without these two leaves them to the rules."""
+    """Conversation to facts, for `remember`. An Extractor without these two leaves them to the rules."""
 
     def facts(self, said: Sequence[Said], *, now: datetime) -> Found:
         """What these turns tell, each fact in words that stand on their own. Never raises for what a model
