@@ -326,9 +326,9 @@ def test_erasing_leaves_no_word_in_any_file(reopen: Reopen, home: Path, snapshot
 def test_erasing_takes_the_embeddings_too(reopen: Reopen) -> None:
     """What only this memory needed is dropped; what another one shares is kept."""
     space = reopen()
-    memory = space.add("Alice met Zdenka in the marmalade shop.")
+    memory = space.add("Zdenka met Alice in the marmalade shop.")
     other = space.add("Alice lives in Porto.")
-    hashes = {text: text_hash(text) for text in (memory.text, other.text, "Zdenka", "Alice", "Porto")}
+    hashes = {text: text_hash(text) for text in (memory.text, other.text, "Zdenka", "Alice")}
 
     def kept() -> list[str]:
         found = space._engine.ledger.vectors(HashingEmbedder().fingerprint, list(hashes.values()))
@@ -336,7 +336,7 @@ def test_erasing_takes_the_embeddings_too(reopen: Reopen) -> None:
 
     assert kept() == sorted(hashes)
     space.erase(memory.id)
-    assert kept() == ["Alice", "Alice lives in Porto.", "Porto"]
+    assert kept() == ["Alice", "Alice lives in Porto."]
 
 
 def test_erasing_takes_every_version_out_of_every_view(moved: Space, clock: FakeClock) -> None:

@@ -102,6 +102,12 @@ class Catalog:
         """Which memory a row is a version of."""
         return int(self._memory.values[row])
 
+    def memories_among(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The memories, by number, that have a version among these rows."""
+        out = np.zeros(len(self.ids), np.bool_)
+        out[self._memory.values[rows]] = True
+        return out
+
     def positions(self, rows: Sequence[int]) -> list[int]:
         """The ledger lines that hold these rows."""
         return self._opened.values[list(rows)].tolist()  # type: ignore[no-any-return]

@@ -6,7 +6,7 @@ import json
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import groupby
@@ -28,7 +28,7 @@ from remanence.vectorstores.exact import ExactStore
 
 if TYPE_CHECKING:
     from remanence.answers import Recall
-    from remanence.ports import Clock, Embedder, Extractor, Ledger, Progress, Reranker, Vector
+    from remanence.ports import Clock, Embedder, Extractor, Ledger, Progress, Reranker, Transaction, Vector
 
 log = logging.getLogger(__name__)
 
@@ -128,6 +128,25 @@ class Engine:
                 entries = pen.append(space, [Erased(memory_id, tuple(positions))], at=self.now())
             index.written(entries)
 
+    def write(
+        self, space: str, decide: Callable[[Index], Sequence[Event]], *, embed: Sequence[str] = ()
+    ) -> list[Entry]:
+        """Append what `decide` says, in one transaction, the index caught up and the pen in hand.
+
+        `embed` are texts whose vectors will be wanted.
+        """
+        with self.using(space) as index:
+            vectors, made = self._embed(embed)  # before the pen is taken: this may call somebody's model
+            entries: list[Entry] = []
+            with self._pen, self.ledger.transaction() as pen:
+                index.catch_up()
+                events = decide(index)
+                if events:
+                    entries = pen.append(space, events, at=self.now())
+                    self._keep(pen, vectors, made)
+            index.written(entries, vectors)
+            return entries
+
     # Reading
 
     def recall(self, space: str, question: Callable[[Index], Question]) -> Recall:
@@ -219,11 +238,8 @@ class Engine:
                 lines = [(at, line) for (_, line), at in settled if line is not None]
                 for at, run in groupby(lines, key=itemgetter(0)):
                     entries += pen.append(space, [line for _, line in run], at=at)
-                if entries and vectors:
-                    if not self._signed and self.ledger.meta("embedder") is None:
-                        pen.set_meta("embedder", json.dumps(self._signature()))
-                    pen.keep_vectors(self.embedder.fingerprint, made)
-            self._signed = self._signed or bool(entries and vectors)
+                if entries:
+                    self._keep(pen, vectors, made)
             index.written(entries, vectors)
             if index.vectors.unmade and vectors:
                 self._embed_unmade(space, None)
@@ -248,17 +264,22 @@ class Engine:
         return out
 
     def _change(self, space: str, memory_id: str, event: Callable[[bool], Event | None]) -> None:
-        with self.using(space) as index, self._pen:
-            entries: list[Entry] = []
-            with self.ledger.transaction() as pen:
-                index.catch_up()
-                number = _known(index, memory_id)
-                if index.catalog.is_erased(number):
-                    raise NotFound(f"memory {memory_id!r} was erased: its words are gone for ever.")
-                change = event(index.catalog.shown(number, index.catalog.position))
-                if change is not None:
-                    entries = pen.append(space, [change], at=self.now())
-            index.written(entries)
+        def decide(index: Index) -> list[Event]:
+            number = known(index, memory_id)
+            change = event(index.catalog.shown(number, index.catalog.position))
+            return [] if change is None else [change]
+
+        self.write(space, decide)
+
+    def _keep(self, pen: Transaction, vectors: Mapping[bytes, Vector], made: Mapping[bytes, Vector]) -> None:
+        """Keep new embeddings, and with the first of them which embedder made them."""
+        if not vectors:
+            return
+        if not self._signed:
+            if self.ledger.meta("embedder") is None:
+                pen.set_meta("embedder", json.dumps(self._signature()))
+            self._signed = True
+        pen.keep_vectors(self.embedder.fingerprint, made)
 
     def _embed(self, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
         """Vectors for these texts by hash: all of them, and those that the ledger did not have yet.
@@ -267,7 +288,7 @@ class Engine:
         answers nonsense is a mistake to mend now, so that error rises before anything is written.
         """
         wanted = {text_hash(text): text for text in texts}
-        if self._dimension() is None:
+        if not wanted or self._dimension() is None:
             return {}, {}
         found = self.ledger.vectors(self.embedder.fingerprint, list(wanted))
         lacking = [(key, text) for key, text in wanted.items() if key not in found]
@@ -355,6 +376,14 @@ class Engine:
                 f"remanence.reembed({str(where)!r}, embedder=...) or "
                 f"`remanence rebuild {where} --embedder ...`."
             )
+
+
+def known(index: Index, memory_id: str) -> int:
+    """The number of a memory that there is, and whose words are not erased."""
+    number = _known(index, memory_id)
+    if index.catalog.is_erased(number):
+        raise NotFound(f"memory {memory_id!r} was erased: its words are gone for ever.")
+    return number
 
 
 def _known(index: Index, memory_id: str) -> int:

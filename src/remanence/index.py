@@ -15,8 +15,9 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +25,15 @@ from numpy.typing import NDArray
 from remanence.arrays import pack, unpack
 from remanence.catalog import Catalog
 from remanence.events import Erased, Forgotten, Remembered, Restored
-from remanence.model import Change, Entry, Memory
-from remanence.projections.graph import Graph
+from remanence.links import Links
+from remanence.model import Change, Entry, Memory, Sight
+from remanence.names import Names, named_in
+from remanence.projections.graph import Graph, about
 from remanence.projections.times import Times
 from remanence.projections.vectors import Vectors, spoken
 from remanence.projections.words import Words
+from remanence.registry import Registry
+from remanence.relations import Relations
 from remanence.text import TOKENIZER, normal_text
 
 if TYPE_CHECKING:
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FORMAT = "1"
+FORMAT = "2"
 SIGNALS = ("vectors", "words", "graph", "times")
 _BATCH = 2_000
 _SAVE_AFTER = 10_000
@@ -46,6 +51,16 @@ _UNREADABLE = (
     *(OSError, EOFError, zipfile.BadZipFile, zlib.error),  # cut short, or written over
     *(ValueError, TypeError, AttributeError, LookupError),  # an archive, but not one of ours
 )
+
+
+_ABOUT_MEMORIES = ("remembered", "forgotten", "restored", "erased")
+
+
+class _Part(Protocol):
+    """What can be put into a snapshot and taken out again."""
+
+    def save(self) -> Mapping[str, NDArray[Any]]: ...
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None: ...
 
 
 class Vanished(LookupError):
@@ -85,8 +100,12 @@ class Index:
         return len(self.catalog)
 
     @property
-    def _parts(self) -> dict[str, Catalog | Projection]:
-        return {"catalog": self.catalog, **self.projections}
+    def _parts(self) -> dict[str, _Part]:
+        return {"catalog": self.catalog, "names": self.names, **self._knowledge, **self.projections}
+
+    @property
+    def _knowledge(self) -> dict[str, Registry | Relations | Links]:
+        return {"registry": self.registry, "relations": self.relations, "links": self.links}
 
     @property
     def projections(self) -> dict[str, Projection]:
@@ -119,6 +138,11 @@ class Index:
                     versions.append(entry.event if isinstance(entry.event, Remembered) else None)
                 elif isinstance(entry.event, Erased) and started:
                     erased = True
+                elif entry.kind not in _ABOUT_MEMORIES:
+                    # In the order of the ledger, so that a rebuild numbers names alike.
+                    self._project(first, versions)
+                    first, versions = len(self.catalog), []
+                    self._learn(entry)
                 if len(versions) == _BATCH:
                     self._project(first, versions)
                     first, versions = len(self.catalog), []
@@ -155,6 +179,13 @@ class Index:
             return Change(entry.position, entry.at, entry.kind, entry.subject)
         return None
 
+    def sight(self, position: int, now: datetime) -> Sight:
+        """What a view at this position sees."""
+        with self.lock:
+            rows = np.zeros(len(self.catalog), np.bool_)
+            rows[self.current_rows(position)] = True
+            return Sight(position, now, rows, self.catalog.memories_among(rows))
+
     def current_rows(self, position: int) -> list[int]:
         """The rows that stand at this position, in the order they were written; expired ones too."""
         with self.lock:
@@ -175,12 +206,13 @@ class Index:
         return out
 
     def new_texts(self, versions: Sequence[Remembered]) -> list[str]:
-        """The texts of these versions that may need a vector: not the names of entities known already."""
+        """The texts of these versions that may need a vector: passages, and what is a subject for the first
+        time."""
         with self.lock:
             return [
                 text
                 for version in versions
-                for text in (*spoken(version), *(n for n in names_of(version) if not self.graph.knows(n)))
+                for text in (*spoken(version), *(n for n in about(version) if not self.graph.described(n)))
             ]
 
     def fill_unmade(self) -> None:
@@ -256,13 +288,19 @@ class Index:
         self.catalog = Catalog()
         self.vectors = Vectors(self._store, self.kept)
         self.words = Words()
-        self.graph = Graph(self.kept)
+        self.names = Names()
+        self.registry = Registry(self.names)
+        self.relations = Relations(self.names, self.registry, self.catalog)
+        self.links = Links(self.catalog)
+        self.graph = Graph(self.kept, self.names)
         self.times = Times()
         self.broken.clear()
 
     def _project(self, first: int, versions: Sequence[Remembered | None]) -> None:
         if not versions:
             return
+        self.names.apply(first, versions)
+        self.relations.apply(first, versions)
         for name, projection in self.projections.items():
             if name in self.broken:
                 continue
@@ -273,6 +311,11 @@ class Index:
                 # the other three must go on; `rebuild` mends it.
                 log.exception("the %s of space %r could not be brought up to date", name, self.space)
                 self.broken[name] = f"{type(error).__name__}: {error}"
+
+    def _learn(self, entry: Entry) -> None:
+        """Take in a line about entities, relations or links."""
+        for part in self._knowledge.values():
+            part.take(entry)
 
     def _read(self, positions: Sequence[int]) -> None:
         entries = self._ledger.at(positions)
@@ -322,16 +365,9 @@ class Index:
         return True
 
 
-def names_of(version: Remembered) -> list[str]:
-    """Every name in a version that becomes an entity."""
-    names = [mention.name for mention in version.mentions]
-    names += [name for triple in version.triples for name in (triple.subject, triple.object)]
-    return names
-
-
 def texts_of(version: Remembered) -> list[str]:
-    """Every text of a version that has a vector: its passages, and the names in it."""
-    return spoken(version) + names_of(version)
+    """Every text of a version that may have a vector: its passages, and the names in it."""
+    return spoken(version) + [name for name, _ in named_in(version)]
 
 
 def as_memory(entry: Entry, event: Remembered, recorded_at: Any) -> Memory:

@@ -4,6 +4,10 @@ Memory     one remembered thing
 Turn       where in which conversation a memory was said, and by whom
 Mention    a name that stands in a memory
 Triple     an entity-relation-entity claim that a memory makes
+Alias      another name of an entity, and when it is called that
+Entity     someone or something memories are about, under one id whatever it was called
+Relation   a claim about two entities, when it holds, and the memories that are its evidence
+Link       a tie between two memories, from a closed set
 Window     a half-open stretch of UTC time; either end may be open
 Extraction what an extractor found in a text
 Said       one thing somebody said, for an extractor to read
@@ -12,6 +16,7 @@ Found      the facts of a conversation, and who found them
 Verdict    what a new memory means for an older one
 Entry      one line of the ledger
 Change     what one line did to a memory
+Sight      what a view sees of the ledger
 Query      a question made exact
 Ranking    one signal's ordered answer, or the reason it abstained
 Evidence   what one signal said about one memory
@@ -39,6 +44,10 @@ if TYPE_CHECKING:
 UTC = timezone.utc
 Kind = Literal["episode", "semantic", "viewpoint"]
 KINDS: tuple[Kind, ...] = ("episode", "semantic", "viewpoint")
+LinkKind = Literal["related_to", "supersedes", "contradicts", "derived_from", "extends", "supports", "causes"]
+LINKS: tuple[LinkKind, ...] = (
+    *("related_to", "supersedes", "contradicts", "derived_from", "extends", "supports", "causes"),
+)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SELF = "me"
 """What the person is called who says "I" in a memory or a question, where no other name is given."""
@@ -151,6 +160,73 @@ class Triple:
 
     def __str__(self) -> str:
         return f"{self.subject} —{self.predicate}→ {self.object}"
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Another name of an entity, and when it is called that."""
+
+    name: str
+    valid: Window = field(default_factory=Window)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Someone or something memories are about, under one id whatever it was called."""
+
+    id: str
+    name: str
+    kind: str = "thing"
+    aliases: tuple[Alias, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything it is called, its name first."""
+        return (self.name, *(alias.name for alias in self.aliases))
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """`subject` `predicate` `object`, as this view knows it.
+
+    `valid` is when it holds, after what came later in time has closed it; `claimed` is the window as it
+    was stated. `evidence` are the ids of the memories that say so; `replaced_by` is the id of the relation
+    that followed it, where the predicate has one value at a time.
+    """
+
+    id: str
+    subject: str
+    predicate: str
+    object: str
+    valid: Window = field(default_factory=Window)
+    claimed: Window = field(default_factory=Window)
+    recorded_at: datetime = EPOCH
+    confidence: float = 1.0
+    observed_by: str | None = None
+    evidence: tuple[str, ...] = ()
+    replaced_by: str | None = None
+
+    def __str__(self) -> str:
+        when = f" ({self.valid})" if self.valid.bounded else ""
+        return f"{self.subject} —{self.predicate}→ {self.object}{when}"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Memory `source` stands to memory `target` as `kind` says."""
+
+    id: str
+    source: str
+    kind: LinkKind
+    target: str
+    valid: Window = field(default_factory=Window)
+    recorded_at: datetime = EPOCH
+    confidence: float = 1.0
+    observed_by: str | None = None
+    why: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.source} —{self.kind}→ {self.target}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,23 +357,50 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Sight:
+    """What a view sees: the ledger up to `position`, at moment `now`.
+
+    `rows` marks the versions that stand there, neither hidden nor replaced; `memories` the memories, by
+    number, that have such a one.
+    """
+
+    position: int
+    now: datetime
+    rows: NDArray[np.bool_]
+    memories: NDArray[np.bool_]
+
+
+def _alone(name: int) -> Sequence[int]:
+    return (name,)
+
+
+def _untied(_: int) -> Sequence[tuple[int, str]]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A question made exact. Built fresh, never edited.
 
     `visible` marks the rows this view knows of (word statistics are taken over them); `allowed` the
     rows among them that may be answered with, after kind, tag, time, expiry and truth. `also` are rows
     that another signal put forward, for which a score is wanted too; `near` are the best of those with
-    what meaning and words give them together.
+    what meaning and words give them together. `position` is the last ledger line this view knows; `same`
+    gives the names (by number) that stand for one entity there, `related` the names tied to one, each
+    with the predicate.
     """
 
     text: str
     visible: NDArray[np.bool_]
     allowed: NDArray[np.bool_]
+    position: int = 0
     times: tuple[Window, ...] = ()
     names: tuple[str, ...] = ()
     vector: NDArray[np.float32] | None = None
     also: Sequence[int] = ()
     near: Mapping[int, float] = field(default_factory=dict)
+    same: Callable[[int], Sequence[int]] = _alone
+    related: Callable[[int], Sequence[tuple[int, str]]] = _untied
 
 
 @dataclass(frozen=True, slots=True)

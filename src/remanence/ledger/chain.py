@@ -15,8 +15,9 @@ from datetime import datetime
 from hashlib import sha256
 from typing import NamedTuple
 
+from remanence.codec import decode, encode, name_of, subject_of
 from remanence.errors import InvalidInput, LedgerCorrupt, LedgerTampered
-from remanence.events import Erased, Event, decode, encode, name_of
+from remanence.events import Erased, Event
 from remanence.model import Entry, from_micros, micros
 
 SALT = 16
@@ -59,7 +60,7 @@ def write(tail: Tail, space: str, events: Sequence[Event], at: int) -> list[Line
     for number, event in enumerate(events):
         position += 1
         salt = salts[SALT * number : SALT * (number + 1)]
-        kind, subject = name_of(event), event.memory
+        kind, subject = name_of(event), subject_of(event)
         try:
             body = encode(event)
             content = _content(salt, body)

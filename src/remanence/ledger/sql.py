@@ -22,8 +22,8 @@ import numpy as np
 from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
+from remanence.codec import as_written
 from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
-from remanence.events import as_written
 from remanence.ledger import chain, schema, sqlite
 from remanence.ledger.chain import START, Line, Tail
 from remanence.model import Entry

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from remanence.codec import as_written
 from remanence.errors import Closed, InvalidInput, LedgerError
-from remanence.events import as_written
 from remanence.ledger import chain
 from remanence.ledger.chain import START, Line, Tail
 from remanence.model import Entry

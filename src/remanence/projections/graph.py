@@ -1,15 +1,13 @@
 """Which memories are tied to what the question is about.
 
-Vertices are entities and memories. Edges say that an entity said a memory, that a memory is about it
-(its heading, or the first name in it), that a memory names it, and that a memory claims a relation
-between two. Besides, a chat turn knows the turns before and after it, and its sitting.
+Vertices are names and memories. Edges say that somebody said a memory, that a memory is about a name
+(its heading, or the first name in it), or only names it. Which names stand for one entity, and how
+entities are related, comes with the question (`Query.same`, `Query.related`), because it depends on the
+view. Besides, a chat turn knows the turns before and after it, and its sitting.
 
-The walk starts from three seeds: entities whose name stands in the question, entities whose own
-embedding is near it, and the entities of the memories that meaning and words found. It is local: two
-hops, capped fan-out, never the whole graph. What it gives has a fixed scale, so a weak tie stays weak.
-
-igraph holds the edges up to the last fold; adding one there costs time for all of them, so newer ones
-wait in a small overlay until there are enough to fold.
+The walk starts from three seeds: what the question names, names whose own embedding is near it, and the
+names in the memories that meaning and words found. It is local: two hops, capped fan-out, never the
+whole graph. What it gives has a fixed scale, so a weak tie stays weak.
 """
 
 from __future__ import annotations
@@ -22,15 +20,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.adjacency import Adjacency
 from remanence.arrays import Column, pack, top, unpack
 from remanence.events import Remembered
-from remanence.model import SELF, Query, Ranking, micros
+from remanence.model import Query, Ranking, micros
+from remanence.names import Names, named_in, spoken_by
 from remanence.text import normal_name, text_hash, tokens
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
-SAID, ABOUT, NAMES, RELATES = range(4)
+SAID, ABOUT, NAMES = range(3)
 SITTING_GAP = 6 * 3600 * 1_000_000
 """Turns of one conversation further apart than this (microseconds) belong to different sittings."""
 
@@ -60,21 +60,21 @@ class Graph:
 
     name = "graph"
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: Kept, names: Names) -> None:
         self._kept = kept
-        self._entities: dict[str, int] = {}
-        self._names: list[str] = []
-        self._predicates: dict[str, int] = {}
-        # Of each entity: how many rows name it, and the row with which it became a hub, if it did.
-        self._used = Column(np.int32)
-        self._hub_since = Column(np.int32)
-        self._first_row = Column(np.int32)
-        self._vectors: Column | None = None  # of each entity: its own embedding
-        # Of each edge: the two vertices, what it says, the row that says it, and the predicate.
-        self._ends = Column(np.int64, width=2)
+        self._names = names
+        # Of each name: how many rows name it; and of those that became hubs, with which row they did.
+        self._used: list[int] = []
+        self._hub_since: dict[int, int] = {}
+        # Names that memories are about have vectors: the name, the first row about it, the line that
+        # described it if it was registered, and the vector, blank until there is one.
+        self._subjects: dict[int, int] = {}
+        self._described = Column(np.int64, width=3)
+        self._hashes: list[bytes] = []
+        self._vectors: Column | None = None
+        # Edges run from a name to a row; of each: what it says.
+        self._edges = Adjacency()
         self._says = Column(np.int8)
-        self._row = Column(np.int32)
-        self._predicate = Column(np.int32)
         # Of each row: who said it, what it is about, its neighbours, its sitting, and how short it is.
         self._speaker = Column(np.int32)
         self._subject = Column(np.int32, width=2)
@@ -84,37 +84,40 @@ class Graph:
         self._short = Column(np.float32)
         self._sittings = 0
         self._last_turn: dict[str, tuple[int, int]] = {}
-        self._base: Any = None
-        self._folded = 0
-        self._overlay: dict[int, list[int]] = {}
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         """Take in versions numbered from row `first`."""
-        unseen: list[str] = []
-        for row, version in enumerate(versions, first):
-            if row < len(self._before):
-                continue
-            self._speaker.append(-1)
-            self._subject.append((-1, -1))
-            self._before.append(-1)
-            self._after.append(-1)
-            self._sitting.append(-1)
-            self._short.append(1.0 if version is None else min(1.0, _SHORT / len(version.text)))
+        known = len(self._before)
+        new = versions[max(0, known - first) :]
+        for column in (self._speaker, self._before, self._after, self._sitting):
+            column.extend(np.full(len(new), -1))
+        self._subject.extend(np.full((len(new), 2), -1))
+        self._short.extend([1.0 if v is None else min(1.0, _SHORT / len(v.text)) for v in new])
+        self._used += [0] * (len(self._names) - len(self._used))
+        edges: list[tuple[int, int]] = []
+        says: list[int] = []
+        described = len(self._hashes)
+        for row, version in enumerate(new, known):
             if version is not None:
                 self._follow(row, version)
-                self._tie(row, version, unseen)
-        self._learn_vectors(unseen)
-        if len(self._ends) - self._folded > max(4_096, self._folded // 4):
-            self._fold()
+                self._tie(row, version, edges, says)
+        self._edges.extend(edges)
+        self._says.extend(says)
+        self._learn_vectors(described)
+
+    def describe(self, name: int, text: str, position: int) -> None:
+        """Take in what a registered entity is called in full, for the second seed."""
+        described = len(self._hashes)
+        self._describe(name, len(self._before), position, text)
+        self._learn_vectors(described)
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows tied closest to the seeds."""
-        named = self._named(query)
         walk = _Walk(query)
         if query.near:
             self._from_turns(query, walk)
             self._from_memories(query, walk)
-        self._from_names(query, named, walk)
+        self._from_names(query, walk)
         rows = walk.reached()
         if not len(rows):
             return Ranking.abstain(self.name, "nothing that may answer is tied to what the question is about")
@@ -129,8 +132,17 @@ class Graph:
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         """Vertices and edges as plain arrays."""
-        words = {"names": self._names, "predicates": list(self._predicates), "last": self._last_turn}
-        out = {"words": pack(words), "sittings": np.array([self._sittings])}
+        words = {
+            "hubs": list(self._hub_since.items()),
+            "last": self._last_turn,
+            "hashes": [key.hex() for key in self._hashes],
+        }
+        out = {
+            "words": pack(words),
+            "sittings": np.array([self._sittings]),
+            "used": np.array(self._used, np.int32),
+            "ends": self._edges.ends,
+        }
         if self._vectors is not None:
             out["vectors"] = self._vectors.values.astype(np.float16)
         return out | {name: getattr(self, f"_{name}").values for name in _COLUMNS}
@@ -138,31 +150,37 @@ class Graph:
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become the index that `save` wrote."""
         words = unpack(arrays["words"])
-        self._names = words["names"]
-        self._entities = {normal_name(name): number for number, name in enumerate(self._names)}
-        self._predicates = {name: number for number, name in enumerate(words["predicates"])}
+        self._hub_since = dict(words["hubs"])
         self._last_turn = {name: (row, at) for name, (row, at) in words["last"].items()}
+        self._hashes = [bytes.fromhex(key) for key in words["hashes"]]
         self._sittings = int(arrays["sittings"][0])
+        self._used = arrays["used"].tolist()
+        self._edges = Adjacency(arrays["ends"])
         if "vectors" in arrays:
             self._vectors = Column(np.float32, arrays["vectors"])
         for name in _COLUMNS:
             setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
-        self._fold()
+        for place, (name, _, _) in enumerate(self._described.values.tolist()):
+            self._subjects.setdefault(name, place)
 
-    def knows(self, name: str) -> bool:
-        """Whether a memory has named this before."""
-        return normal_name(name) in self._entities
+    def described(self, name: str) -> bool:
+        """Whether this is a name that some memory is about, so that its vector was asked for before."""
+        number = self._names.number(name)
+        return number is not None and number in self._subjects
 
     def fill_unmade(self) -> None:
         """Try again the names that had no embedding."""
-        blank = [True] * len(self._names) if self._vectors is None else ~self._vectors.values.any(axis=1)
-        hashes = {entity: text_hash(self._names[entity]) for entity in np.flatnonzero(blank).tolist()}
-        kept = self._kept(list(hashes.values()))
-        if kept:
-            vectors = self._room_for_vectors(len(next(iter(kept.values()))))
-            for entity, key in hashes.items():
-                if key in kept:
-                    vectors.values[entity] = kept[key]
+        blank = [True] * len(self._hashes) if self._vectors is None else ~self._vectors.values.any(axis=1)
+        self._fill(np.flatnonzero(blank).tolist())
+
+    def rows_naming(self, number: int) -> NDArray[np.int64]:
+        """The rows that name this, oldest first, whoever may see them."""
+        return self._edges.ends[self._edges.at(_name_vertex(number)), 1].astype(np.int64) // 2
+
+    def names_in(self, row: int) -> list[int]:
+        """The numbers of the names that a row says."""
+        named: list[int] = (self._edges.ends[self._edges.at(_row_vertex(row)), 0] // 2).tolist()
+        return named
 
     # Building
 
@@ -183,154 +201,114 @@ class Graph:
             self._sitting.values[row] = self._sittings
             self._sittings += 1
 
-    def _tie(self, row: int, version: Remembered, unseen: list[str]) -> None:
-        """Tie a row to the entities it names, and those to each other as it claims."""
-        said = {}
+    def _tie(self, row: int, version: Remembered, edges: list[tuple[int, int]], says: list[int]) -> None:
+        """Tie a row to the names in it."""
+        said: dict[int, int] = {}
         speaker = spoken_by(version)
         if speaker:
-            said[self._entity(speaker, unseen)] = SAID
-            self._speaker.values[row] = next(iter(said))
-        # A text is about its heading and the first name in it. The first name in a chat turn is as often
-        # the person spoken to, so a turn is only tied to who said it.
-        room = (
-            0
-            if version.turn is not None
-            else 2
-            if version.mentions and version.mentions[0].kind == "heading"
-            else 1
-        )
-        subjects = 0
-        for mention in version.mentions:
-            entity = self._entity(mention.name, unseen)
-            if entity not in said:
-                said[entity] = ABOUT if subjects < room else NAMES
-                if subjects < room:
-                    self._subject.values[row, subjects] = entity
-                    subjects += 1
-        for triple in version.triples:
-            subject, object_ = self._entity(triple.subject, unseen), self._entity(triple.object, unseen)
-            said.setdefault(subject, NAMES)
-            said.setdefault(object_, NAMES)
-            predicate = self._predicates.setdefault(triple.predicate, len(self._predicates))
-            self._edge(_entity_vertex(subject), _entity_vertex(object_), RELATES, row, predicate)
-        for entity, says in said.items():
-            self._used.values[entity] += 1
-            if self._used.values[entity] == _HUB:
-                self._hub_since.values[entity] = row
-            self._edge(_entity_vertex(entity), _row_vertex(row), says, row, -1)
+            number = self._names.learn(speaker)
+            said[number] = SAID
+            self._speaker.values[row] = number
+        for place, name in enumerate(about(version)):
+            number = self._names.learn(name)
+            said[number] = ABOUT
+            self._subject.values[row, place] = number
+            if number not in self._subjects:
+                self._describe(number, row, 0, self._names.spelled[number])
+        for name, _ in named_in(version):
+            said.setdefault(self._names.learn(name), NAMES)
+        vertex = _row_vertex(row)
+        for number, what in said.items():
+            used = self._used[number] = self._used[number] + 1
+            if used == _HUB:
+                self._hub_since[number] = row
+            edges.append((_name_vertex(number), vertex))
+            says.append(what)
 
-    def _entity(self, name: str, unseen: list[str]) -> int:
-        form = normal_name(name)
-        number = self._entities.get(form)
-        if number is None:
-            number = self._entities[form] = len(self._names)
-            self._names.append(name)
-            self._used.append(0)
-            self._hub_since.append(_NEVER)
-            self._first_row.append(len(self._before) - 1)
-            unseen.append(name)
-        return number
+    def _describe(self, name: int, row: int, position: int, text: str) -> None:
+        self._subjects.setdefault(name, len(self._hashes))
+        self._described.append((name, row, position))
+        self._hashes.append(text_hash(text))
 
-    def _edge(self, a: int, b: int, says: int, row: int, predicate: int) -> None:
-        number = len(self._ends)
-        self._ends.append((a, b))
-        self._says.append(says)
-        self._row.append(row)
-        self._predicate.append(predicate)
-        for vertex in {a, b}:
-            self._overlay.setdefault(vertex, []).append(number)
+    def _learn_vectors(self, first: int) -> None:
+        """Take the embeddings of newly described names from the ledger; one without is near nothing."""
+        if first < len(self._hashes):
+            self._fill(range(first, len(self._hashes)))
 
-    def _learn_vectors(self, names: Sequence[str]) -> None:
-        """Take the embeddings of new entities from the ledger; one that has none is zero, near nothing."""
-        if not names:
-            return
-        hashes = [text_hash(name) for name in names]
-        kept = self._kept(hashes)
-        if self._vectors is None and not kept:
-            return
-        width = len(next(iter(kept.values()))) if self._vectors is None else self._vectors.values.shape[1]
-        vectors = self._room_for_vectors(width)
-        for entity, key in enumerate(hashes, len(self._names) - len(names)):
-            if key in kept:
-                vectors.values[entity] = kept[key]
-
-    def _room_for_vectors(self, width: int) -> Column:
-        """A row for each entity, blank until its vector is known."""
+    def _fill(self, places: Sequence[int]) -> None:
+        kept = self._kept([self._hashes[place] for place in places])
         if self._vectors is None:
-            self._vectors = Column(np.float32, width=width)
-        lacking = len(self._names) - len(self._vectors)
-        self._vectors.extend(np.zeros((lacking, width), np.float32))
-        return self._vectors
-
-    def _fold(self) -> None:
-        """Put all edges into igraph."""
-        import igraph
-
-        vertices = 2 * max(len(self._names), len(self._before)) + 2
-        self._base = igraph.Graph(n=vertices, edges=np.ascontiguousarray(self._ends.values))
-        self._folded, self._overlay = len(self._ends), {}
+            if not kept:
+                return
+            self._vectors = Column(np.float32, width=len(next(iter(kept.values()))))
+        width = self._vectors.values.shape[1]
+        self._vectors.extend(np.zeros((len(self._hashes) - len(self._vectors), width), np.float32))
+        for place in places:
+            if self._hashes[place] in kept:
+                self._vectors.values[place] = kept[self._hashes[place]]
 
     # Walking
 
-    def _edges_at(self, vertex: int) -> list[int]:
-        edges: list[int] = []
-        if self._base is not None and vertex < self._base.vcount():
-            edges = self._base.incident(vertex, mode="all")
-        return edges + self._overlay.get(vertex, [])
-
-    def _telling(self, entity: int, horizon: int) -> float:
-        """How much naming this entity says: 1 for one named once, 0 for one that every memory names.
+    def _telling(self, number: int, horizon: int) -> float:
+        """How much naming this says: 1 for a name met once, 0 for one that every memory names.
 
         Counted up to the last row this view knows: what was learned later must not move its scores.
         """
         if horizon < 2:
             return 1.0
-        if self._hub_since.values[entity] < horizon:
+        if self._is_hub(number, horizon):
             return 0.0
-        rows = self._row.values[self._edges_at(_entity_vertex(entity))]
-        used = max(int(np.count_nonzero(rows < horizon)), 1)
+        used = max(int(np.count_nonzero(self.rows_naming(number) < horizon)), 1)
         return math.log((horizon + 1) / min(used, horizon + 1)) / math.log(horizon + 1)
 
-    def _named(self, query: Query) -> list[int]:
-        """The entities whose names stand in the question."""
-        found = (self._entities.get(normal_name(name)) for name in query.names)
-        return list(dict.fromkeys(entity for entity in found if entity is not None))
+    def _is_hub(self, number: int, horizon: int) -> bool:
+        """Whether a name was named all over by the last row this view knows."""
+        return self._hub_since.get(number, _NEVER) < horizon
 
-    def _from_names(self, query: Query, named: Sequence[int], walk: _Walk) -> None:
+    def _from_names(self, query: Query, walk: _Walk) -> None:
         """First and second seed: what the question names, and names that mean something near it."""
         near = np.fromiter(query.near, np.int64, len(query.near))
         speakers = self._speaker.values[near]
-        for entity in named:
-            name = self._names[entity]
+        found = (self._names.number(name) for name in query.names)
+        named = list(dict.fromkeys(number for number in found if number is not None))
+        for number in named:
+            name = self._names.spelled[number]
             # If one person said everything, who said it tells nothing.
-            said = near[speakers == entity]
+            said = near[speakers == number]
             if len(said) < len(near):
                 walk.reach(said, SAID_BY, f"said by {name}, named in the question")
-            about = self._rows_about(entity, walk)
-            also = near[np.any(self._subject.values[near] == entity, axis=1)]
-            walk.reach(np.union1d(about, also), ABOUT_NAMED, f"about {name}, named in the question")
-            for other, predicate in self._related(entity, walk):
+            subject = self._rows_about(number, walk)
+            also = near[np.any(self._subject.values[near] == number, axis=1)]
+            walk.reach(np.union1d(subject, also), ABOUT_NAMED, f"about {name}, named in the question")
+            if self._is_hub(number, walk.horizon):
+                continue
+            for other, predicate in query.related(number)[-_FAN_OUT:]:
                 worth = BY_RELATION * self._telling(other, walk.horizon)
-                through = f"two steps from {name} through {predicate} to {self._names[other]}"
+                through = f"two steps from {name} through {predicate} to {self._names.spelled[other]}"
                 walk.reach(self._rows_about(other, walk), worth, through)
-        for entity, alike in self._alike(query, walk.horizon):
-            if entity not in named:
-                near_name = f"about {self._names[entity]}, a name near the question"
-                walk.reach(self._rows_about(entity, walk), ABOUT_ALIKE * alike, near_name)
+        for number, alike in self._alike(query, walk.horizon):
+            if number not in named:
+                near_name = f"about {self._names.spelled[number]}, a name near the question"
+                for same in query.same(number):
+                    walk.reach(self._rows_about(same, walk), ABOUT_ALIKE * alike, near_name)
 
     def _from_memories(self, query: Query, walk: _Walk) -> None:
         """Third seed: what the nearest memories name that the question does not, and what is about that."""
         asked = set(tokens(query.text))
         best: dict[int, tuple[float, str]] = {}
         for row in list(query.near)[:_HOP_FROM]:
-            for edge in self._edges_at(_row_vertex(row)):
-                entity = int(self._ends.values[edge, 0]) // 2
-                if self._says.values[edge] == SAID or words_of(self._names[entity]) <= asked:
+            edges = self._edges.at(_row_vertex(row))
+            numbers = (self._edges.ends[edges, 0] // 2).tolist()
+            for number, says in zip(numbers, self._says.values[edges].tolist(), strict=True):
+                name = self._names.spelled[number]
+                if says == SAID or words_of(name) <= asked:
                     continue
-                rows = self._rows_about(entity, walk)
-                worth = ONE_HOP * query.near[row] * self._telling(entity, walk.horizon)
-                why = f"about {self._names[entity]}, which a memory near the question names"
-                for other in rows.tolist() if len(rows) <= _FEW else ():
+                rows = np.concatenate([self._rows_about(same, walk) for same in query.same(number)])
+                if not 0 < len(rows) <= _FEW:
+                    continue
+                worth = ONE_HOP * query.near[row] * self._telling(number, walk.horizon)
+                why = f"about {name}, which a memory near the question names"
+                for other in rows.tolist():
                     # The memory that leads on stays ahead of the one it leads to.
                     least = min(worth, LEAD * query.near[row] - query.near.get(other, 0.0))
                     if other != row and least > best.get(other, (0.0, ""))[0]:
@@ -359,39 +337,27 @@ class Graph:
             worths = SAME_SITTING * best[self._sitting.values[rows]] * self._short.values[rows]
             walk.reach_each(rows, worths, "said when a near one was said")
 
-    def _rows_about(self, entity: int, walk: _Walk) -> NDArray[np.int64]:
-        """The newest rows about an entity that may answer; none for one that is named all over."""
-        if self._hub_since.values[entity] < walk.horizon:
+    def _rows_about(self, number: int, walk: _Walk) -> NDArray[np.int64]:
+        """The newest rows about a name that may answer; none for one that is named all over."""
+        if number not in self._subjects or self._is_hub(number, walk.horizon):
             return np.empty(0, np.int64)
-        edges = np.array(self._edges_at(_entity_vertex(entity)), np.int64)
-        rows = self._row.values[edges[self._says.values[edges] == ABOUT]]
+        edges = np.array(self._edges.at(_name_vertex(number)), np.int64)
+        rows = self._edges.ends[edges[self._says.values[edges] == ABOUT], 1] // 2
         found: NDArray[np.int64] = rows[walk.allowed[rows]][-_FAN_OUT:].astype(np.int64)
         return found
 
     def _alike(self, query: Query, horizon: int) -> list[tuple[int, float]]:
-        """Entities whose own embedding is near the question's."""
+        """Names that memories are about, and whose own embedding is near the question's."""
         if self._vectors is None or query.vector is None or not len(self._vectors):
             return []
-        known = int(np.searchsorted(self._first_row.values, horizon))
         # Not `@`: BLAS threads wait for each other, 12 ms on a busy machine where this takes 0.1.
-        alike = np.einsum("ij,j->i", self._vectors.values[:known], query.vector)
+        alike = np.einsum("ij,j->i", self._vectors.values, query.vector)
+        named, rows, positions = self._described.values.T
+        known = np.where(positions > 0, positions <= query.position, rows < horizon)
+        alike = np.where(known, alike, 0.0)
         places = top(alike, _MOST_ALIKE)
-        return [(int(place), float(alike[place])) for place in places if alike[place] >= _ALIKE]
-
-    def _related(self, entity: int, walk: _Walk) -> list[tuple[int, str]]:
-        """Entities that some memory ties to this one, each with the predicate."""
-        if self._hub_since.values[entity] < walk.horizon:
-            return []
-        vertex = _entity_vertex(entity)
-        predicates = list(self._predicates)
-        found: dict[int, str] = {}
-        for edge in self._edges_at(vertex):
-            if self._says.values[edge] == RELATES and walk.allowed[self._row.values[edge]]:
-                a, b = self._ends.values[edge]
-                other = int(b if a == vertex else a) // 2
-                if other != entity:
-                    found.setdefault(other, predicates[self._predicate.values[edge]])
-        return list(found.items())[-_FAN_OUT:]
+        best = {int(named[place]): float(alike[place]) for place in places[::-1] if alike[place] >= _ALIKE}
+        return sorted(best.items(), key=lambda item: -item[1])
 
 
 class _Walk:
@@ -434,10 +400,7 @@ class _Walk:
         return str(self._reasons[self._because[row]])
 
 
-_COLUMNS = (
-    *("used", "hub_since", "first_row", "ends", "says", "row", "predicate"),
-    *("speaker", "subject", "before", "after", "sitting", "short"),
-)
+_COLUMNS = ("described", "says", "speaker", "subject", "before", "after", "sitting", "short")
 
 
 @lru_cache(1 << 14)
@@ -446,18 +409,29 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(tokens(name))
 
 
-def spoken_by(version: Remembered) -> str | None:
-    """Who speaks in a memory: the speaker of a turn, who observed it, or "me" where it says "I"."""
-    if version.turn is not None:
-        return version.turn.speaker
-    if version.observed_by is not None:
-        return version.observed_by
-    return next((SELF for mention in version.mentions if mention.name == SELF), None)
+def about(version: Remembered) -> list[str]:
+    """What a memory is about: its heading, and the first name in it that is not who speaks.
+
+    The first name in a chat turn is as often the person spoken to, so a turn is about nobody.
+    """
+    if version.turn is not None or not version.mentions:
+        return []
+    room = 2 if version.mentions[0].kind == "heading" else 1
+    forms = {normal_name(speaker) for speaker in (spoken_by(version),) if speaker}
+    found: list[str] = []
+    for mention in version.mentions:
+        form = normal_name(mention.name)
+        if form not in forms:
+            forms.add(form)
+            found.append(mention.name)
+            if len(found) == room:
+                break
+    return found
 
 
-def _entity_vertex(entity: int) -> int:
-    # Entities have the even numbers and rows the odd ones, so neither has to move when the other grows.
-    return 2 * entity
+def _name_vertex(number: int) -> int:
+    # Names have the even numbers and rows the odd ones, so neither has to move when the other grows.
+    return 2 * number
 
 
 def _row_vertex(row: int) -> int:

@@ -9,9 +9,9 @@ those without the word; that constant is left out here, so a text without any of
 
 from __future__ import annotations
 
-from array import array
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -24,35 +24,49 @@ from remanence.text import tokens
 
 K1, B = 0.9, 0.5
 _MOST_SHOWN = 4
+_SHORT = 4_096
+"""Words in a tail that is searched as it is, beside a sixteenth of what the base holds."""
 
 
 class Words:
     """Memories by their words.
 
     A long text is several documents, one for each passage; its best passage speaks for it. Postings lie
-    in one packed base and, for what came since the last `save`, in a small overlay.
+    in a base packed by word. What is new is only put down, word by word as it stands in the texts: a tail
+    that is short is searched as it is, a longer one is packed before the next question.
     """
 
     name = "words"
 
     def __init__(self) -> None:
-        self._terms: dict[str, int] = {}
+        self._terms = _numbered([])
         self._starts: NDArray[np.int64] = np.zeros(1, np.int64)
         self._docs: NDArray[np.int32] = np.empty(0, np.int32)
         self._counts: NDArray[np.int32] = np.empty(0, np.int32)
-        self._new: dict[int, tuple[array[int], array[int]]] = {}
+        self._tail_terms = Column(np.int32)
+        self._tail_docs = Column(np.int32)
         self._lengths = Column(np.int32)
         self._row_of = Column(np.int32)
         self._rows = 0
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         """Take in versions numbered from row `first`."""
-        for row, version in enumerate(versions, first):
-            if row < self._rows:
-                continue
+        known = max(0, self._rows - first)
+        terms: list[int] = []
+        lengths: list[int] = []
+        rows: list[int] = []
+        for row, version in enumerate(versions[known:], first + known):
             for words in documents(version):
-                self._add(row, words)
-            self._rows = row + 1
+                terms.extend(map(self._terms.__getitem__, words))
+                lengths.append(len(words))
+                rows.append(row)
+        if rows:
+            docs = np.arange(len(self._lengths), len(self._lengths) + len(rows), dtype=np.int32)
+            self._tail_terms.extend(terms)
+            self._tail_docs.extend(docs.repeat(lengths))
+            self._lengths.extend(lengths)
+            self._row_of.extend(rows)
+            self._rows = rows[-1] + 1
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows whose words match best."""
@@ -77,6 +91,8 @@ class Words:
         self, asked: Sequence[str], visible: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float64], list[str]]:
         """BM25Plus of every document for these words, less the constant; and the words found at all."""
+        if len(self._tail_terms) > _SHORT + len(self._docs) // 16:
+            self._pack()
         lengths = self._lengths.values
         shown = None if visible.all() else visible[self._row_of.values]
         total = len(lengths) if shown is None else int(np.count_nonzero(shown))
@@ -111,62 +127,43 @@ class Words:
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become the index that `save` wrote."""
-        self._terms = {term: i for i, term in enumerate(unpack(arrays["terms"]))}
+        self._terms = _numbered(unpack(arrays["terms"]))
         self._starts, self._docs, self._counts = arrays["starts"], arrays["docs"], arrays["counts"]
         self._lengths = Column(np.int32, arrays["lengths"])
         self._row_of = Column(np.int32, arrays["row_of"])
         self._rows = int(arrays["rows"][0])
-        self._new = {}
-
-    def _add(self, row: int, words: list[str]) -> None:
-        document = len(self._lengths)
-        for word, count in Counter(words).items():
-            term = self._terms.setdefault(word, len(self._terms))
-            posting = self._new.get(term)
-            if posting is None:
-                posting = self._new[term] = (array("i"), array("i"))
-            posting[0].append(document)
-            posting[1].append(count)
-        self._lengths.append(len(words))
-        self._row_of.append(row)
+        self._tail_terms, self._tail_docs = Column(np.int32), Column(np.int32)
 
     def _postings(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The documents that hold a word, and how often each does."""
         term = self._terms.get(word)
         if term is None:
             return np.empty(0, np.int32), np.empty(0, np.int32)
-        old = slice(0, 0)
+        packed = slice(0, 0)
         if term + 1 < len(self._starts):
-            old = slice(int(self._starts[term]), int(self._starts[term + 1]))
-        new = self._new.get(term)
-        if new is None:
-            return self._docs[old], self._counts[old]
-        # Copies: an array that lends its buffer cannot grow.
-        docs, counts = np.array(new[0], np.int32), np.array(new[1], np.int32)
-        if old.start == old.stop:
+            packed = slice(int(self._starts[term]), int(self._starts[term + 1]))
+        docs, counts = self._docs[packed], self._counts[packed]
+        new = self._tail_docs.values[self._tail_terms.values == term]
+        if not len(new):
             return docs, counts
-        return np.concatenate((self._docs[old], docs)), np.concatenate((self._counts[old], counts))
+        places, new_counts = _runs(new)
+        return np.concatenate((docs, new[places])), np.concatenate((counts, new_counts))
 
     def _pack(self) -> None:
-        """Fold the overlay into the base."""
-        if not self._new:
+        """Put the tail into the base: after the postings that each word has there already."""
+        if not len(self._tail_terms):
             return
-        sizes = np.zeros(len(self._terms), np.int64)
-        sizes[: len(self._starts) - 1] = np.diff(self._starts)
-        old_sizes = sizes.copy()
-        for term, (docs, _) in self._new.items():
-            sizes[term] += len(docs)
-        starts = np.concatenate(([0], np.cumsum(sizes)))
-        docs_out, counts_out = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
-        # Where each old posting goes: its old place, moved by what was put in before its term.
-        shift = np.repeat(starts[:-1], old_sizes) - np.repeat(
-            np.concatenate(([0], np.cumsum(old_sizes)))[:-1], old_sizes
-        )
-        places = np.arange(len(self._docs)) + shift
-        docs_out[places], counts_out[places] = self._docs, self._counts
-        for term, (docs, counts) in self._new.items():
-            begin, end = starts[term] + old_sizes[term], starts[term + 1]
-            docs_out[begin:end], counts_out[begin:end] = docs, counts
-        self._starts, self._docs, self._counts, self._new = starts, docs_out, counts_out, {}
+        order = np.argsort(self._tail_terms.values, kind="stable")
+        terms, docs = self._tail_terms.values[order], self._tail_docs.values[order]
+        places, counts = _runs(terms.astype(np.int64) << 32 | docs)
+        terms, docs = terms[places], docs[places]
+        ends = np.full(len(self._terms), len(self._docs), np.int64)
+        ends[: len(self._starts) - 1] = self._starts[1:]
+        self._docs = np.insert(self._docs, ends[terms], docs)
+        self._counts = np.insert(self._counts, ends[terms], counts)
+        added = np.bincount(terms, minlength=len(ends)).cumsum()
+        self._starts = np.concatenate(([0], ends + added))
+        self._tail_terms, self._tail_docs = Column(np.int32), Column(np.int32)
 
     def _per_row(
         self, scores: NDArray[np.float64], allowed: NDArray[np.bool_]
@@ -179,8 +176,7 @@ class Words:
         found = scores[docs]
         if len(self._row_of) == self._rows or not len(rows):
             return rows, found
-        # Documents of one row lie side by side, so each row is one run.
-        runs = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
+        runs, _ = _runs(rows)  # documents of one row lie side by side
         return rows[runs], np.maximum.reduceat(found, runs)
 
     def _why(self, row: int, postings: Mapping[str, NDArray[np.int32]]) -> str:
@@ -202,6 +198,22 @@ def documents(version: Remembered | None) -> list[list[str]]:
     if not version.passages:
         return [tokens(version.text)]
     return [tokens(version.text[start:end]) for start, end in version.passages]
+
+
+def _numbered(terms: Sequence[str]) -> defaultdict[str, int]:
+    """Numbers for words in the order met: these first, any other as it is looked up."""
+    known = {term: number for number, term in enumerate(terms)}
+    return defaultdict(count(len(known)).__next__, known)
+
+
+def _runs(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where in a sorted array each value first stands, and how often it comes.
+
+    >>> [found.tolist() for found in _runs(np.array([3, 3, 5]))]
+    [[0, 2], [2, 1]]
+    """
+    firsts = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
+    return firsts, np.diff(firsts, append=len(values))
 
 
 def _listed(words: Sequence[str]) -> str:
