@@ -1,0 +1,290 @@
+"""The transcript of a session, exact and on the ledger."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.runnables.history import RunnableWithMessageHistory
+from langchain_models import Actor
+
+from remanence import InvalidInput, Space
+from remanence.testing import FakeClock
+from remanence_langchain import RemanenceChatMessageHistory
+
+CALL = {"name": "weather", "args": {"city": "Porto", "days": [1, 2]}, "id": "call-1", "type": "tool_call"}
+EVERY_KIND: list[BaseMessage] = [
+    SystemMessage("Be kind.", id="s1"),
+    HumanMessage("What is the weather in Porto?", id="h1", name="Ana"),
+    AIMessage(
+        "",
+        id="a1",
+        tool_calls=[CALL],
+        usage_metadata={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
+        response_metadata={"model": "m"},
+        additional_kwargs={"reasoning": {"deep": [1, None, "x"]}},
+    ),
+    ToolMessage("", tool_call_id="call-1", status="error", artifact={"rows": [1]}, name="weather"),
+    AIMessage([{"type": "text", "text": "Sunny."}, {"type": "image", "url": "https://example.com/sun.png"}]),
+    AIMessage([{"type": "image", "url": "https://example.com/sun.png"}]),
+    AIMessage("   \n"),
+    AIMessage("calls badly", invalid_tool_calls=[{"name": "f", "args": "{", "id": "2", "error": "cut"}]),
+    HumanMessage("a NUL \x00 byte"),
+    HumanMessage("日本語 🌦️ <b>&\u2028"),
+    ChatMessage("Once upon a time", role="narrator"),
+    FunctionMessage("42", name="answer"),
+    AIMessageChunk("half a w"),
+    HumanMessage("What is the weather in Porto?", id="h1", name="Ana"),
+]
+
+
+@pytest.fixture
+def chat(space: Space) -> RemanenceChatMessageHistory:
+    return RemanenceChatMessageHistory(space, "monday")
+
+
+@pytest.mark.parametrize(
+    "message", EVERY_KIND, ids=lambda message: f"{message.type}: {message.content!r:.20}"
+)
+def test_each_message_comes_back_as_it_was(chat: RemanenceChatMessageHistory, message: BaseMessage) -> None:
+    """Type, content blocks, id, tool calls and everything else."""
+    chat.add_message(message)
+
+    (back,) = chat.messages
+    assert type(back) is type(message)
+    assert back.model_dump() == message.model_dump()
+
+
+def test_a_transcript_is_in_order_and_whole(reopen: Callable[..., Space]) -> None:
+    """The same words twice are two messages; also when the folder is opened again."""
+    chat = RemanenceChatMessageHistory(reopen(), "monday")
+    chat.add_messages(EVERY_KIND[:7])
+    chat.add_messages(EVERY_KIND[7:])
+
+    again = RemanenceChatMessageHistory(reopen(), "monday")
+    assert [m.model_dump() for m in again.messages] == [m.model_dump() for m in EVERY_KIND]
+
+
+def test_what_was_said_can_be_recalled(space: Space, chat: RemanenceChatMessageHistory) -> None:
+    """Messages are memories of the space, with speaker and session; wordless ones have a name for it."""
+    chat.add_messages(EVERY_KIND)
+
+    hit = space.recall("weather in Porto?", limit=1)[0]
+    assert (hit.memory.text, hit.memory.observed_by) == ("What is the weather in Porto?", "Ana")
+    assert hit.memory.source == "monday"
+    texts = [memory.text for memory in space.memories()]
+    assert '[calls weather({"city": "Porto", "days": [1, 2]})]' in texts
+    assert texts.count("[no words]") == 2
+    assert "[image]" in texts
+
+
+def test_sessions_do_not_see_each_other(space: Space, chat: RemanenceChatMessageHistory) -> None:
+    """Each id is a transcript of its own; and other memories are in none."""
+    chat.add_user_message("Hello on Monday.")
+    space.add_turns([{"role": "user", "content": "Said elsewhere.", "conversation": "monday"}])
+    tuesday = RemanenceChatMessageHistory(space, "tuesday")
+    tuesday.add_user_message("Hello on Tuesday.")
+
+    assert [m.text for m in chat.messages] == ["Hello on Monday."]
+    assert [m.text for m in tuesday.messages] == ["Hello on Tuesday."]
+
+
+def test_what_is_cleared_is_hidden_and_the_past_keeps_it(
+    space: Space, clock: FakeClock, chat: RemanenceChatMessageHistory
+) -> None:
+    """Only this session's, and it can be filled anew."""
+    other = RemanenceChatMessageHistory(space, "tuesday")
+    for session in (chat, other):
+        session.add_user_message("I am allergic to hazelnuts.")
+    before = clock.now()
+    clock.advance(hours=1)
+    chat.clear()
+    chat.add_user_message("Hello again.")
+
+    assert [m.text for m in chat.messages] == ["Hello again."]
+    assert len(other.messages) == 1
+    assert len(space.recall("allergic to hazelnuts", min_score=0.5)) == 1
+    past = RemanenceChatMessageHistory(space.as_of(before), "monday")
+    assert [m.text for m in past.messages] == ["I am allergic to hazelnuts."]
+    with pytest.raises(InvalidInput, match="view of the past"):
+        past.add_user_message("Too late.")
+
+
+def test_a_forgotten_message_leaves_the_transcript_and_comes_back_to_its_place(
+    space: Space, chat: RemanenceChatMessageHistory
+) -> None:
+    """Forgetting is the space's; the transcript follows."""
+    chat.add_messages([HumanMessage(text) for text in ("one", "two", "three")])
+    two = chat.kept()[1]
+
+    space.forget(two.id)
+    assert [m.text for m in chat.messages] == ["one", "three"]
+    space.unforget(two.id)
+    assert [m.text for m in chat.messages] == ["one", "two", "three"]
+    space.erase(two.id)
+    assert [m.text for m in chat.messages] == ["one", "three"]
+
+
+def test_the_list_is_the_caller_s_own(chat: RemanenceChatMessageHistory) -> None:
+    """Agents edit what they are given."""
+    chat.add_user_message("Hello.")
+    chat.messages[0].content = "changed"
+    chat.messages.clear()
+
+    assert [m.text for m in chat.messages] == ["Hello."]
+
+
+def test_threads_that_write_at_once_lose_nothing(space: Space) -> None:
+    """Each batch stays together and in order."""
+
+    def talk(who: int) -> None:
+        for number in range(10):
+            said = [HumanMessage(f"{who} asks {number}"), AIMessage(f"{who} hears {number}")]
+            RemanenceChatMessageHistory(space, "monday").add_messages(said)
+
+    threads = [threading.Thread(target=talk, args=(who,)) for who in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    said = [m.text for m in RemanenceChatMessageHistory(space, "monday").messages]
+    assert len(said) == 120
+    for who in range(6):
+        mine = [text for text in said if text.startswith(f"{who} ")]
+        assert mine == [f"{who} {verb} {number}" for number in range(10) for verb in ("asks", "hears")]
+    assert all(said[at + 1] == said[at].replace("asks", "hears") for at in range(0, 120, 2))
+
+
+TALK = """
+import sys
+import remanence
+from remanence.testing import HashingEmbedder
+from remanence_langchain import RemanenceChatMessageHistory
+
+with remanence.open(sys.argv[1], embedder=HashingEmbedder()) as space:
+    chat = RemanenceChatMessageHistory(space, "monday")
+    for number in range(20):
+        chat.add_user_message(f"{sys.argv[2]} {number}")
+"""
+
+
+def test_processes_that_write_at_once_lose_nothing(home: Path, reopen: Callable[..., Space]) -> None:
+    """And a reader who was there before sees what they wrote."""
+    chat = RemanenceChatMessageHistory(reopen(), "monday")
+    assert chat.messages == []
+    writers = [subprocess.Popen([sys.executable, "-c", TALK, str(home), name]) for name in ("ana", "bob")]
+    assert [writer.wait(timeout=60) for writer in writers] == [0, 0]
+
+    said = [str(m.text) for m in chat.messages]
+    for name in ("ana", "bob"):
+        assert [text for text in said if name in text] == [f"{name} {number}" for number in range(20)]
+    assert len(said) == 40
+
+
+def test_reading_does_not_read_what_was_read(
+    space: Space, chat: RemanenceChatMessageHistory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long the ledger, a new history of the same space asks only for the lines since."""
+    chat.add_messages([HumanMessage(f"message {number}") for number in range(50)])
+    seen: list[int] = []
+    changes = type(space).changes
+    monkeypatch.setattr(
+        type(space),
+        "changes",
+        lambda self, *, after: (
+            seen.append(change.position) or change for change in changes(self, after=after)
+        ),
+    )
+    for number in range(5):
+        fresh = RemanenceChatMessageHistory(space, "monday")
+        fresh.add_user_message(f"and {number}")
+        assert len(fresh.messages) == 51 + number
+
+    assert len(seen) == len(set(seen)) == 55
+
+
+def test_the_last_few_can_be_had(chat: RemanenceChatMessageHistory) -> None:
+    """For a window over a long transcript."""
+    chat.add_messages([HumanMessage(str(number)) for number in range(1, 10)])
+
+    assert [memory.text for memory in chat.kept(last=2)] == ["8", "9"]
+    assert chat.kept(last=0) == []
+    assert len(chat.kept(last=100)) == 9
+
+
+def test_an_artifact_made_of_documents_is_kept_as_data(chat: RemanenceChatMessageHistory) -> None:
+    """As retrieval tools leave them; objects of LangChain become dicts."""
+    chat.add_message(ToolMessage("Porto", tool_call_id="1", artifact=[Document("Porto", id="d1")]))
+
+    (back,) = chat.messages
+    assert isinstance(back, ToolMessage)
+    assert back.artifact[0]["page_content"] == "Porto"
+
+
+@pytest.mark.parametrize(
+    "message", [HumanMessage("x", additional_kwargs={"a": object()}), HumanMessage("half \ud83d of a smile")]
+)
+def test_what_cannot_be_written_down_is_refused_whole(
+    chat: RemanenceChatMessageHistory, message: BaseMessage
+) -> None:
+    """No message of the batch is kept, and the error says why."""
+    with pytest.raises(InvalidInput, match="cannot be written as JSON"):
+        chat.add_messages([HumanMessage("fine"), message])
+    assert chat.messages == []
+
+
+@pytest.mark.parametrize("session_id", ["", "  ", None, 7])
+def test_a_session_needs_a_name(space: Space, session_id: Any) -> None:
+    """A blank one would be everybody's."""
+    with pytest.raises(InvalidInput, match="names no session"):
+        RemanenceChatMessageHistory(space, session_id)
+
+
+@pytest.mark.filterwarnings("ignore::langchain_core._api.deprecation.LangChainDeprecationWarning")
+async def test_a_runnable_with_message_history_keeps_its_sessions(space: Space) -> None:
+    """LangChain's own wrapper, sync and async, with a history made anew for every call."""
+    model = Actor(lines=["one", "two", "three"])
+    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("human", "{input}")])
+    chain = RunnableWithMessageHistory(
+        prompt | model,
+        lambda session_id: RemanenceChatMessageHistory(space, session_id),
+        input_messages_key="input",
+        history_messages_key="history",
+    )
+    monday: Any = {"configurable": {"session_id": "monday"}}
+    chain.invoke({"input": "first"}, monday)
+    await chain.ainvoke({"input": "second"}, monday)
+    chain.invoke({"input": "elsewhere"}, {"configurable": {"session_id": "tuesday"}})
+
+    said = [(m.type, m.text) for m in await RemanenceChatMessageHistory(space, "monday").aget_messages()]
+    assert said == [("human", "first"), ("ai", "one"), ("human", "second"), ("ai", "two")]
+    assert [m.text for m in model.prompts[1]] == ["first", "one", "second"]
+    assert [m.text for m in model.prompts[2]] == ["elsewhere"]
+
+
+async def test_the_async_verbs_do_the_same(chat: RemanenceChatMessageHistory) -> None:
+    """Many at once, then all cleared."""
+    await asyncio.gather(*(chat.aadd_messages([HumanMessage(f"n{number}")]) for number in range(20)))
+    assert len(await chat.aget_messages()) == 20
+
+    await chat.aclear()
+    assert await chat.aget_messages() == []

@@ -1,0 +1,170 @@
+"""Memory for the chains of langchain-classic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_classic.base_memory import BaseMemory
+from langchain_classic.chains import ConversationChain, LLMChain
+from langchain_classic.memory import CombinedMemory, ConversationBufferMemory
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
+from langchain_models import Actor, recalled
+
+from remanence import Space
+from remanence_langchain import RemanenceMemory
+
+pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.deprecation.LangChainDeprecationWarning")
+
+
+def test_a_conversation_chain_remembers(space: Space) -> None:
+    """Drop-in: its own prompt, what is relevant from long ago, and the last turns as they were."""
+    space.add("Ana is allergic to hazelnuts.", source="email")
+    model = Actor(lines=["Hello Ana.", "No hazelnuts."])
+    chain = ConversationChain(llm=model, memory=RemanenceMemory(space=space))
+    chain.invoke({"input": "Hi, this is Ana."})
+    answer = chain.invoke({"input": "What must Ana never eat: hazelnuts?"})
+
+    prompt = model.prompts[1][0].text
+    assert answer["response"] == "No hazelnuts."
+    assert [memory["text"] for memory in recalled(prompt)] == ["Ana is allergic to hazelnuts."]
+    assert "Human: Hi, this is Ana.\nAI: Hello Ana." in prompt
+    assert [memory.text for memory in space.memories()] == [
+        "Ana is allergic to hazelnuts.",
+        "Hi, this is Ana.",
+        "Hello Ana.",
+        "What must Ana never eat: hazelnuts?",
+        "No hazelnuts.",
+    ]
+
+
+async def test_an_llm_chain_remembers_in_a_loop_and_with_messages(space: Space) -> None:
+    """`return_messages` gives messages for a placeholder; the a-verbs do what the others do."""
+    model = Actor(lines=["Noted.", "Porto."])
+    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("human", "{question}")])
+    memory = RemanenceMemory(space=space, return_messages=True, window=1)
+    chain = LLMChain(llm=model, prompt=prompt, memory=memory)
+    await chain.ainvoke({"question": "I live in Porto."})
+    answer = await chain.ainvoke({"question": "Where do I live?"})
+
+    assert answer["text"] == "Porto."
+    block, reply, question = model.prompts[1]
+    assert (block.type, reply.text, question.text) == ("system", "Noted.", "Where do I live?")
+    assert [memory["text"] for memory in recalled(block.text)] == ["I live in Porto."]
+
+
+def test_beside_a_buffer_in_a_combined_memory(space: Space) -> None:
+    """The buffer for the chat, ours for the long run."""
+    space.add("Ana lives in Porto.")
+    ours = RemanenceMemory(space=space, memory_key="recall", input_key="input", window=0)
+    both = CombinedMemory(memories=[ConversationBufferMemory(input_key="input"), ours])
+    prompt = PromptTemplate.from_template("{recall}\n{history}\nHuman: {input}")
+    model = Actor(lines=["In Porto.", "Yes."])
+    chain = LLMChain(llm=model, prompt=prompt, memory=both)
+    chain.invoke({"input": "Where does Ana live?"})
+    chain.invoke({"input": "Really?"})
+
+    assert recalled(model.prompts[0][0].text)[0]["text"] == "Ana lives in Porto."
+    assert "Human: Where does Ana live?\nAI: In Porto." in model.prompts[1][0].text
+
+
+def test_only_what_was_said_is_saved(space: Space) -> None:
+    """Chains hand back the loaded variables with the inputs: recalled text is not remembered again."""
+    memory = RemanenceMemory(space=space)
+    memory.save_context(
+        {"input": "Hi.", "history": "what was recalled", "stop": ["\n"]}, {"response": "Hello."}
+    )
+
+    assert [memory.text for memory in space.memories()] == ["Hi.", "Hello."]
+
+
+def test_the_window_is_not_said_twice(space: Space) -> None:
+    """What stands in the window as a message is not quoted as a memory as well."""
+    memory = RemanenceMemory(space=space, window=2)
+    memory.save_context({"input": "Ana lives in Porto."}, {"output": "Nice."})
+    memory.save_context({"input": "Ana lives in Porto, I said."}, {"output": "Yes, Ana does."})
+    loaded = memory.load_memory_variables({"input": "Where does Ana live?"})["history"]
+
+    assert recalled(loaded)[0]["text"] == "Ana lives in Porto."
+    assert loaded.endswith("Human: Ana lives in Porto, I said.\nAI: Yes, Ana does.")
+    assert loaded.count("I said") == 1
+
+
+@pytest.mark.parametrize("given", [{}, {"input": "Hello?"}])
+def test_an_empty_memory_loads_as_nothing(space: Space, given: dict[str, str]) -> None:
+    """With no heading over it."""
+    assert RemanenceMemory(space=space).load_memory_variables(given) == {"history": ""}
+    assert RemanenceMemory(space=space, return_messages=True).load_memory_variables(given) == {"history": []}
+
+
+def test_without_an_input_the_last_messages_are_given(space: Space) -> None:
+    """As people look into a memory by hand."""
+    memory = RemanenceMemory(space=space, return_messages=True, window=3)
+    for number in range(3):
+        memory.save_context({"input": f"q{number}"}, {"output": f"a{number}"})
+
+    loaded = memory.load_memory_variables({})["history"]
+    assert loaded == [AIMessage("a1"), HumanMessage("q2"), AIMessage("a2")]
+    assert not any(isinstance(message, SystemMessage) for message in loaded)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "keys"),
+    [
+        ({"a": "x", "b": "y"}, {"output": "z"}, {}),
+        ({}, {"output": "z"}, {}),
+        ({"a": "x"}, {"one": "1", "two": "2"}, {}),
+        ({"a": "x", "b": "y"}, {"output": "z"}, {"input_key": "b"}),
+        ({"a": "x", "history": "h", "stop": "s"}, {"output": "1", "two": "2"}, {}),
+        ({"a": "x"}, {"one": "1", "two": "2"}, {"output_key": "two"}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*output.*:UserWarning")
+def test_the_keys_are_chosen_as_langchain_s_own_memory_chooses_them(
+    space: Space, inputs: dict[str, Any], outputs: dict[str, str], keys: dict[str, str]
+) -> None:
+    """The same messages, or a ValueError from both."""
+    theirs = ConversationBufferMemory(return_messages=True, **keys)
+    ours = RemanenceMemory(space=space, return_messages=True, **keys)
+
+    assert _saved(ours, inputs, outputs) == _saved(theirs, inputs, outputs)
+
+
+def test_which_key_is_doubtful_is_said_with_the_way_out(space: Space) -> None:
+    """Ours names the keys and the setting."""
+    with pytest.raises(ValueError, match=r"\['a', 'b'\] did the user say\? Set input_key"):
+        RemanenceMemory(space=space).load_memory_variables({"a": "x", "b": "y"})
+    with pytest.warns(UserWarning, match="'output' is kept"):
+        RemanenceMemory(space=space).save_context({"a": "x"}, {"output": "1", "two": "2"})
+
+
+async def test_clearing_hides_the_session_and_nothing_else(space: Space) -> None:
+    """Other sessions and other memories stay."""
+    space.add("Ana lives in Porto.")
+    monday, tuesday = (RemanenceMemory(space=space, session_id=day) for day in ("monday", "tuesday"))
+    for memory in (monday, tuesday):
+        await memory.asave_context({"input": f"Hello on {memory.session_id}."}, {"output": "Hi."})
+    await monday.aclear()
+
+    assert [memory.text for memory in space.memories()] == ["Ana lives in Porto.", "Hello on tuesday.", "Hi."]
+    assert (await monday.aload_memory_variables({}))["history"] == ""
+    assert "tuesday" in (await tuesday.aload_memory_variables({}))["history"]
+
+
+def test_the_quoted_part_keeps_to_its_budget(space: Space) -> None:
+    """By the caller's own count."""
+    space.add_many([{"text": f"Ana owns book number {number}."} for number in range(20)])
+    memory = RemanenceMemory(space=space, k=20, tokens=120, count=lambda text: len(text.split()))
+
+    loaded = memory.load_memory_variables({"input": "Which books does Ana own?"})["history"]
+    assert 1 < len(recalled(loaded)) < 20
+    assert len(loaded.split()) <= 120
+
+
+def _saved(memory: BaseMemory, inputs: dict[str, Any], outputs: dict[str, str]) -> Any:
+    try:
+        memory.save_context(inputs, outputs)
+    except ValueError:
+        return ValueError
+    return memory.load_memory_variables({})

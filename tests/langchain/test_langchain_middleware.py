@@ -1,0 +1,432 @@
+"""Memory in a real agent: recalled for the call, remembered once, never in the way."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import (
+    HumanInTheLoopMiddleware,
+    ModelRetryMiddleware,
+    SummarizationMiddleware,
+)
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.tools import tool
+from langchain_models import Actor, Parrot, recalled, system
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+import remanence
+from remanence import InvalidInput, Space
+from remanence_langchain import MemoryMiddleware
+from remanence_langchain.framing import OPEN
+
+THREAD: Any = {"configurable": {"thread_id": "t1"}}
+LOOK_UP = AIMessage("Let me see.", tool_calls=[{"name": "look_up", "args": {"city": "Porto"}, "id": "c1"}])
+
+
+@tool
+def look_up(city: str) -> str:
+    """Look a city up."""
+    return f"{city} has six bridges."
+
+
+@pytest.fixture(params=["sync", "async"])
+def ask(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Invokes an agent, once on this thread and once on an event loop."""
+
+    def invoke(agent: Any, said: Any, config: Any = None, **options: Any) -> Any:
+        given = {"messages": [said if isinstance(said, HumanMessage) else ("user", said)]} if said else None
+        given = said if isinstance(said, Command | dict) else given
+        if request.param == "sync":
+            return agent.invoke(given, config, **options)
+        return asyncio.run(agent.ainvoke(given, config, **options))
+
+    return invoke
+
+
+def kept(space: Space) -> list[tuple[str | None, str]]:
+    """Who said what, in order."""
+    return [(memory.observed_by, memory.text) for memory in space.memories()]
+
+
+def test_what_comes_to_mind_is_in_the_system_message_and_nowhere_else(
+    space: Space, ask: Callable[..., Any]
+) -> None:
+    """The model reads it; neither the answer nor the checkpoints of the thread hold it."""
+    space.add("Ana lives in Porto.", source="email")
+    saver, model = InMemorySaver(), Actor(lines=["In Porto."])
+    agent = create_agent(
+        model, middleware=[MemoryMiddleware(space)], checkpointer=saver, system_prompt="Be brief."
+    )
+    answer = ask(agent, "Where does Ana live?", THREAD)
+
+    assert system(model.prompts[0]).startswith(f"Be brief.\n\n{OPEN}")
+    assert recalled(system(model.prompts[0]))[0]["text"] == "Ana lives in Porto."
+    assert [m.text for m in answer["messages"]] == ["Where does Ana live?", "In Porto."]
+    assert list(saver.list(None))
+    assert not any("Ana lives" in str(saved) for saved in saver.list(None))
+
+
+def test_both_turns_are_kept_once_over_a_whole_thread(space: Space, ask: Callable[..., Any]) -> None:
+    """The state holds the whole thread at every turn; each message is one memory."""
+    model = Actor(lines=["Hello Ana.", "In Porto.", "Bye."])
+    agent = create_agent(model, middleware=[MemoryMiddleware(space)], checkpointer=InMemorySaver())
+    for said in ("I am Ana.", "Where do I live?", "Bye."):
+        ask(agent, said, THREAD)
+
+    assert kept(space) == [
+        ("me", "I am Ana."),
+        ("assistant", "Hello Ana."),
+        ("me", "Where do I live?"),
+        ("assistant", "In Porto."),
+        ("me", "Bye."),
+        ("assistant", "Bye."),
+    ]
+    assert {memory.source for memory in space.memories()} == {"t1"}
+
+
+def test_what_stands_in_the_thread_is_not_quoted_as_well(space: Space) -> None:
+    """A message that the model sees anyway takes no room from what it has forgotten."""
+    space.add("Ana lives in Porto.")
+    model = Actor(lines=["Yes."])
+    agent = create_agent(model, middleware=[MemoryMiddleware(space, limit=2)], checkpointer=InMemorySaver())
+    for number in range(5):
+        agent.invoke({"messages": [("user", f"Does Ana live in Porto? ({number})")]}, THREAD)
+    agent.invoke({"messages": [("user", "Does Ana live in Porto?")]}, {"configurable": {"thread_id": "t2"}})
+
+    assert [m["text"] for m in recalled(system(model.prompts[4]))] == ["Ana lives in Porto."]
+    assert len(recalled(system(model.prompts[5]))) == 2
+
+
+def test_a_tool_loop_is_reminded_at_each_step_and_kept_as_one_turn(
+    space: Space, ask: Callable[..., Any]
+) -> None:
+    """Tool calls and their results are no part of the conversation that is remembered."""
+    space.add("Ana lives in Porto.")
+    model = Actor(lines=[LOOK_UP, "Six."])
+    agent = create_agent(model, [look_up], middleware=[MemoryMiddleware(space)])
+    ask(agent, "How many bridges has the city of Ana?")
+
+    assert [recalled(system(prompt))[0]["text"] for prompt in model.prompts] == ["Ana lives in Porto."] * 2
+    assert kept(space)[1:] == [("me", "How many bridges has the city of Ana?"), ("assistant", "Six.")]
+
+
+def test_a_model_that_fails_loses_nothing_and_is_kept_once_when_tried_again(
+    space: Space, ask: Callable[..., Any]
+) -> None:
+    """The user's turn is there after the failure; going on with the thread adds only the reply."""
+    model = Actor(lines=[RuntimeError("overloaded"), "Hello Ana."])
+    agent = create_agent(model, middleware=[MemoryMiddleware(space)], checkpointer=InMemorySaver())
+    with pytest.raises(RuntimeError, match="overloaded"):
+        ask(agent, "I am Ana.", THREAD)
+    assert kept(space) == [("me", "I am Ana.")]
+    ask(agent, None, THREAD)
+
+    assert kept(space) == [("me", "I am Ana."), ("assistant", "Hello Ana.")]
+
+
+def test_the_same_message_sent_again_is_kept_once(space: Space, ask: Callable[..., Any]) -> None:
+    """By its id, as clients do that are not sure whether they got through."""
+    agent = create_agent(Actor(lines=[RuntimeError("down"), "Hello."]), middleware=[MemoryMiddleware(space)])
+    with pytest.raises(RuntimeError, match="down"):
+        ask(agent, HumanMessage("I am Ana.", id="m1"), THREAD)
+    ask(agent, HumanMessage("I am Ana.", id="m1"), THREAD)
+
+    assert kept(space) == [("me", "I am Ana."), ("assistant", "Hello.")]
+
+
+def test_a_retried_call_is_reminded_once(space: Space, ask: Callable[..., Any]) -> None:
+    """Each attempt has one block, whether the retry stands outside of memory or inside."""
+    space.add("Ana lives in Porto.")
+    for order in (1, -1):
+        model = Actor(lines=[RuntimeError("once"), RuntimeError("twice"), "In Porto."])
+        retry = ModelRetryMiddleware(max_retries=2, initial_delay=0.0, jitter=False)
+        agent = create_agent(model, middleware=[retry, MemoryMiddleware(space)][::order])
+        ask(agent, "Where does Ana live?")
+
+        assert [system(prompt).count(OPEN) for prompt in model.prompts] == [1, 1, 1]
+
+
+def test_an_interrupted_turn_is_kept_once(space: Space, ask: Callable[..., Any]) -> None:
+    """A person is asked in the middle; the run goes on later, and each turn is one memory."""
+    model = Actor(lines=[LOOK_UP, "Six."])
+    hold = HumanInTheLoopMiddleware(interrupt_on={"look_up": True})
+    agent = create_agent(
+        model, [look_up], middleware=[MemoryMiddleware(space), hold], checkpointer=InMemorySaver()
+    )
+    ask(agent, "How many bridges has Porto?", THREAD)
+    assert kept(space) == [("me", "How many bridges has Porto?")]
+    ask(agent, Command(resume={"decisions": [{"type": "approve"}]}), THREAD)
+
+    assert kept(space) == [("me", "How many bridges has Porto?"), ("assistant", "Six.")]
+
+
+def test_summaries_are_not_what_somebody_said(space: Space) -> None:
+    """LangChain's summary stands in the thread as a message of the user, and is not remembered."""
+    model = Actor(lines=["Hello.", "Fine."])
+    shorten = SummarizationMiddleware(Actor(lines=["SUMMARY"]), trigger=("messages", 3), keep=("messages", 1))
+    agent = create_agent(model, middleware=[shorten, MemoryMiddleware(space)], checkpointer=InMemorySaver())
+    for said in ("I am Ana.", "How are you?", "And now?"):
+        answer = agent.invoke({"messages": [("user", said)]}, THREAD)
+
+    assert any("SUMMARY" in m.text for m in answer["messages"])
+    assert [text for _, text in kept(space)] == [
+        "I am Ana.",
+        "Hello.",
+        "How are you?",
+        "Fine.",
+        "And now?",
+        "Fine.",
+    ]
+
+
+def test_recalled_text_is_not_remembered_again(space: Space, ask: Callable[..., Any]) -> None:
+    """Not from a model that repeats its prompt, and not from one whose answer is the memory itself."""
+    space.add("Ana lives in Porto, near the river.")
+    parrot = create_agent(Parrot(), middleware=[MemoryMiddleware(space)])
+    assert "Ana lives in Porto" in ask(parrot, "Where does Ana live?")["messages"][-1].text
+    echo = create_agent(
+        Actor(lines=["ana lives in Porto,\n near the river."]), middleware=[MemoryMiddleware(space)]
+    )
+    ask(echo, "Tell me where Ana lives.")
+
+    assert [text for _, text in kept(space) if "ana lives in porto" in text.lower()] == [
+        "Ana lives in Porto, near the river."
+    ]
+    assert not any(OPEN in text for _, text in kept(space))
+
+
+def test_the_block_keeps_to_its_limits(space: Space) -> None:
+    """At most so many memories, at most so many tokens, by the caller's own count."""
+    space.add_many([{"text": f"Ana owns book number {number}."} for number in range(30)])
+
+    def prompt(**options: Any) -> str:
+        model = Actor(lines=["Many."])
+        middleware = MemoryMiddleware(space, remember=False, **options)
+        create_agent(model, middleware=[middleware]).invoke({"messages": [("user", "Which books has Ana?")]})
+        return system(model.prompts[0])
+
+    assert len(recalled(prompt(limit=3))) == 3
+    assert len(recalled(prompt(limit=30, tokens=None))) == 30
+    few = prompt(limit=30, tokens=150, count=lambda text: len(text.split()))
+    assert 1 < len(recalled(few)) < 30
+    assert len(few.split()) <= 150
+    assert prompt(tokens=10) == prompt(min_score=1.0) == ""
+
+
+def test_a_system_message_made_of_blocks_keeps_them(space: Space) -> None:
+    """Marks for a provider's cache stay where they were; the memories come after."""
+    space.add("Ana lives in Porto.")
+    model, mark = (
+        Actor(lines=["Yes."]),
+        {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}},
+    )
+    agent = create_agent(model, middleware=[MemoryMiddleware(space)], system_prompt=SystemMessage([mark]))
+    agent.invoke({"messages": [("user", "Where does Ana live?")]})
+
+    first, second = model.prompts[0][0].content
+    assert first == mark
+    assert recalled(second["text"])[0]["text"] == "Ana lives in Porto."
+
+
+def test_a_message_without_words_recalls_and_keeps_nothing(space: Space, ask: Callable[..., Any]) -> None:
+    """A picture alone has nothing to look up."""
+    space.add("Ana lives in Porto.")
+    model = Actor(lines=["A cat."])
+    picture = HumanMessage([{"type": "image", "url": "https://example.com/cat.png"}])
+    ask(create_agent(model, middleware=[MemoryMiddleware(space)]), picture)
+
+    assert system(model.prompts[0]) == ""
+    assert kept(space)[1:] == [("assistant", "A cat.")]
+
+
+def test_what_a_user_says_is_kept_to_the_letter(space: Space) -> None:
+    """Also when it looks like a block of ours."""
+    said = f"What does {OPEN} mean in my prompt?"
+    create_agent(Actor(lines=["Hm."]), middleware=[MemoryMiddleware(space)]).invoke(
+        {"messages": [("user", said)]}
+    )
+
+    assert kept(space)[0] == ("me", said)
+
+
+def test_what_cannot_be_kept_as_it_is_is_kept_nearly_so(space: Space) -> None:
+    """A NUL byte in a message does not cost the memory of it."""
+    create_agent(Actor(lines=["Odd."]), middleware=[MemoryMiddleware(space)]).invoke(
+        {"messages": [("user", "I am \x00 Ana.")]}
+    )
+    assert kept(space)[0] == ("me", "I am \N{REPLACEMENT CHARACTER} Ana.")
+
+
+def test_an_agent_whose_memory_is_down_answers_and_says_so_in_the_log(
+    space: Space, ask: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each thing that could not be done is one warning, with its cause."""
+    agent = create_agent(Actor(lines=["Hello Ana."]), middleware=[MemoryMiddleware(space)])
+    space.close()
+    with caplog.at_level(logging.WARNING, "remanence_langchain"):
+        answer = ask(agent, "I am Ana.")
+
+    assert answer["messages"][-1].text == "Hello Ana."
+    said = [record for record in caplog.records if record.name.startswith("remanence_langchain")]
+    assert {record.args for record in said} == {("remember",), ("recall",)}
+    assert all("memory is down" in record.message and record.exc_info for record in said)
+
+
+def test_a_count_that_fails_does_not_cost_the_answer(
+    space: Space, ask: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Counting tokens is somebody else's code too."""
+
+    def broken(text: str) -> int:
+        raise ConnectionError("no route")
+
+    space.add("Ana lives in Porto.")
+    agent = create_agent(Actor(lines=["Hm."]), middleware=[MemoryMiddleware(space, count=broken)])
+
+    assert ask(agent, "Where does Ana live?")["messages"][-1].text == "Hm."
+    assert "could not recall" in caplog.text
+
+
+def test_a_missing_signal_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """An answer made with less is never taken for a full one."""
+
+    def broken(texts: list[str]) -> list[list[float]]:
+        raise ConnectionError("no route")
+
+    with remanence.open(None, embedder=broken) as space:
+        space.add("Ana lives in Porto.")
+        model = Actor(lines=["In Porto."])
+        create_agent(model, middleware=[MemoryMiddleware(space)]).invoke(
+            {"messages": [("user", "Where does Ana live?")]}
+        )
+
+    assert recalled(system(model.prompts[0]))[0]["text"] == "Ana lives in Porto."
+    assert any("without the signal 'vectors'" in record.message for record in caplog.records)
+
+
+async def test_the_loop_is_never_blocked(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under `ainvoke`, every call to the space is made from another thread."""
+    seen: dict[str, set[bool]] = {"recall": set(), "add_turns": set()}
+    for verb in seen:
+        method = getattr(Space, verb)
+
+        def noted(self: Space, *args: Any, verb: str = verb, method: Any = method, **options: Any) -> Any:
+            seen[verb].add(threading.current_thread() is threading.main_thread())
+            return method(self, *args, **options)
+
+        monkeypatch.setattr(Space, verb, noted)
+    agent = create_agent(Actor(lines=["Hello."]), middleware=[MemoryMiddleware(space)])
+    await agent.ainvoke({"messages": [("user", "I am Ana.")]})
+
+    assert seen == {"recall": {False}, "add_turns": {False}}
+
+
+def test_only_the_model_s_words_are_streamed(space: Space) -> None:
+    """Neither hook puts anything into the token stream."""
+    space.add("Ana lives in Porto.")
+    agent = create_agent(Actor(lines=["In Porto."]), middleware=[MemoryMiddleware(space)])
+    chunks = agent.stream({"messages": [("user", "Where does Ana live?")]}, stream_mode="messages")
+
+    assert "".join(chunk.text for chunk, _ in chunks) == "In Porto."
+
+
+def test_two_of_them_need_two_names(space: Space) -> None:
+    """One for the user, one that the whole team shares, read only."""
+    ours, team = space.child("users", "ana"), space.child("team")
+    ours.add("Ana lives in Porto.")
+    team.add("Ana leads the bridge team.")
+    model = Actor(lines=["Hello."])
+    both = [MemoryMiddleware(ours), MemoryMiddleware(team, name="TeamMemory", remember=False)]
+    create_agent(model, middleware=both).invoke({"messages": [("user", "Who is Ana?")]})
+
+    prompt = system(model.prompts[0])
+    assert prompt.count(OPEN) == 2
+    assert "Ana lives in Porto." in prompt
+    assert "Ana leads the bridge team." in prompt
+    assert (ours.count(), team.count()) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"limit": 0},
+        {"limit": True},
+        {"tokens": -1},
+        {"tokens": "many"},
+        {"min_score": 2},
+        {"min_score": "high"},
+        {"user": " "},
+        {"user": 7},
+        {"extract": True, "remember": False},
+        {"space": "./memory"},
+        {"space": Space},
+        {"space": lambda runtime: None, "user": "user_id"},
+    ],
+)
+def test_what_cannot_be_meant_is_refused_when_it_is_made(space: Space, options: dict[str, Any]) -> None:
+    """Not in the middle of somebody's conversation."""
+    with pytest.raises(InvalidInput):
+        MemoryMiddleware(**{"space": space, **options})
+
+
+FACTS = '{"facts": [{"text": "Ana lives in Lisbon.", "kind": "semantic"}]}'
+"""What an extractor's model answers."""
+
+
+def test_facts_are_drawn_in_the_background(ask: Callable[..., Any]) -> None:
+    """From both turns, and the turns themselves are kept once."""
+    finder = Actor(lines=[FACTS])
+    with remanence.open(None, extractor=finder) as space:
+        agent = create_agent(Actor(lines=["Noted."]), middleware=[MemoryMiddleware(space, extract=True)])
+        ask(agent, "I am Ana, and I moved to Lisbon.")
+        _finish(space)
+
+        assert "I am Ana, and I moved to Lisbon." in str(finder.prompts)
+        assert "Noted." in str(finder.prompts)
+        texts = [text for _, text in kept(space)]
+        assert texts[:2] == ["I am Ana, and I moved to Lisbon.", "Noted."]
+        assert texts.count("Ana lives in Lisbon.") == 1
+        assert len(set(texts)) == len(texts)
+
+
+def test_an_extractor_s_words_stay_out_of_the_stream() -> None:
+    """Whoever reads along reads the agent."""
+    with remanence.open(None, extractor=Actor(lines=[FACTS])) as space:
+        agent = create_agent(Actor(lines=["Noted."]), middleware=[MemoryMiddleware(space, extract=True)])
+        chunks = agent.stream({"messages": [("user", "I moved to Lisbon.")]}, stream_mode="messages")
+
+        assert "".join(chunk.text for chunk, _ in chunks) == "Noted."
+        _finish(space)
+
+
+def test_what_was_forgotten_on_the_way_is_not_brought_back() -> None:
+    """A turn that a tool forgets while the agent works stays forgotten."""
+    with remanence.open(None, extractor=Actor(lines=['{"facts": []}'])) as space:
+
+        @tool
+        def forget_all() -> str:
+            """Forget everything."""
+            for memory in list(space.memories()):
+                space.forget(memory.id)
+            return "Done."
+
+        call = AIMessage("", tool_calls=[{"name": "forget_all", "args": {}, "id": "c1"}])
+        model = Actor(lines=[call, "Forgotten."])
+        agent = create_agent(model, [forget_all], middleware=[MemoryMiddleware(space, extract=True)])
+        agent.invoke({"messages": [("user", "My PIN is 4711. No, forget that.")]})
+        _finish(space)
+
+        assert not any("4711" in text for _, text in kept(space))
+
+
+def _finish(space: Space) -> None:
+    """Wait for what is done in the background."""
+    for job in space.jobs():
+        job.result(timeout=30)

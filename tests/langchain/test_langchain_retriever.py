@@ -1,0 +1,134 @@
+"""A space as a LangChain retriever."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnablePassthrough
+from langchain_core.tools import create_retriever_tool
+from langchain_models import Parrot
+
+from remanence import InvalidInput, Memory, Space
+from remanence.testing import FakeClock
+from remanence_langchain import RemanenceRetriever
+
+
+@pytest.fixture
+def trip(space: Space, clock: FakeClock) -> Memory:
+    """Alice's journey, her homes, and something about Bob."""
+    space.add("Alice lives in Porto.", key="home")
+    clock.advance(days=10)
+    space.add("Alice lives in Lisbon.", key="home")
+    space.add("Bob likes Alice.", kind="viewpoint")
+    return space.add(
+        "Alice flew to Kyoto on 3 April 2026.", tags=["travel"], source="email", importance=0.6, meta={"a": 1}
+    )
+
+
+def texts(found: list[Document]) -> set[str]:
+    return {document.page_content for document in found}
+
+
+def test_a_document_says_what_is_known_about_its_memory(space: Space, trip: Memory) -> None:
+    """Id, score, times, tags, source and evidence are there, and all of it can be written as JSON."""
+    document = RemanenceRetriever(space=space, k=1).invoke("When did Alice fly to Kyoto?")[0]
+
+    about = document.metadata
+    assert (document.id, document.page_content) == (trip.id, trip.text)
+    assert json.loads(json.dumps(about)) == about
+    assert 0 < about["score"] <= 1
+    assert about["valid_from"] == "2026-04-03T00:00:00+00:00"
+    assert about["recorded_at"] == trip.recorded_at.isoformat()
+    assert (about["kind"], about["tags"], about["source"], about["meta"]) == (
+        "episode",
+        ["travel"],
+        "email",
+        {"a": 1},
+    )
+    assert {said["signal"] for said in about["evidence"]} >= {"words", "graph"}
+    assert about["current"] is True
+
+
+def test_a_turn_keeps_its_speaker(space: Space) -> None:
+    """Who said it, and in which conversation."""
+    space.add_turns([{"speaker": "Ana", "content": "I booked Casa Lisboa.", "conversation": "c1"}])
+
+    about = RemanenceRetriever(space=space).invoke("Casa Lisboa")[0].metadata
+    assert (about["speaker"], about["conversation"]) == ("Ana", "c1")
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"memory_tags": ["travel"]}, {"Alice flew to Kyoto on 3 April 2026."}),
+        ({"kinds": ["viewpoint"]}, {"Bob likes Alice."}),
+        (
+            {"during": ("2026-04-02", "2026-04-05"), "kinds": "episode"},
+            {"Alice flew to Kyoto on 3 April 2026."},
+        ),
+        ({"as_of": "2026-05-05"}, {"Alice lives in Porto."}),
+        ({"history": False, "kinds": ["semantic"]}, {"Alice lives in Lisbon."}),
+        ({"history": True, "kinds": ["semantic"]}, {"Alice lives in Lisbon.", "Alice lives in Porto."}),
+        ({"min_score": 1.0}, set()),
+    ],
+)
+async def test_every_filter_works_in_the_constructor_and_in_a_call(
+    space: Space, trip: Memory, asked: dict[str, Any], expected: set[str]
+) -> None:
+    """The same, from both places, and from an event loop."""
+    set_up, plain = RemanenceRetriever(space=space, **asked), RemanenceRetriever(space=space)
+
+    assert texts(set_up.invoke("Alice")) == expected
+    assert texts(plain.invoke("Alice", **asked)) == expected
+    assert texts(await plain.ainvoke("Alice", **asked)) == expected
+
+
+def test_a_call_has_the_last_word(space: Space, trip: Memory) -> None:
+    """What a call asks for takes the place of what the constructor set."""
+    retriever = RemanenceRetriever(space=space, k=1, kinds=["viewpoint"])
+
+    assert texts(retriever.invoke("Alice", kinds=["episode"], k=5)) == {trip.text}
+
+
+def test_a_view_of_the_past_can_be_retrieved_from(space: Space, trip: Memory) -> None:
+    """A retriever reads, so a view will do."""
+    monday = RemanenceRetriever(space=space.as_of("2026-05-05"))
+
+    assert texts(monday.invoke("Where does Alice live?")) == {"Alice lives in Porto."}
+
+
+def test_a_filter_that_cannot_be_meant_is_refused(space: Space) -> None:
+    """With the core's own words."""
+    with pytest.raises(InvalidInput, match=r"kinds=.* holds 'dream'"):
+        RemanenceRetriever(space=space, kinds=["dream"]).invoke("Alice")
+
+
+async def test_many_ask_at_once_and_the_loop_stays_free(space: Space, trip: Memory) -> None:
+    """Recall runs beside the loop, not on it."""
+    retriever = RemanenceRetriever(space=space, k=1)
+
+    answers = await asyncio.gather(*(retriever.ainvoke("When did Alice fly to Kyoto?") for _ in range(20)))
+    assert {answer[0].id for answer in answers} == {trip.id}
+
+
+def test_a_rag_pipeline_reads_from_memory(space: Space, trip: Memory) -> None:
+    """Retriever, prompt, model, parser, as in LangChain's own documentation."""
+    prompt = ChatPromptTemplate.from_template("Answer from this: {context}\nQuestion: {question}")
+    context = RemanenceRetriever(space=space, k=1) | (lambda found: found[0].page_content)
+    chain = {"context": context, "question": RunnablePassthrough()} | prompt | Parrot() | StrOutputParser()
+
+    assert "Answer from this: Alice flew to Kyoto" in chain.invoke("When did Alice fly to Kyoto?")
+
+
+def test_it_becomes_a_tool(space: Space, trip: Memory, tmp_path: Path) -> None:
+    """By LangChain's own helper."""
+    tool = create_retriever_tool(RemanenceRetriever(space=space, k=1), "memory", "What is known.")
+
+    assert tool.invoke({"query": "When did Alice fly to Kyoto?"}) == trip.text
