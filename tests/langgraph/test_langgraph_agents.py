@@ -1,0 +1,152 @@
+"""The store where it is used: in graphs, in agents and their tools, in the middleware, in langmem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypedDict
+
+import pytest
+from langchain.agents import create_agent
+from langchain.tools import ToolRuntime, tool
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+
+import remanence
+from remanence.testing import HashingEmbedder
+from remanence_langchain.checkpoints import CheckpointView
+from remanence_langchain.store import RemanenceStore
+
+THREAD: Any = {"configurable": {"thread_id": "t"}}
+
+
+class State(TypedDict, total=False):
+    say: str
+    seen: list[str]
+
+
+class Scripted(GenericFakeChatModel):
+    """A model that says what the script says, and takes any tools."""
+
+    def bind_tools(self, tools: Any, **options: Any) -> Any:
+        return self
+
+
+@pytest.fixture
+def space() -> Iterator[remanence.Space]:
+    """An empty space on the clock that LangGraph also goes by."""
+    with remanence.open(None, embedder=HashingEmbedder()) as space:
+        yield space
+
+
+def test_a_graph_reaches_the_store_it_was_compiled_with(space: remanence.Space) -> None:
+    """As an argument of the node, and through its runtime."""
+
+    def hear(state: State, *, store: BaseStore) -> State:
+        store.put(("notes",), state["say"], {"text": state["say"]})
+        return {}
+
+    def tell(state: State, runtime: Runtime) -> State:
+        assert runtime.store is not None
+        return {"seen": [item.value["text"] for item in runtime.store.search(("notes",), query="tea")]}
+
+    graph = StateGraph(State)
+    graph.add_node("hear", hear)
+    graph.add_node("tell", tell)
+    graph.add_edge(START, "hear")
+    graph.add_edge("hear", "tell")
+    app: Any = graph.compile(store=RemanenceStore(space))
+
+    assert app.invoke({"say": "green tea"})["seen"] == ["green tea"]
+
+
+@tool
+def note(text: str, runtime: ToolRuntime) -> str:
+    """Write a note down."""
+    assert runtime.store is not None
+    runtime.store.put(("notes",), "note", {"text": text})
+    return "noted"
+
+
+@tool
+def read_note(runtime: ToolRuntime) -> str:
+    """Read the note."""
+    assert runtime.store is not None
+    item = runtime.store.get(("notes",), "note")
+    return item.value["text"] if item else "there is no note"
+
+
+def calls(name: str, **arguments: str) -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": "call", "type": "tool_call"}])
+
+
+def test_a_rewound_agent_reads_the_note_of_its_own_past(space: remanence.Space) -> None:
+    """`create_agent` with a store and a checkpointer: two futures of one conversation, each with its note."""
+    saver = InMemorySaver()
+    script = iter(
+        [
+            *(calls("note", text="buy tea"), "done"),
+            *(calls("note", text="buy coffee"), "done"),
+            *(calls("read_note"), "it says that"),
+            *(calls("read_note"), "it says that"),
+        ]
+    )
+    store = RemanenceStore(space, checkpointer=saver)
+    agent: Any = create_agent(Scripted(messages=script), [note, read_note], store=store, checkpointer=saver)
+    agent.invoke({"messages": [HumanMessage("note: buy tea")]}, THREAD)
+    first = agent.get_state(THREAD).config
+    agent.invoke({"messages": [HumanMessage("note: buy coffee")]}, THREAD)
+    second = agent.get_state(THREAD).config
+
+    def read(config: Any) -> str:
+        messages = agent.invoke({"messages": [HumanMessage("read it")]}, config)["messages"]
+        return next(str(m.content) for m in reversed(messages) if m.type == "tool")
+
+    assert read(first) == "buy tea"
+    assert read(second) == "buy coffee"
+
+
+def test_the_middleware_takes_a_view_in_place_of_a_space(space: remanence.Space) -> None:
+    """What was said in a branch that was left is not brought up in the other."""
+    from remanence_langchain.middleware import MemoryMiddleware
+
+    saver = InMemorySaver()
+    shown: list[str] = []
+
+    class Listening(Scripted):
+        def _generate(self, messages: Any, *rest: Any, **options: Any) -> Any:
+            shown.append(str(messages[0].content) if messages[0].type == "system" else "")
+            return super()._generate(messages, *rest, **options)
+
+    view = CheckpointView(space, saver)
+    model = Listening(messages=iter(["hello", "I see", "well", "tea"]))
+    agent: Any = create_agent(model, middleware=[MemoryMiddleware(view)], checkpointer=saver)
+    agent.invoke({"messages": [HumanMessage("My name is Alice.")]}, THREAD)
+    first = agent.get_state(THREAD).config
+    agent.invoke({"messages": [HumanMessage("I drink green tea every morning.")]}, THREAD)
+    fork = agent.invoke({"messages": [HumanMessage("What do I drink every morning?")]}, first)
+    other = {"configurable": {"thread_id": "another"}}
+    agent.invoke({"messages": [HumanMessage("What do I drink every morning?")]}, other)
+
+    assert len(fork["messages"]) == 4
+    assert "green tea" not in shown[2]
+    assert "green tea" in shown[3]
+
+
+def test_the_tools_of_langmem_work_on_it(space: remanence.Space) -> None:
+    """They write, search, update and delete as on any store."""
+    langmem = pytest.importorskip("langmem")
+    store = RemanenceStore(space)
+    manage = langmem.create_manage_memory_tool(namespace=("memories",), store=store)
+    find = langmem.create_search_memory_tool(namespace=("memories",), store=store)
+    manage.invoke({"action": "create", "content": "Alice drinks green tea."})
+    manage.invoke({"action": "create", "content": "Alice has a cat."})
+    assert "green tea" in str(find.invoke({"query": "What does Alice drink?", "limit": 1}))
+    drink = store.search(("memories",), query="green tea", limit=1)[0]
+    manage.invoke({"action": "update", "id": drink.key, "content": "Alice drinks coffee."})
+    assert store.get(("memories",), drink.key).value["content"] == "Alice drinks coffee."  # type: ignore[union-attr]
+    manage.invoke({"action": "delete", "id": drink.key})
+    assert store.get(("memories",), drink.key) is None

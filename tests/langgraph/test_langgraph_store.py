@@ -1,0 +1,402 @@
+"""The store of LangGraph, kept in a space."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, PutOp, SearchOp
+
+import remanence
+from remanence.testing import FakeClock, HashingEmbedder
+from remanence_langchain.store import RemanenceStore
+
+BOB = ("users", "bob")
+
+
+@pytest.fixture
+def store(space: remanence.Space, clock: FakeClock) -> RemanenceStore:
+    return RemanenceStore(space, clock=clock)
+
+
+# One item
+
+
+def test_what_is_put_is_what_is_got(store: RemanenceStore) -> None:
+    """Value, key and namespace come back as they were."""
+    value = {"text": "Bob drinks tea.", "n": 1, "deep": {"list": [1, None, True]}, "empty": ""}
+    store.put(BOB, "tea", value)
+    item = store.get(BOB, "tea")
+
+    assert item is not None
+    assert (item.namespace, item.key, item.value) == (BOB, "tea", value)
+    assert store.get(BOB, "coffee") is None
+    assert store.get(("users",), "tea") is None
+
+
+def test_an_overwrite_keeps_the_day_of_creation(store: RemanenceStore, clock: FakeClock) -> None:
+    """`created_at` is the first put, `updated_at` the last, also of the very same value."""
+    store.put(BOB, "tea", {"n": 1})
+    born = clock.now()
+    later = clock.advance(hours=1)
+    store.put(BOB, "tea", {"n": 1})
+    item = store.get(BOB, "tea")
+
+    assert item is not None
+    assert (item.created_at, item.updated_at) == (born, later)
+
+
+def test_a_deleted_item_is_gone_and_may_come_back(store: RemanenceStore, clock: FakeClock) -> None:
+    """Deleting twice is fine; what is put again is new."""
+    store.put(BOB, "tea", {"n": 1})
+    store.delete(BOB, "tea")
+    store.delete(BOB, "tea")
+    assert store.get(BOB, "tea") is None
+    assert store.search(BOB) == []
+    assert store.search(BOB, query="tea") == []
+    assert store.list_namespaces() == []
+    reborn = clock.advance(hours=1)
+    store.put(BOB, "tea", {"n": 2})
+    item = store.get(BOB, "tea")
+
+    assert item is not None
+    assert (item.value, item.created_at) == ({"n": 2}, reborn)
+
+
+def test_what_a_caller_does_to_a_value_stays_with_the_caller(store: RemanenceStore) -> None:
+    """The store holds its own copy, going in and coming out."""
+    value = {"list": [1]}
+    store.put(BOB, "tea", value)
+    value["list"].append(2)
+    first = store.get(BOB, "tea")
+    assert first is not None
+    first.value["list"].append(3)
+    second = store.search(BOB)[0]
+    second.value["list"].append(4)
+    third = store.get(BOB, "tea")
+
+    assert third is not None
+    assert third.value == {"list": [1]}
+
+
+@pytest.mark.parametrize(
+    "namespace",
+    [("a/b", "c"), ("a", "b/c"), ("ä", "🍵"), (" ", "\n"), ('["a"]',), ("%2F",), ("x" * 2_000,), ("d",) * 60],
+)
+def test_any_label_that_langgraph_allows_is_a_place_of_its_own(
+    store: RemanenceStore, namespace: tuple[str, ...]
+) -> None:
+    """Labels never run together, however long, deep or odd they are."""
+    store.put(namespace, "k", {"text": "the one"})
+    for depth in range(1, len(namespace) + 1):
+        other = (*namespace[: depth - 1], namespace[depth - 1] + "x")
+        store.put(other, "k", {"text": "another one"})
+
+    assert [item.value["text"] for item in store.search(namespace, query="the one")] == ["the one"]
+    assert store.get(namespace, "k") is not None
+    assert namespace in store.list_namespaces(limit=1_000)
+
+
+@pytest.mark.parametrize("key", ["", " ", "a.b", "k" * 5_000, '"]', "\n", "🍵"])
+def test_any_text_is_a_key(store: RemanenceStore, key: str) -> None:
+    """Keys are not names: blank, long and odd ones are kept."""
+    store.put(BOB, key, {"n": 1})
+    store.put(BOB, key + "2", {"n": 2})
+
+    assert store.get(BOB, key).value == {"n": 1}  # type: ignore[union-attr]
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        PutOp((), "k", {"n": 1}),
+        PutOp(("langgraph", "x"), "k", {"n": 1}),
+        PutOp(("a.b",), "k", {"n": 1}),
+        PutOp(("",), "k", None),
+        GetOp(("a\0",), "k"),
+        GetOp((1,), "k"),  # type: ignore[arg-type]
+        SearchOp(("a.b",)),
+    ],
+)
+def test_a_namespace_that_put_refuses_is_refused_in_a_batch_too(store: RemanenceStore, op: Any) -> None:
+    """`batch` is no back door, and what came before it in the batch is not kept either."""
+    with pytest.raises(InvalidNamespaceError):
+        store.batch([PutOp(BOB, "k", {"n": 1}), op])
+    assert store.get(BOB, "k") is None
+
+
+@pytest.mark.parametrize("value", ["text", 5, ["list"], {"when": object()}, {"n": float("nan")}])
+def test_a_value_that_json_cannot_hold_is_refused(store: RemanenceStore, value: Any) -> None:
+    """It says so at once, and nothing of the batch is kept."""
+    with pytest.raises(ValueError):
+        store.batch([PutOp(BOB, "good", {"n": 1}), PutOp(BOB, "bad", value)])
+    assert store.get(BOB, "good") is None
+
+
+def test_an_unknown_operator_is_refused(store: RemanenceStore) -> None:
+    """Even when there is no item to hold against it."""
+    with pytest.raises(ValueError, match=r"\$in"):
+        store.search(BOB, filter={"n": {"$in": [1]}})
+
+
+def test_what_is_no_operation_is_refused(store: RemanenceStore) -> None:
+    """With its value shown."""
+    with pytest.raises(ValueError, match="surprise"):
+        store.batch(["surprise"])  # type: ignore[list-item]
+
+
+# Batches
+
+
+def test_a_batch_reads_before_it_writes(store: RemanenceStore) -> None:
+    """Results come in the order of the operations, from the state before; the last put of a key holds."""
+    store.put(BOB, "a", {"n": 1})
+    results = store.batch(
+        [
+            PutOp(BOB, "a", {"n": 2}),
+            GetOp(BOB, "a"),
+            PutOp(BOB, "a", {"n": 3}),
+            SearchOp(BOB),
+            PutOp(BOB, "b", {"n": 4}),
+            PutOp(BOB, "b", None),
+            ListNamespacesOp(),
+        ]
+    )
+
+    assert [results[i] for i in (0, 2, 4, 5)] == [None] * 4
+    assert results[1].value == {"n": 1}  # type: ignore[union-attr]
+    assert [item.value for item in results[3]] == [{"n": 1}]  # type: ignore[union-attr]
+    assert results[6] == [BOB]
+    assert store.get(BOB, "a").value == {"n": 3}  # type: ignore[union-attr]
+    assert store.get(BOB, "b") is None
+
+
+def test_a_large_batch_is_kept_whole(store: RemanenceStore) -> None:
+    """Thousands of puts at once, each found again."""
+    store.batch([PutOp(BOB, f"k{n}", {"n": n, "text": f"note {n}"}) for n in range(2_500)])
+
+    assert len(store.search(BOB, limit=5_000)) == 2_500
+    assert store.search(BOB, filter={"n": {"$gte": 2_499}})[0].key == "k2499"
+
+
+async def test_the_async_methods_do_the_same(store: RemanenceStore) -> None:
+    """One by one, and fifty at a time."""
+    await asyncio.gather(*(store.aput(("users", f"u{n}"), "name", {"text": f"user {n}"}) for n in range(50)))
+    items = await asyncio.gather(*(store.aget(("users", f"u{n}"), "name") for n in range(50)))
+
+    assert [item.value["text"] for item in items if item] == [f"user {n}" for n in range(50)]
+    assert len(await store.asearch(("users",), query="user 7", limit=3)) == 3
+    await store.adelete(("users", "u7"), "name")
+    assert len(await store.alist_namespaces(prefix=("users",))) == 49
+
+
+# Search
+
+
+def test_a_query_ranks_and_the_rest_follows_without_a_score(store: RemanenceStore) -> None:
+    """The best match first; what is not indexed is listed last, as nobody compared it."""
+    store.put(BOB, "pet", {"text": "Bob has a dog called Rex."})
+    store.put(BOB, "drink", {"text": "Bob drinks green tea in the morning."})
+    store.put(BOB, "secret", {"text": "green tea, morning, drinks"}, index=False)
+    found = store.search(BOB, query="green tea in the morning")
+
+    assert found[0].key == "drink"
+    assert found[0].score is not None
+    assert (found[-1].key, found[-1].score) == ("secret", None)
+    assert {item.key for item in found} == {"pet", "drink", "secret"}
+
+
+def test_a_query_sees_only_its_namespace_and_what_passes_its_filter(store: RemanenceStore) -> None:
+    """However well the others match; a filter that leaves one of many still finds it."""
+    for n in range(80):
+        store.put(("users", "eve"), f"n{n}", {"text": "green tea", "n": n})
+    store.put(BOB, "drink", {"text": "some tea"})
+
+    assert [item.key for item in store.search(BOB, query="green tea")] == ["drink"]
+    only = store.search(("users",), query="green tea", filter={"n": 3})
+    assert [(item.key, item.score is not None) for item in only] == [("n3", True)]
+
+
+def test_an_old_value_is_not_found_any_more(store: RemanenceStore) -> None:
+    """Recall goes by what the item says now."""
+    store.put(BOB, "drink", {"text": "Bob drinks green tea."})
+    store.put(BOB, "drink", {"text": "Bob drinks black coffee."})
+    found = store.search(BOB, query="Where did Bob drink green tea before?")
+
+    assert [item.value["text"] for item in found] == ["Bob drinks black coffee."]
+
+
+def test_put_says_which_fields_are_indexed(space: remanence.Space, clock: FakeClock) -> None:
+    """The fields of the put, else those of the store, else the text of the value."""
+    store = RemanenceStore(space, fields=["notes[*].body"], clock=clock)
+    store.put(BOB, "a", {"title": "zebra", "notes": [{"body": "a walrus"}, {"body": "an otter"}]})
+    store.put(BOB, "b", {"title": "zebra", "notes": [{"body": "a walrus"}]}, index=["title"])
+    store.put(BOB, "c", {"title": "nothing to index"})
+
+    assert [i.key for i in store.search(BOB, query="otter") if i.score is not None][:1] == ["a"]
+    assert [i.key for i in store.search(BOB, query="zebra") if i.score is not None][:1] == ["b"]
+    assert store.search(BOB, query="nothing to index")[-1].score is None
+
+
+def test_filters_compare_numbers_texts_and_parts(store: RemanenceStore) -> None:
+    """Operators, nested parts and lists; a missing field is no match."""
+    store.put(BOB, "a", {"n": 5, "s": "m", "at": {"city": "Porto", "zip": 1}, "l": [1, 2]})
+    store.put(BOB, "b", {"s": "z"})
+
+    def keys(**wanted: Any) -> list[str]:
+        return sorted(item.key for item in store.search(BOB, filter=wanted))
+
+    assert keys(n={"$gt": 4}) == ["a"]
+    assert keys(n={"$gt": "4"}) == ["a"]
+    assert keys(n={"$lt": 100}) == ["a"]
+    assert keys(s={"$gt": "n"}) == ["b"]
+    assert keys(s={"$gt": 3}) == []
+    assert keys(n={"$ne": 5}) == ["b"]
+    assert keys(at={"city": "Porto"}) == ["a"]
+    assert keys(at={"city": {"$ne": "Porto"}}) == []
+    assert keys(l=[1, 2]) == ["a"]
+    assert keys(l=[2, 1]) == []
+    assert keys(n=5, s="z") == []
+
+
+def test_the_last_written_comes_first(store: RemanenceStore) -> None:
+    """Also when all is written in the same instant."""
+    store.batch([PutOp(BOB, key, {"n": 1}) for key in "abc"])
+    store.put(BOB, "a", {"n": 2})
+
+    assert [item.key for item in store.search(BOB)] == ["a", "c", "b"]
+    assert [item.key for item in store.search(BOB, limit=1, offset=1)] == ["c"]
+    assert store.search(BOB, limit=0) == []
+
+
+def test_namespaces_are_listed_by_prefix_suffix_and_depth(store: RemanenceStore) -> None:
+    """With wildcards, without repeats, in order."""
+    for namespace in (("a", "b", "c"), ("a", "b", "d"), ("a", "x", "c"), ("z",)):
+        store.put(namespace, "k", {"n": 1})
+
+    assert store.list_namespaces(prefix=("a", "b")) == [("a", "b", "c"), ("a", "b", "d")]
+    assert store.list_namespaces(suffix=("c",)) == [("a", "b", "c"), ("a", "x", "c")]
+    assert store.list_namespaces(prefix=("a", "*", "c")) == [("a", "b", "c"), ("a", "x", "c")]
+    assert store.list_namespaces(max_depth=2) == [("a", "b"), ("a", "x"), ("z",)]
+    assert store.list_namespaces(limit=1, offset=1) == [("a", "b", "d")]
+
+
+# The past
+
+
+def test_overwritten_and_deleted_values_stay_in_the_past(store: RemanenceStore, clock: FakeClock) -> None:
+    """Get, search and list as of any moment; nobody can write there."""
+    store.put(BOB, "city", {"text": "Bob lives in Porto."})
+    porto = clock.now()
+    clock.advance(days=1)
+    store.put(BOB, "city", {"text": "Bob lives in Lisbon."})
+    lisbon = clock.now()
+    clock.advance(days=1)
+    store.delete(BOB, "city")
+
+    assert store.search(BOB) == []
+    assert store.as_of(lisbon).get(BOB, "city").value["text"] == "Bob lives in Lisbon."  # type: ignore[union-attr]
+    past = store.as_of(porto)
+    assert past.search(BOB, query="Where does Bob live?")[0].value["text"] == "Bob lives in Porto."
+    assert past.list_namespaces() == [BOB]
+    with pytest.raises(remanence.InvalidInput, match="past"):
+        past.put(BOB, "city", {"text": "Rome"})
+
+
+def test_what_is_forgotten_or_erased_in_the_space_is_gone_from_the_store(
+    store: RemanenceStore, space: remanence.Space
+) -> None:
+    """Those who look after the space decide; the store follows."""
+    store.put(BOB, "a", {"text": "secret one"})
+    store.put(BOB, "b", {"text": "secret two"})
+    kept = space.child("store")
+    first, second = sorted(kept.memories(), key=lambda memory: memory.text)
+    kept.forget(first.id)
+    kept.erase(second.id)
+    assert store.search(BOB, query="secret") == []
+
+    kept.unforget(first.id)
+    assert [item.key for item in store.search(BOB, query="secret")] == ["a"]
+
+
+# Where it is kept
+
+
+def test_items_do_not_mix_with_the_memories_of_the_space(
+    store: RemanenceStore, space: remanence.Space
+) -> None:
+    """One space for an agent's memory and its store, and neither in the other's answers."""
+    space.add("Bob drinks coffee.")
+    store.put(BOB, "drink", {"text": "Bob drinks tea."})
+
+    assert [hit.memory.text for hit in space.recall("Bob drinks")] == ["Bob drinks coffee."]
+    assert [item.key for item in store.search((), query="Bob drinks")] == ["drink"]
+
+
+def test_a_store_is_there_after_a_restart(reopen: Callable[..., remanence.Space], clock: FakeClock) -> None:
+    """Everything but what was deleted, with its times."""
+    store = RemanenceStore(reopen(), clock=clock)
+    store.put(BOB, "a", {"text": "kept"})
+    store.put(BOB, "b", {"text": "gone"})
+    store.delete(BOB, "b")
+    before = store.get(BOB, "a")
+    clock.advance(days=1)
+    after = RemanenceStore(reopen(), clock=clock)
+
+    assert after.get(BOB, "a") == before
+    assert [item.key for item in after.search((), query="kept")] == ["a"]
+
+
+def test_many_threads_lose_nothing(store: RemanenceStore) -> None:
+    """Eight threads put, read and search at once; every item of each is there."""
+    failures: list[BaseException] = []
+
+    def life(name: str) -> None:
+        try:
+            for n in range(20):
+                store.put(("t", name), f"k{n}", {"text": f"note {n} of {name}"})
+                store.put(("t",), "shared", {"by": name})
+                assert store.get(("t", name), f"k{n}") is not None
+                assert len(store.search(("t", name), query="note", limit=50)) == n + 1
+        except BaseException as error:
+            failures.append(error)
+            raise
+
+    threads = [threading.Thread(target=life, args=(f"n{number}",)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert failures == []
+    assert len(store.search(("t",), limit=1_000)) == 8 * 20 + 1
+
+
+def write_from_elsewhere(home: str) -> None:
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        store = RemanenceStore(space)
+        assert store.get(BOB, "a") is not None
+        store.put(BOB, "b", {"text": "written elsewhere"})
+        store.delete(BOB, "a")
+
+
+def test_two_processes_share_one_folder(home: Path) -> None:
+    """What another process puts and deletes is seen at the next call."""
+    with remanence.open(home, embedder=HashingEmbedder()) as space:
+        store = RemanenceStore(space)
+        store.put(BOB, "a", {"text": "written here"})
+        other = multiprocessing.get_context("spawn").Process(target=write_from_elsewhere, args=(str(home),))
+        other.start()
+        other.join()
+
+        assert other.exitcode == 0
+        assert store.get(BOB, "a") is None
+        assert [item.key for item in store.search(BOB, query="written elsewhere")] == ["b"]
