@@ -21,6 +21,7 @@ from remanence.errors import (
     EmbedderDown,
     EmbedderError,
     InvalidInput,
+    JobFailed,
     LedgerCorrupt,
     LedgerError,
     LedgerTampered,
@@ -32,37 +33,76 @@ from remanence.errors import (
     ProjectionStale,
     RemanenceError,
 )
+from remanence.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from remanence.answers import Recall
-    from remanence.model import Change, Evidence, Extraction, Hit, Memory, Mention, Triple, Turn, Window
-    from remanence.space import Space, Verified, View, open, reembed
-
-__version__ = "0.1.0"
+    from remanence.extractors.llm import LLMExtractor
+    from remanence.jobs import Job
+    from remanence.model import (
+        Alias,
+        Change,
+        Entity,
+        Evidence,
+        Extraction,
+        Fact,
+        Found,
+        Hit,
+        Link,
+        Memory,
+        Mention,
+        Relation,
+        Said,
+        Triple,
+        Turn,
+        Verdict,
+        Window,
+    )
+    from remanence.opening import open, reembed
+    from remanence.receipts import Receipt
+    from remanence.space import Space, Verified
+    from remanence.view import View
 
 _HOMES = {
+    "Job": "jobs",
+    "LLMExtractor": "extractors.llm",
     "Recall": "answers",
+    "Receipt": "receipts",
+    "View": "view",
     **dict.fromkeys(
-        ("Change", "Evidence", "Extraction", "Hit", "Memory", "Mention", "Triple", "Turn", "Window"), "model"
+        (
+            *("Alias", "Change", "Entity", "Evidence", "Extraction", "Fact", "Found", "Hit", "Link"),
+            *("Memory", "Mention", "Relation", "Said", "Triple", "Turn", "Verdict", "Window"),
+        ),
+        "model",
     ),
-    **dict.fromkeys(("Space", "Verified", "View", "open", "reembed"), "space"),
+    **dict.fromkeys(("open", "reembed"), "opening"),
+    **dict.fromkeys(("Space", "Verified"), "space"),
 }
 
 __all__ = [
+    "Alias",
     "Change",
     "Closed",
     "EmbedderBroken",
     "EmbedderDown",
     "EmbedderError",
+    "Entity",
     "Evidence",
     "Extraction",
+    "Fact",
+    "Found",
     "Hit",
     "InvalidInput",
+    "Job",
+    "JobFailed",
+    "LLMExtractor",
     "LedgerCorrupt",
     "LedgerError",
     "LedgerTampered",
     "LedgerTooNew",
     "LedgerUnavailable",
+    "Link",
     "Memory",
     "Mention",
     "MissingExtra",
@@ -70,10 +110,14 @@ __all__ = [
     "ProjectionError",
     "ProjectionStale",
     "Recall",
+    "Receipt",
+    "Relation",
     "RemanenceError",
+    "Said",
     "Space",
     "Triple",
     "Turn",
+    "Verdict",
     "Verified",
     "View",
     "Window",

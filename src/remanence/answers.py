@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from remanence.errors import InvalidInput
 from remanence.model import Hit, Memory, Window, short
+from remanence.receipts import Receipt
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,6 +31,8 @@ class Recall(Sequence[Hit]):
     history: bool = False
     position: int = 0
     as_of: datetime | None = None
+    receipt: Receipt | None = None
+    """Enough to give this list again later: see `space.replay`."""
 
     def __len__(self) -> int:
         return len(self.hits)

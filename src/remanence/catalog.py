@@ -108,6 +108,11 @@ class Catalog:
         out[self._memory.values[rows]] = True
         return out
 
+    def rows_among(self, memories: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The rows that are versions of these memories."""
+        found: NDArray[np.bool_] = memories[self._memory.values]
+        return found
+
     def positions(self, rows: Sequence[int]) -> list[int]:
         """The ledger lines that hold these rows."""
         return self._opened.values[list(rows)].tolist()  # type: ignore[no-any-return]
@@ -115,6 +120,13 @@ class Catalog:
     def recorded_at(self, row: int) -> datetime:
         """When a row was recorded."""
         return from_micros(int(self._recorded.values[row]))
+
+    def first_recorded(self, memory: int) -> datetime:
+        """When the first version of a memory was recorded."""
+        row = self._last_row.values[memory]
+        while (earlier := self._earlier.values[row]) >= 0:
+            row = earlier
+        return self.recorded_at(row)
 
     def next_turn(self, conversation: str) -> int:
         """The number that the next turn of this conversation gets."""
@@ -136,6 +148,11 @@ class Catalog:
     def standing(self, rows: NDArray[np.int64], position: int) -> NDArray[np.bool_]:
         """Which of these rows no later version has replaced."""
         return self._revised.values[rows] > position
+
+    def standing_among(self, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+        """Which of the rows in this mask no later version has replaced."""
+        found: NDArray[np.bool_] = rows & (self._revised.values > position)
+        return found
 
     def current(self, rows: NDArray[np.int64], position: int, now: datetime) -> NDArray[np.bool_]:
         """Which of these rows no later version has replaced and no expiry has ended."""

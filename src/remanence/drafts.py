@@ -176,6 +176,58 @@ def turn_draft(fields: Mapping[str, Any], *, row: int | None = None) -> TurnDraf
     return _checked(TurnDraft, fields, row)
 
 
+def conversation(
+    given: object, *, source: str | None = None, observed_by: str | None = None
+) -> Draft | list[TurnDraft]:
+    """A text, or the messages of a conversation, as dicts or as the objects that frameworks use.
+
+    What a system or a tool said is passed over, and so are messages without words.
+
+    >>> [turn.content for turn in conversation([{"role": "user", "content": "Hello."}])]
+    ['Hello.']
+    """
+    if isinstance(given, str):
+        return draft({"text": given, "source": source, "observed_by": observed_by})
+    if isinstance(given, Mapping) or hasattr(given, "content"):
+        given = [given]
+    if not isinstance(given, Iterable) or isinstance(given, bytes):
+        raise InvalidInput(
+            f"{_shown(given)} is {_type(given)}: neither a text nor a list of messages. Give for example "
+            "[{'role': 'user', 'content': 'I moved to Lisbon.'}]."
+        )
+    turns: list[TurnDraft] = []
+    for number, message in enumerate(given):
+        fields = dict(message) if isinstance(message, Mapping) else _message(message, number)
+        if fields.get("role") in _SILENT or not str(fields.get("content") or "").strip():
+            continue
+        if observed_by is not None and not fields.get("speaker") and fields.get("role") in _PERSON:
+            fields["speaker"] = observed_by
+        turns.append(turn_draft(({"conversation": source} if source else {}) | fields, row=number))
+    return turns
+
+
+_PERSON = (None, "user", "human")
+_SILENT = ("system", "tool", "function", "developer")
+
+
+def _message(message: object, number: int) -> dict[str, Any]:
+    """A message object of LangChain (`type`, `text`) or LlamaIndex (`role`, `content`) as a turn."""
+    role = getattr(message, "role", None) or getattr(message, "type", None)
+    role = getattr(role, "value", role)
+    content = getattr(message, "content", None)
+    if not isinstance(role, str) or not (content is None or isinstance(content, str | list)):
+        raise InvalidInput(
+            f"row {number}: {_shown(message)} is {_type(message)}, not a message. "
+            "Give dicts with role and content."
+        )
+    if isinstance(content, list):
+        # Blocks: LangChain gathers their words in `text`, in some releases a method.
+        text = getattr(message, "text", "")
+        content = text() if callable(text) and not isinstance(text, str) else text
+    key = getattr(message, "id", None)
+    return {"role": role, "content": content or ""} | ({"key": key} if isinstance(key, str) else {})
+
+
 def window(start: Moment | None, end: Moment | None, now: datetime) -> Window:
     """A window from two ends as people give them."""
     made = Window(

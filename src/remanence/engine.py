@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -17,14 +18,16 @@ from uuid import uuid4
 
 from remanence.drafts import utc
 from remanence.errors import Closed, EmbedderDown, NotFound, ProjectionStale
-from remanence.events import Erased, Event, Forgotten, Remembered, Restored
-from remanence.index import Index, Vanished, as_memory, snapshot_name, texts_of
+from remanence.events import Erased, Event, Expired, Forgotten, Remembered, Restored
+from remanence.index import FORMAT, Index, Vanished, as_memory, snapshot_name, texts_of
 from remanence.model import Change, Entry, Memory
+from remanence.profile import Profile, make_profile
 from remanence.recall import Question, recall
 from remanence.remember import Prepared, Settling, keyed
-from remanence.text import text_hash
+from remanence.text import TOKENIZER, text_hash
 from remanence.vectorstores import VectorStores
 from remanence.vectorstores.exact import ExactStore
+from remanence.version import __version__
 
 if TYPE_CHECKING:
     from remanence.answers import Recall
@@ -34,6 +37,10 @@ log = logging.getLogger(__name__)
 
 _CHUNK = 1_000
 _MOST_OPEN = 64
+_MOST_PROFILES = 256
+
+Also = Callable[[Index, Sequence[str]], Sequence[Event]]
+"""Says what else is to be written together with memories, given their ids."""
 
 
 class Engine:
@@ -63,10 +70,20 @@ class Engine:
         self._indexes: OrderedDict[str, Index] = OrderedDict()
         self._users: dict[str, int] = {}
         self._stores: VectorStores | None = None
+        self._profiles: dict[tuple[str, int, int], Profile] = {}
         self._closed = False
+        self.on_unfinished: Callable[[str], None] | None = None
+        """Told of a space that is opened with jobs still to be done."""
         self._signed = False  # whether the ledger says which embedder it was built with
         self._fresh = fresh  # about to embed everything anew, so the old embedder does not matter
         self._match_embedder()
+
+    @property
+    def settings(self) -> str:
+        """Differs whenever the same question of the same ledger might be answered differently."""
+        reranker = "" if self._reranker is None else getattr(self._reranker, "__qualname__", "given")
+        parts = (__version__, self.embedder.fingerprint, TOKENIZER, FORMAT, reranker)
+        return text_hash("|".join(parts)).hex()[:16]
 
     def now(self) -> datetime:
         """The present moment, in UTC."""
@@ -81,6 +98,8 @@ class Engine:
             index = self._indexes.get(space)
             if index is None or (index.blind and self._dimension() is not None):
                 index = self._indexes[space] = self._open(space)
+                if self.on_unfinished is not None and index.journal.unfinished():
+                    self.on_unfinished(space)
             self._indexes.move_to_end(space)
             self._users[space] = self._users.get(space, 0) + 1
             self._close_idle()
@@ -93,11 +112,24 @@ class Engine:
 
     # Writing
 
-    def add(self, space: str, prepared: Sequence[Prepared], progress: Progress | None = None) -> list[Memory]:
-        """Write these versions, each chunk in one transaction, and give back the memories they became."""
+    def add(
+        self,
+        space: str,
+        prepared: Sequence[Prepared],
+        progress: Progress | None = None,
+        also: Also | None = None,
+    ) -> list[Memory]:
+        """Write these versions, each chunk in one transaction, and give back the memories they became.
+
+        `also` is given the index and the ids of all of them, with the pen in hand, and says what else is
+        to be written in the last transaction.
+        """
         out: list[Memory] = []
-        for begin in range(0, len(prepared), _CHUNK):
-            out += self._add_chunk(space, prepared[begin : begin + _CHUNK])
+        for begin in range(0, max(len(prepared), 1), _CHUNK):
+            last = begin + _CHUNK >= len(prepared)
+            out += self._add_chunk(
+                space, prepared[begin : begin + _CHUNK], [memory.id for memory in out], also if last else None
+            )
             if progress is not None:
                 progress(len(out), len(prepared))
         return out
@@ -128,6 +160,19 @@ class Engine:
                 entries = pen.append(space, [Erased(memory_id, tuple(positions))], at=self.now())
             index.written(entries)
 
+    def sweep(self, space: str) -> list[Memory]:
+        """Record which memories have expired since this was last done."""
+        ids: list[str] = []
+
+        def decide(index: Index) -> list[Event]:
+            rows = index.expired_rows(index.catalog.position, self.now())
+            ids.extend(index.catalog.ids[index.catalog.memory_of(row)] for row in rows)
+            return [Expired(memory_id) for memory_id in ids]
+
+        self.write(space, decide)
+        found = (self.get(space, memory_id, None) for memory_id in ids)
+        return [memory for memory in found if memory is not None]
+
     def write(
         self, space: str, decide: Callable[[Index], Sequence[Event]], *, embed: Sequence[str] = ()
     ) -> list[Entry]:
@@ -136,7 +181,7 @@ class Engine:
         `embed` are texts whose vectors will be wanted.
         """
         with self.using(space) as index:
-            vectors, made = self._embed(embed)  # before the pen is taken: this may call somebody's model
+            vectors, made = self.embed(embed)  # before the pen is taken: this may call somebody's model
             entries: list[Entry] = []
             with self._pen, self.ledger.transaction() as pen:
                 index.catch_up()
@@ -152,13 +197,31 @@ class Engine:
     def recall(self, space: str, question: Callable[[Index], Question]) -> Recall:
         """Answer a question."""
         with self.using(space) as index:
+            asked = question(index)
             try:
-                answer = recall(index, question(index), self.embedder, self._reranker)
+                answer = recall(index, asked, self.embedder, self._reranker)
             except Vanished:
                 index.catch_up()  # another process erased one of the hits meanwhile
-                answer = recall(index, question(index), self.embedder, self._reranker)
+                asked = question(index)
+                answer = recall(index, asked, self.embedder, self._reranker)
             index.note_recalled(hit.memory for hit in answer)
-            return answer
+            return replace(answer, receipt=asked.receipt(space, self.settings))
+
+    def profile(
+        self, space: str, position: Callable[[Index], int], moment: datetime | None, max_tokens: int
+    ) -> Profile:
+        """Who a space is about, as one view knows it; made once for each position."""
+        now = moment or self.now()
+        with self.using(space) as index:
+            at = position(index)
+            made = self._profiles.get((space, at, max_tokens))
+            # Time passes without a line being written: a fact may have expired since.
+            if made is None or (made.until is not None and now >= made.until):
+                made = make_profile(index, self.extractor, at, now, max_tokens)
+                if len(self._profiles) >= _MOST_PROFILES:
+                    self._profiles.clear()
+                self._profiles[space, at, max_tokens] = made
+            return made
 
     def get(self, space: str, memory_id: str, position: int | None) -> Memory | None:
         """A memory as it stands at a position, or None."""
@@ -226,10 +289,12 @@ class Engine:
 
     # Helpers
 
-    def _add_chunk(self, space: str, prepared: Sequence[Prepared]) -> list[Memory]:
+    def _add_chunk(
+        self, space: str, prepared: Sequence[Prepared], before: Sequence[str], also: Also | None
+    ) -> list[Memory]:
         with self.using(space) as index:
             # Before the pen is taken: this may call somebody's model.
-            vectors, made = self._embed(index.new_texts([p.version for p in prepared]))
+            vectors, made = self.embed(index.new_texts([p.version for p in prepared]))
             entries: list[Entry] = []
             with self._pen, self.ledger.transaction() as pen:
                 index.catch_up()
@@ -238,6 +303,9 @@ class Engine:
                 lines = [(at, line) for (_, line), at in settled if line is not None]
                 for at, run in groupby(lines, key=itemgetter(0)):
                     entries += pen.append(space, [line for _, line in run], at=at)
+                others = also(index, [*before, *(memory_id for (memory_id, _), _ in settled)]) if also else ()
+                if others:
+                    entries += pen.append(space, others, at=self.now())
                 if entries:
                     self._keep(pen, vectors, made)
             index.written(entries, vectors)
@@ -255,8 +323,7 @@ class Engine:
             for memory_id, line in settled:
                 number = _known(index, memory_id)
                 if line is not None:
-                    first = index.catalog.rows_of(number)[0]
-                    out.append(as_memory(next(written), line, index.catalog.recorded_at(first)))
+                    out.append(as_memory(next(written), line, index.catalog.first_recorded(number)))
                 else:
                     row = index.catalog.row_at(number, index.catalog.position)
                     assert row is not None, "a memory that is known has a version"
@@ -281,7 +348,7 @@ class Engine:
             self._signed = True
         pen.keep_vectors(self.embedder.fingerprint, made)
 
-    def _embed(self, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
+    def embed(self, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
         """Vectors for these texts by hash: all of them, and those that the ledger did not have yet.
 
         An embedder that is down costs no memory: the text is kept, and its vector made later. One that
@@ -310,7 +377,7 @@ class Engine:
                 some = rows[begin : begin + _CHUNK]
                 lines = self.ledger.at(index.catalog.positions(some)).values()
                 versions = [e.event for e in lines if isinstance(e.event, Remembered)]
-                _, made = self._embed([text for version in versions for text in texts_of(version)])
+                _, made = self.embed([text for version in versions for text in texts_of(version)])
                 with self._pen, self.ledger.transaction() as pen:
                     pen.keep_vectors(self.embedder.fingerprint, made)
                 if progress is not None:

@@ -4,6 +4,7 @@
     ├── InvalidInput          what was given cannot be kept or asked (also a ValueError)
     ├── NotFound              no such memory in this space (also a LookupError)
     ├── Closed                the space was closed
+    ├── JobFailed             work in the background was given up after several tries
     ├── LedgerError
     │   ├── LedgerUnavailable     the folder is read-only, full, locked, or not ours
     │   ├── LedgerCorrupt         the file is damaged, or is no ledger
@@ -36,6 +37,10 @@ class NotFound(RemanenceError, LookupError):
 
 class Closed(RemanenceError):
     """The space was closed."""
+
+
+class JobFailed(RemanenceError):
+    """Work in the background was given up after several tries."""
 
 
 class LedgerError(RemanenceError):

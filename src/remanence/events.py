@@ -195,12 +195,12 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """A try at a job: `status` is "done", "failed" (to be tried again after `until`) or "given up"."""
+    """How a job went: "waiting" (it failed, and is tried again from `until` on), "done" or "given up"."""
 
     job: str
     status: str
-    problem: str | None = None
     until: datetime | None = None
+    problem: str | None = None
     memories: tuple[str, ...] = ()
 
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from remanence.arrays import pack, unpack
 from remanence.catalog import Catalog
 from remanence.events import Erased, Forgotten, Remembered, Restored
+from remanence.journal import Journal
 from remanence.links import Links
 from remanence.model import Change, Entry, Memory, Sight
 from remanence.names import Names, named_in
@@ -104,8 +105,13 @@ class Index:
         return {"catalog": self.catalog, "names": self.names, **self._knowledge, **self.projections}
 
     @property
-    def _knowledge(self) -> dict[str, Registry | Relations | Links]:
-        return {"registry": self.registry, "relations": self.relations, "links": self.links}
+    def _knowledge(self) -> dict[str, Registry | Relations | Links | Journal]:
+        return {
+            "registry": self.registry,
+            "relations": self.relations,
+            "links": self.links,
+            "journal": self.journal,
+        }
 
     @property
     def projections(self) -> dict[str, Projection]:
@@ -134,6 +140,8 @@ class Index:
             erased, started = False, len(self.catalog) > 0
             first, versions = len(self.catalog), []
             for entry in entries:
+                if entry.position <= self.catalog.position:
+                    continue  # taken in already
                 if self.catalog.apply(entry):
                     versions.append(entry.event if isinstance(entry.event, Remembered) else None)
                 elif isinstance(entry.event, Erased) and started:
@@ -165,12 +173,23 @@ class Index:
                 self._memories.popitem(last=False)
             return found
 
+    def version(self, memory_id: str) -> Remembered | None:
+        """The latest version of a memory, as its line says it; None where there is none, or no words."""
+        with self.lock:
+            number = self.catalog.number(memory_id)
+            row = None if number is None else self.catalog.row_at(number, self.catalog.position)
+            if row is None:
+                return None
+            [position] = self.catalog.positions([row])
+            event = self._ledger.at([position])[position].event
+            return event if isinstance(event, Remembered) else None
+
     def change(self, entry: Entry) -> Change | None:
         """What a line did to a memory; None for a line of another sort, or one whose words are gone."""
         event = entry.event
         if isinstance(event, Remembered):
             number = self.catalog.number(event.memory)
-            first = entry.at if number is None else self.catalog.recorded_at(self.catalog.rows_of(number)[0])
+            first = entry.at if number is None else self.catalog.first_recorded(number)
             memory = as_memory(entry, event, first)
             return Change(entry.position, entry.at, entry.kind, entry.subject, memory)
         if isinstance(event, Forgotten):
@@ -179,19 +198,35 @@ class Index:
             return Change(entry.position, entry.at, entry.kind, entry.subject)
         return None
 
-    def sight(self, position: int, now: datetime) -> Sight:
-        """What a view at this position sees."""
+    def sight(self, position: int, now: datetime, visible: NDArray[np.bool_] | None = None) -> Sight:
+        """What a view at this position sees; `visible` are the rows it knows, where that is known."""
         with self.lock:
-            rows = np.zeros(len(self.catalog), np.bool_)
-            rows[self.current_rows(position)] = True
+            known = self.catalog.visible(position) if visible is None else visible
+            rows = self.catalog.standing_among(known, position)
             return Sight(position, now, rows, self.catalog.memories_among(rows))
+
+    def also_called(self, names: Sequence[str], position: int) -> tuple[str, ...]:
+        """These names, and every other name of what they stand for."""
+        out: dict[str, None] = dict.fromkeys(names)
+        for name in names:
+            number = self.names.number(name)
+            same = () if number is None else self.registry.same(number, position)
+            out |= dict.fromkeys(self.names.spelled[other] for other in same)
+        return tuple(out)
 
     def current_rows(self, position: int) -> list[int]:
         """The rows that stand at this position, in the order they were written; expired ones too."""
         with self.lock:
             visible = self.catalog.visible(position)
-            rows = np.flatnonzero(visible)
-            return rows[self.catalog.standing(rows, position)].tolist()  # type: ignore[no-any-return]
+            return np.flatnonzero(self.catalog.standing_among(visible, position)).tolist()  # type: ignore[no-any-return]
+
+    def expired_rows(self, position: int, now: datetime) -> list[int]:
+        """The standing rows whose time is up, and that no sweep has recorded yet."""
+        with self.lock:
+            rows = np.array(self.current_rows(position), np.int64)
+            ended = rows[~self.catalog.current(rows, position, now)].tolist()
+            ids, memory_of = self.catalog.ids, self.catalog.memory_of
+            return [row for row in ended if ids[memory_of(row)] not in self.journal.expired]
 
     def differences(self, other: Index) -> dict[str, str]:
         """Which projections hold something else than those of another index."""
@@ -292,6 +327,7 @@ class Index:
         self.registry = Registry(self.names)
         self.relations = Relations(self.names, self.registry, self.catalog)
         self.links = Links(self.catalog)
+        self.journal = Journal()
         self.graph = Graph(self.kept, self.names)
         self.times = Times()
         self.broken.clear()
@@ -313,9 +349,11 @@ class Index:
                 self.broken[name] = f"{type(error).__name__}: {error}"
 
     def _learn(self, entry: Entry) -> None:
-        """Take in a line about entities, relations or links."""
+        """Take in a line that says nothing about a memory's words: about entities, ties, or work done."""
         for part in self._knowledge.values():
             part.take(entry)
+        for number, text in self.registry.described(entry):
+            self.graph.describe(number, text, entry.position)
 
     def _read(self, positions: Sequence[int]) -> None:
         entries = self._ledger.at(positions)
@@ -325,8 +363,8 @@ class Index:
             if not isinstance(event, Remembered):
                 raise Vanished(f"line {position} was erased meanwhile")
             number = self.catalog.number(event.memory)
-            first = self.catalog.rows_of(number)[0] if number is not None else 0
-            self._memories[position] = as_memory(entry, event, self.catalog.recorded_at(first))
+            first = entry.at if number is None else self.catalog.first_recorded(number)
+            self._memories[position] = as_memory(entry, event, first)
 
     def _header(self) -> dict[str, Any]:
         position = self.catalog.position

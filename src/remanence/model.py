@@ -20,6 +20,7 @@ Sight      what a view sees of the ledger
 Query      a question made exact
 Ranking    one signal's ordered answer, or the reason it abstained
 Evidence   what one signal said about one memory
+Disagreement  what speaks against a memory
 Hit        a memory, its score and its evidence
 
 A *space* holds memories. A *version* of a memory stands over a span of ledger positions; a *row* is
@@ -452,11 +453,24 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Disagreement:
+    """What speaks against a memory: another one, how (`says`), and about what.
+
+    A *succession* (the other began later, or this one did), a *correction*, or a *conflict*, in which
+    neither wins by itself.
+    """
+
+    says: Literal["succession", "correction", "conflict", "coexistence"]
+    about: str
+    other: Memory
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A memory, its score 0..1, and why it is here.
 
-    `current` is False for a version that a later one (`superseded_by`) has replaced, and for one that
-    has expired.
+    `current` is False for one that another (`superseded_by`) stands in the place of, and for one that
+    has expired. `disagreements` are the memories that say otherwise.
     """
 
     memory: Memory
@@ -464,6 +478,12 @@ class Hit:
     evidence: tuple[Evidence, ...] = ()
     current: bool = True
     superseded_by: Memory | None = None
+    disagreements: tuple[Disagreement, ...] = ()
+
+    @property
+    def contradicted_by(self) -> tuple[Memory, ...]:
+        """The memories in open conflict with this one."""
+        return tuple(each.other for each in self.disagreements if each.says == "conflict")
 
     @property
     def because(self) -> str:

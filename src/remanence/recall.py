@@ -1,10 +1,11 @@
 """Query to hits: the read path.
 
 query       the question's times and names, and whether it asks about the past
-truth       which rows this view may answer with
+sight       which rows this view may answer with
 signals     vectors, words, times, graph; each ranks or abstains
 fusion      one list, evidence kept
 freshness   small, bounded boosts
+truth       the last word on each matter comes forward, what it replaced steps back
 rerank      optional, over the first few
 """
 
@@ -23,7 +24,9 @@ from remanence.answers import Recall
 from remanence.errors import EmbedderError
 from remanence.fusion import WEIGHTS, Fused, fuse
 from remanence.index import SIGNALS, Index, Vanished
-from remanence.model import Evidence, Hit, Query, Ranking, Window, micros
+from remanence.model import Evidence, Hit, Query, Ranking, Sight, Window, micros
+from remanence.receipts import Receipt
+from remanence.truth import Resolved, disagreements, replaced_by, resolve
 
 if TYPE_CHECKING:
     from remanence.ports import Embedder, Reranker, Vector
@@ -57,6 +60,43 @@ class Question:
     weights: Mapping[str, float] | None = None
     vector: Vector | None = None
 
+    def receipt(self, space: str, settings: str) -> Receipt:
+        """This question as a value that can be kept."""
+        return Receipt(
+            space=space,
+            position=self.position,
+            settings=settings,
+            question=self.text,
+            now=self.now,
+            limit=self.limit,
+            during=self.during,
+            history=self.history,
+            kinds=None if self.kinds is None else tuple(self.kinds),
+            tags=None if self.tags is None else tuple(self.tags),
+            min_score=self.min_score,
+            signals=None if self.signals == SIGNALS else tuple(self.signals),
+            weights=self.weights,
+            own_vector=self.vector is not None,
+        )
+
+    @classmethod
+    def again(cls, receipt: Receipt, vector: Vector | None) -> Question:
+        """The question that a receipt was made of."""
+        return cls(
+            text=receipt.question,
+            now=receipt.now,
+            position=receipt.position,
+            limit=receipt.limit,
+            during=receipt.during,
+            history=receipt.history,
+            kinds=receipt.kinds,
+            tags=receipt.tags,
+            min_score=receipt.min_score,
+            signals=receipt.signals or SIGNALS,
+            weights=receipt.weights,
+            vector=vector,
+        )
+
 
 def recall(index: Index, question: Question, embedder: Embedder, reranker: Reranker | None = None) -> Recall:
     """The memories that answer, best first, each with its reasons."""
@@ -75,20 +115,28 @@ def recall(index: Index, question: Question, embedder: Embedder, reranker: Reran
             tags=question.tags,
             during=question.during,
         )
+        sight = index.sight(question.position, question.now, visible)
+        if not history:
+            allowed &= ~index.catalog.rows_among(index.links.superseded(sight))
         query = Query(
             text=question.text,
             visible=visible,
             allowed=allowed,
+            position=question.position,
             times=asked.times if question.during is None else (question.during,),
-            names=asked.names,
+            names=index.also_called(asked.names, question.position),
             vector=vector,
+            same=lambda name: index.registry.same(name, question.position),
+            related=lambda name: index.relations.beside(name, sight),
         )
         rankings = _rankings(index, query, question, unembedded)
         fused = _freshened(index, fuse(rankings, question.weights or WEIGHTS), question.now)
-        fused, unranked = _reranked(index, fused, question.text, reranker)
+        wanted = question.limit if reranker is None else max(question.limit, _RERANKED)
+        stands = Resolved(fused) if history else resolve(index, fused, sight, allowed, wanted)
+        fused, unranked = _reranked(index, stands.fused, question.text, reranker)
         if question.min_score is not None:
             fused = fused.first(int(np.count_nonzero(fused.scores >= question.min_score)))
-        hits = _hits(index, fused.first(question.limit), question)
+        hits = _hits(index, replace(stands, fused=fused.first(question.limit)), sight)
     return Recall(
         question=question.text,
         hits=hits,
@@ -172,18 +220,21 @@ def _reranked(
     return replace(fused, rows=np.concatenate((head[order], fused.rows[len(head) :]))), {}
 
 
-def _hits(index: Index, fused: Fused, question: Question) -> tuple[Hit, ...]:
+def _hits(index: Index, stands: Resolved, sight: Sight) -> tuple[Hit, ...]:
+    fused = stands.fused
     rows = fused.rows.tolist()
     whys = {r.signal: r.why for r in fused.rankings if r.why is not None}
-    current = index.catalog.current(fused.rows, question.position, question.now).tolist()
+    current = index.catalog.current(fused.rows, sight.position, sight.now).tolist()
     hits = []
     for row, score, parts, memory, is_current in zip(
         rows, fused.scores.tolist(), fused.parts(), index.memories(rows), current, strict=True
     ):
-        evidence = tuple(
-            Evidence(part.signal, part.rank, part.share, part.raw, whys[part.signal](row)) for part in parts
-        )
-        later = index.catalog.successor(row, question.position)
+        evidence = [Evidence(p.signal, p.rank, p.share, p.raw, whys[p.signal](row)) for p in parts]
+        if row in stands.notes:
+            evidence.append(Evidence("truth", 1, 0.0, 0.0, stands.notes[row]))
+        later = replaced_by(index, row, sight)
         successor = index.memories([later])[0] if later is not None else None
-        hits.append(Hit(memory, score, evidence, is_current, successor))
+        against = disagreements(index, row, sight)
+        is_current = is_current and successor is None
+        hits.append(Hit(memory, score, tuple(evidence), is_current, successor, against))
     return tuple(hits)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from remanence import drafts
 from remanence.events import Remembered
 from remanence.extractors import speaker_name
-from remanence.model import Turn, Window, micros
+from remanence.model import Fact, Memory, Turn, Window, micros
 from remanence.passages import split
 from remanence.text import normal_text
 from remanence.timewords import read_moment
@@ -35,14 +35,16 @@ if TYPE_CHECKING:
 class Prepared:
     """A version ready to be settled and written.
 
-    Its memory id is still blank, and the number of its turn unknown, because both depend on what others
-    have written by the time the pen is ours.
+    Its memory id holds only if nobody else has written the same by the time the pen is ours, and the
+    number of its turn is unknown until then.
     """
 
     version: Remembered
     at: datetime
     echo: str | None = None
     """The evened-out text, if it may be a recalled text handed back."""
+    revises: bool = False
+    """Whether this is a new version, in other respects than its words, of the memory it names."""
 
 
 def prepare(draft: drafts.Draft, extractor: Extractor, now: datetime) -> Prepared:
@@ -57,7 +59,7 @@ def prepare(draft: drafts.Draft, extractor: Extractor, now: datetime) -> Prepare
     tags = tuple(dict.fromkeys(draft.tags))
     words = normal_text(draft.text)
     version = Remembered(
-        memory="",
+        memory=new_id(),
         text=draft.text,
         identity=keyed(draft.key) if draft.key is not None else _digest("text", words, _ends(valid)),
         content=_digest(
@@ -98,7 +100,7 @@ def prepare_turns(turns: Sequence[drafts.TurnDraft], extractor: Extractor, now: 
         said = _digest(words, turn.conversation, speaker, at and micros(at), _ends(found.valid or Window()))
         count = repeats[said] = repeats.get(said, -1) + 1
         version = Remembered(
-            memory="",
+            memory=new_id(),
             text=turn.content,
             identity=keyed(turn.key) if turn.key is not None else _digest("turn", said, count),
             content=_digest(turn.content, turn.conversation, speaker, at and micros(at), tags, turn.meta),
@@ -119,6 +121,48 @@ def prepare_turns(turns: Sequence[drafts.TurnDraft], extractor: Extractor, now: 
     return out
 
 
+def prepare_conversation(
+    handed: drafts.Draft | Sequence[drafts.TurnDraft], extractor: Extractor, now: datetime
+) -> list[Prepared]:
+    """A text or chat turns, as they were said."""
+    if isinstance(handed, drafts.Draft):
+        return [prepare(handed, extractor, now)]
+    return prepare_turns(handed, extractor, now)
+
+
+def prepare_fact(fact: Fact, now: datetime, *, of: Memory | None) -> Prepared:
+    """What was found in a source, as a memory of its own."""
+    version = Remembered(
+        memory=new_id(),
+        text=fact.text,
+        identity=_digest("fact", normal_text(fact.text), _ends(fact.valid)),
+        content=_digest(fact.text, fact.kind, _ends(fact.valid), fact.importance, fact.tags),
+        source=None if of is None else of.source,
+        observed_by=None if of is None else of.turn.speaker if of.turn is not None else of.observed_by,
+        passages=split(fact.text),
+    )
+    return Prepared(_told(version, fact), now)
+
+
+def better(version: Remembered, fact: Fact, now: datetime) -> Prepared:
+    """A source that says just one thing, with what was found in it."""
+    return Prepared(_told(version, fact), now, revises=True)
+
+
+def _told(version: Remembered, fact: Fact) -> Remembered:
+    return replace(
+        version,
+        kind=fact.kind,
+        valid=fact.valid if fact.valid.bounded else version.valid,
+        importance=fact.importance,
+        confidence=fact.confidence,
+        tags=tuple(dict.fromkeys((*version.tags, *fact.tags))),
+        expires_at=fact.expires_at or version.expires_at,
+        mentions=fact.mentions or version.mentions,
+        triples=fact.triples or version.triples,
+    )
+
+
 class Settling:
     """Decides, with the pen in hand, which memory each prepared version is: a new one, a revision, or one
     that is here already. Knows the catalog and what it has itself decided since."""
@@ -132,6 +176,8 @@ class Settling:
     def settle(self, prepared: Prepared) -> tuple[str, Remembered | None]:
         """The id of the memory, and the line to write if one is needed."""
         version = prepared.version
+        if prepared.revises:
+            return version.memory, version
         earlier = self._decided.get(version.identity)
         number = self._catalog.with_identity(version.identity)
         if earlier is not None:
@@ -146,8 +192,10 @@ class Settling:
         elif (echoed := self._echoed(prepared)) is not None:
             return echoed, None
         else:
-            memory = new_id()
-        settled = replace(version, memory=memory, turn=self._numbered(version.turn))
+            memory = version.memory
+        settled = version
+        if memory != version.memory or version.turn is not None:
+            settled = replace(version, memory=memory, turn=self._numbered(version.turn))
         self._decided[version.identity] = settled
         return memory, settled
 

@@ -1,32 +1,34 @@
-"""What people hold: a View of a space at one moment, and a Space, which is a view of now that can write."""
+"""What people hold to ask and to tell: a space as it is now."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 from urllib.parse import quote
 
-from remanence import drafts
+from remanence import drafts, understand
 from remanence.answers import Recall
 from remanence.drafts import Moment
 from remanence.engine import Engine
+from remanence.entities import Entities
 from remanence.errors import InvalidInput
-from remanence.index import SIGNALS, Index
-from remanence.model import UTC, Change, Memory, Window
-from remanence.recall import Question
-from remanence.remember import prepare, prepare_turns
-from remanence.timewords import read_moment, read_window
+from remanence.events import Served
+from remanence.jobs import Job, Worker, enqueue, work_off
+from remanence.model import Memory
+from remanence.progress import progress_bar
+from remanence.receipts import Receipt
+from remanence.remember import prepare, prepare_conversation, prepare_turns
+from remanence.timewords import read_moment
+from remanence.view import View
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from remanence.ports import Clock, Progress, Reranker, Vector
+    from remanence.ports import Progress
 
-DEFAULT_SPACE = "default"
 _MOST_PART = 255
 
 
@@ -41,155 +43,14 @@ class Verified:
     digest: str
 
 
-class View:
-    """A space as it was known at one moment. It cannot be written to."""
-
-    def __init__(self, engine: Engine, name: str, moment: datetime | None = None) -> None:
-        self._engine = engine
-        self._moment = moment
-        self.name = name
-
-    def __repr__(self) -> str:
-        moment = "" if self._moment is None else f" as of {self._moment.isoformat()}"
-        return f"<{type(self).__name__} {self.name!r}{moment}>"
-
-    def recall(
-        self,
-        query: str,
-        *,
-        limit: int = 10,
-        during: Window | Moment | tuple[Any, Any] | None = None,
-        history: bool | Literal["auto"] = "auto",
-        kinds: str | Sequence[str] | None = None,
-        tags: str | Sequence[str] | None = None,
-        min_score: float | None = None,
-        now: Moment | None = None,
-        signals: Sequence[str] | None = None,
-        weights: Mapping[str, float] | None = None,
-        vector: Vector | None = None,
-    ) -> Recall:
-        """The memories that answer a question, best first, each with its reasons.
-
-        `during` keeps to what was true in that time. `history` brings versions that were replaced or
-        have expired, labelled; "auto" does so when the question is about the past. `tags` asks for all
-        of them. `now` is what "last week" is read against. `signals` and `weights` are for experiments;
-        `vector` is the question's embedding, where you have it already.
-
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.add("Alice drinks green tea.")
-        ...     space.recall("What does Alice drink?")[0].memory.text
-        'Alice drinks green tea.'
-        """
-        moment = self._moment or self._engine.now()
-        at = moment if now is None else read_moment(now, moment, what="now")
-        if history not in (True, False, "auto"):
-            raise InvalidInput(f"history={history!r} is neither True, False nor 'auto'.")
-        question = Question(
-            text=drafts.question(query),
-            now=at,
-            position=0,
-            limit=drafts.limit(limit),
-            during=None if during is None else read_window(during, at),
-            history=None if history == "auto" else bool(history),
-            kinds=drafts.kinds(kinds),
-            tags=drafts.tags(tags),
-            min_score=drafts.share(min_score, "min_score"),
-            signals=_signals(signals),
-            weights=drafts.weights(weights, SIGNALS),
-            vector=drafts.vector(vector),
-        )
-        answer = self._engine.recall(
-            self.name, lambda index: replace(question, position=self._position(index))
-        )
-        return answer if self._moment is None else replace(answer, as_of=self._moment)
-
-    def get(self, memory_id: str) -> Memory | None:
-        """The memory with this id as this view knows it; None if it knows of none, or it is forgotten."""
-        moment = self._moment
-        position = None if moment is None else self._engine.ledger.position_at(self.name, moment)
-        return self._engine.get(self.name, drafts.memory_id(memory_id), position)
-
-    def find(self, key: str) -> Memory | None:
-        """The memory kept under this key as this view knows it; None if there is none, or it is forgotten.
-
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.add("The door code is 4711.", key="door")
-        ...     space.find("door").text
-        'The door code is 4711.'
-        """
-        moment = self._moment
-        position = None if moment is None else self._engine.ledger.position_at(self.name, moment)
-        return self._engine.find(self.name, drafts.clean(key, "key"), position)
-
-    def changes(self, *, after: int = 0) -> Iterator[Change]:
-        """What happened to memories since ledger position `after`, in order.
-
-        For those who keep an index of their own: take in the changes, keep the last position, come back
-        for more.
-
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     space.forget(space.add("The bridge is closed.").id)
-        ...     [change.what for change in space.changes()]
-        ['remembered', 'forgotten']
-        """
-        if isinstance(after, bool) or not isinstance(after, int) or after < 0:
-            raise InvalidInput(f"after={after!r} is not a ledger position. Give the last one you have seen.")
-        moment = self._moment
-        until = None if moment is None else self._engine.ledger.position_at(self.name, moment)
-        return self._engine.changes(self.name, after, until)
-
-    def memories(self) -> Iterator[Memory]:
-        """Every memory this view knows, in the order they were learned."""
-        with self._engine.using(self.name) as index:
-            rows = index.current_rows(self._position(index))
-            for begin in range(0, len(rows), 500):
-                yield from index.memories(rows[begin : begin + 500])
-
-    def count(self) -> int:
-        """How many memories this view knows."""
-        with self._engine.using(self.name) as index:
-            return len(index.current_rows(self._position(index)))
-
-    def as_of(self, moment: Moment) -> View:
-        """This space as it was known at `moment`.
-
-        What was learned later is absent; what was forgotten since is present.
-
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.add("Alice lives in Porto.", now="2026-04-01")
-        ...     _ = space.add("Alice lives in Lisbon.", now="2026-05-03")
-        ...     space.as_of("2026-05-01").recall("Where does Alice live?")[0].memory.text
-        'Alice lives in Porto.'
-        """
-        return View(self._engine, self.name, read_moment(moment, self._engine.now(), what="as_of"))
-
-    async def arecall(self, query: str, **options: Any) -> Recall:
-        """`recall`, off the event loop."""
-        return await asyncio.to_thread(self.recall, query, **options)
-
-    async def aget(self, memory_id: str) -> Memory | None:
-        """`get`, off the event loop."""
-        return await asyncio.to_thread(self.get, memory_id)
-
-    async def afind(self, key: str) -> Memory | None:
-        """`find`, off the event loop."""
-        return await asyncio.to_thread(self.find, key)
-
-    def _position(self, index: Index) -> int:
-        if self._moment is None:
-            return index.catalog.position
-        return self._engine.ledger.position_at(self.name, self._moment)
-
-
 class Space(View):
     """A space as it is now: ask it, and tell it."""
 
-    def __init__(self, engine: Engine, name: str, *, root: bool = False) -> None:
+    def __init__(
+        self, engine: Engine, name: str, *, worker: Worker | None = None, root: bool = False
+    ) -> None:
         super().__init__(engine, name)
+        self._worker = worker
         self._root = root
 
     def __enter__(self) -> Space:
@@ -248,7 +109,7 @@ class Space(View):
             draft = drafts.draft(row, row=number)
             with drafts.in_row(number):
                 prepared.append(prepare(draft, self._engine.extractor, now))
-        with _bar(progress, "remembering") as shown:
+        with progress_bar(progress, "remembering") as shown:
             return self._engine.add(self.name, prepared, shown)
 
     def add_turns(
@@ -263,11 +124,89 @@ class Space(View):
         A turn knows its neighbours in its conversation; "I" in it is its speaker; "yesterday" is read
         against its own time.
         """
-        at = self._engine.now() if now is None else read_moment(now, self._engine.now(), what="now")
+        at = self._at(now)
         checked = [drafts.turn_draft(turn, row=number) for number, turn in enumerate(_rows(turns))]
         prepared = prepare_turns(checked, self._engine.extractor, at)
-        with _bar(progress, "remembering") as shown:
+        with progress_bar(progress, "remembering") as shown:
             return self._engine.add(self.name, prepared, shown)
+
+    @overload
+    def remember(
+        self,
+        given: Any,
+        *,
+        wait: Literal[True] = True,
+        now: Moment | None = None,
+        source: str | None = None,
+        observed_by: str | None = None,
+    ) -> list[Memory]: ...
+    @overload
+    def remember(
+        self,
+        given: Any,
+        *,
+        wait: Literal[False],
+        now: Moment | None = None,
+        source: str | None = None,
+        observed_by: str | None = None,
+    ) -> Job: ...
+    def remember(
+        self,
+        given: Any,
+        *,
+        wait: bool = True,
+        now: Moment | None = None,
+        source: str | None = None,
+        observed_by: str | None = None,
+    ) -> list[Memory] | Job:
+        """Understand a text or a conversation: keep it verbatim, and the facts it tells as memories.
+
+        `given` is a text, or chat messages: dicts as for `add_turns`, or the message objects of LangChain
+        or LlamaIndex. Facts are found by the extractor of this space: a model if it was opened with one,
+        else rules. What they mean for older memories is recorded: one that updates another takes its
+        place. With `wait=False` the words are kept and a `Job` is returned at once; a thread does the rest.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.remember("I live in Porto.", now="2026-01-05")
+        ...     _ = space.remember("I moved from Porto to Lisbon.", now="2026-05-03")
+        ...     "Lisbon" in space.recall("Where do I live?")[0].memory.text
+        True
+        """
+        at = self._at(now)
+        handed = drafts.conversation(given, source=source, observed_by=observed_by)
+        prepared = prepare_conversation(handed, self._engine.extractor, at)
+        if not wait:
+            job = enqueue(self._engine, self.name, prepared, at)
+            if self._worker is not None:
+                self._worker.look_at(self.name)
+            return job
+        return understand.remember(self._engine, self.name, self._engine.add(self.name, prepared), at)
+
+    def reextract(
+        self, memory_id: str | None = None, *, now: Moment | None = None, progress: bool | Progress = False
+    ) -> list[Memory]:
+        """Read again what was remembered, with the extractor that this space has now: one source, or all.
+
+        What the earlier reading found and this one does not is forgotten; history keeps both.
+        """
+        only = None if memory_id is None else drafts.memory_id(memory_id)
+        with progress_bar(progress, "reading") as shown:
+            return understand.reextract(self._engine, self.name, only, self._at(now), shown)
+
+    def jobs(self, status: str | None = None) -> list[Job]:
+        """What is, or was, remembered in the background, oldest first."""
+        with self._engine.using(self.name) as index:
+            every = [Job(state.id, self.name, self._engine) for state in index.journal.jobs.values()]
+        return every if status is None else [job for job in every if job.status == status]
+
+    def work(self) -> int:
+        """Do the jobs of this space that are due, here and now; how many were tried."""
+        return work_off(self._engine, self.name)
+
+    def sweep(self) -> list[Memory]:
+        """Record which memories have expired since the last sweep. Recall has left them out already."""
+        return self._engine.sweep(self.name)
 
     def forget(self, memory_id: str, why: str | None = None) -> None:
         """Hide a memory from now on. It stays in views of the past, and `unforget` brings it back."""
@@ -284,6 +223,20 @@ class Space(View):
         """
         self._engine.erase(self.name, drafts.memory_id(memory_id))
 
+    def record(self, answer: Recall) -> Receipt:
+        """Write down that this recall was given out, so that `exposures` can say who was told what."""
+        receipt = answer.receipt
+        if receipt is None or receipt.space != self.name:
+            raise InvalidInput(f"{answer!r} is not a recall of space {self.name!r}. Give what recall() gave.")
+        served = Served(receipt.id, receipt.to_dict(), tuple(hit.memory.id for hit in answer))
+        self._engine.write(self.name, lambda _: [served])
+        return receipt
+
+    @property
+    def entities(self) -> Entities:
+        """Who and what memories are about, and what they are called."""
+        return Entities(self._engine, self.name, self._position, self._engine.now)
+
     def child(self, *path: str) -> Space:
         """The space below this one with these names. Neither sees the other's memories.
 
@@ -296,7 +249,9 @@ class Space(View):
         """
         if not path:
             raise InvalidInput("child() needs at least one name, for example space.child('users', 'bob').")
-        return Space(self._engine, "/".join([self.name, *(_part(part) for part in path)]))
+        return Space(
+            self._engine, "/".join([self.name, *(part_of_name(part) for part in path)]), worker=self._worker
+        )
 
     def spaces(self) -> list[str]:
         """The names of this space and of those below it that hold anything."""
@@ -310,7 +265,7 @@ class Space(View):
 
     def rebuild(self, *, progress: bool | Progress = False) -> None:
         """Throw the four indexes of this space away and build them from the ledger. Answers stay the same."""
-        with _bar(progress, "embedding") as shown:
+        with progress_bar(progress, "embedding") as shown:
             self._engine.rebuild(self.name, shown)
 
     def check(self) -> dict[str, str]:
@@ -320,7 +275,12 @@ class Space(View):
     def close(self) -> None:
         """Save and let go of every file. A child leaves that to the space it came from."""
         if self._root:
+            if self._worker is not None:
+                self._worker.stop()
             self._engine.close()
+
+    def _at(self, now: Moment | None) -> datetime:
+        return self._engine.now() if now is None else read_moment(now, self._engine.now(), what="now")
 
     async def aadd(self, text: str, **fields: Any) -> Memory:
         """`add`, off the event loop."""
@@ -333,6 +293,14 @@ class Space(View):
     async def aadd_turns(self, turns: Iterable[Mapping[str, Any]], **options: Any) -> list[Memory]:
         """`add_turns`, off the event loop."""
         return await asyncio.to_thread(self.add_turns, turns, **options)
+
+    async def aremember(self, given: Any, **options: Any) -> Any:
+        """`remember`, off the event loop."""
+        return await asyncio.to_thread(lambda: self.remember(given, **options))
+
+    async def areextract(self, memory_id: str | None = None, **options: Any) -> list[Memory]:
+        """`reextract`, off the event loop."""
+        return await asyncio.to_thread(self.reextract, memory_id, **options)
 
     async def aforget(self, memory_id: str, why: str | None = None) -> None:
         """`forget`, off the event loop."""
@@ -359,81 +327,7 @@ class Space(View):
         await asyncio.to_thread(self.close)
 
 
-def open(
-    location: str | Path | None,
-    *,
-    space: str | None = None,
-    embedder: Any = None,
-    extractor: Any = None,
-    qdrant: Any = None,
-    clock: Clock | None = None,
-    reranker: Reranker | None = None,
-) -> Space:
-    """Open the space in a folder, making it if need be; None keeps everything in memory only.
-
-    `embedder` is a name, a LangChain or LlamaIndex embedding object, or a function of a list of texts;
-    left out, a small static one that comes with the package. `qdrant` is the URL of a server, or a
-    `QdrantClient`, to use in place of the embedded engine. `clock` gives the present moment, for tests.
-
-    >>> import remanence
-    >>> with remanence.open(None) as space:
-    ...     space.add("Porto has six bridges.").kind
-    'semantic'
-    """
-    engine = _engine(location, embedder, extractor, qdrant, clock, reranker, fresh=False)
-    return Space(engine, DEFAULT_SPACE if space is None else _part(space), root=True)
-
-
-def reembed(
-    location: str | Path, *, embedder: Any = None, qdrant: Any = None, progress: bool | Progress = False
-) -> None:
-    """Embed everything in a folder anew with another embedder, which is then the one it opens with."""
-    engine = _engine(location, embedder, None, qdrant, None, None, fresh=True)
-    try:
-        with _bar(progress, "embedding") as shown:
-            engine.reembed(shown)
-    finally:
-        engine.close()
-
-
-def _engine(
-    location: str | Path | None,
-    embedder: Any,
-    extractor: Any,
-    qdrant: Any,
-    clock: Clock | None,
-    reranker: Reranker | None,
-    *,
-    fresh: bool,
-) -> Engine:
-    from remanence import embedders, extractors
-    from remanence.ledger import open_ledger
-
-    if clock is not None and not callable(clock):
-        raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
-    embedder, extractor = embedders.resolve(embedder), extractors.resolve(extractor)
-    ledger = open_ledger(location)
-    try:
-        return Engine(
-            ledger,
-            embedder,
-            extractor,
-            folder=None if location is None else Path(location).expanduser(),
-            qdrant=qdrant,
-            clock=clock or _system_clock,
-            reranker=reranker,
-            fresh=fresh,
-        )
-    except BaseException:
-        ledger.close()
-        raise
-
-
-def _system_clock() -> datetime:
-    return datetime.now(UTC)
-
-
-def _part(name: object) -> str:
+def part_of_name(name: object) -> str:
     """One part of a space's name. A slash inside it is written as %2F, so that parts cannot run together."""
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput(f"a space cannot be called {name!r}. Give it a name with a visible character.")
@@ -446,42 +340,7 @@ def _part(name: object) -> str:
     return name.replace("%", quote("%")).replace("/", quote("/", safe=""))
 
 
-def _signals(value: Sequence[str] | None) -> tuple[str, ...]:
-    if value is None:
-        return SIGNALS
-    given = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
-    for name in given:
-        if name not in SIGNALS:
-            raise InvalidInput(f"signals={value!r} holds {name!r}. The signals are {', '.join(SIGNALS)}.")
-    return given
-
-
 def _rows(rows: object) -> Iterable[Mapping[str, Any]]:
     if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
         raise InvalidInput(f"{type(rows).__name__} given where a list of dicts belongs.")
     return rows
-
-
-class _bar:
-    """A progress bar, the caller's own function, or nothing."""
-
-    def __init__(self, progress: bool | Progress, label: str) -> None:
-        self._progress = progress
-        self._label = label
-        self._live: Any = None
-
-    def __enter__(self) -> Progress | None:
-        if not isinstance(self._progress, bool):
-            return self._progress
-        if not self._progress:
-            return None
-        from rich.progress import Progress as Bar
-
-        self._live = Bar(transient=True)
-        self._live.start()
-        task = self._live.add_task(self._label, total=None)
-        return lambda done, all_: self._live.update(task, completed=done, total=all_)
-
-    def __exit__(self, *_: object) -> None:
-        if self._live is not None:
-            self._live.stop()

@@ -248,3 +248,24 @@ ten, bin, ibn, al, el, la, le, y, &
 
 # how words end that are rarely names
 NOUN_ENDINGS = tuple(sorted(words("s ing ness tion ity ment hood ism ship ly ed ance ence ology")))
+
+LANGUAGES = NATIONALITIES | words("""
+bengali catalan basque farsi esperanto gaelic hindi mandarin cantonese urdu tamil telugu swahili yiddish zulu
+malay tagalog sanskrit afrikaans kurdish armenian georgian kazakh uzbek javanese punjabi gujarati marathi latin
+""")
+
+# what "I'm a …" makes a job
+TRADES = words("""
+accountant actor actress administrator analyst architect artist astronaut author baker banker barber barista
+bartender biologist bookkeeper botanist builder butcher carpenter cashier chef chemist clerk cleaner coach
+comedian composer consultant contractor cook counselor counsellor dancer dentist dermatologist designer
+detective developer dietitian director doctor driver economist editor electrician engineer entrepreneur
+epidemiologist farmer filmmaker firefighter fisherman florist freelancer gardener geologist guide hairdresser
+historian illustrator interpreter investor janitor jeweler journalist judge lawyer lecturer librarian linguist
+machinist manager marketer mathematician mechanic midwife model musician neurologist novelist nurse nutritionist
+officer optician painter paleontologist paralegal paramedic pediatrician pharmacist photographer physicist
+physiotherapist pianist pilot plumber poet policeman policewoman politician principal producer professor
+programmer psychiatrist psychologist realtor receptionist recruiter reporter researcher sailor salesperson
+scientist sculptor secretary singer sociologist soldier solicitor statistician strategist student surgeon tailor
+teacher technician therapist translator tutor vet veterinarian violinist waiter waitress welder writer
+""")

@@ -84,13 +84,12 @@ def find_self(text: str, called: str = SELF) -> list[Name]:
     found = []
     for match in _SELF.finditer(text):
         start, end = match.span()
-        before = text[start - 1] if start else " "
-        if not (before.isalnum() or before in "_.@#'’&-" or (text[start] == "I" and _is_number(text, start))):
+        if not (text[start] == "I" and _is_number(text, start)):
             found.append(Name(called, "person", start, end))
     return found
 
 
-_SELF = re.compile(r"[IiMm](?:(?<=[Ii])(?!\.\w)|(?<=[Mm])(?:e|y|ine|yself))(?![\w&@-])")
+_SELF = re.compile(r"[IiMm](?<![\w.@#'’&-].)(?:(?<=[Ii])(?!\.\w)|(?<=[Mm])(?:e|y|ine|yself))(?![\w&@-])")
 _JOINTS = frozenset(f" {joint} " for joint in JOINTS)
 _DIGIT = re.compile(r"\d")
 _LOWER_WORD = re.compile(r"(?<![\w'’-])[a-z][a-z]+")
@@ -98,6 +97,7 @@ _FOLLOWING_WORD = re.compile(r"(['’]s\b)?,? ?([a-z]+)?")
 _VERSION = re.compile(r"[ ]\d{1,3}[ ]")
 _NUMBER_AFTER = re.compile(r"[ ](\d{1,3}(?:\.\d)?[A-Za-z]?)(?![\w:%./-]|[ ][a-z]|,\d)")
 _PLACE_CUE = re.compile(r"\b(?:in|from|to|near|of|around|visit(?:ed|ing)?|across|,) $")
+_SHORT = 2_000  # characters
 _MAX_TOKENS = 8  # a longer run of capitals is a heading or a list, not a name
 _MAX_RUN = 3 * _MAX_TOKENS  # before openers are dropped
 
@@ -313,10 +313,18 @@ class _Reading:
 
     def _in_small_letters(self, run: list[Token]) -> bool:
         """Whether the text also writes all these words without capitals, so the capitals mean nothing."""
+        if len(self.text) <= _SHORT:
+            return all(is_ordinary(token.lower) or self._is_written(token.lower) for token in run)
         if self._small is None:
             self._small = frozenset(_LOWER_WORD.findall(self.text))
         small = self._small
         return all(token.lower in small or is_ordinary(token.lower) for token in run)
+
+    def _is_written(self, word: str) -> bool:
+        """Whether a short text has this word in small letters; in a long one looking for each would not do."""
+        if word not in self.text:
+            return False
+        return word in _LOWER_WORD.findall(self.text)
 
 
 def _kind(written: str, run: list[Token]) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from operator import attrgetter
 
 from remanence.extractors.claims import find_claims
 from remanence.extractors.marked import Name
 from remanence.extractors.names import find_names, find_self
-from remanence.model import SELF, Extraction, Mention, Window
+from remanence.model import SELF, Extraction, Found, Memory, Mention, Said, Verdict, Window
 from remanence.text import normal_name
 
 MAX_MENTIONS = 64
@@ -58,6 +59,27 @@ class RuleExtractor:
             valid=stated[0] if stated and len(text) <= LONG else None,
             times=tuple(stated[:MAX_TIMES]),
         )
+
+    def facts(self, said: Sequence[Said], *, now: datetime) -> Found:
+        """What these turns tell, each fact in words that stand on their own; its confidence says by rule.
+
+        >>> from datetime import datetime, timezone
+        >>> said = [Said("I switched from VS Code to Neovim. How are you?", speaker="Alice")]
+        >>> for fact in RuleExtractor().facts(said, now=datetime(2026, 5, 1, tzinfo=timezone.utc)).facts:
+        ...     print(fact.kind, "-", fact.text)
+        episode - Alice switched from VS Code to Neovim.
+        viewpoint - Alice uses Neovim and prefers it to VS Code.
+        """
+        from remanence.extractors.facts import find_facts  # as with times: `extract` does not need it
+
+        speakers = [speaker_name(one.speaker) or SELF for one in said]
+        return Found(tuple(find_facts(said, speakers, now)), by=self.name)
+
+    def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
+        """What each new memory means for the older ones beside it, where that is certain by rule."""
+        from remanence.extractors.judging import find_verdicts
+
+        return find_verdicts(new, old)
 
 
 def speaker_name(speaker: str | None) -> str | None:

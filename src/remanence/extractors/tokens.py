@@ -33,6 +33,8 @@ def find_tokens(text: str, fixed: list[Name]) -> list[Token]:
     at = 0
     for match in _TOKEN.finditer(text):
         start, end = match.span()
+        if end - start == 1 and text[start] == "I":
+            continue
         while at < len(fixed) and fixed[at].end <= start:
             at += 1
         if at < len(fixed) and fixed[at].start < end:

@@ -82,6 +82,7 @@ class Graph:
         self._after = Column(np.int32)
         self._sitting = Column(np.int32)
         self._short = Column(np.float32)
+        self._length = Column(np.int32)
         self._sittings = 0
         self._last_turn: dict[str, tuple[int, int]] = {}
 
@@ -93,6 +94,7 @@ class Graph:
             column.extend(np.full(len(new), -1))
         self._subject.extend(np.full((len(new), 2), -1))
         self._short.extend([1.0 if v is None else min(1.0, _SHORT / len(v.text)) for v in new])
+        self._length.extend([0 if v is None else len(v.text) for v in new])
         self._used += [0] * (len(self._names) - len(self._used))
         edges: list[tuple[int, int]] = []
         says: list[int] = []
@@ -181,6 +183,14 @@ class Graph:
         """The numbers of the names that a row says."""
         named: list[int] = (self._edges.ends[self._edges.at(_row_vertex(row)), 0] // 2).tolist()
         return named
+
+    def is_turn(self, row: int) -> bool:
+        """Whether a row is something said in a conversation."""
+        return bool(self._sitting.values[row] >= 0)
+
+    def is_short(self, row: int, most: int) -> bool:
+        """Whether a row's text has at most so many characters."""
+        return bool(self._length.values[row] <= most)
 
     # Building
 
@@ -303,7 +313,10 @@ class Graph:
                 name = self._names.spelled[number]
                 if says == SAID or words_of(name) <= asked:
                     continue
-                rows = np.concatenate([self._rows_about(same, walk) for same in query.same(number)])
+                same = query.same(number)
+                rows = self._rows_about(number, walk)
+                if len(same) > 1:
+                    rows = np.concatenate([self._rows_about(each, walk) for each in same])
                 if not 0 < len(rows) <= _FEW:
                     continue
                 worth = ONE_HOP * query.near[row] * self._telling(number, walk.horizon)
@@ -400,7 +413,7 @@ class _Walk:
         return str(self._reasons[self._because[row]])
 
 
-_COLUMNS = ("described", "says", "speaker", "subject", "before", "after", "sitting", "short")
+_COLUMNS = ("described", "says", "speaker", "subject", "before", "after", "sitting", "short", "length")
 
 
 @lru_cache(1 << 14)

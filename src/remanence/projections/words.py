@@ -10,8 +10,8 @@ those without the word; that constant is left out here, so a text without any of
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from itertools import count
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress, count
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ from remanence.text import tokens
 
 K1, B = 0.9, 0.5
 _MOST_SHOWN = 4
-_SHORT = 4_096
-"""Words in a tail that is searched as it is, beside a sixteenth of what the base holds."""
+_SHORT = 2_048
+"""Words in a tail that is searched as it is, beside one for every 32 in the base."""
 
 
 class Words:
@@ -75,42 +75,45 @@ class Words:
             return Ranking.abstain(self.name, "the question holds only stop words")
         if not self._rows:
             return Ranking.nothing(self.name, "nothing is remembered yet")
-        scores, known = self.scores(asked, query.visible)
-        if not known:
+        scores, holding = self.scores(asked, query.visible)
+        if not holding:
             return Ranking.nothing(self.name, f"no memory holds {_listed(asked)}")
         rows, best = self._per_row(scores, query.allowed)
         if not len(rows):
-            return Ranking.nothing(self.name, f"no memory that may answer holds {_listed(known)}")
+            return Ranking.nothing(self.name, f"no memory that may answer holds {_listed(list(holding))}")
         order = top(best, limit)
-        docs = {word: self._postings(word)[0] for word in known}
+        ranked, held = rows[order].tolist(), self._held(rows[order], holding.values())
         return Ranking(
-            self.name, rows[order].tolist(), best[order].tolist(), why=lambda row: self._why(row, docs)
+            self.name,
+            ranked,
+            best[order].tolist(),
+            why=lambda row: f"holds {_listed([*compress(holding, held[:, ranked.index(row)])])}",
         )
 
     def scores(
         self, asked: Sequence[str], visible: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float64], list[str]]:
-        """BM25Plus of every document for these words, less the constant; and the words found at all."""
-        if len(self._tail_terms) > _SHORT + len(self._docs) // 16:
+    ) -> tuple[NDArray[np.float64], dict[str, NDArray[np.int32]]]:
+        """BM25Plus of every document for these words, less the constant; and which documents hold each."""
+        if len(self._tail_terms) > _SHORT + len(self._docs) // 32:
             self._pack()
         lengths = self._lengths.values
         shown = None if visible.all() else visible[self._row_of.values]
         total = len(lengths) if shown is None else int(np.count_nonzero(shown))
         scores = np.zeros(len(lengths), np.float64)
         if not total:
-            return scores, []
+            return scores, {}
         mean = float(lengths.sum() if shown is None else lengths[shown].sum()) / total
-        found = []
+        holding = {}
         for word in asked:
             docs, counts = self._postings(word)
             if shown is not None:
                 among = shown[docs]
                 docs, counts = docs[among], counts[among]
             if len(docs):
-                found.append(word)
+                holding[word] = docs
                 norms = K1 * (1 - B + B * lengths[docs] / mean)
                 scores[docs] += np.log((total + 1) / len(docs)) * (counts * (K1 + 1) / (norms + counts))
-        return scores, found
+        return scores, holding
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         """The postings, packed."""
@@ -143,11 +146,12 @@ class Words:
         if term + 1 < len(self._starts):
             packed = slice(int(self._starts[term]), int(self._starts[term + 1]))
         docs, counts = self._docs[packed], self._counts[packed]
-        new = self._tail_docs.values[self._tail_terms.values == term]
-        if not len(new):
+        places = np.flatnonzero(self._tail_terms.values == term)
+        if not len(places):
             return docs, counts
-        places, new_counts = _runs(new)
-        return np.concatenate((docs, new[places])), np.concatenate((counts, new_counts))
+        new = self._tail_docs.values[places]
+        firsts, new_counts = _runs(new)
+        return np.concatenate((docs, new[firsts])), np.concatenate((counts, new_counts))
 
     def _pack(self) -> None:
         """Put the tail into the base: after the postings that each word has there already."""
@@ -155,8 +159,8 @@ class Words:
             return
         order = np.argsort(self._tail_terms.values, kind="stable")
         terms, docs = self._tail_terms.values[order], self._tail_docs.values[order]
-        places, counts = _runs(terms.astype(np.int64) << 32 | docs)
-        terms, docs = terms[places], docs[places]
+        firsts, counts = _runs(terms.astype(np.int64) << 32 | docs)
+        terms, docs = terms[firsts], docs[firsts]
         ends = np.full(len(self._terms), len(self._docs), np.int64)
         ends[: len(self._starts) - 1] = self._starts[1:]
         self._docs = np.insert(self._docs, ends[terms], docs)
@@ -179,16 +183,12 @@ class Words:
         runs, _ = _runs(rows)  # documents of one row lie side by side
         return rows[runs], np.maximum.reduceat(found, runs)
 
-    def _why(self, row: int, postings: Mapping[str, NDArray[np.int32]]) -> str:
+    def _held(self, rows: NDArray[np.int64], postings: Iterable[NDArray[np.int32]]) -> NDArray[np.bool_]:
+        """For each posting, which of these rows stand in it."""
         # Rows and documents both grow, so a row's documents are a stretch, and so are a posting's.
-        first, last = self._row_of.values.searchsorted(np.array((row, row + 1), np.int32))
-        stretch = np.array((first, last), np.int32)
-        held = []
-        for word, docs in postings.items():
-            begin, end = docs.searchsorted(stretch)
-            if begin < end:
-                held.append(word)
-        return f"holds {_listed(held)}"
+        ends = np.stack((rows, rows + 1)).astype(np.int32)
+        stretches = self._row_of.values.searchsorted(ends).astype(np.int32)
+        return np.array([np.less(*docs.searchsorted(stretches)) for docs in postings])
 
 
 def documents(version: Remembered | None) -> list[list[str]]:

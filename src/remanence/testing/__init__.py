@@ -4,6 +4,8 @@ LedgerContract        what every ledger promises
 VectorStoreContract   what every vector store promises
 FakeClock             a clock that stands still until told to move
 HashingEmbedder       an embedder without files or model
+ScriptedModel         a language model that says what it is told to
+HungModel             one that never answers
 
 The contracts need pytest; each name is loaded when it is first used.
 """
@@ -17,16 +19,26 @@ if TYPE_CHECKING:
     from remanence.testing.clock import FakeClock
     from remanence.testing.embedders import HashingEmbedder
     from remanence.testing.ledger import LedgerContract
+    from remanence.testing.models import HungModel, ScriptedModel
     from remanence.testing.vectorstores import VectorStoreContract
 
 _HOMES = {
     "FakeClock": "clock",
     "HashingEmbedder": "embedders",
+    "HungModel": "models",
     "LedgerContract": "ledger",
+    "ScriptedModel": "models",
     "VectorStoreContract": "vectorstores",
 }
 
-__all__ = ["FakeClock", "HashingEmbedder", "LedgerContract", "VectorStoreContract"]
+__all__ = [
+    "FakeClock",
+    "HashingEmbedder",
+    "HungModel",
+    "LedgerContract",
+    "ScriptedModel",
+    "VectorStoreContract",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,287 @@
+"""What a conversation tells, by rule: each sentence that tells something, in words that stand on their own.
+
+cut       a turn into sentences; questions, requests and small talk fall out
+turn      the first person into the third
+read      names, claims, changes, denials
+tell      the fact: its kind, when it is true, how much it matters
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from remanence.extractors.changes import end_claims, opposed
+from remanence.extractors.dating import dated, expiry, times_of
+from remanence.extractors.person import called, third_person
+from remanence.extractors.predicates import VIEWS, kind_of
+from remanence.extractors.reading import Reading, names_of, read
+from remanence.extractors.sentences import Sentence, is_boilerplate, is_unreal, sentences
+from remanence.extractors.telling import Told, told
+from remanence.extractors.topics import importance_of, tags_of
+from remanence.model import Fact, Mention, Said, Triple, Window
+from remanence.text import normal_name, normal_text
+from remanence.timewords import TimePhrase
+
+ASSISTANT = "assistant"
+
+
+@dataclass(slots=True)
+class _Turn:
+    """One turn being read."""
+
+    number: int
+    who: str
+    at: datetime
+    dated: bool
+    people: dict[str, str] = field(default_factory=dict)
+    """Third persons named so far, by normal name: as long as there is one, "she" is that one."""
+    last: Fact | None = None
+    """The fact that the previous sentence told; a sentence such as "Her name is Luna" belongs to it."""
+
+
+def find_facts(said: Sequence[Said], speakers: Sequence[str], now: datetime) -> Iterator[Fact]:
+    """The facts that these turns tell, in order. `speakers` are what their speakers are called.
+
+    >>> from datetime import timezone
+    >>> now = datetime(2026, 5, 20, tzinfo=timezone.utc)
+    >>> for fact in find_facts([Said("Hi! I moved from Porto to Lisbon last week.")], ["Alice"], now):
+    ...     print(fact.kind, fact.text, [str(claim) for claim in fact.ends])
+    episode Alice moved from Porto to Lisbon last week (2026-05-11 to 2026-05-17). []
+    semantic Alice lives in Lisbon. ['Alice —lives_in→ Porto']
+    """
+    known: dict[str, None] = {}
+    recent: list[Fact] = []
+    for number, (one, who) in enumerate(zip(said, speakers, strict=True)):
+        for fact in _facts_of(_Turn(number, who, one.at or now, one.at is not None), one.text, recent):
+            recent = [*recent[-7:], fact]
+            words = normal_text(fact.text)
+            if words not in known:
+                known[words] = None
+                yield fact
+
+
+def _facts_of(turn: _Turn, text: str, recent: Sequence[Fact]) -> list[Fact]:
+    facts: list[Fact] = []
+    for sentence in sentences(text):
+        if turn.who == ASSISTANT and is_boilerplate(sentence.text):
+            continue
+        corrected = _corrected(sentence, turn, [*recent, *facts])
+        if corrected is not None:
+            facts.append(corrected)
+            continue
+        written = _resolved(third_person(_with_subject(sentence.text), called(turn.who)), turn)
+        joined = _joined(written, turn)
+        if joined is not None and facts:
+            facts[-1] = turn.last = joined
+            continue
+        turn.last = None
+        for clause in _clauses(written, turn, sentence.marked):
+            facts += _told(clause, sentence, turn)
+        _note_people(written, turn)
+    return facts
+
+
+def _told(reading: Reading, sentence: Sentence, turn: _Turn) -> list[Fact]:
+    """The fact of one clause, and the state that follows if it is a change."""
+    if is_unreal(reading.text) and not sentence.marked:
+        return []
+    tells = told(reading, called(turn.who), marked=sentence.marked)
+    if tells is None:
+        return []
+    timeless = _HABIT.search(reading.text) or any(claim.predicate in _YEARLY for claim in reading.claims)
+    times = [] if timeless else times_of(reading.text, turn.at, ahead=tells.ahead)
+    fact = _fact(reading, tells, times, sentence, turn)
+    turn.last = fact
+    change = reading.change
+    if change is None or change.state is None:
+        return [fact]
+    started = times[0].window.start if times else turn.at if turn.dated else None
+    viewed = any(claim.predicate in ("uses", *VIEWS) for claim in change.claims)
+    state = Fact(
+        text=f"{change.state}.",
+        kind="viewpoint" if viewed else "semantic",
+        mentions=_mentions(change.state, turn.who),
+        triples=change.claims,
+        valid=Window(started),
+        importance=importance_of(change.state, change.claims, marked=sentence.marked),
+        confidence=0.75,
+        tags=tags_of(change.state, preference=viewed),
+        said=(turn.number,),
+        ends=change.ends,
+        corrects=sentence.corrects,
+    )
+    return [replace(fact, ends=()), state]
+
+
+def _fact(reading: Reading, tells: Told, times: list[TimePhrase], sentence: Sentence, turn: _Turn) -> Fact:
+    change, denied = reading.change, reading.denied
+    claims = list(reading.claims)
+    ends: tuple[Triple, ...] = ()
+    if change is not None:
+        claims = [*change.events, *(claim for claim in claims if claim.predicate not in ("uses", "has"))]
+        ends = change.ends
+    elif denied is not None:
+        ends = denied.claims
+        claims += [
+            Triple(claim.subject, "dislikes", claim.object)
+            for claim in denied.claims
+            if claim.predicate in ("likes", "loves") and not denied.no_longer
+        ]
+    else:
+        ends = end_claims(claims)
+    kind = tells.kind
+    if change is None and claims and not denied:
+        kinds = {kind_of(claim) for claim in claims}
+        kind = "viewpoint" if kinds == {"viewpoint"} else "episode" if "episode" in kinds else kind
+    if denied is not None and any(claim.predicate == "dislikes" for claim in claims):
+        kind = "viewpoint"
+    window = times[0].window if times else Window()
+    if not window.bounded and kind == "episode" and turn.dated and not tells.ahead:
+        window = Window.at(turn.at)
+    text = _again(dated(reading.text, times), called(turn.who))
+    return Fact(
+        text=text if text[-1] in ".!?\"”" else f"{text}.",
+        kind=kind,
+        mentions=_mentions(reading.text, turn.who),
+        triples=tuple(dict.fromkeys(claims)),
+        valid=window,
+        importance=importance_of(reading.text, claims, marked=sentence.marked, plain=tells.plain and not times),
+        confidence=0.8 if claims and not tells.ahead else tells.confidence,
+        tags=tags_of(reading.text, preference=kind == "viewpoint"),
+        expires_at=expiry(reading.text, times, turn.at) if tells.ahead else None,
+        said=(turn.number,),
+        ends=tuple(dict.fromkeys([*ends, *opposed(claims)])),
+        corrects=sentence.corrects,
+    )
+
+
+def _clauses(written: str, turn: _Turn, marked: bool) -> list[Reading]:
+    """The sentence whole, or in parts where they have nothing to do with each other."""
+    for joint in _AND.finditer(written):
+        left, right = written[: joint.start()], written[joint.end() :]
+        halves = [read(left, turn.who), read(right[:1].upper() + right[1:], turn.who)]
+        if _apart(*halves) and all(told(half, called(turn.who), marked=marked) for half in halves):
+            return [halves[0], *_clauses(halves[1].text, turn, marked)]
+    return [read(written, turn.who)]
+
+
+def _apart(one: Reading, other: Reading) -> bool:
+    subjects = [{claim.subject for claim in _all_claims(reading)} for reading in (one, other)]
+    if all(subjects) and subjects[0].isdisjoint(subjects[1]):
+        return True
+    tags = [set(tags_of(reading.text)) for reading in (one, other)]
+    return all(tags) and tags[0].isdisjoint(tags[1])
+
+
+def _all_claims(reading: Reading) -> Iterable[Triple]:
+    yield from reading.claims
+    if reading.change is not None:
+        yield from reading.change.events
+    if reading.denied is not None:
+        yield from reading.denied.claims
+
+
+def _with_subject(sentence: str) -> str:
+    """ "Went hiking yesterday" with the "I" that was left out."""
+    first, _, rest = sentence.partition(" ")
+    return f"I {first.lower()} {rest}" if rest and first in _SUBJECTLESS else sentence
+
+
+def _resolved(written: str, turn: _Turn) -> str:
+    """The sentence with "he" or "she" called by name, where only one person can be meant."""
+    reported = _REPORTED.match(written)
+    if reported and len(turn.people) == 0:  # Bob told Alice that he moved
+        return f"{reported[1]} {reported[2]}"
+    found = _HE.match(written)
+    if found and len(turn.people) == 1:
+        name = next(iter(turn.people.values()))
+        owns = "'s" if found[1] in ("His", "Her") else ""
+        return f"{name}{owns}{_IS[found[2]] if found[2] else ''}{written[found.end() :]}"
+    again = _AND_SHE.search(written)
+    if again and not turn.people:
+        others = [n for n in names_of(written[: again.start()], turn.who) if n.kind == "person" and n.text != turn.who]
+        if len(others) == 1:
+            return f"{written[: again.start()]} and {others[0].text}{written[again.end() :]}"
+    return written
+
+
+def _note_people(written: str, turn: _Turn) -> None:
+    """Remember who was named; what is said of several people leaves "she" open."""
+    for name in names_of(written, turn.who):
+        if name.kind == "person" and name.text != turn.who:
+            turn.people.setdefault(normal_name(name.text), written[name.start : name.end])
+
+
+def _joined(written: str, turn: _Turn) -> Fact | None:
+    """The last fact with this sentence behind it, where it goes on about the same thing."""
+    last = turn.last
+    if last is None or not _GOES_ON.match(written) or is_unreal(written) or len(last.text) > _LONGEST_JOINED:
+        return None
+    reading = read(written, turn.who)
+    if not (reading.names or any(character.isdigit() for character in written)):
+        return None
+    text = f"{last.text} {written if written[-1] in '.!?' else written + '.'}"
+    mentions = dict.fromkeys([*last.mentions, *_mentions(written, turn.who)])
+    return replace(last, text=text, mentions=tuple(mentions), triples=(*last.triples, *reading.claims))
+
+
+def _again(text: str, speaker: str) -> str:
+    """The text without the speaker's second "and Alice" where the first opens it."""
+    for name in (speaker, speaker.lower()):
+        if text.startswith(f"{speaker} ") and not text.startswith(f"{speaker} and "):
+            text = re.sub(rf"(?<!,) and {re.escape(name)} (?=[a-z]+\b)", " and ", text)
+    return text
+
+
+def _corrected(sentence: Sentence, turn: _Turn, earlier: Sequence[Fact]) -> Fact | None:
+    """ "Sorry, I meant Lisbon, not Porto": the fact that said Porto, put right."""
+    found = _MEANT.fullmatch(sentence.text) if sentence.corrects else None
+    if found is None:
+        return None
+    new, old = found["new"], found["old"]
+    for fact in reversed(earlier):
+        stood = [old] if old else [triple.object for triple in fact.triples[:1] if len(fact.triples) == 1]
+        for wrong in stood:
+            if f" {wrong}" in fact.text and wrong != new and wrong[:1].isupper() == new[:1].isupper():
+                triples = tuple(replace(t, object=new) if t.object == wrong else t for t in fact.triples)
+                return replace(
+                    fact,
+                    text=fact.text.replace(f" {wrong}", f" {new}"),
+                    triples=triples,
+                    mentions=tuple(Mention(new, m.kind) if m.name == wrong else m for m in fact.mentions),
+                    ends=tuple(t for t in fact.triples if t.object == wrong),
+                    said=(*fact.said, turn.number) if turn.number not in fact.said else fact.said,
+                    corrects=True,
+                )
+        if not old:
+            return None
+    return None
+
+
+def _mentions(text: str, who: str) -> tuple[Mention, ...]:
+    found: dict[str, Mention] = {}
+    for name in names_of(text, who):
+        found.setdefault(normal_name(name.text), Mention(name.text, name.kind))
+    return tuple(found.values())
+
+
+_SUBJECTLESS = frozenset(
+    "Went Got Saw Had Met Took Bought Finished Started Moved Joined Visited Ate Watched Made Ran Spent Quit Left Adopted".split()
+)
+_AND = re.compile(r",? (?:and|but|while)(?: also)? (?=[A-Z]|the user\b)|; ")
+_REPORTED = re.compile(r"([A-Z][\w.-]+) (?:told [^,.;]{1,30}?|said|mentioned)(?: that)? (?:he|she) (?!would|could|might|may)(.+)")
+_AND_SHE = re.compile(r",? and (?:she|he)(?= [a-z])")
+_HE = re.compile(r"(He|She|His|Her)\b(['’](?:s|ll|d))?(?= [a-z]|['’])")
+_IS = {"'s": " is", "’s": " is", "'ll": " will", "’ll": " will", "'d": " would", "’d": " would"}
+_GOES_ON = re.compile(r"(?:He|She|It|They|His|Her|Its|Their)\b(?! (?:was|is|were|are|looks?|sounds?) (?:so|really|such|very)\b)")
+_MEANT = re.compile(
+    r"(?:it['’]s |it is |make that |i meant )?(?!(?:i|my|we|he|she|they|you|the|that|it|this)\b)"
+    r"(?P<new>[\w'’-]+(?: [\w'’-]+){0,2}?)(?:,? (?:and )?not (?P<old>[\w'’-]+(?: [\w'’-]+){0,2}))?[.!]*",
+    re.IGNORECASE,
+)
+_HABIT = re.compile(r"\b(?:never|always|usually|often|every|each|sometimes|rarely|birthday)\b")
+_YEARLY = ("birthday", "born_on", "died_on", "age")
+_LONGEST_JOINED = 300

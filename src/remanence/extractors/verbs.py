@@ -1,0 +1,170 @@
+"""The verb phrases that make a claim, looked up by their first word so that a longer table costs nothing.
+
+To read more, add a line to `VERBS`.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import NamedTuple
+
+from remanence.extractors.lexicon import words
+
+NAME, PLACE, WORDS, DOING, LANGUAGE, TRADE, COUNTED, NUMBER = (
+    *("name", "place", "words", "doing", "language", "trade", "counted", "number"),
+)
+"""What has to stand behind the verb: a name, a name of no person, a few plain words, something to do, a
+language, a profession, something counted ("two kids"), a number of years."""
+
+VERBS: tuple[tuple[str, str, str], ...] = (
+    # what stands in the text ("/" between alternatives), predicate, what the object has to be
+    ("live/lives/'m living/am living/is living + in", "lives_in", NAME),
+    ("reside/resides/'m based/am based/is based + in", "lives_in", NAME),
+    ("lived/was living + in", "lived_in", NAME),
+    ("work/works/am working/'m working/is working + at/for", "works_at", NAME),
+    ("am/'m/is + employed + by/at", "works_at", NAME),
+    ("started/started working/got a job/got a new job + at", "works_at", NAME),
+    ("worked + at/for", "worked_at", NAME),
+    ("moved/relocated + to/back to", "moved_to", NAME),
+    ("study/studies/am studying/'m studying/is studying + at", "studies_at", NAME),
+    ("studied + at", "studied_at", NAME),
+    ("graduated + from", "graduated_from", NAME),
+    ("is/was/am/'m/got + married to", "married_to", NAME),
+    ("married", "married_to", NAME),
+    ("is/am/'m/got + engaged to", "engaged_to", NAME),
+    ("am/'m/is + dating", "dating", NAME),
+    ("is/am/'m/is originally/am originally/'m originally/come/comes/came + from", "is_from", NAME),
+    ("was/were + born in", "born_in", NAME),
+    ("was/were + born on", "born_on", WORDS),
+    ("founded/co-founded", "founded", NAME),
+    ("wrote", "wrote", NAME),
+    ("directed", "directed", NAME),
+    ("joined", "joined", NAME),
+    ("left/quit/resigned from/retired from", "left", NAME),
+    ("broke up/split up + with", "broke_up_with", NAME),
+    ("visited", "visited", NAME),
+    ("went/travelled/traveled/flew + to", "visited", PLACE),
+    ("like/likes/enjoy/enjoys", "likes", WORDS),
+    ("am/'m/is + into/fond of/a fan of/a big fan of/a huge fan of", "likes", WORDS),
+    ("love/loves/adore/adores", "loves", WORDS),
+    ("hate/hates/can't stand/despise/despises", "hates", WORDS),
+    ("dislike/dislikes", "dislikes", WORDS),
+    ("prefer/prefers", "prefers", WORDS),
+    ("play/plays + for", "plays_for", NAME),
+    ("play/plays", "plays", WORDS),
+    ("own/owns", "owns", WORDS),
+    ("drive/drives + a/an", "drives", WORDS),
+    ("use/uses/am using/'m using/is using", "uses", WORDS),
+    ("switched + to", "switched_to", WORDS),
+    ("am/'m/is + allergic to", "allergic_to", WORDS),
+    ("speak/speaks/speak fluent/speaks fluent", "speaks", LANGUAGE),
+    ("study/studies/am studying/'m studying/is studying", "studies", WORDS),
+    ("am/'m/is + learning", "learns", WORDS),
+    ("plan/plans/am planning/'m planning/is planning/am going/'m going/is going + to", "plans_to", DOING),
+    ("am/'m/is/work as/works as/became + a/an", "works_as", TRADE),
+    ("have/has/'ve got/have got/has got", "has", COUNTED),
+    ("bought/adopted/got", "has", COUNTED),
+    ("am/'m/is/turned", "age", NUMBER),
+    # encyclopaedias
+    ("is/was/became + a citizen of", "citizen_of", NAME),
+    ("died + in", "died_in", NAME),
+    ("died + on", "died_on", WORDS),
+    ("was + created/founded/developed/produced/manufactured/performed/written/directed + by", "{}_by", NAME),
+    ("was + composed/painted/designed/built/published/invented/discovered + by", "{}_by", NAME),
+    ("is + developed/produced/manufactured/published/owned + by", "{}_by", NAME),
+    ("was + created/founded/established + in", "{}_in", NAME),
+    ("is + located/situated + in", "located_in", NAME),
+    ("is + headquartered + in", "headquartered_in", NAME),
+    ("is/was + famous/known/best known + for", "famous_for", NAME),
+)
+
+VALUE_CLASSES = words(
+    "religion sport continent position language field genre party league profession occupation instrument"
+)
+"""In "plays the position of center" or "is located in the continent of Asia" this noun is the predicate."""
+
+PLACE_CLASSES = words("city town village country state island county province region municipality")
+"""In "was born in the city of Porto" this noun adds nothing."""
+
+_OF_CLASS = re.compile(
+    r" (?:(?:is|was|are|were) [a-z]+ (?:with|in|to|for)|plays?|speaks?|works? in|practi[cs]es|was written in)"
+    rf" the ({'|'.join(sorted(VALUE_CLASSES))}) of "
+)
+_CITY = rf"(?: the (?:{'|'.join(sorted(PLACE_CLASSES))}) of(?= )| the(?= ))?"
+_WORK_CITY = re.compile(r" work(?:s|ed) in the city of ")
+ADVERBS = words("""
+also now still currently just recently really always already absolutely actually finally both usually often simply
+truly totally definitely only
+""")
+_ADVERB = rf"(?: (?:{'|'.join(sorted(ADVERBS))}))?"
+_CLASS_STARTS = words("is was are were play plays speak speaks work works worked practices practises")
+_FIRST = re.compile(rf"{_ADVERB}(?: (?=[^'’])|(?=['’]))((?:['’])?[a-z]+(?:[-'’][a-z]+)?)")
+
+
+class Verb(NamedTuple):
+    """A verb phrase that was found: what it claims, what it wants behind it, and where that begins."""
+
+    predicate: str
+    wants: str
+    end: int
+
+
+def opens_claim(text: str, start: int) -> bool:
+    """Whether the word behind a subject that ends at `start` can open a claim. Cheap: most cannot."""
+    if text[start] != " ":
+        return True
+    stop = text.find(" ", start + 1)
+    return text[start + 1 : stop if stop > 0 else None] in _OPENING
+
+
+def verb_at(text: str, start: int) -> Verb | None:
+    """The verb phrase that stands at `start`, which is where a subject ends.
+
+    >>> verb_at("Alice now lives in Porto.", 5)
+    Verb(predicate='lives_in', wants='name', end=19)
+    >>> verb_at("Thomas Kyd was born in the city of London.", 10)
+    Verb(predicate='born_in', wants='name', end=35)
+    """
+    first = _FIRST.match(text, start)
+    if first is None:
+        return None
+    known = _TABLE.get(first[1].replace("’", "'"))
+    if known is None:
+        return None
+    if first[1] in _CLASS_STARTS and " of " in text:
+        classed = _OF_CLASS.match(text, start)
+        if classed:
+            return Verb(classed[1], WORDS, classed.end())
+        working = _WORK_CITY.match(text, start)
+        if working:
+            return Verb("work_city", NAME, working.end())
+    pattern, meanings = known
+    rest = pattern.match(text, first.end())
+    if rest is None or rest.lastindex is None:
+        return None
+    predicate, wants = meanings[rest.lastindex - 1]
+    return Verb(predicate, wants, rest.end())
+
+
+def _by_first_word() -> dict[str, tuple[re.Pattern[str], list[tuple[str, str]]]]:
+    """The table as one small pattern for each first word, with what each of its groups means."""
+    phrases: dict[str, list[tuple[str, str, str]]] = {}
+    for written, predicate, wants in VERBS:
+        for chosen in product(*(slot.split("/") for slot in written.split(" + "))):
+            first, _, rest = " ".join(chosen).partition(" ")
+            phrases.setdefault(first, []).append((rest, predicate.format(*chosen[1:2]), wants))
+    return {first: _pattern(rests) for first, rests in phrases.items()}
+
+
+def _pattern(rests: list[tuple[str, str, str]]) -> tuple[re.Pattern[str], list[tuple[str, str]]]:
+    ordered = sorted(rests, key=lambda rest: -len(rest[0]))  # "is a fan of" before "is a"
+    options = [f"( {rest})" if rest else "()" for rest, _, _ in ordered]
+    return (
+        re.compile(rf"(?:{'|'.join(options)})\b{_CITY} ?"),
+        [(predicate, wants) for _, predicate, wants in ordered],
+    )
+
+
+_TABLE = _by_first_word()
+_OPENING = frozenset(_TABLE) | ADVERBS | {"is", "was", "am", "became"}

@@ -1,0 +1,98 @@
+"""Opening a space: which ledger, which embedder, which extractor."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from remanence.engine import Engine
+from remanence.errors import InvalidInput
+from remanence.jobs import Worker
+from remanence.model import UTC
+from remanence.progress import progress_bar
+from remanence.space import Space, part_of_name
+
+if TYPE_CHECKING:
+    from remanence.ports import Clock, Progress, Reranker
+
+DEFAULT_SPACE = "default"
+
+
+def open(
+    location: str | Path | None,
+    *,
+    space: str | None = None,
+    embedder: Any = None,
+    extractor: Any = None,
+    qdrant: Any = None,
+    clock: Clock | None = None,
+    reranker: Reranker | None = None,
+    worker: bool = True,
+) -> Space:
+    """Open the space in a folder, making it if need be; None keeps everything in memory only.
+
+    `embedder` is a name, a LangChain or LlamaIndex embedding object, or a function of a list of texts;
+    left out, a small static one that comes with the package. `qdrant` is the URL of a server, or a
+    `QdrantClient`, to use in place of the embedded engine. `clock` gives the present moment, for tests.
+    `extractor` finds names and facts: rules if left out, or a chat model of LangChain or LlamaIndex.
+    `worker=False` leaves jobs (`remember(..., wait=False)`) to `space.work()` or `remanence work`.
+
+    >>> import remanence
+    >>> with remanence.open(None) as space:
+    ...     space.add("Porto has six bridges.").kind
+    'semantic'
+    """
+    engine = _engine(location, embedder, extractor, qdrant, clock, reranker, fresh=False)
+    hand = Worker(engine) if worker else None
+    engine.on_unfinished = None if hand is None else hand.look_at
+    return Space(engine, DEFAULT_SPACE if space is None else part_of_name(space), worker=hand, root=True)
+
+
+def reembed(
+    location: str | Path, *, embedder: Any = None, qdrant: Any = None, progress: bool | Progress = False
+) -> None:
+    """Embed everything in a folder anew with another embedder, which is then the one it opens with."""
+    engine = _engine(location, embedder, None, qdrant, None, None, fresh=True)
+    try:
+        with progress_bar(progress, "embedding") as shown:
+            engine.reembed(shown)
+    finally:
+        engine.close()
+
+
+def _engine(
+    location: str | Path | None,
+    embedder: Any,
+    extractor: Any,
+    qdrant: Any,
+    clock: Clock | None,
+    reranker: Reranker | None,
+    *,
+    fresh: bool,
+) -> Engine:
+    from remanence import embedders, extractors
+    from remanence.ledger import open_ledger
+
+    if clock is not None and not callable(clock):
+        raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
+    embedder, extractor = embedders.resolve(embedder), extractors.resolve(extractor)
+    ledger = open_ledger(location)
+    try:
+        return Engine(
+            ledger,
+            embedder,
+            extractor,
+            folder=None if location is None else Path(location).expanduser(),
+            qdrant=qdrant,
+            clock=clock or _system_clock,
+            reranker=reranker,
+            fresh=fresh,
+        )
+    except BaseException:
+        ledger.close()
+        raise
+
+
+def _system_clock() -> datetime:
+    return datetime.now(UTC)

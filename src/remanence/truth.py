@@ -1,0 +1,117 @@
+"""What stands of what was found: the last word on each matter comes forward, what it replaced steps back.
+
+A version steps back when a later one of the same memory replaced it, when a standing `supersedes` link
+says so, or when everything it claims has been replaced: by a later value of what can have only one at a
+time. A long text, or one that says more, is not retired by a claim in it. What contradicts a hit stands
+beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from remanence.fusion import Fused
+from remanence.index import Index
+from remanence.intervals import Disagreement as How
+from remanence.model import Disagreement, Sight
+
+_LONGEST = 240
+"""A text with more characters says more than its claims."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Candidates as they stand, with a note for each that is here because of another."""
+
+    fused: Fused
+    notes: dict[int, str] = field(default_factory=dict)
+
+
+def replaced_by(index: Index, row: int, sight: Sight) -> int | None:
+    """The row that stands in the place of this one; None if it stands itself."""
+    catalog = index.catalog
+    later = catalog.successor(row, sight.position)
+    if later is not None:
+        return later
+    drawn = index.links.of(catalog.memory_of(row), sight, kinds=("supersedes",), direction="in", at=sight.now)
+    for link in reversed(drawn):
+        source = catalog.number(link.source)
+        if source is not None and index.links.superseded(sight)[catalog.memory_of(row)]:
+            return catalog.row_at(source, sight.position)
+    return index.relations.superseded(row, sight) if index.graph.is_short(row, _LONGEST) else None
+
+
+def disagreements(index: Index, row: int, sight: Sight) -> tuple[Disagreement, ...]:
+    """What speaks against this row: by links, and by its claims."""
+    catalog = index.catalog
+    linked: list[tuple[int | None, How, str]] = [
+        (catalog.row_at(number, sight.position), "conflict", "as a link says")
+        for number in index.links.contradicting(catalog.memory_of(row), sight)
+    ]
+    claimed = [clash for clash in index.relations.clashes(row, sight) if clash[1] != "coexistence"]
+    rows = [(other, how, about) for other, how, about in [*linked, *claimed] if other is not None]
+    memories = index.memories([other for other, _, _ in rows])
+    return tuple(
+        Disagreement(how, about, memory) for (_, how, about), memory in zip(rows, memories, strict=True)
+    )
+
+
+def resolve(index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit: int) -> Resolved:
+    """Put what stands in the place of what does not, at the score of whichever ranked higher.
+
+    Looks no further than the first `limit` that stand: the rest is not asked for.
+    """
+    scores = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
+    notes: dict[int, str] = {}
+    standing: set[int] = set()
+    for row in fused.rows.tolist():
+        if len(standing) >= limit:
+            break
+        later = index.relations.superseded(row, sight) if index.graph.is_short(row, _LONGEST) else None
+        if later is None:
+            standing.add(row)
+            continue
+        score = scores.pop(row)
+        if allowed[later]:
+            if score > scores.get(later, 0.0):
+                notes[later] = f"stands in the place of {_said(index, row)}"
+            scores[later] = max(score, scores.get(later, 0.0))
+            standing.add(later)
+        if index.graph.is_turn(row):
+            # What somebody said stays said: it only lets the newer word go first.
+            scores[row] = min(score, scores.get(later, score)) * _AFTER
+    for row in sorted(standing, key=lambda row: -scores[row])[:limit]:
+        for other in _against(index, row, sight):
+            if other not in standing and allowed[other]:
+                scores[other] = max(scores[row] * _AFTER, scores.get(other, 0.0))
+                notes[other] = f"contradicts {_said(index, row)}"
+    rows = np.fromiter(scores, np.int64, len(scores))
+    resolved = replace(fused, rows=rows, scores=np.fromiter(scores.values(), np.float64, len(rows)))
+    return Resolved(resolved.rescored(resolved.scores), notes)
+
+
+_AFTER = 0.999
+
+
+def superseded(index: Index, rows: Sequence[int], sight: Sight) -> set[int]:
+    """Which of these rows another one stands in the place of."""
+    by_link = index.links.superseded(sight)
+    memory_of = index.catalog.memory_of
+    return {row for row in rows if by_link[memory_of(row)] or replaced_by(index, row, sight) is not None}
+
+
+def _against(index: Index, row: int, sight: Sight) -> list[int]:
+    catalog = index.catalog
+    linked = (
+        catalog.row_at(number, sight.position)
+        for number in index.links.contradicting(catalog.memory_of(row), sight)
+    )
+    conflicts = (other for other, how, _ in index.relations.clashes(row, sight) if how == "conflict")
+    return [other for other in (*linked, *conflicts) if other is not None]
+
+
+def _said(index: Index, row: int) -> str:
+    return f"{index.memories([row])[0].text[:60]!r}"

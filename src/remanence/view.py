@@ -1,0 +1,246 @@
+"""What people hold to ask: a space as it was known at one moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from remanence import drafts
+from remanence.analysis import Analysis, RecallAnalysis, analyze_for_recall, analyze_message
+from remanence.answers import Recall
+from remanence.drafts import Moment
+from remanence.engine import Engine
+from remanence.entities import EntitiesView
+from remanence.errors import InvalidInput, ProjectionStale
+from remanence.index import SIGNALS, Index
+from remanence.model import Change, Memory, Window
+from remanence.profile import Profile
+from remanence.recall import Question
+from remanence.receipts import Receipt
+from remanence.timewords import read_moment, read_window
+
+if TYPE_CHECKING:
+    from remanence.ports import Vector
+
+
+class View:
+    """A space as it was known at one moment. It cannot be written to."""
+
+    def __init__(self, engine: Engine, name: str, moment: datetime | None = None) -> None:
+        self._engine = engine
+        self._moment = moment
+        self.name = name
+
+    def __repr__(self) -> str:
+        moment = "" if self._moment is None else f" as of {self._moment.isoformat()}"
+        return f"<{type(self).__name__} {self.name!r}{moment}>"
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        during: Window | Moment | tuple[Any, Any] | None = None,
+        history: bool | Literal["auto"] = "auto",
+        kinds: str | Sequence[str] | None = None,
+        tags: str | Sequence[str] | None = None,
+        min_score: float | None = None,
+        now: Moment | None = None,
+        signals: Sequence[str] | None = None,
+        weights: Mapping[str, float] | None = None,
+        vector: Vector | None = None,
+    ) -> Recall:
+        """The memories that answer a question, best first, each with its reasons.
+
+        `during` keeps to what was true in that time. `history` brings versions that were replaced or
+        have expired, labelled; "auto" does so when the question is about the past. `tags` asks for all
+        of them. `now` is what "last week" is read against. `signals` and `weights` are for experiments;
+        `vector` is the question's embedding, where you have it already.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("Alice drinks green tea.")
+        ...     space.recall("What does Alice drink?")[0].memory.text
+        'Alice drinks green tea.'
+        """
+        moment = self._moment or self._engine.now()
+        at = moment if now is None else read_moment(now, moment, what="now")
+        if history not in (True, False, "auto"):
+            raise InvalidInput(f"history={history!r} is neither True, False nor 'auto'.")
+        question = Question(
+            text=drafts.question(query),
+            now=at,
+            position=0,
+            limit=drafts.limit(limit),
+            during=None if during is None else read_window(during, at),
+            history=None if history == "auto" else bool(history),
+            kinds=drafts.kinds(kinds),
+            tags=drafts.tags(tags),
+            min_score=drafts.share(min_score, "min_score"),
+            signals=_signals(signals),
+            weights=drafts.weights(weights, SIGNALS),
+            vector=drafts.vector(vector),
+        )
+        answer = self._engine.recall(
+            self.name, lambda index: replace(question, position=self._position(index))
+        )
+        return answer if self._moment is None else replace(answer, as_of=self._moment)
+
+    def replay(self, receipt: Receipt | Mapping[str, Any], *, vector: Vector | None = None) -> Recall:
+        """The same list that a recall gave, from its receipt, whatever was learned since.
+
+        Refused where it could not be the same: another space, another release or embedder. Words erased
+        since stay erased.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("Alice lives in Porto.")
+        ...     receipt = space.recall("Where is Alice?").receipt
+        ...     _ = space.add("Alice lives in Lisbon.")
+        ...     [hit.memory.text for hit in space.replay(receipt)]
+        ['Alice lives in Porto.']
+        """
+        given = receipt if isinstance(receipt, Receipt) else Receipt.from_dict(receipt)
+        if given.space != self.name:
+            raise InvalidInput(f"this receipt is of space {given.space!r}, and this is {self.name!r}.")
+        if given.settings != self._engine.settings:
+            raise ProjectionStale(
+                f"this receipt was made under the settings {given.settings}, and now they are "
+                f"{self._engine.settings}: another release, embedder or reranker gives another list. "
+                f"Ask space.as_of({given.now.isoformat()!r}).recall(...) for what it would give today."
+            )
+        if given.own_vector and vector is None:
+            raise InvalidInput(
+                "this recall was made with a vector of the caller's: give it again as vector=."
+            )
+        asked = Question.again(given, drafts.vector(vector))
+        return self._engine.recall(self.name, lambda index: asked)
+
+    def get(self, memory_id: str) -> Memory | None:
+        """The memory with this id as this view knows it; None if it knows of none, or it is forgotten."""
+        moment = self._moment
+        position = None if moment is None else self._engine.ledger.position_at(self.name, moment)
+        return self._engine.get(self.name, drafts.memory_id(memory_id), position)
+
+    def find(self, key: str) -> Memory | None:
+        """The memory kept under this key as this view knows it; None if there is none, or it is forgotten.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("The door code is 4711.", key="door")
+        ...     space.find("door").text
+        'The door code is 4711.'
+        """
+        moment = self._moment
+        position = None if moment is None else self._engine.ledger.position_at(self.name, moment)
+        return self._engine.find(self.name, drafts.clean(key, "key"), position)
+
+    def changes(self, *, after: int = 0) -> Iterator[Change]:
+        """What happened to memories since ledger position `after`, in order.
+
+        For those who keep an index of their own: take in the changes, keep the last position, come back
+        for more.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     space.forget(space.add("The bridge is closed.").id)
+        ...     [change.what for change in space.changes()]
+        ['remembered', 'forgotten']
+        """
+        if isinstance(after, bool) or not isinstance(after, int) or after < 0:
+            raise InvalidInput(f"after={after!r} is not a ledger position. Give the last one you have seen.")
+        moment = self._moment
+        until = None if moment is None else self._engine.ledger.position_at(self.name, moment)
+        return self._engine.changes(self.name, after, until)
+
+    def memories(self) -> Iterator[Memory]:
+        """Every memory this view knows, in the order they were learned."""
+        with self._engine.using(self.name) as index:
+            rows = index.current_rows(self._position(index))
+            for begin in range(0, len(rows), 500):
+                yield from index.memories(rows[begin : begin + 500])
+
+    def count(self) -> int:
+        """How many memories this view knows."""
+        with self._engine.using(self.name) as index:
+            return len(index.current_rows(self._position(index)))
+
+    def profile(self, *, max_tokens: int = 400) -> Profile:
+        """Who this space is about, in a few sentences for a system prompt.
+
+        Current facts and preferences, in the third person, most defining first; nothing superseded,
+        expired or forgotten. Written by the model of this space where it has one, else by template. Each
+        sentence names the memories behind it.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("I live in Porto.", importance=0.9)
+        ...     str(space.profile())
+        'The user lives in Porto.'
+        """
+        if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
+            raise InvalidInput(f"max_tokens={max_tokens!r} is not a whole number above zero.")
+        return self._engine.profile(self.name, self._position, self._moment, max_tokens)
+
+    def analyze_message(self, text: str) -> Analysis:
+        """Whether a message is worth remembering, and why. By rule, in about a millisecond."""
+        return analyze_message(drafts.question(text))
+
+    def analyze_for_recall(self, text: str) -> RecallAnalysis:
+        """Whether a message asks for something remembered, and what to look up. By rule."""
+        return analyze_for_recall(drafts.question(text))
+
+    def as_of(self, moment: Moment) -> View:
+        """This space as it was known at `moment`.
+
+        What was learned later is absent; what was forgotten since is present.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("Alice lives in Porto.", now="2026-04-01")
+        ...     _ = space.add("Alice lives in Lisbon.", now="2026-05-03")
+        ...     space.as_of("2026-05-01").recall("Where does Alice live?")[0].memory.text
+        'Alice lives in Porto.'
+        """
+        return View(self._engine, self.name, read_moment(moment, self._engine.now(), what="as_of"))
+
+    @property
+    def entities(self) -> EntitiesView:
+        """Who and what the memories of this view are about."""
+        return EntitiesView(
+            self._engine, self.name, self._position, lambda: self._moment or self._engine.now()
+        )
+
+    async def arecall(self, query: str, **options: Any) -> Recall:
+        """`recall`, off the event loop."""
+        return await asyncio.to_thread(self.recall, query, **options)
+
+    async def aprofile(self, **options: Any) -> Profile:
+        """`profile`, off the event loop."""
+        return await asyncio.to_thread(self.profile, **options)
+
+    async def aget(self, memory_id: str) -> Memory | None:
+        """`get`, off the event loop."""
+        return await asyncio.to_thread(self.get, memory_id)
+
+    async def afind(self, key: str) -> Memory | None:
+        """`find`, off the event loop."""
+        return await asyncio.to_thread(self.find, key)
+
+    def _position(self, index: Index) -> int:
+        if self._moment is None:
+            return index.catalog.position
+        return self._engine.ledger.position_at(self.name, self._moment)
+
+
+def _signals(value: Sequence[str] | None) -> tuple[str, ...]:
+    if value is None:
+        return SIGNALS
+    given = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
+    for name in given:
+        if name not in SIGNALS:
+            raise InvalidInput(f"signals={value!r} holds {name!r}. The signals are {', '.join(SIGNALS)}.")
+    return given

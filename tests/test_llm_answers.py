@@ -1,0 +1,238 @@
+"""A model's answer: what of it can be read, and what of that is believed."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from remanence.extractors.grounding import ground
+from remanence.extractors.replies import read_rows
+from remanence.extractors.source import Chunk, Piece
+from remanence.llms import Reply
+from remanence.model import KINDS, SELF, UTC, Fact, Said, Triple
+
+NOW = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)  # a Monday
+FIELDS = "kind names triples ends corrects when until expires importance confidence tags said".split()
+
+
+def one_fact(row: dict[str, object], *said: str, speaker: str = "user") -> Fact | None:
+    """The fact that a row states of these turns."""
+    pieces = (Piece(number, Said(text, speaker, NOW)) for number, text in enumerate(said))
+    return ground(row, Chunk(tuple(pieces)), NOW)
+
+
+# What is believed
+
+
+def test_names_are_spelled_as_they_were_said() -> None:
+    """Accents and capitals of the conversation win, in the text, the names and the claims."""
+    row = {"text": "Zoe lives in Sao Paulo.", "names": ["zoe"], "triples": [["zoe", "lives_in", "Sao Paulo"]]}
+
+    fact = one_fact(row, "Zoë moved, she lives in São Paulo now!")
+
+    assert fact is not None
+    assert fact.text == "Zoë lives in São Paulo."
+    assert fact.triples == (Triple("Zoë", "lives_in", "São Paulo"),)
+    assert [mention.name for mention in fact.mentions] == ["Zoë", "São Paulo"]
+
+
+def test_a_translated_name_makes_no_claim_and_costs_confidence() -> None:
+    """Munich was not said."""
+    row = {"text": "Anna lives in Munich.", "names": ["Anna", "Munich"], "confidence": 0.9}
+    fact = one_fact({**row, "triples": [["Anna", "lives_in", "Munich"]]}, "Anna lives in München.")
+
+    assert fact is not None
+    assert (fact.confidence, fact.triples) == (0.45, ())
+    assert [mention.name for mention in fact.mentions] == ["Anna"]
+
+
+def test_a_name_inside_another_is_not_said() -> None:
+    """Ann is not Anna; but where words have no spaces between them, a name may stand anywhere."""
+    chunk = Chunk((Piece(0, Said("Anna は東京に住んでいます。")),))
+
+    assert chunk.spelled("Ann") is None
+    assert chunk.spelled("東京") == "東京"
+
+
+def test_an_invented_fact_is_no_fact() -> None:
+    """Nothing in it was said, as when a small model repeats the example of its prompt."""
+    assert one_fact({"text": "The user works at Hooli."}, "Good morning, how are you?") is None
+    assert one_fact({"text": "Marvin met Trillian there."}, "We met them there.") is None
+
+
+@pytest.mark.parametrize("text", ["", "  ", None, 7, ["Alice"], "Alice " * 300])
+def test_a_fact_needs_a_text(text: object) -> None:
+    """Neither nothing, nor something else, nor a whole page."""
+    assert one_fact({"text": text}, "Alice lives in Porto. " + "Alice " * 300) is None
+
+
+def test_a_copy_of_everything_said_is_no_fact() -> None:
+    """One sentence said and remembered is fine; a whole talk is not a fact."""
+    assert one_fact({"text": "Alice lives in Porto."}, "Alice lives in Porto.") is not None
+    assert (
+        one_fact({"text": "Alice lives in Porto. Bob is ill."}, "Alice lives in Porto.", "Bob is ill.")
+        is None
+    )
+
+
+def test_i_is_the_one_who_speaks() -> None:
+    """By name where the turn has one; the user is always the user."""
+    row = {"text": "Caroline likes tea.", "triples": [["I", "likes", "tea"], ["user", "likes", "tea"]]}
+
+    fact = one_fact(row, "I like tea.", speaker="Caroline")
+
+    assert fact is not None
+    assert [triple.subject for triple in fact.triples] == ["Caroline", SELF]
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("yesterday", "2026-05-03 to 2026-05-04"),
+        ("2024-02", "2024-02-01 to 2024-03-01"),
+        ("2024-02-01/2024-02-05", "2024-02-01 to 2024-02-05"),
+        (2019, "2019-01-01 to 2020-01-01"),
+        ("at some point", "2026-05-04 09:00"),
+        ("", "2026-05-04 09:00"),
+        (["May"], "2026-05-04 09:00"),
+        (True, "2026-05-04 09:00"),
+        (10**40, "2026-05-04 09:00"),
+    ],
+)
+def test_times_are_read_against_the_turn(said: object, read: str) -> None:
+    """Words or ISO; with neither, an event is as old as the turn that tells it."""
+    fact = one_fact({"text": "Alice ran a race.", "kind": "episode", "when": said}, "Alice ran a race.")
+
+    assert fact is not None
+    assert str(fact.valid) == read
+
+
+def test_what_is_so_has_no_end_unless_one_was_said() -> None:
+    """Since 2019, until March; an end before the beginning is no end."""
+    ends = {}
+    for until in (None, "March 2026", "2018"):
+        row = {"text": "Alice lives in Porto.", "when": "2019", "until": until}
+        fact = one_fact(row, "Alice lives in Porto.")
+        ends[until] = fact and str(fact.valid)
+
+    assert ends == {
+        None: "since 2019-01-01",
+        "March 2026": "2019-01-01 to 2026-04-01",
+        "2018": "since 2019-01-01",
+    }
+
+
+def test_what_passes_expires() -> None:
+    """A meeting today is over today; one that was over before it was said has no such end."""
+    row = {"text": "The user has a meeting.", "kind": "episode", "when": "today at 3pm", "expires": "today"}
+    fact = one_fact(row, "Meeting at 3pm today.")
+
+    assert fact is not None
+    assert fact.expires_at == datetime(2026, 5, 5, tzinfo=UTC)
+    past = one_fact({**row, "expires": "2019"}, "Meeting at 3pm today.")
+    assert past is not None
+    assert past.expires_at is None
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [(0.7, 0.7), (7, 1.0), (-1, 0.0), ("0.4", 0.4), ("high", 0.9), ("very", 0.6), (None, 0.6), (True, 0.6)],
+)
+def test_importance_is_a_number_from_0_to_1(given: object, read: float) -> None:
+    """However it was written."""
+    fact = one_fact({"text": "Alice ran.", "importance": given}, "Alice ran.")
+
+    assert fact is not None
+    assert fact.importance == read
+
+
+def test_a_fact_without_turns_is_given_the_nearest() -> None:
+    """Where the model names none, or some that there are not."""
+    for said in (None, [7], "2", [True]):
+        fact = one_fact({"text": "Alice drinks tea.", "said": said}, "Hello.", "Alice drinks green tea.")
+        assert fact is not None
+        assert fact.said == (1,)
+
+
+def test_a_correction_is_known_as_one() -> None:
+    """Only a plain yes counts."""
+    facts = [one_fact({"text": "Alice ran.", "corrects": said}, "Alice ran.") for said in (True, "no", 1)]
+
+    assert [fact and fact.corrects for fact in facts] == [True, False, False]
+
+
+def test_what_a_model_leaves_out_is_read_in_its_own_words() -> None:
+    """A bare text still has its claim, its names, whoever says "I", and the time it states."""
+    lives = one_fact({"text": "Alice lives in Porto."}, "Alice lives in Porto.")
+    likes = one_fact({"text": "I like tea."}, "I like tea.", speaker="Caroline")
+    race = one_fact({"text": "Alice ran a race on 3 May 2026.", "kind": "episode"}, "Alice ran a race.")
+
+    assert lives is not None
+    assert likes is not None
+    assert race is not None
+    assert lives.triples == (Triple("Alice", "lives_in", "Porto"),)
+    assert likes.kind == "viewpoint"
+    assert [mention.name for mention in likes.mentions] == ["Caroline"]
+    assert str(race.valid) == "2026-05-03 to 2026-05-04"
+
+
+# Anything at all
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+FACTS = st.lists(
+    st.fixed_dictionaries(
+        {"text": st.text(), "triples": st.lists(st.dictionaries(st.text(), JSON, max_size=2))}
+    ),
+    max_size=4,
+)
+
+
+@settings(deadline=None)
+@given(facts=FACTS, share=st.floats(0, 1), spaces=st.sampled_from([None, 1]), listed=st.booleans())
+def test_any_part_of_an_answer_gives_only_whole_facts(
+    facts: list[dict[str, Any]], share: float, spaces: int | None, listed: bool
+) -> None:
+    """Cut it anywhere: what is read are the first facts as they were written, and never a piece of one."""
+    whole = json.dumps(facts if listed else {"facts": facts}, indent=spaces)
+
+    rows = read_rows(Reply(text=whole[: round(share * len(whole))]), "facts")
+
+    read = [] if rows is None else list(rows.rows)
+    assert json.dumps(read) == json.dumps(facts[: len(read)])  # as text: NaN is not equal to itself
+    assert share < 1 or len(read) == len(facts)
+
+
+@settings(deadline=None)
+@given(text=st.text() | st.text(alphabet='{}[]",:\\ factsxe0'))
+def test_any_text_can_be_looked_at(text: str) -> None:
+    """Nothing that a model may write makes the reading fail."""
+    rows = read_rows(Reply(text=text), "facts")
+
+    assert rows is None or all(isinstance(row, dict) for row in rows.rows)
+
+
+@settings(max_examples=200, deadline=None)  # the first of them loads dateparser
+@given(row=st.fixed_dictionaries({}, optional=dict.fromkeys(["text", *FIELDS], JSON)))
+def test_any_row_is_a_sound_fact_or_none(row: dict[str, Any]) -> None:
+    """Whatever stands in its fields, what comes out can be kept."""
+    fact = one_fact({"text": "Alice lives in Porto.", **row}, "Alice lives in Porto.")
+    if fact is None:
+        return
+
+    assert fact.text.strip()
+    fact.text.encode()
+    assert fact.kind in KINDS
+    assert 0 <= fact.importance <= 1
+    assert 0 <= fact.confidence <= 1
+    assert fact.said == (0,)
+    assert all(name.isidentifier() for name in (triple.predicate for triple in fact.triples))

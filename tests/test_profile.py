@@ -1,0 +1,90 @@
+"""Who a space is about, in a few sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+import remanence
+from remanence import Space
+from remanence.testing import FakeClock, HashingEmbedder
+
+
+def test_a_profile_is_in_the_third_person_most_defining_first(space: Space) -> None:
+    """And each sentence names the memory behind it."""
+    tea = space.add("I like green tea.", kind="viewpoint", importance=0.3)
+    home = space.add("I live in Porto.", importance=0.9)
+    profile = space.profile()
+
+    assert str(profile) == "The user lives in Porto. The user likes green tea."
+    assert [statement.memories for statement in profile.statements] == [(home.id,), (tea.id,)]
+
+
+def test_what_is_past_is_not_in_it(space: Space, clock: FakeClock) -> None:
+    """Superseded, forgotten, expired and over: none of it describes anybody now."""
+    space.add("Alice lives in Porto.")
+    clock.advance(days=1)
+    space.add("Alice lives in Lisbon.")
+    space.forget(space.add("Alice plays chess.").id)
+    space.add("Alice is on a diet.", expires_at="2026-05-20")
+    space.add("Alice works in Rome.", valid_from="2020", valid_until="2021")
+    assert str(space.profile()) == "Alice lives in Lisbon. Alice is on a diet."
+    clock.advance(days=30)
+
+    assert str(space.profile()) == "Alice lives in Lisbon."
+
+
+def test_a_profile_of_the_past_is_that_of_the_past(space: Space, clock: FakeClock) -> None:
+    """As everything is."""
+    space.add("Alice lives in Porto.")
+    before = clock.now()
+    clock.advance(days=1)
+    space.add("Alice lives in Lisbon.")
+
+    assert str(space.as_of(before).profile()) == "Alice lives in Porto."
+
+
+def test_conversation_is_not_in_it_but_what_it_told_is(space: Space) -> None:
+    """Turns and documents are sources, not statements."""
+    space.add_turns([{"speaker": "Bob", "content": "Alice lives in Porto."}])
+    space.add("Alice wrote to me. " * 40)
+    assert not space.profile()
+
+    space.remember([{"role": "user", "content": "By the way, I live in Porto."}])
+    assert "Porto" in str(space.profile())
+
+
+def test_it_keeps_to_its_budget(space: Space) -> None:
+    """The least defining is left out."""
+    for number in range(50):
+        space.add(f"Alice has visited place number {number}.", importance=0.9 - number / 100)
+    profile = space.profile(max_tokens=30)
+
+    assert 0 < len(str(profile)) <= 120
+    assert "number 0" in str(profile)
+
+
+@pytest.mark.parametrize("tokens", [0, -1, True, 1.5, "many"])
+def test_a_budget_that_is_none_is_refused(space: Space, tokens: object) -> None:
+    """With the value."""
+    with pytest.raises(remanence.InvalidInput, match="max_tokens"):
+        space.profile(max_tokens=tokens)  # type: ignore[arg-type]
+
+
+def test_it_is_made_once_for_each_position(clock: FakeClock) -> None:
+    """A model is paid for once; a new line asks it again."""
+    asked: list[str] = []
+
+    def model(prompt: str) -> str:
+        asked.append(prompt)
+        return '{"sentences": [{"text": "Alice lives in Porto.", "lines": [1]}]}'
+
+    extractor = remanence.LLMExtractor(model)
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
+        memory = space.add("Alice lives in Porto.")
+        first, again = space.profile(), space.profile()
+        assert first is again
+        assert len(asked) == 1
+        assert first.statements[0].memories == (memory.id,)
+        space.add("Alice likes tea.")
+        space.profile()
+        assert len(asked) == 2

@@ -1,0 +1,359 @@
+"""From a conversation to memories: the source kept, facts tied to it, done now or later, never twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+import remanence
+from remanence import Extraction, Fact, Found, Memory, Said, Space, Triple, Verdict
+from remanence.testing import FakeClock, HashingEmbedder
+
+Reopen = Callable[..., Space]
+PORTO = Fact("Alice lives in Porto.", triples=(Triple("Alice", "lives_in", "Porto"),), said=(0,))
+LISBON = Fact("Alice lives in Lisbon.", triples=(Triple("Alice", "lives_in", "Lisbon"),), said=(0,))
+TEA = Fact("Alice likes green tea.", kind="viewpoint", importance=0.3, said=(0,))
+CHAT = [
+    {"role": "user", "content": "Guess what, Alice finally has a flat in Porto!"},
+    {"role": "assistant", "content": "How lovely."},
+]
+
+
+@dataclass
+class Scripted:
+    """An extractor that says what it is told to, and remembers what it was asked."""
+
+    told: list[Sequence[Fact] | Exception]
+    verdicts: list[Verdict] = field(default_factory=list)
+    name: str = "scripted"
+    model: str | None = "none"
+    prompt: str | None = "1"
+    problem: str | None = None
+    asked: list[list[Said]] = field(default_factory=list)
+    judged: list[tuple[list[str], list[list[str]]]] = field(default_factory=list)
+    gate: threading.Event | None = None
+
+    def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
+        return Extraction()
+
+    def facts(self, said: Sequence[Said], *, now: datetime) -> Found:
+        self.asked.append(list(said))
+        if self.gate is not None:
+            assert self.gate.wait(20)
+        told = self.told.pop(0) if len(self.told) > 1 else self.told[0]
+        if isinstance(told, Exception):
+            raise told
+        return Found(tuple(told), self.name, self.model, self.prompt, self.problem)
+
+    def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
+        self.judged.append(([m.text for m in new], [[m.text for m in beside] for beside in old]))
+        by_text = {m.text: m.id for beside in old for m in beside}
+        return [Verdict(v.new, by_text.get(v.old, v.old), v.says, v.why) for v in self.verdicts]
+
+
+def told(*facts: Fact, clock: FakeClock, **options: object) -> Space:
+    extractor = Scripted([facts], **options)  # type: ignore[arg-type]
+    return remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor)
+
+
+def links(space: Space) -> list[tuple[str, str, str]]:
+    """Every link as (text, kind, text)."""
+    texts = {memory.id: memory.text for memory in space.memories()}
+    with space._engine.using(space.name) as index:
+        sight = index.sight(index.catalog.position, space._engine.now())
+        found = {
+            link.id: link
+            for number in range(len(index.catalog.ids))
+            for link in index.links.of(number, sight)
+        }
+    return sorted((texts[link.source], link.kind, texts[link.target]) for link in found.values())
+
+
+# Sources and facts
+
+
+def test_the_source_is_kept_and_each_fact_names_it(clock: FakeClock) -> None:
+    """Verbatim turns, and a fact that says which of them it comes from."""
+    with told(PORTO, clock=clock) as space:
+        [fact] = space.remember(CHAT)
+        texts = [memory.text for memory in space.memories()]
+
+        assert (fact.text, fact.kind, fact.triples) == (PORTO.text, "semantic", PORTO.triples)
+        assert texts == [CHAT[0]["content"], CHAT[1]["content"], PORTO.text]
+        assert links(space) == [(PORTO.text, "derived_from", CHAT[0]["content"])]
+
+
+def test_what_the_extractor_is_given(clock: FakeClock) -> None:
+    """Who said what, and when; what tools and systems say is passed over."""
+    with told(clock=clock) as space:
+        extractor = space._engine.extractor
+        space.remember(
+            [
+                {"role": "system", "content": "Be brief."},
+                {"speaker": "Bob", "content": "Hello.", "time": "2026-03-01"},
+                {"role": "tool", "content": "{}"},
+                {"role": "assistant", "content": " "},
+            ]
+        )
+        assert isinstance(extractor, Scripted)
+        [[said]] = extractor.asked
+        assert (said.text, said.speaker, said.at) == (
+            "Hello.",
+            "Bob",
+            datetime.fromisoformat("2026-03-01T00:00+00:00"),
+        )
+
+
+def test_a_fact_that_says_what_its_source_says_is_one_memory(clock: FakeClock) -> None:
+    """No second copy: the source gets what was found in it."""
+    with told(PORTO, clock=clock) as space:
+        [fact] = space.remember("Alice lives in Porto.")
+
+        assert [memory.id for memory in space.memories()] == [fact.id]
+        assert fact.triples == PORTO.triples
+
+
+def test_remembering_again_asks_nobody_and_writes_nothing(clock: FakeClock) -> None:
+    """The same words read by the same extractor tell the same."""
+    with told(PORTO, TEA, clock=clock) as space:
+        first = space.remember(CHAT)
+        lines = space.verify().lines
+        again = space.remember(CHAT)
+
+        assert [m.id for m in again] == [m.id for m in first]
+        assert space.verify().lines == lines
+        assert len(space._engine.extractor.asked) == 1  # type: ignore[attr-defined]
+
+
+def test_an_extractor_that_raises_costs_only_its_opinion(clock: FakeClock) -> None:
+    """The words are kept, and the rules read them."""
+    extractor = Scripted([RuntimeError("quota")])
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
+        space.remember("Alice lives in Porto.")
+
+        assert space.recall("Where does Alice live?")[0].memory.text == "Alice lives in Porto."
+
+
+@pytest.mark.parametrize("given", ["", "  ", 7, None, [7], [{"role": "user", "content": 7}], b"hello"])
+def test_what_is_no_conversation_is_refused(clock: FakeClock, given: object) -> None:
+    """With the value in the message, and nothing written."""
+    with told(clock=clock) as space, pytest.raises(remanence.InvalidInput):
+        space.remember(given)
+    with told(clock=clock) as space:
+        assert space.remember([]) == []
+
+
+# Evolving
+
+
+def test_a_fact_that_updates_another_takes_its_place(clock: FakeClock) -> None:
+    """The old one steps out of recall, stays in history, and a link says why."""
+    extractor = Scripted([[PORTO], [LISBON]], verdicts=[Verdict(0, PORTO.text, "updates", "she moved")])
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
+        space.remember("Alice? In Porto, with her cats.")
+        clock.advance(days=1)
+        space.remember("Alice is in Lisbon now, her cats too.")
+
+        assert (LISBON.text, "supersedes", PORTO.text) in links(space)
+        texts = [hit.memory.text for hit in space.recall("Where does Alice live?")]
+        assert PORTO.text not in texts
+        assert LISBON.text in texts
+        [old] = [
+            h for h in space.recall("Where does Alice live?", history=True) if h.memory.text == PORTO.text
+        ]
+        assert not old.current
+        assert old.superseded_by is not None
+        assert old.superseded_by.text == LISBON.text
+
+
+def test_facts_are_held_against_facts_and_not_against_what_was_said(clock: FakeClock) -> None:
+    """What was said stays said; what is near or about the same is asked about, once for all."""
+    extractor = Scripted([[PORTO], [LISBON, TEA]])
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
+        space.remember("Alice? In Porto, with her cats.")
+        space.remember("Alice is in Lisbon now, her cats too.")
+
+        assert len(extractor.judged) == 1
+        new, old = extractor.judged[0]
+        assert new == [LISBON.text, TEA.text]
+        assert old[0] == [PORTO.text]
+
+
+def test_a_verdict_about_something_else_is_passed_over(clock: FakeClock) -> None:
+    """A model may invent ids; no memory is retired by that."""
+    verdicts = [Verdict(0, "made up", "updates"), Verdict(9, PORTO.text, "updates")]
+    extractor = Scripted([[PORTO], [LISBON]], verdicts=verdicts)
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
+        space.remember("Alice? In Porto, with her cats.")
+        space.remember("Alice is in Lisbon now, her cats too.")
+
+        assert not [link for link in links(space) if link[1] == "supersedes"]
+
+
+# Reading again
+
+
+def test_a_better_extractor_reads_again_and_history_stays(reopen: Reopen, clock: FakeClock) -> None:
+    """What it no longer finds is forgotten, what both find stays, and the past knows the first reading."""
+    space = reopen(extractor=Scripted([[PORTO, TEA]], model="small"))
+    first = space.remember("Alice, in Porto, drinks a lot of tea.")
+    before = clock.now()
+    clock.advance(days=1)
+
+    space = reopen(extractor=Scripted([[PORTO, LISBON]], model="large"))
+    again = space.reextract()
+
+    assert [m.text for m in again] == [PORTO.text, LISBON.text]
+    assert again[0].id == first[0].id
+    assert space.get(first[1].id) is None
+    assert space.as_of(before).get(first[1].id) is not None
+
+
+def test_only_sources_can_be_read_again(space: Space) -> None:
+    """An id that is none is named."""
+    memory = space.add("Alice lives in Porto.")
+    with pytest.raises(remanence.NotFound, match=memory.id):
+        space.reextract(memory.id)
+
+
+# In the background
+
+
+def test_a_job_comes_back_at_once_and_its_result_later(clock: FakeClock) -> None:
+    """The words are there before the facts."""
+    gate = threading.Event()
+    with told(PORTO, clock=clock, gate=gate) as space:
+        job = space.remember(CHAT, wait=False)
+
+        assert CHAT[0]["content"] in [memory.text for memory in space.memories()]
+        assert job.status in ("queued", "running")
+        gate.set()
+        assert [memory.text for memory in job.result(timeout=20)] == [PORTO.text]
+        assert job.status == "done"
+        assert [j.id for j in space.jobs()] == [j.id for j in space.jobs("done")] == [job.id]
+
+
+def test_a_job_that_takes_too_long_says_so(clock: FakeClock) -> None:
+    """And goes on."""
+    gate = threading.Event()
+    with told(PORTO, clock=clock, gate=gate) as space:
+        job = space.remember(CHAT, wait=False)
+        with pytest.raises(TimeoutError, match=job.id):
+            job.result(timeout=0.1)
+        gate.set()
+        assert job.result(timeout=20)
+
+
+def test_a_model_that_is_down_is_asked_again_later(clock: FakeClock) -> None:
+    """Each time later; when it is up again, its answer counts."""
+    extractor = Scripted([[PORTO]], problem="the model is down")
+    with remanence.open(
+        None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False
+    ) as space:
+        job = space.remember(CHAT, wait=False)
+        assert space.work() == 1
+        assert (job.status, job.problem) == ("waiting", "the model is down")
+        assert space.work() == 0, "not due yet"
+        clock.advance(seconds=3)
+        extractor.problem = None
+        assert space.work() == 1
+        assert (job.status, job.problem) == ("done", None)
+
+
+def test_after_the_last_try_the_rules_have_it(clock: FakeClock) -> None:
+    """A model that stays down never costs the conversation: what was found without it is kept."""
+    extractor = Scripted([[PORTO]], problem="the model is down")
+    with remanence.open(
+        None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False
+    ) as space:
+        job = space.remember(CHAT, wait=False)
+        for _ in range(5):
+            assert space.work() == 1
+            clock.advance(days=1)
+        assert (job.status, job.problem) == ("done", "the model is down")
+        assert [memory.text for memory in job.result()] == [PORTO.text]
+
+
+def test_a_job_is_never_done_twice(reopen: Reopen, home: Path, clock: FakeClock) -> None:
+    """Two at it at once: one finds it taken."""
+    gate = threading.Event()
+    extractor = Scripted([[PORTO]], gate=gate)
+    space = reopen(extractor=extractor, worker=False)
+    job = space.remember(CHAT, wait=False)
+    other = remanence.open(
+        home, embedder=HashingEmbedder(), clock=clock, extractor=Scripted([[LISBON]]), worker=False
+    )
+    try:
+        first = threading.Thread(target=space.work)
+        first.start()
+        while not extractor.asked:
+            first.join(0.01)
+        assert other.jobs()[0].status == "running"
+        assert other.work() == 0
+        gate.set()
+        first.join(20)
+        assert other.work() == 0
+        assert [memory.text for memory in job.result(1)] == [PORTO.text]
+    finally:
+        other.close()
+
+
+def test_a_job_outlives_a_killed_process(home: Path, reopen: Reopen) -> None:
+    """Queued, killed in the middle of reading, taken up at the next opening."""
+    program = textwrap.dedent(
+        """
+        import sys, time
+        import remanence
+        from remanence import Extraction, Found
+        from remanence.testing import HashingEmbedder
+
+        class Slow:
+            name = "slow"
+            def extract(self, text, *, now, speaker=None): return Extraction()
+            def facts(self, said, *, now):
+                print("reading", flush=True)
+                time.sleep(60)
+            def judge(self, new, old): return []
+
+        space = remanence.open(sys.argv[1], embedder=HashingEmbedder(), extractor=Slow())
+        space.remember([{"role": "user", "content": "Alice has a flat in Porto."}], wait=False)
+        time.sleep(60)
+        """
+    )
+    child = subprocess.Popen([sys.executable, "-c", program, str(home)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "reading\n"
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+
+    space = reopen(extractor=Scripted([[PORTO]]))
+    [job] = space.jobs()
+    assert [memory.text for memory in job.result(timeout=20)] == [PORTO.text]
+
+
+# Expiry
+
+
+def test_an_expired_memory_leaves_recall_at_once_and_a_sweep_records_it(
+    space: Space, clock: FakeClock
+) -> None:
+    """Once, and nothing is deleted."""
+    memory = space.add("The meeting is at three.", expires_at="2026-05-04T15:00")
+    assert space.recall("meeting")
+    clock.advance(hours=7)
+
+    assert not space.recall("meeting")
+    assert [swept.id for swept in space.sweep()] == [memory.id]
+    assert space.sweep() == []
+    assert space.recall("meeting", history=True)[0].current is False
+    assert space.check() == {}
