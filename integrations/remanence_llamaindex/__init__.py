@@ -1,0 +1,69 @@
+"""Remanence for LlamaIndex: long-term memory for its agents, chat engines and query engines.
+
+memory.py       RemanenceMemory: the `memory=` of an agent or a chat engine
+block.py        RemanenceMemoryBlock: one block of LlamaIndex's own `Memory`
+retriever.py    RemanenceRetriever: recall for query engines
+chat_store.py   RemanenceChatStore and RemanenceAsyncChatStore: transcripts
+tools.py        RemanenceToolSpec: remember, recall and forget for an agent to call
+models.py       extractor(llm) and embedder(embed_model)
+framing.py      frame(hits): recalled text as quoted data for a prompt
+
+Importing this loads neither the engine nor LlamaIndex; each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from remanence.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from remanence_llamaindex.block import RemanenceMemoryBlock
+    from remanence_llamaindex.chat_store import RemanenceAsyncChatStore, RemanenceChatStore
+    from remanence_llamaindex.framing import frame
+    from remanence_llamaindex.memory import RemanenceMemory
+    from remanence_llamaindex.models import embedder, extractor
+    from remanence_llamaindex.retriever import RemanenceRetriever
+    from remanence_llamaindex.tools import RemanenceToolSpec
+
+_HOMES = {
+    "RemanenceAsyncChatStore": "chat_store",
+    "RemanenceChatStore": "chat_store",
+    "RemanenceMemory": "memory",
+    "RemanenceMemoryBlock": "block",
+    "RemanenceRetriever": "retriever",
+    "RemanenceToolSpec": "tools",
+    "embedder": "models",
+    "extractor": "models",
+    "frame": "framing",
+}
+
+__all__ = [
+    "RemanenceAsyncChatStore",
+    "RemanenceChatStore",
+    "RemanenceMemory",
+    "RemanenceMemoryBlock",
+    "RemanenceRetriever",
+    "RemanenceToolSpec",
+    "embedder",
+    "extractor",
+    "frame",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "llama_index":
+            raise
+        raise MissingExtra(
+            f'{__name__}.{name} needs llama-index-core. Run: pip install "remanence[llamaindex]"'
+        ) from error
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

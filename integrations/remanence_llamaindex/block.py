@@ -1,0 +1,156 @@
+"""Long-term recall as one block among others of LlamaIndex's own `Memory`."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.memory import BaseMemoryBlock
+
+from remanence import Space
+from remanence_llamaindex.framing import shortened
+from remanence_llamaindex.longterm import ROLE, recalled, remember
+from remanence_llamaindex.messages import Said, said, unheard
+from remanence_llamaindex.places import Place
+from remanence_llamaindex.sessions import named
+from remanence_llamaindex.window import Tokenizer, question_in, tokenize
+
+NO_SESSION = "default"
+
+
+class RemanenceMemoryBlock(BaseMemoryBlock[str]):
+    """Recalls for the conversation it is shown, and remembers that conversation as it sees it.
+
+    `Memory` hands messages to its blocks only once they no longer fit its window, which few chats live to
+    see; so this block remembers each message when it first sees it, and takes no notice when it comes
+    again. (The last answer of a chat engine is seen at the next `memory.get()`.)
+
+    A session recalls what was said in it, and nothing of another session, unless `across_sessions` says
+    that the whole space belongs to one person.
+
+    For a ReActAgent, make the `Memory` with `insert_method=InsertMethod.USER`: that agent drops a system
+    message that comes first, and with it every block.
+    """
+
+    name: str = "long_term_memory"
+    description: str | None = "What was said before, as far as it bears on the conversation."
+    priority: int = 1
+    place: Place
+    limit: int = Field(default=10, gt=0, description="Memories recalled at most.")
+    tokens: int = Field(default=2_000, ge=0, description="Tokens of what is recalled, at most.")
+    min_score: float | None = Field(default=None, ge=0, le=1, description="What a memory has to score.")
+    across_sessions: bool = Field(default=False, description="Recall what was said in other sessions too.")
+    tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
+
+    _heard: _Heard | None = PrivateAttr(default=None)
+
+    def __init__(
+        self,
+        space: Space | None = None,
+        *,
+        location: str | Path | None = None,
+        path: Sequence[str] = (),
+        place: Place | dict[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
+        settings["place"] = Place.of(space, location, path) if place is None else place
+        super().__init__(**settings)
+        self._heard = _Heard(self.place)
+
+    def attach(self, space: Space) -> None:
+        """Give it its space back, where it was read from a file and cannot open the space by itself."""
+        self.place = Place.of(space, self.place.location)
+        self._heard = _Heard(self.place)
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        session = block_kwargs.get("session_id") or NO_SESSION
+        return await asyncio.to_thread(self._recall, _once(messages or []), session)
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        by_session: dict[str, list[ChatMessage]] = {}
+        for message in messages:
+            session = message.additional_kwargs.get("session_id") or NO_SESSION
+            by_session.setdefault(session, []).append(message)
+        for session, some in by_session.items():
+            await asyncio.to_thread(self._hear, some, session)
+
+    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+        """Leave out memories from the last on, until so many tokens are saved; None if that takes all."""
+        room = self._count(content) - tokens_to_truncate if content else 0
+        return (shortened(content, room, self._count) if room > 0 else "") or None
+
+    def _recall(self, messages: list[ChatMessage], session: str) -> str:
+        self._hear(messages, session)
+        question = question_in(messages).strip()
+        if not question:
+            return ""
+        _, block = recalled(
+            self.place.space,
+            question,
+            messages,
+            limit=self.limit,
+            min_score=self.min_score,
+            tags=() if self.across_sessions else (_tag(session),),
+            tokens=self.tokens,
+            count=self._count,
+        )
+        return block
+
+    def _hear(self, messages: Sequence[ChatMessage], session: str) -> None:
+        assert self._heard is not None, "made with the block"
+        self._heard.hear(session, [words for m in messages if (words := said(m)) is not None])
+
+    def _count(self, text: str) -> int:
+        return len(self.tokenizer_fn(text))
+
+
+class _Heard:
+    """What was said in each session, in order, as the ledger has it: forgotten or not, it was heard."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._lock = threading.Lock()
+        self._position = 0
+        self._said: dict[str, list[Said]] = {}
+        self._ids: set[str] = set()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Heard:
+        return self
+
+    def hear(self, session: str, told: Sequence[Said]) -> None:
+        """Remember what of this is new to the session."""
+        tag = _tag(session)
+        with self._lock:
+            self._catch_up()
+            new = unheard(self._said.get(tag, []), told)
+            remember(self._place.space, session, new, tags=[tag])
+
+    def _catch_up(self) -> None:
+        for change in self._place.space.changes(after=self._position):
+            self._position = change.position
+            memory = change.memory
+            if memory is not None and ROLE in memory.meta and memory.id not in self._ids:
+                self._ids.add(memory.id)
+                for tag in memory.tags:
+                    self._said.setdefault(tag, []).append((memory.meta[ROLE], memory.text))
+
+
+def _once(messages: list[ChatMessage]) -> list[ChatMessage]:
+    """The messages without the input that `Memory` adds at their end, where it is among them already."""
+    if not messages or messages[-1].role != MessageRole.USER:
+        return messages
+    for message in reversed(messages[:-1]):
+        if message.role == MessageRole.USER:
+            return messages[:-1] if message.content == messages[-1].content else messages
+        if said(message) is not None:
+            break
+    return messages
+
+
+def _tag(session: str) -> str:
+    return f"session {named(session)}"

@@ -1,0 +1,47 @@
+"""A space that counts what it is asked, and no way to the network or to global settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from llama_index.core.settings import Settings
+
+import remanence
+from llamaindex.scripted import Counting
+from remanence.testing import FakeClock
+from remanence_llamaindex.places import close_opened
+
+
+@pytest.fixture(autouse=True)
+def bundled_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With this set, LlamaIndex would fetch its tokenizer; without it, it has one."""
+    monkeypatch.delenv("TIKTOKEN_CACHE_DIR", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def untouched_settings() -> Iterator[None]:
+    """The global settings are the user's: whoever asks them for a model would make one."""
+    yield
+    assert Settings._llm is None
+    assert Settings._embed_model is None
+
+
+@pytest.fixture(autouse=True)
+def closed_behind() -> Iterator[None]:
+    """What a test had opened by its location is closed before the folder goes."""
+    yield
+    close_opened()
+
+
+@pytest.fixture
+def embedder() -> Counting:
+    """Counts the questions it embeds."""
+    return Counting()
+
+
+@pytest.fixture
+def space(clock: FakeClock, embedder: Counting) -> Iterator[remanence.Space]:
+    """An empty space that is gone with the test."""
+    with remanence.open(None, embedder=embedder, clock=clock) as space:
+        yield space

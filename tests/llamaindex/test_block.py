@@ -1,0 +1,215 @@
+"""RemanenceMemoryBlock inside LlamaIndex's own Memory: short chats, long chats, many sessions at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.memory import InsertMethod, Memory, StaticMemoryBlock
+
+import remanence
+from llamaindex.scripted import Scripted, assistant, texts, user
+from remanence_llamaindex import RemanenceMemoryBlock
+from remanence_llamaindex.framing import CLOSE, OPEN
+
+
+def memory_with(block: RemanenceMemoryBlock, session: str = "s", **settings: object) -> Memory:
+    return Memory.from_defaults(session_id=session, memory_blocks=[block], **settings)  # type: ignore[arg-type]
+
+
+def kept(space: remanence.Space) -> list[str]:
+    return [memory.text for memory in space.memories()]
+
+
+async def test_a_short_chat_is_remembered(space: remanence.Space) -> None:
+    """`Memory` by itself hands nothing to its blocks before 21,000 tokens."""
+    memory = memory_with(RemanenceMemoryBlock(space))
+    await memory.aput_messages([user("I am allergic to hazelnuts."), assistant("Noted.")])
+    await memory.aput(user("Hello?"))
+    await memory.aget()
+
+    assert kept(space) == ["I am allergic to hazelnuts.", "Noted.", "Hello?"]
+
+
+async def test_what_was_said_in_the_session_is_recalled_and_not_what_is_shown(space: remanence.Space) -> None:
+    """The window is in the prompt already; what was cleared from it is not."""
+    memory = memory_with(RemanenceMemoryBlock(space))
+    await memory.aput_messages([user("I am allergic to hazelnuts."), user("What am I allergic to?")])
+    assert OPEN not in (await memory.aget())[0].content
+
+    await memory.areset()
+    await memory.aput(user("What am I allergic to?"))
+    system, question = await memory.aget()
+
+    assert "I am allergic to hazelnuts." in system.content
+    assert question.content == "What am I allergic to?"
+
+
+async def test_an_input_that_is_in_the_window_too_is_heard_once(space: remanence.Space) -> None:
+    """Agents put the question and then ask with it; chat engines ask with it and then put it."""
+    memory = memory_with(RemanenceMemoryBlock(space))
+    await memory.aput(user("Where?"))
+    await memory.aget()
+    await memory.aget(input="Where?")
+    await memory.aput(assistant("Here."))
+    await memory.aget(input="Where?")
+    await memory.aput_messages([user("Where?"), assistant("There.")])
+    await memory.aget()
+
+    assert kept(space) == ["Where?", "Here.", "Where?", "There."]
+
+
+async def test_what_is_flushed_later_is_not_remembered_twice(space: remanence.Space) -> None:
+    """Written when seen, and known again when the queue overflows."""
+    block = RemanenceMemoryBlock(space)
+    memory = memory_with(block, token_limit=200, chat_history_token_ratio=0.5, token_flush_size=20)
+    said = []
+    for number in range(30):
+        turn = [user(f"This is statement number {number}."), assistant("Yes.")]
+        said += texts(turn)
+        await memory.aput(turn[0])
+        if number % 3 == 0:
+            await memory.aget()
+        await memory.aput(turn[1])
+    await memory.aget()
+
+    assert len(await memory.aget()) < 30, "the queue did overflow"
+    assert Counter(kept(space)) == Counter(said)
+    assert [text for text in kept(space) if text != "Yes."] == [text for text in said if text != "Yes."]
+
+
+async def test_what_only_the_flush_brings_is_remembered(space: remanence.Space) -> None:
+    """Nobody may have asked before it left the window."""
+    block = RemanenceMemoryBlock(space)
+    memory = memory_with(block, token_limit=60, chat_history_token_ratio=0.5, token_flush_size=10)
+    for number in range(10):
+        await memory.aput_messages([user(f"Statement number {number}."), assistant(f"Answer {number}.")])
+
+    flushed = len(await memory.aget_all()) - len(await memory.sql_store.get_messages("s"))
+    assert flushed > 4
+    assert len(kept(space)) == flushed
+
+
+async def test_another_block_on_the_space_knows_what_was_heard(space: remanence.Space) -> None:
+    """After a restart the window is the same, and so is what was forgotten."""
+    messages = [user("My code is 1234."), assistant("Noted."), user("Go on.")]
+    await RemanenceMemoryBlock(space).aget(messages, session_id="s")
+    code = next(memory for memory in space.memories() if "1234" in memory.text)
+    space.forget(code.id, why="asked to")
+
+    again = RemanenceMemoryBlock(space)
+    await again.aget([*messages, assistant("Well.")], session_id="s")
+
+    assert kept(space) == ["Noted.", "Go on.", "Well."]
+
+
+async def test_fifty_sessions_at_once_hear_of_nobody_else(space: remanence.Space) -> None:
+    """One block, one space: a session recalls what was said in it."""
+    block = RemanenceMemoryBlock(space)
+
+    async def chat(number: int) -> str:
+        memory = memory_with(block, f"user {number}")
+        await memory.aput_messages([user(f"My code is code{number:03}."), assistant("Noted.")])
+        await memory.aget(input="Go on.")
+        await memory.areset()
+        return "\n".join(str(m.content) for m in await memory.aget(input="What is my code?"))
+
+    prompts = await asyncio.gather(*(chat(number) for number in range(50)))
+
+    for number, prompt in enumerate(prompts):
+        assert {n for n in range(50) if f"code{n:03}" in prompt} == {number}
+
+
+@pytest.mark.parametrize("other", [" a", "a ", "A", "a\0", "a" * 300, "a" * 301])
+async def test_sessions_of_like_names_are_apart(space: remanence.Space, other: str) -> None:
+    """A name is compared to the letter, however it is written down."""
+    block = RemanenceMemoryBlock(space)
+    for session in ("a", "a" * 299):
+        await block.aget([user("My code is 1234.")], session_id=session)
+
+    assert "1234" not in await block.aget([user("What is my code?")], session_id=other)
+
+
+async def test_sessions_of_one_person_may_share(space: remanence.Space) -> None:
+    """Said once, when the block is made."""
+    block = RemanenceMemoryBlock(space, across_sessions=True)
+    for day in ("monday", "tuesday"):
+        memory = memory_with(block, day)
+        await memory.aput(user("My code is 1234."))
+        await memory.aget()
+
+    got = await memory_with(block, "wednesday").aget(input="What is my code?")
+
+    assert "1234" in got[0].content
+    assert kept(space).count("My code is 1234.") == 2, "said in two sessions"
+
+
+async def test_it_gives_way_when_the_prompt_is_too_long(space: remanence.Space) -> None:
+    """By as much as it takes, the least of its memories first."""
+    for number in range(10):
+        space.add(f"The bridge number {number} crosses the Douro in Porto.")
+    block = RemanenceMemoryBlock(space, across_sessions=True)
+    whole = (await memory_with(block).aget(input="What crosses the Douro?"))[0].content
+    tokens = len(block.tokenizer_fn(whole))
+
+    less = (await memory_with(block, token_limit=tokens - 60).aget(input="What crosses the Douro?"))[
+        0
+    ].content
+    none = await memory_with(block, token_limit=20).aget(input="What crosses the Douro?")
+
+    lines = whole.split(OPEN)[1].split(CLOSE)[0].splitlines()
+    fewer = less.split(OPEN)[1].split(CLOSE)[0].splitlines()
+    assert 2 < len(fewer) < len(lines)
+    assert fewer == lines[: len(fewer)]
+    assert none == []
+
+
+async def test_its_own_budget_holds_too(space: remanence.Space) -> None:
+    """However much room there is."""
+    for number in range(10):
+        space.add(f"The bridge number {number} crosses the Douro in Porto.")
+    block = RemanenceMemoryBlock(space, across_sessions=True, tokens=200)
+
+    content = await block.aget([user("What crosses the Douro?")])
+
+    assert 100 < len(block.tokenizer_fn(content)) <= 200
+
+
+async def test_it_stands_beside_other_blocks_and_in_the_user_message(space: remanence.Space) -> None:
+    """As `Memory` is told to place them."""
+    space.add("Alice lives in Porto.")
+    memory = Memory.from_defaults(
+        memory_blocks=[
+            StaticMemoryBlock(name="rules", static_content="Be brief."),
+            RemanenceMemoryBlock(space, across_sessions=True),
+        ],
+        insert_method=InsertMethod.USER,
+    )
+    await memory.aput(user("Where does Alice live?"))
+
+    (got,) = await memory.aget()
+
+    assert "Be brief." in got.content
+    assert "<long_term_memory>" in got.content
+    assert "Alice lives in Porto." in got.content
+
+
+def test_a_chat_engine_works_with_it_sync(space: remanence.Space) -> None:
+    """The last answer is heard at the next question."""
+    chat = SimpleChatEngine.from_defaults(
+        llm=Scripted("Noted.", "Hazelnuts."), memory=memory_with(RemanenceMemoryBlock(space))
+    )
+    chat.chat("I am allergic to hazelnuts.")
+    chat.chat("To what?")
+
+    assert kept(space) == ["I am allergic to hazelnuts.", "Noted.", "To what?"]
+
+
+@pytest.mark.parametrize("messages", [None, [], [user("")], [assistant("Hello.")]])
+async def test_with_nothing_asked_it_says_nothing(space: remanence.Space, messages: list | None) -> None:
+    """An empty block is left out of the prompt."""
+    space.add("Alice lives in Porto.")
+
+    assert await RemanenceMemoryBlock(space).aget(messages) == ""

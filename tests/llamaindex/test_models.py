@@ -1,0 +1,58 @@
+"""Models of LlamaIndex as the extractor and the embedder of a space."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from llama_index.core.base.embeddings.base import BaseEmbedding
+
+import remanence
+from llamaindex.scripted import Scripted
+from remanence.testing import HashingEmbedder
+from remanence_llamaindex import embedder, extractor
+
+
+class Hashing(BaseEmbedding):
+    """An embedding of LlamaIndex in which near is near."""
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return [float(number) for number in HashingEmbedder().embed_query(text)]
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+
+def test_an_embedding_of_llamaindex_embeds_a_space(home: Path) -> None:
+    """And the space knows it again by its name."""
+    with remanence.open(home, embedder=embedder(Hashing(model_name="mine"))) as space:
+        space.add("Alice drinks green tea.")
+        hit = space.recall("What does Alice drink?")[0]
+        assert "vectors" in {evidence.signal for evidence in hit.evidence}
+
+    with pytest.raises(remanence.ProjectionStale, match="'mine'"):
+        remanence.open(home, embedder=embedder(Hashing(model_name="another"))).recall("Alice")
+    with remanence.open(home, embedder=embedder(Hashing(), name="mine")) as again:
+        assert again.count() == 1
+
+
+def test_a_model_of_llamaindex_finds_the_facts() -> None:
+    """It is asked by `remember`, and the facts are its own."""
+    answer = json.dumps({"facts": [{"text": "Alice moved to Lisbon in May 2026.", "kind": "episode"}]})
+    llm = Scripted(*[answer] * 4)
+
+    with remanence.open(None, embedder=HashingEmbedder(), extractor=extractor(llm)) as space:
+        space.remember("So, well, Alice moved to Lisbon in May 2026, you know.")
+        assert "Alice moved to Lisbon in May 2026." in [memory.text for memory in space.memories()]
+    assert llm.prompts
+
+
+@pytest.mark.parametrize("make", [extractor, embedder])
+def test_anything_else_is_refused(make: object) -> None:
+    """With what was given."""
+    with pytest.raises(remanence.InvalidInput, match="'gpt'"):
+        make("gpt")  # type: ignore[operator]

@@ -1,0 +1,79 @@
+"""The package itself: lazy, complete, offline, and clear about what is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import remanence_llamaindex
+
+LAZY = """
+import sys
+import remanence_llamaindex
+print(*sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+
+MISSING = """
+import sys
+sys.modules["llama_index"] = None
+sys.modules["llama_index.core"] = None
+import remanence, remanence_llamaindex
+for name in remanence_llamaindex.__all__:
+    try:
+        getattr(remanence_llamaindex, name)
+    except remanence.MissingExtra as error:
+        print(error)
+"""
+
+OFFLINE = """
+import socket, sys
+
+def refused(*args, **options):
+    raise AssertionError(f"the network was asked for: {args[1:]}")
+
+socket.socket.connect = socket.socket.connect_ex = socket.socket.sendto = refused
+socket.getaddrinfo = socket.gethostbyname = socket.create_connection = refused
+
+from llama_index.core.llms import ChatMessage
+from remanence_llamaindex import RemanenceMemory
+
+RemanenceMemory(location=sys.argv[1]).put(ChatMessage(role="user", content="I live in Porto."))
+(recalled,) = RemanenceMemory(location=sys.argv[1]).get(input="Where do I live?")
+print("Porto" in recalled.content)
+"""
+
+
+def run(program: str, *args: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program, *args], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_importing_it_loads_neither_engine_nor_framework() -> None:
+    """LlamaIndex alone takes seconds."""
+    assert not set(run(LAZY).split()) & {"llama_index", "numpy", "pydantic", "qdrant_client", "igraph"}
+
+
+def test_without_llamaindex_each_name_says_what_to_install() -> None:
+    """With the exact line."""
+    said = run(MISSING).splitlines()
+
+    assert len(said) == len(remanence_llamaindex.__all__) - 1, "frame needs nothing but the core"
+    assert all(line.endswith('Run: pip install "remanence[llamaindex]"') for line in said)
+
+
+def test_nothing_asks_the_network(home: Path) -> None:
+    """Not for a tokenizer either."""
+    assert run(OFFLINE, str(home)) == "True\n"
+
+
+def test_every_public_name_is_there() -> None:
+    """And no other."""
+    for name in remanence_llamaindex.__all__:
+        assert getattr(remanence_llamaindex, name).__name__ == name
+    assert dir(remanence_llamaindex) == sorted(remanence_llamaindex.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'RemanenceMemry'"):
+        _ = remanence_llamaindex.RemanenceMemry

@@ -1,0 +1,150 @@
+"""RemanenceRetriever in query engines, with postprocessors, and as a tool."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import numpy as np
+import pytest
+from llama_index.core import QueryBundle
+from llama_index.core.postprocessor import SimilarityPostprocessor
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.response_synthesizers import ResponseMode, get_response_synthesizer
+from llama_index.core.schema import MetadataMode
+from llama_index.core.tools import RetrieverTool
+
+import remanence
+from llamaindex.scripted import Counting, Scripted
+from remanence.testing import FakeClock
+from remanence_llamaindex import RemanenceRetriever
+
+
+@pytest.fixture
+def library(space: remanence.Space) -> remanence.Space:
+    """Three memories."""
+    space.add("Alice drinks green tea.", source="email", tags=["drinks"], meta={"page": 3})
+    space.add("Bob drinks coffee.", tags=["drinks"])
+    space.add("The bridge was painted blue on 3 May 2026.")
+    return space
+
+
+def test_memories_are_nodes_with_scores_from_0_to_1(library: remanence.Space) -> None:
+    """Best first, with the id of the memory, the same each time."""
+    retriever = RemanenceRetriever(library, limit=2)
+    got, again = retriever.retrieve("What does Alice drink?"), retriever.retrieve("What does Alice drink?")
+
+    assert got[0].text == "Alice drinks green tea."
+    assert len(got) == 2
+    assert 1 >= got[0].score > got[1].score >= 0
+    assert [node.node_id for node in got] == [node.node_id for node in again]
+    assert library.get(got[0].node_id).text == got[0].text
+
+
+def test_what_is_known_of_a_memory_is_metadata_and_not_text(library: remanence.Space) -> None:
+    """A model or an embedder that reads the node reads the memory's words."""
+    (node,) = RemanenceRetriever(library, limit=1).retrieve("What does Alice drink?")
+
+    for mode in (MetadataMode.LLM, MetadataMode.EMBED):
+        assert node.node.get_content(metadata_mode=mode) == "Alice drinks green tea."
+    assert node.metadata["source"] == "email"
+    assert node.metadata["meta"] == {"page": 3}
+    assert node.metadata["current"] is True
+    assert {e["signal"] for e in node.metadata["evidence"]} >= {"words", "vectors"}
+
+
+def test_the_arguments_are_those_of_recall(library: remanence.Space) -> None:
+    """Tags, time, kinds, a least score."""
+
+    def found(**options: object) -> list[str]:
+        nodes = RemanenceRetriever(library, **options).retrieve("drinks")  # type: ignore[arg-type]
+        return sorted(node.text for node in nodes)
+
+    assert found(tags="drinks") == ["Alice drinks green tea.", "Bob drinks coffee."]
+    assert found(during="May 2026", kinds="episode") == ["The bridge was painted blue on 3 May 2026."]
+    assert found(min_score=1.0) == []
+
+
+def test_a_given_embedding_is_used(library: remanence.Space, embedder: Counting) -> None:
+    """The question is not embedded again; and its meaning is what was given."""
+    vector = embedder.embed(["Bob drinks coffee."])[0]
+    bundle = QueryBundle(query_str="?", embedding=[float(number) for number in np.asarray(vector)])
+
+    got = RemanenceRetriever(library).retrieve(bundle)
+
+    assert got[0].text == "Bob drinks coffee."
+    assert embedder.asked == []
+
+
+def test_a_view_of_the_past_can_be_asked(space: remanence.Space, clock: FakeClock) -> None:
+    """With what was known then."""
+    space.add("Alice lives in Porto.", key="home")
+    then = clock.now()
+    clock.advance(days=30)
+    space.add("Alice lives in Lisbon.", key="home")
+
+    def lives(view: remanence.View) -> str:
+        return RemanenceRetriever(view).retrieve("Where does Alice live?")[0].text
+
+    assert lives(space) == "Alice lives in Lisbon."
+    assert lives(space.as_of(then)) == "Alice lives in Porto."
+
+
+def test_two_versions_of_a_memory_are_two_nodes(space: remanence.Space, clock: FakeClock) -> None:
+    """What is downstream drops nodes of one id."""
+    space.add("Alice lives in Porto.", key="home")
+    clock.advance(days=1)
+    space.add("Alice lives in Lisbon.", key="home")
+
+    got = RemanenceRetriever(space, history=True).retrieve("Where does Alice live?")
+
+    old = next(node for node in got if "Porto" in node.text)
+    assert len({node.node_id for node in got}) == len(got) == 2
+    assert old.metadata["superseded_by"] == "Alice lives in Lisbon."
+    assert old.metadata["current"] is False
+
+
+async def test_it_retrieves_off_the_loop(library: remanence.Space, embedder: Counting) -> None:
+    """While it does, the loop goes on with other things."""
+    threads = set()
+    embed = embedder.embed_query
+
+    def noting(text: str) -> np.ndarray:
+        threads.add(threading.current_thread())
+        return embed(text)
+
+    embedder.embed_query = noting  # type: ignore[method-assign]
+    retriever = RemanenceRetriever(library)
+
+    answers = await asyncio.gather(*(retriever.aretrieve(f"What does Alice drink, {n}?") for n in range(5)))
+
+    assert all(nodes[0].text == "Alice drinks green tea." for nodes in answers)
+    assert threading.main_thread() not in threads
+    assert len(threads) >= 1
+
+
+def test_it_answers_in_a_query_engine_behind_a_cutoff(library: remanence.Space) -> None:
+    """Scores on another scale would not survive the postprocessor."""
+    llm = Scripted("Green tea.")
+    engine = RetrieverQueryEngine(
+        retriever=RemanenceRetriever(library),
+        response_synthesizer=get_response_synthesizer(llm=llm, response_mode=ResponseMode.COMPACT),
+        node_postprocessors=[SimilarityPostprocessor(similarity_cutoff=0.4)],
+    )
+
+    answer = engine.query("What does Alice drink?")
+
+    assert str(answer) == "Green tea."
+    assert [node.text for node in answer.source_nodes] == ["Alice drinks green tea."]
+    assert "Alice drinks green tea." in llm.prompt()
+    assert "evidence" not in llm.prompt()
+
+
+async def test_it_is_a_tool(library: remanence.Space) -> None:
+    """For an agent to look things up with."""
+    tool = RetrieverTool.from_defaults(
+        RemanenceRetriever(library, limit=1), name="notes", description="Notes."
+    )
+
+    assert "Alice drinks green tea." in tool.call("What does Alice drink?").content
+    assert "Alice drinks green tea." in (await tool.acall("What does Alice drink?")).content
