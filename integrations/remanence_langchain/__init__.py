@@ -8,7 +8,6 @@ RemanenceChatMessageHistory  the exact transcript of a session
 RemanenceMemory              memory for the chains of langchain-classic
 memory_tools                 `remember`, `recall` and `forget` for a model to call
 extractor, embedder          LangChain's models as parts of a space
-frame                        recalled text as quoted data for a prompt of your own
 
 Importing this loads no framework; each name is loaded when it is first used, and one whose package is not
 installed says what to install.
@@ -23,7 +22,6 @@ from remanence import MissingExtra
 
 if TYPE_CHECKING:
     from remanence_langchain.checkpoints import CheckpointUnknown, CheckpointView
-    from remanence_langchain.framing import frame
     from remanence_langchain.history import RemanenceChatMessageHistory
     from remanence_langchain.memory import RemanenceMemory
     from remanence_langchain.middleware import MemoryMiddleware
@@ -42,7 +40,6 @@ _HOMES = {
     "RemanenceStore": ("store", "langchain"),
     "embedder": ("models", "langchain"),
     "extractor": ("models", "langchain"),
-    "frame": ("framing", "langchain"),
     "memory_tools": ("tools", "langchain"),
 }
 """Where each name lives, and the extra that brings what it needs."""
@@ -57,7 +54,6 @@ __all__ = [
     "RemanenceStore",
     "embedder",
     "extractor",
-    "frame",
     "memory_tools",
 ]
 

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import Field, SkipValidation
 
 from remanence import InvalidInput, Space
-from remanence_langchain.framing import frame
+from remanence.framing import frame
 from remanence_langchain.history import RemanenceChatMessageHistory, as_message
 
 

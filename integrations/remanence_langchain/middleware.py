@@ -22,7 +22,7 @@ from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResp
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from remanence import Hit, InvalidInput, Space
-from remanence_langchain.framing import budget, frame, unframed
+from remanence.framing import budget, frame, unframed
 from remanence_langchain.messages import is_summary, who, words_of
 from remanence_langchain.whose import checked, space_for, thread_of
 

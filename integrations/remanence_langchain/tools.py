@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
 from remanence import RemanenceError
-from remanence_langchain.framing import budget, frame
+from remanence.framing import budget, frame
 from remanence_langchain.whose import checked, current_runtime, space_for
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ retriever.py    RemanenceRetriever: recall for query engines
 chat_store.py   RemanenceChatStore and RemanenceAsyncChatStore: transcripts
 tools.py        RemanenceToolSpec: remember, recall and forget for an agent to call
 models.py       extractor(llm) and embedder(embed_model)
-framing.py      frame(hits): recalled text as quoted data for a prompt
 
 Importing this loads neither the engine nor LlamaIndex; each name is loaded when it is first used.
 """
@@ -21,7 +20,6 @@ from remanence.errors import MissingExtra
 if TYPE_CHECKING:
     from remanence_llamaindex.block import RemanenceMemoryBlock
     from remanence_llamaindex.chat_store import RemanenceAsyncChatStore, RemanenceChatStore
-    from remanence_llamaindex.framing import frame
     from remanence_llamaindex.memory import RemanenceMemory
     from remanence_llamaindex.models import embedder, extractor
     from remanence_llamaindex.retriever import RemanenceRetriever
@@ -36,7 +34,6 @@ _HOMES = {
     "RemanenceToolSpec": "tools",
     "embedder": "models",
     "extractor": "models",
-    "frame": "framing",
 }
 
 __all__ = [
@@ -48,7 +45,6 @@ __all__ = [
     "RemanenceToolSpec",
     "embedder",
     "extractor",
-    "frame",
 ]
 
 

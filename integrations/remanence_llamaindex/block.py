@@ -13,7 +13,7 @@ from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock
 
 from remanence import Space
-from remanence_llamaindex.framing import shortened
+from remanence.framing import shortened
 from remanence_llamaindex.longterm import ROLE, recalled, remember
 from remanence_llamaindex.messages import Said, said, unheard
 from remanence_llamaindex.places import Place

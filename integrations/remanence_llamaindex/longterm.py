@@ -8,7 +8,7 @@ from uuid import uuid4
 from llama_index.core.base.llms.types import ChatMessage
 
 from remanence import Recall, Space, View
-from remanence_llamaindex.framing import Count, frame
+from remanence.framing import Count, frame
 from remanence_llamaindex.messages import Said, said
 from remanence_llamaindex.sessions import named
 

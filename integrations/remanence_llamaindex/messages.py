@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
 
-from remanence_llamaindex.framing import is_frame, unframed
+from remanence.framing import is_frame, unframed
 
 MOST_WORDS = 100_000
 """Characters of a message by which its record is found. The record holds the whole message besides."""

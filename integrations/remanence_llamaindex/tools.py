@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from llama_index.core.tools.tool_spec.base import SPEC_FUNCTION_TYPE, BaseToolSpec
 
-from remanence import Memory, Space
-from remanence_llamaindex.framing import frame
+from remanence import Space, frame
 
 SOURCE = "agent"
 NOTHING = "Nothing in memory bears on this."
@@ -35,7 +34,7 @@ class RemanenceToolSpec(BaseToolSpec):
         Write it so that it can be understood on its own: full names instead of pronouns, dates instead of
         "yesterday".
         """
-        return _kept(self._space.remember(text, source=SOURCE))
+        return f"Remembered as {self._space.add(text, source=SOURCE).id}."
 
     def recall(self, query: str, limit: int = 5, during: str | None = None) -> str:
         """Search long-term memory for what is known about something.
@@ -54,7 +53,7 @@ class RemanenceToolSpec(BaseToolSpec):
 
     async def aremember(self, text: str) -> str:
         """`remember`, off the event loop."""
-        return _kept(await self._space.aremember(text, source=SOURCE))
+        return f"Remembered as {(await self._space.aadd(text, source=SOURCE)).id}."
 
     async def arecall(self, query: str, limit: int = 5, during: str | None = None) -> str:
         """`recall`, off the event loop."""
@@ -65,8 +64,3 @@ class RemanenceToolSpec(BaseToolSpec):
         """`forget`, off the event loop."""
         await self._space.aforget(memory_id, why=why or None)
         return f"Forgot {memory_id}."
-
-
-def _kept(memories: list[Memory]) -> str:
-    ids = ", ".join(memory.id for memory in memories)
-    return f"Remembered as {ids}." if ids else "Remembered."

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from llama_index.core.utils import get_tokenizer
 
-from remanence_llamaindex.framing import Count
+from remanence.framing import Count
 from remanence_llamaindex.messages import is_answer, weight
 
 Tokenizer = Callable[[str], Sequence[object]]

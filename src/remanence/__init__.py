@@ -38,6 +38,7 @@ from remanence.version import __version__ as __version__
 if TYPE_CHECKING:
     from remanence.answers import Recall
     from remanence.extractors.llm import LLMExtractor
+    from remanence.framing import frame
     from remanence.jobs import Job
     from remanence.model import (
         Alias,
@@ -69,6 +70,7 @@ _HOMES = {
     "Recall": "answers",
     "Receipt": "receipts",
     "View": "view",
+    "frame": "framing",
     **dict.fromkeys(
         (
             *("Alias", "Change", "Entity", "Evidence", "Extraction", "Fact", "Found", "Hit", "Link"),
@@ -121,6 +123,7 @@ __all__ = [
     "Verified",
     "View",
     "Window",
+    "frame",
     "open",
     "reembed",
 ]

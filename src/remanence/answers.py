@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from remanence.errors import InvalidInput
+from remanence.framing import about
 from remanence.model import Hit, Memory, Window, short
 from remanence.receipts import Receipt
 
@@ -61,7 +62,7 @@ class Recall(Sequence[Hit]):
         """
         if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
             raise InvalidInput(f"tokens={tokens!r} is not a whole number from 0 on.")
-        count = count or _about
+        count = count or about
         kept: list[Hit] = []
         for hit in self.hits:
             tokens -= count(line(hit) + "\n")
@@ -207,6 +208,3 @@ def _reasons(hit: Hit) -> list[str]:
     ordered = sorted(hit.evidence, key=lambda e: (-e.share, e.signal))
     return [f"{e.share:+.2f} {e.signal} #{e.rank}: {e.note}" for e in ordered]
 
-
-def _about(text: str) -> int:
-    return len(text) // 4 + 1

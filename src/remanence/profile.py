@@ -16,7 +16,7 @@ import numpy as np
 
 from remanence.index import Index
 from remanence.model import SELF, Memory
-from remanence.truth import superseded
+from remanence.truth import stands
 
 if TYPE_CHECKING:
     from remanence.ports import Extractor
@@ -82,8 +82,8 @@ def _considered(index: Index, position: int, now: datetime) -> list[Memory]:
         rows, importance = rows[importance >= _LEAST_IMPORTANCE], importance[importance >= _LEAST_IMPORTANCE]
         order = np.lexsort((-index.catalog.when(rows), -importance))[: 4 * _MOST_MEMORIES]
         wanted = rows[order].tolist()
-        gone = superseded(index, wanted, index.sight(position, now))
-        memories = index.memories([row for row in wanted if row not in gone])
+        sight = index.sight(position, now)
+        memories = index.memories([row for row in wanted if stands(index, row, sight)])
         sources = index.journal.opinions
     facts = [m for m in memories if m.turn is None and m.kind != "episode" and len(m.text) <= _LONGEST]
     # A source that told several things is spoken for by the facts found in it.

@@ -26,7 +26,7 @@ from remanence.fusion import WEIGHTS, Fused, fuse
 from remanence.index import SIGNALS, Index, Vanished
 from remanence.model import Evidence, Hit, Query, Ranking, Sight, Window, micros
 from remanence.receipts import Receipt
-from remanence.truth import Resolved, disagreements, replaced_by, resolve
+from remanence.truth import Resolved, disagreements, replaced_by, resolve, stands
 
 if TYPE_CHECKING:
     from remanence.ports import Embedder, Reranker, Vector
@@ -132,11 +132,11 @@ def recall(index: Index, question: Question, embedder: Embedder, reranker: Reran
         rankings = _rankings(index, query, question, unembedded)
         fused = _freshened(index, fuse(rankings, question.weights or WEIGHTS), question.now)
         wanted = question.limit if reranker is None else max(question.limit, _RERANKED)
-        stands = Resolved(fused) if history else resolve(index, fused, sight, allowed, wanted)
-        fused, unranked = _reranked(index, stands.fused, question.text, reranker)
+        resolved = Resolved(fused) if history else resolve(index, fused, sight, allowed, wanted)
+        fused, unranked = _reranked(index, resolved.fused, question.text, reranker)
         if question.min_score is not None:
             fused = fused.first(int(np.count_nonzero(fused.scores >= question.min_score)))
-        hits = _hits(index, replace(stands, fused=fused.first(question.limit)), sight)
+        hits = _hits(index, replace(resolved, fused=fused.first(question.limit)), sight)
     return Recall(
         question=question.text,
         hits=hits,
@@ -220,8 +220,8 @@ def _reranked(
     return replace(fused, rows=np.concatenate((head[order], fused.rows[len(head) :]))), {}
 
 
-def _hits(index: Index, stands: Resolved, sight: Sight) -> tuple[Hit, ...]:
-    fused = stands.fused
+def _hits(index: Index, resolved: Resolved, sight: Sight) -> tuple[Hit, ...]:
+    fused = resolved.fused
     rows = fused.rows.tolist()
     whys = {r.signal: r.why for r in fused.rankings if r.why is not None}
     current = index.catalog.current(fused.rows, sight.position, sight.now).tolist()
@@ -230,11 +230,11 @@ def _hits(index: Index, stands: Resolved, sight: Sight) -> tuple[Hit, ...]:
         rows, fused.scores.tolist(), fused.parts(), index.memories(rows), current, strict=True
     ):
         evidence = [Evidence(p.signal, p.rank, p.share, p.raw, whys[p.signal](row)) for p in parts]
-        if row in stands.notes:
-            evidence.append(Evidence("truth", 1, 0.0, 0.0, stands.notes[row]))
+        if row in resolved.notes:
+            evidence.append(Evidence("truth", 1, 0.0, 0.0, resolved.notes[row]))
         later = replaced_by(index, row, sight)
         successor = index.memories([later])[0] if later is not None else None
         against = disagreements(index, row, sight)
-        is_current = is_current and successor is None
+        is_current = is_current and successor is None and stands(index, row, sight)
         hits.append(Hit(memory, score, tuple(evidence), is_current, successor, against))
     return tuple(hits)

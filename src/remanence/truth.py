@@ -8,7 +8,6 @@ beside it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -30,17 +29,25 @@ class Resolved:
     notes: dict[int, str] = field(default_factory=dict)
 
 
+def stands(index: Index, row: int, sight: Sight) -> bool:
+    """Whether nothing has taken the place of this row, or ended what it claims."""
+    if index.catalog.successor(row, sight.position) is not None:
+        return False
+    if index.links.superseded(sight)[index.catalog.memory_of(row)]:
+        return False
+    return not (index.graph.is_short(row, _LONGEST) and index.relations.stale(row, sight))
+
+
 def replaced_by(index: Index, row: int, sight: Sight) -> int | None:
-    """The row that stands in the place of this one; None if it stands itself."""
+    """The row that stands in the place of this one; None if it stands itself, or nothing followed it."""
     catalog = index.catalog
     later = catalog.successor(row, sight.position)
     if later is not None:
         return later
     drawn = index.links.of(catalog.memory_of(row), sight, kinds=("supersedes",), direction="in", at=sight.now)
-    for link in reversed(drawn):
-        source = catalog.number(link.source)
-        if source is not None and index.links.superseded(sight)[catalog.memory_of(row)]:
-            return catalog.row_at(source, sight.position)
+    if drawn and index.links.superseded(sight)[catalog.memory_of(row)]:
+        source = catalog.number(drawn[-1].source)
+        return None if source is None else catalog.row_at(source, sight.position)
     return index.relations.superseded(row, sight) if index.graph.is_short(row, _LONGEST) else None
 
 
@@ -70,19 +77,18 @@ def resolve(index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit
     for row in fused.rows.tolist():
         if len(standing) >= limit:
             break
-        later = index.relations.superseded(row, sight) if index.graph.is_short(row, _LONGEST) else None
-        if later is None:
+        if not index.graph.is_short(row, _LONGEST) or not index.relations.stale(row, sight):
             standing.add(row)
             continue
-        score = scores.pop(row)
-        if allowed[later]:
+        score, later = scores.pop(row), index.relations.superseded(row, sight)
+        if later is not None and allowed[later]:
             if score > scores.get(later, 0.0):
                 notes[later] = f"stands in the place of {_said(index, row)}"
             scores[later] = max(score, scores.get(later, 0.0))
             standing.add(later)
         if index.graph.is_turn(row):
             # What somebody said stays said: it only lets the newer word go first.
-            scores[row] = min(score, scores.get(later, score)) * _AFTER
+            scores[row] = score * _AFTER
     for row in sorted(standing, key=lambda row: -scores[row])[:limit]:
         for other in _against(index, row, sight):
             if other not in standing and allowed[other]:
@@ -94,13 +100,6 @@ def resolve(index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit
 
 
 _AFTER = 0.999
-
-
-def superseded(index: Index, rows: Sequence[int], sight: Sight) -> set[int]:
-    """Which of these rows another one stands in the place of."""
-    by_link = index.links.superseded(sight)
-    memory_of = index.catalog.memory_of
-    return {row for row in rows if by_link[memory_of(row)] or replaced_by(index, row, sight) is not None}
 
 
 def _against(index: Index, row: int, sight: Sight) -> list[int]:

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
-from remanence_langchain.framing import CLOSE, OPEN
+from remanence.framing import CLOSE, OPEN
 
 
 class Actor(BaseChatModel):

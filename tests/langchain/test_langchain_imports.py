@@ -73,7 +73,6 @@ def test_what_needs_only_the_core_of_langchain_needs_no_more() -> None:
         "memory_tools",
         "extractor",
         "embedder",
-        "frame",
     ]
     assert run(WITHOUT, "langchain langchain_classic langgraph", *names) == ""
 

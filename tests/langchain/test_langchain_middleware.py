@@ -23,8 +23,8 @@ from langgraph.types import Command
 
 import remanence
 from remanence import InvalidInput, Space
+from remanence.framing import OPEN
 from remanence_langchain import MemoryMiddleware
-from remanence_langchain.framing import OPEN
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}
 LOOK_UP = AIMessage("Let me see.", tool_calls=[{"name": "look_up", "args": {"city": "Porto"}, "id": "c1"}])

@@ -12,8 +12,8 @@ from langchain_core.tools import BaseTool
 from langchain_models import Actor, recalled
 
 from remanence import Space
+from remanence.framing import CLOSE
 from remanence_langchain import memory_tools
-from remanence_langchain.framing import CLOSE
 
 
 @pytest.fixture

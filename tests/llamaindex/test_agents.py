@@ -13,8 +13,8 @@ from llama_index.core.workflow import Context, JsonSerializer
 
 import remanence
 from llamaindex.scripted import Counting, Scripted, assistant, calling, texts, user
+from remanence.framing import OPEN
 from remanence_llamaindex import RemanenceMemory, RemanenceMemoryBlock, RemanenceToolSpec
-from remanence_llamaindex.framing import OPEN
 
 
 def weather(city: str) -> str:

@@ -11,8 +11,8 @@ from llama_index.core.memory import InsertMethod, Memory, StaticMemoryBlock
 
 import remanence
 from llamaindex.scripted import Scripted, assistant, texts, user
+from remanence.framing import CLOSE, OPEN
 from remanence_llamaindex import RemanenceMemoryBlock
-from remanence_llamaindex.framing import CLOSE, OPEN
 
 
 def memory_with(block: RemanenceMemoryBlock, session: str = "s", **settings: object) -> Memory:

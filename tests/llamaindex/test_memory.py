@@ -16,8 +16,8 @@ from llama_index.core.workflow.events import StartEvent, StopEvent
 
 import remanence
 from llamaindex.scripted import Counting, assistant, calling, texts, user
+from remanence.framing import OPEN
 from remanence_llamaindex import RemanenceMemory
-from remanence_llamaindex.framing import OPEN
 
 
 def words(messages: list[ChatMessage]) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
-from remanence import Hit, InvalidInput, Window
+from remanence.errors import InvalidInput
+from remanence.model import SELF, Hit, Window
 
 OPEN, CLOSE = "<recalled-memories>", "</recalled-memories>"
 WHAT_IT_IS = (
@@ -21,7 +22,9 @@ WHAT_IT_IS = (
 )
 MOST_CHARACTERS = 2_000
 """Of one memory; a longer one is cut, or a single document would take the whole budget."""
-_SELF = "me"  # what a space calls the user; a model would take it for itself
+
+Count = Callable[[str], int]
+"""Counts the tokens of a text."""
 
 # What JSON leaves as it is, and a model might take for structure: tags and chat-template tokens, control
 # tokens such as [INST], line ends that are not \n, and characters that are not seen or turn the text around.
@@ -29,20 +32,22 @@ _STRUCTURE = re.compile(
     r"[<>]|\[(?=/?[A-Z_]{2,}\])"
     "|[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
-_BLOCK = re.compile(f"{re.escape(OPEN)}.*?(?:{re.escape(CLOSE)}|\\Z)", re.DOTALL)
+_BLOCK = re.compile(f"\\s*{re.escape(OPEN)}.*?(?:{re.escape(CLOSE)}|\\Z)", re.DOTALL)
 
 
 def frame(
     hits: Iterable[Hit],
     *,
     tokens: int | None = None,
-    count: Callable[[str], int] | None = None,
+    count: Count | None = None,
     ids: bool = False,
+    missing: Mapping[str, str] | None = None,
 ) -> str:
     """The hits as one block for a prompt, best first, as many as fit into `tokens`; "" if none does.
 
     `count` counts the tokens of a text; without it, four characters are taken as one token. `ids` shows
-    the id of each memory, for tools that act on one.
+    the id of each memory, for tools that act on one. `missing` names the signals that could not be asked,
+    so that an answer made with less is not taken for a full one.
 
     >>> import remanence
     >>> with remanence.open(None) as space:
@@ -50,16 +55,17 @@ def frame(
     ...     print(frame(space.recall("Where does Alice live?")).splitlines()[2])
     {"noted": "2026-05-04", "source": "email", "text": "Alice lives in Porto."}
     """
-    count = count or _about
+    count = count or about
+    what = WHAT_IT_IS + (f" Asked without: {', '.join(missing)}." if missing else "")
     kept: list[str] = []
-    spent = count("\n".join([OPEN, WHAT_IT_IS, CLOSE]))
+    spent = count("\n".join([OPEN, what, CLOSE]))
     for hit in hits:
         line = quoted(hit, ids=ids)
         spent += count(line + "\n")
         if tokens is not None and spent > tokens:
             break
         kept.append(line)
-    return "\n".join([OPEN, WHAT_IT_IS, *kept, CLOSE]) if kept else ""
+    return "\n".join([OPEN, what, *kept, CLOSE]) if kept else ""
 
 
 def quoted(hit: Hit, *, ids: bool = False) -> str:
@@ -72,7 +78,8 @@ def quoted(hit: Hit, *, ids: bool = False) -> str:
         "id": memory.id if ids else None,
         "said" if said else "noted": str(Window.at(said or memory.recorded_at)),
         "when": str(memory.valid) if memory.valid.bounded and memory.valid.start != said else None,
-        "by": "user" if speaker == _SELF else speaker,
+        # What a space calls "me" is the user; a model would take it for itself.
+        "by": "user" if speaker == SELF else speaker,
         "source": memory.source,
         "holds": None if hit.current else "no longer",
         "text": cut,
@@ -81,13 +88,32 @@ def quoted(hit: Hit, *, ids: bool = False) -> str:
     return _STRUCTURE.sub(_escaped, written)
 
 
+def shortened(framed: str, tokens: int, count: Count | None = None) -> str:
+    """The same block with as many lines from its end left out as it takes to fit; "" if none is left.
+
+    >>> block = "\\n".join([OPEN, WHAT_IT_IS, '{"text": "a"}', '{"text": "b"}', CLOSE])
+    >>> shortened(block, len(block) - 1, count=len).splitlines()[2:-1], shortened(block, 9, count=len)
+    (['{"text": "a"}'], '')
+    """
+    count = count or about
+    lines = framed.splitlines()
+    while len(lines) > 3 and count("\n".join(lines)) > tokens:
+        del lines[-2]
+    return "\n".join(lines) if len(lines) > 3 else ""
+
+
 def unframed(text: str) -> str:
     """A text without any block that `frame` made: what is left of an answer that repeats its prompt.
 
     >>> unframed(f"I was told: {OPEN}...{CLOSE} and that is all.")
-    'I was told:  and that is all.'
+    'I was told: and that is all.'
     """
     return _BLOCK.sub("", text)
+
+
+def is_frame(text: str) -> bool:
+    """Whether a text is such a block and nothing else."""
+    return OPEN in text and not unframed(text).strip()
 
 
 def budget(tokens: object) -> int | None:
@@ -97,11 +123,12 @@ def budget(tokens: object) -> int | None:
     raise InvalidInput(f"tokens={tokens!r} is neither None nor a whole number from 0 on.")
 
 
+def about(text: str) -> int:
+    """The tokens of a text where nobody counts them: four characters are taken as one."""
+    return len(text) // 4 + 1
+
+
 def _escaped(found: re.Match[str]) -> str:
     """A character as JSON may write any: by its number."""
     units = found.group().encode("utf-16-be").hex()
     return "".join(f"\\u{units[begin : begin + 4]}" for begin in range(0, len(units), 4))
-
-
-def _about(text: str) -> int:
-    return len(text) // 4 + 1

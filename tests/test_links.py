@@ -1,0 +1,215 @@
+"""Ties between memories: who may see them, when they hold, and what they put in place of what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remanence import InvalidInput, NotFound, Space
+from remanence.assertions import Assertions
+from remanence.events import Linked, Remembered
+from remanence.index import Index
+from remanence.ledger.volatile import VolatileLedger
+from remanence.model import LINKS, UTC, Memory
+from remanence.testing import FakeClock
+from remanence.vectorstores.exact import ExactStore
+
+Reopen = Callable[..., Space]
+
+
+@pytest.fixture
+def says(space: Space) -> Assertions:
+    return Assertions(space._engine, space.name)
+
+
+@pytest.fixture
+def memories(space: Space) -> list[Memory]:
+    return [space.add(f"The harbour was painted {colour}.") for colour in ("red", "green", "blue")]
+
+
+def ask(space: Space, method: str, *given: Any, **more: Any) -> Any:
+    """Ask the links of a space."""
+    with space._engine.using(space.name) as index:
+        sight = index.sight(index.catalog.position, space._engine.now())
+        return getattr(index.links, method)(*given, sight, **more)
+
+
+def superseded(space: Space) -> list[int]:
+    return [number for number, gone in enumerate(ask(space, "superseded").tolist()) if gone]
+
+
+@pytest.mark.parametrize("kind", LINKS)
+def test_memories_are_linked_in_so_many_ways(
+    space: Space, says: Assertions, memories: list[Memory], kind: str
+) -> None:
+    """A link is seen from both its ends, and knows which is which."""
+    red, green, _ = memories
+    link = says.link(red, kind, green.id, confidence=0.8, observed_by="ann", why="she saw it")
+
+    assert (link.source, link.kind, link.target) == (red.id, kind, green.id)
+    assert (link.confidence, link.observed_by, link.why) == (0.8, "ann", "she saw it")
+    assert ask(space, "of", 0) == ask(space, "of", 1) == [link]
+    assert ask(space, "of", 0, direction="in") == ask(space, "of", 1, direction="out") == []
+    assert ask(space, "of", 0, kinds=[other for other in LINKS if other != kind]) == []
+
+
+def test_any_other_name_is_refused_with_the_list(says: Assertions, memories: list[Memory]) -> None:
+    """The set is closed, or nobody could say what a link means."""
+    with pytest.raises(InvalidInput, match=r"'replaces' is no link.*related_to, supersedes.*causes"):
+        says.link(memories[0], "replaces", memories[1])
+
+
+def test_what_cannot_be_linked_is_refused(space: Space, says: Assertions, memories: list[Memory]) -> None:
+    """A memory to itself, to none, to one that is forgotten or erased; a window reversed."""
+    red, green, blue = memories
+    space.forget(green.id)
+    space.erase(blue.id)
+    with pytest.raises(InvalidInput, match="to itself"):
+        says.link(red, "supports", red.id)
+    with pytest.raises(NotFound, match="has no memory 'nope'"):
+        says.link(red, "supports", "nope")
+    with pytest.raises(NotFound, match="is forgotten"):
+        says.link(red, "supports", green)
+    with pytest.raises(NotFound, match="was erased"):
+        says.link(blue, "supports", red)
+    with pytest.raises(InvalidInput, match="does not come after"):
+        says.link(red, "supports", green, valid_from="2026", valid_until="2025")
+    assert ask(space, "of", 0) == []
+
+
+def test_the_very_same_link_again_writes_nothing(
+    space: Space, says: Assertions, memories: list[Memory]
+) -> None:
+    """Another confidence is another link; so is the same one after it was ended."""
+    red, green, _ = memories
+    link = says.link(red, "supports", green)
+
+    assert says.link(red.id, "supports", green.id) == link
+    assert says.link(red, "supports", green, confidence=0.5).id != link.id
+    says.invalidate(link)
+    assert says.link(red, "supports", green).id != link.id
+    assert len(ask(space, "of", 0)) == 3
+
+
+def test_a_link_with_a_hidden_end_is_hidden(space: Space, says: Assertions, memories: list[Memory]) -> None:
+    """It comes back with its memory."""
+    red, green, _ = memories
+    link = says.link(red, "supersedes", green)
+
+    space.forget(red.id)
+    assert ask(space, "of", 1) == []
+    assert ask(space, "get", link.id) is None
+    assert superseded(space) == []
+    space.unforget(red.id)
+    assert ask(space, "get", link.id) == link
+    assert superseded(space) == [1]
+
+
+def test_a_link_holds_in_its_window(
+    space: Space, says: Assertions, memories: list[Memory], clock: FakeClock
+) -> None:
+    """Not before it, and no longer than it was ended."""
+    red, green, blue = memories
+    says.link(red, "supersedes", green, valid_from="2026-06-01")
+    link = says.link(red, "supersedes", blue)
+    assert superseded(space) == [2]
+    clock.advance(days=60)
+    assert superseded(space) == [1, 2]
+
+    (ended,) = says.invalidate(link.id)
+    assert ended.valid.end == clock.now()
+    assert superseded(space) == [1]
+    assert ask(space, "of", 2, at=clock.now()) == []
+    with pytest.raises(InvalidInput, match="before"):
+        says.invalidate(ask(space, "of", 1)[0], until="2026-05-01")
+
+
+def test_a_view_of_before_knows_no_later_link(
+    space: Space, says: Assertions, memories: list[Memory], clock: FakeClock
+) -> None:
+    """Neither that it was drawn, nor that it was ended."""
+    link = says.link(memories[0], "supersedes", memories[1])
+    before = space._engine.ledger.head()
+    clock.advance(days=1)
+    says.invalidate(link)
+
+    with space._engine.using(space.name) as index:
+        assert index.links.superseded(index.sight(before, clock.now())).tolist() == [False, True, False]
+        assert not index.links.superseded(index.sight(before - 1, clock.now())).any()
+
+
+def test_contradictions_are_seen_from_either_side(
+    space: Space, says: Assertions, memories: list[Memory]
+) -> None:
+    """Whoever contradicts is contradicted."""
+    red, green, blue = memories
+    says.link(red, "contradicts", green)
+    says.link(blue, "contradicts", red)
+    says.link(green, "supports", blue)
+
+    assert [ask(space, "contradicting", number) for number in range(3)] == [[1, 2], [0], [0]]
+
+
+def test_a_chain_leaves_its_head(space: Space, says: Assertions, memories: list[Memory]) -> None:
+    """Blue took the place of green, which took that of red."""
+    red, green, blue = memories
+    says.link(green, "supersedes", red)
+    says.link(blue, "supersedes", green)
+
+    assert superseded(space) == [0, 1]
+
+
+def test_in_a_circle_the_last_word_counts(space: Space, says: Assertions, memories: list[Memory]) -> None:
+    """Or all of them would be gone."""
+    red, green, blue = memories
+    says.link(green, "supersedes", red)
+    says.link(blue, "supersedes", green)
+    says.link(red, "supersedes", blue)
+
+    assert superseded(space) == [1, 2]
+
+
+def test_links_are_the_same_after_a_rebuild_and_after_opening_again(reopen: Reopen) -> None:
+    """They are arithmetic over the ledger, with a snapshot or without."""
+    space = reopen()
+    says = Assertions(space._engine, space.name)
+    red, green = space.add("The harbour is red."), space.add("The harbour is green.")
+    says.link(green, "supersedes", red, why="repainted", confidence=0.9)
+    says.link(red, "supersedes", green)
+    says.invalidate(says.link(red, "supports", green), until="2026-06-01")
+
+    before = ask(space, "of", 0)
+    assert len(before) == 3
+    assert space.check() == {}
+    space = reopen()
+    assert ask(space, "of", 0) == before
+    assert superseded(space) == [1]
+    space.rebuild()
+    assert ask(space, "of", 0) == before
+
+
+PAIR = st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pair[0] != pair[1])
+
+
+@given(st.lists(PAIR, max_size=14))
+def test_something_is_always_left(pairs: list[tuple[int, int]]) -> None:
+    """Whatever supersedes whatever, of the memories that are linked at least one still stands, and the last
+    link is always believed."""
+    now = FakeClock("2026-05-04T09:00").now().astimezone(UTC)
+    ledger = VolatileLedger()
+    with ledger.transaction() as pen:
+        pen.append("s", [Remembered(f"m{n}", f"text {n}", f"i{n}") for n in range(6)], at=now)
+        drawn = [Linked(f"l{n}", f"m{a}", "supersedes", f"m{b}") for n, (a, b) in enumerate(pairs)]
+        pen.append("s", drawn, at=now)
+    index = Index("s", ledger, "", ExactStore(1), None)
+    gone = index.links.superseded(index.sight(index.catalog.position, now)).tolist()
+
+    linked = {end for pair in pairs for end in pair}
+    assert not linked or not all(gone[number] for number in linked)
+    if pairs:
+        assert gone[pairs[-1][1]]
+    assert {n for n in range(6) if gone[n]} <= {target for _, target in pairs}

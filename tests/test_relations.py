@@ -1,0 +1,601 @@
+"""Claims about entities: when they hold, which of them stands, and what a later one does to an earlier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import remanence
+from remanence import InvalidInput, NotFound, Space
+from remanence.assertions import Assertions
+from remanence.intervals import ALWAYS, FOREVER, Claim, classify, resolve, unite
+from remanence.model import Relation
+from remanence.testing import FakeClock
+from remanence.timewords import read_moment
+
+Reopen = Callable[..., Space]
+
+
+@pytest.fixture
+def says(space: Space) -> Assertions:
+    return Assertions(space._engine, space.name)
+
+
+def ask(space: Space, method: str, *given: Any, as_of: datetime | None = None, **more: Any) -> Any:
+    """Ask the relations of a space; the first of `given`, if text, is a name."""
+    with space._engine.using(space.name) as index:
+        now = as_of or space._engine.now()
+        position = (
+            index.catalog.position if as_of is None else space._engine.ledger.position_at(space.name, now)
+        )
+        first = index.names.number(given[0]) if isinstance(given[0], str) and method != "get" else given[0]
+        assert first is not None, f"{given[0]!r} was never named"
+        return getattr(index.relations, method)(first, *given[1:], index.sight(position, now), **more)
+
+
+def line(space: Space, name: str, predicate: str, as_of: datetime | None = None) -> list[str]:
+    """What held when, as text: 'Porto, since 2026-01-01'."""
+    return [f"{r.object}, {r.valid}" for r in ask(space, "line", name, predicate, as_of=as_of)]
+
+
+def around(space: Space, name: str, **more: Any) -> list[str]:
+    return [f"{r.subject} {r.predicate} {r.object}" for r in ask(space, "around", name, **more)]
+
+
+def on(day: str) -> datetime:
+    return read_moment(day, datetime(2026, 5, 4))
+
+
+# The arithmetic, against a day-by-day reference
+
+DAY = st.integers(0, 12)
+CLAIMS = st.lists(
+    st.builds(
+        lambda value, start, length, recorded, observer, confidence, until: Claim(
+            *(0, value, ALWAYS if start is None else start),
+            FOREVER if length is None else (start or 0) + length,
+            *(recorded, observer, confidence, FOREVER if until is None else until),
+        ),
+        st.integers(0, 2),
+        st.none() | DAY,
+        st.none() | st.integers(1, 6),
+        DAY,
+        st.sampled_from([None, "ann", "bob"]),
+        st.sampled_from([0.5, 1.0]),
+        st.none() | DAY,
+    ),
+    max_size=7,
+).map(lambda claims: [claim._replace(number=number) for number, claim in enumerate(claims)])
+
+
+def values_on(day: int, claims: list[Claim]) -> set[int]:
+    """The values that hold on one day, worked out for that day alone."""
+    claims = [claim for claim in claims if claim.since < claim.over]
+    first = min((claim.since for claim in claims), default=0)
+    reaching = [c for c in claims if c.since <= day or (c.start == ALWAYS and c.since == first)]
+    active = sorted((c for c in reaching if day < c.end), key=lambda c: -c.since)
+    top = [c for c in active if c.since == active[0].since]
+    if len({c.value for c in top}) == 1:
+        others = [place for place, c in enumerate(active) if c.value != top[0].value]
+        top = active[: others[0]] if others else active
+    corrected = {
+        a.number
+        for a in top
+        for b in top
+        if a.value != b.value and a.number < b.number and classify(a, b) == "correction"
+    }
+    return {c.value for c in top if c.number not in corrected and day < c.until}
+
+
+@given(CLAIMS)
+def test_what_holds_is_what_holds_on_each_day(claims: list[Claim]) -> None:
+    """Stretches worked out in one sweep say for every day what looking at that day alone says."""
+    stretches = resolve(claims)
+    for day in range(-1, 20):
+        held = [stretch.value for stretch in stretches if day in stretch]
+        assert sorted(held) == sorted(values_on(day, claims))
+
+
+@given(CLAIMS)
+def test_stretches_are_whole_and_say_who_says_so(claims: list[Claim]) -> None:
+    """No stretch of a value touches the next, and each rests on claims of that value made for that time."""
+    stretches = resolve(claims)
+    for stretch in stretches:
+        assert stretch.start < stretch.end
+        assert stretch.lead in stretch.claims
+        assert all(c.value == stretch.value and c.start < stretch.end for c in stretch.claims)
+        assert not any(s.value == stretch.value and s.start == stretch.end for s in stretches)
+
+
+@given(CLAIMS, st.randoms())
+def test_the_order_in_which_claims_are_looked_at_does_not_matter(claims: list[Claim], chance: Any) -> None:
+    """Only when a claim was made counts, and that it carries with it."""
+    shuffled = chance.sample(claims, len(claims))
+    assert resolve(shuffled) == resolve(claims)
+    assert unite(shuffled) == unite(claims)
+
+
+@given(CLAIMS)
+def test_where_many_may_hold_every_claim_does(claims: list[Claim]) -> None:
+    """The union of the windows of one value, day by day."""
+    claims = [claim._replace(value=0) for claim in claims]
+    for day in range(-1, 20):
+        claimed = any(claim.start <= day < claim.over for claim in claims)
+        assert claimed is any(day in stretch for stretch in unite(claims))
+
+
+@given(CLAIMS)
+def test_every_disagreement_has_one_class_whichever_side_it_is_seen_from(claims: list[Claim]) -> None:
+    """The table is complete, and symmetric."""
+    for a in claims:
+        for b in claims:
+            if a.number != b.number:
+                assert classify(a, b) == classify(b, a)
+                assert classify(a, b, single_valued=False) == "coexistence"
+
+
+PORTO = Claim(1, value=1, start=10, observer="ann")
+
+
+@pytest.mark.parametrize(
+    ("other", "how"),
+    [
+        (Claim(2, value=2, start=20, observer="bob"), "succession"),
+        (Claim(2, value=2, start=5, observer="ann"), "succession"),
+        (Claim(2, value=2, recorded=30), "succession"),
+        (Claim(2, value=2, start=10, observer="ann"), "correction"),
+        (Claim(2, value=2, start=10), "correction"),
+        (Claim(2, value=2, start=10, confidence=0.5), "conflict"),
+        (Claim(2, value=2, start=10, end=20), "conflict"),
+        (Claim(2, value=2, start=10, observer="bob"), "conflict"),
+        (Claim(2, value=2, start=1, end=10, observer="ann"), "coexistence"),
+    ],
+)
+def test_disagreements_are_told_apart_by_the_table(other: Claim, how: str) -> None:
+    """Ann said that it was Porto from the tenth on; another claim says something else."""
+    assert classify(PORTO, other) == how
+
+
+def test_something_said_a_thousand_times_is_one_stretch() -> None:
+    """All of them are its evidence; a while away cuts it in two."""
+    said = [Claim(n, value=1, recorded=n) for n in range(1_000)]
+    away = Claim(1_000, value=2, start=2_000, end=3_000)
+
+    (whole,) = resolve(said)
+    assert len(whole.claims) == 1_000
+    assert [(s.value, len(s.claims)) for s in resolve([*said, away])] == [(1, 1_000), (2, 1), (1, 1_000)]
+
+
+# Single-valued
+
+
+def test_a_later_fact_closes_the_earlier(space: Space, says: Assertions) -> None:
+    """She lives in one place at a time; the old line stays, with its end."""
+    says.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
+    lisbon = says.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05")
+
+    assert line(space, "Alice", "lives_in") == ["Porto, 2026-01-01 to 2026-05-01", "Lisbon, since 2026-05-01"]
+    old, _ = ask(space, "line", "Alice", "lives_in")
+    assert old.replaced_by == lisbon.id
+    assert str(old.claimed) == "since 2026-01-01"
+
+
+def test_a_late_fact_lands_where_it_belongs(space: Space, says: Assertions) -> None:
+    """Learned last that she was in Faro in March: Porto is split, Lisbon is untouched."""
+    says.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
+    says.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05")
+    says.relate("Alice", "lives_in", "Faro", valid_from="2026-03", valid_until="2026-04")
+
+    assert line(space, "Alice", "lives_in") == [
+        "Porto, 2026-01-01 to 2026-03-01",
+        "Faro, 2026-03-01 to 2026-04-01",
+        "Porto, 2026-04-01 to 2026-05-01",
+        "Lisbon, since 2026-05-01",
+    ]
+
+
+def test_undated_facts_follow_each_other_as_they_were_learned(space: Space, clock: FakeClock) -> None:
+    """The first reaches back as far as anybody asks; the second holds from when it was said."""
+    space.add("Alice lives in Porto.")
+    clock.advance(days=1)
+    space.add("Alice lives in Lisbon.")
+
+    assert line(space, "Alice", "lives_in") == [
+        "Porto, until 2026-05-05 09:00",
+        "Lisbon, since 2026-05-05 09:00",
+    ]
+
+
+def test_a_memory_and_a_saying_outright_are_one_relation(space: Space, says: Assertions) -> None:
+    """Whoever says the same adds evidence, not a second relation."""
+    memory = space.add("Alice lives in Porto.")
+    other = space.add("Bob says she likes it there.")
+    says.relate("Alice", "lives in", "Porto", evidence=other)
+
+    (relation,) = ask(space, "around", "Alice", predicates=["lives_in"])
+    assert relation.evidence == (memory.id, other.id)
+
+
+def test_a_move_begins_a_state(space: Space, clock: FakeClock) -> None:
+    """Who moved to Lisbon on a day lives there from that day on; that she moved stays an event."""
+    space.add("Alice lives in Porto.", valid_from="2026-01")
+    space.add("Alice moved to Lisbon on 3 May 2026.")
+
+    assert line(space, "Alice", "lives_in") == ["Porto, 2026-01-01 to 2026-05-03", "Lisbon, since 2026-05-03"]
+    assert line(space, "Alice", "moved_to") == ["Lisbon, 2026-05-03 to 2026-05-04"]
+
+
+def test_what_is_said_in_a_turn_lasts(space: Space) -> None:
+    """A turn is said in a moment, but whoever lives somewhere does so after the words are out."""
+    space.add_turns([{"speaker": "Alice", "content": "I live in Porto.", "time": "2026-03-01"}])
+    assert line(space, "Alice", "lives_in") == ["Porto, since 2026-03-01"]
+
+
+def test_a_role_has_one_holder(space: Space, clock: FakeClock) -> None:
+    """It is Apple that has one CEO at a time, and the question can be asked of either."""
+    space.add("Tim Cook is the CEO of Apple.", valid_from="2011-08")
+    space.add(
+        "Steve Jobs was the CEO of Apple.", valid_from="1997", triples=[("Steve Jobs", "ceo_of", "Apple")]
+    )
+
+    line_ = ask(space, "line", "Apple", "ceo_of")
+    assert [(r.subject, str(r.valid)) for r in line_] == [
+        ("Steve Jobs", "1997-01-01 to 2011-08-01"),
+        ("Tim Cook", "since 2011-08-01"),
+    ]
+    assert line(space, "Tim Cook", "ceo_of") == ["Apple, since 2011-08-01"]
+
+
+def test_what_never_changes_is_not_succeeded(space: Space, says: Assertions, clock: FakeClock) -> None:
+    """Two birthplaces from two people are a conflict, however much later the second is told."""
+    says.relate("Alice", "born_in", "Porto", observed_by="ann")
+    clock.advance(days=30)
+    says.relate("Alice", "born_in", "Faro", observed_by="bob")
+
+    assert line(space, "Alice", "born_in") == ["Porto, any time", "Faro, any time"]
+
+
+def test_many_valued_claims_stand_beside_each_other(space: Space, says: Assertions) -> None:
+    """She may like two things; each has the union of its windows."""
+    says.relate("Alice", "likes", "tea", valid_from="2026-01", valid_until="2026-02")
+    says.relate("Alice", "likes", "coffee")
+    says.relate("Alice", "likes", "tea", valid_from="2026-02", valid_until="2026-03", observed_by="bob")
+
+    assert sorted(line(space, "Alice", "likes")) == ["coffee, any time", "tea, 2026-01-01 to 2026-03-01"]
+
+
+def test_a_declaration_holds_from_where_it_was_made(space: Space, says: Assertions, clock: FakeClock) -> None:
+    """Declared single-valued, the later value closes the earlier; a view of before knows nothing of it."""
+    says.relate("Alice", "drives", "a Volvo", valid_from="2025")
+    says.relate("Alice", "drives", "a Fiat", valid_from="2026")
+    before = clock.now()
+    clock.advance(days=1)
+    says.declare("drives", single_valued=True)
+
+    assert line(space, "Alice", "drives") == ["a Volvo, 2025-01-01 to 2026-01-01", "a Fiat, since 2026-01-01"]
+    assert line(space, "Alice", "drives", as_of=before) == [
+        "a Volvo, since 2025-01-01",
+        "a Fiat, since 2026-01-01",
+    ]
+    says.declare("drives", single_valued=False)
+    assert len(around(space, "Alice", at=clock.now())) == 2
+
+
+def test_an_inverse_is_the_same_relation_from_the_other_end(space: Space, says: Assertions) -> None:
+    """Said either way, shown either way; and what is single-valued one way is so the other way round."""
+    says.declare("works_at", inverse="employs")
+    says.relate("Alice", "works_at", "Acme", valid_from="2025")
+    says.relate("Globex", "employs", "Alice", valid_from="2026")
+
+    assert line(space, "Alice", "works_at") == ["Acme, 2025-01-01 to 2026-01-01", "Globex, since 2026-01-01"]
+    assert around(space, "Globex", direction="out") == ["Globex employs Alice"]
+    assert around(space, "Globex", predicates=["works at"]) == ["Alice works_at Globex"]
+    assert around(space, "Globex", direction="out", predicates=["works_at"]) == []
+    assert line(space, "Globex", "employs") == ["Alice, since 2026-01-01"]
+
+
+def test_a_predicate_that_is_its_own_inverse_holds_both_ways(space: Space, says: Assertions) -> None:
+    """Whoever is asked is the subject."""
+    says.declare("married_to", inverse="married_to")
+    says.relate("Alice", "married_to", "Bob", valid_from="2020")
+    says.relate("Carol", "married_to", "Bob", valid_from="2024")
+
+    assert around(space, "Bob", at=on("2026-01-01")) == ["Bob married_to Carol"]
+    assert line(space, "Bob", "married_to") == ["Alice, 2020-01-01 to 2024-01-01", "Carol, since 2024-01-01"]
+
+
+# What a memory's claims have come to
+
+
+def test_a_memory_is_superseded_when_all_it_claims_was_replaced(space: Space, clock: FakeClock) -> None:
+    """One of two claims replaced is not enough."""
+    space.add("Alice lives in Porto.")
+    space.add("Bob has two lives.", triples=[("Bob", "lives_in", "Porto"), ("Bob", "likes", "tea")])
+    clock.advance(days=1)
+    space.add("Alice lives in Lisbon.")
+    space.add("Bob lives in Lisbon.")
+
+    assert [ask(space, "superseded", row) for row in range(4)] == [2, None, None, None]
+    assert [ask(space, "stale", row) for row in range(4)] == [True, False, False, False]
+    assert ask(space, "clashes", 1) == [(3, "succession", "Bob lives_in")]
+
+
+def test_a_memory_about_its_own_time_is_not_superseded(space: Space) -> None:
+    """Where she lived in 2019 stays true whatever she does now."""
+    space.add("Alice lives in Faro.", valid_from="2019", valid_until="2020")
+    space.add("Alice lives in Lisbon.", valid_from="2024")
+
+    assert ask(space, "superseded", 0) is None
+    assert ask(space, "clashes", 0) == [(1, "coexistence", "Alice lives_in")]
+
+
+def test_in_a_conflict_neither_is_superseded(space: Space) -> None:
+    """Two people disagree about the same time: both hold, and both are shown the other."""
+    space.add("Alice lives in Porto.", valid_from="2026", observed_by="ann")
+    space.add("Alice lives in Lisbon.", valid_from="2026", observed_by="bob")
+
+    assert [ask(space, "superseded", row) for row in (0, 1)] == [None, None]
+    assert ask(space, "clashes", 0) == [(1, "conflict", "Alice lives_in")]
+    assert len(around(space, "Alice", at=on("2026-03-01"))) == 2
+
+
+def test_a_saying_outright_makes_a_memory_stale(space: Space, says: Assertions, clock: FakeClock) -> None:
+    """No memory took its place, but what it says holds no longer."""
+    space.add("Alice lives in Porto.")
+    clock.advance(days=1)
+    says.relate("Alice", "lives_in", "Lisbon")
+
+    assert ask(space, "superseded", 0) is None
+    assert ask(space, "stale", 0) is True
+
+
+def test_back_again_is_not_superseded(space: Space, clock: FakeClock) -> None:
+    """Porto, Lisbon, Porto: the first memory says what is so, though for another time."""
+    space.add("Alice lives in Porto.")
+    clock.advance(days=1)
+    space.add("Alice lives in Lisbon.")
+    clock.advance(days=1)
+    space.add("Alice lives in Porto again.", triples=[("Alice", "lives_in", "Porto")])
+
+    assert [ask(space, "superseded", row) for row in range(3)] == [None, 2, None]
+
+
+def test_a_revision_that_changes_no_claim_does_not_make_it_newer(space: Space, clock: FakeClock) -> None:
+    """A tag added to an old memory does not move her back to where she lived."""
+    space.add("Alice lives in Porto.", key="home")
+    clock.advance(days=1)
+    space.add("Alice lives in Lisbon.")
+    clock.advance(days=1)
+    space.add("Alice lives in Porto.", key="home", tags="old")
+
+    assert ask(space, "superseded", 2) == 1
+
+
+# Forgetting, erasing, ending
+
+
+def test_forgetting_hides_what_only_that_memory_supports(space: Space, says: Assertions) -> None:
+    """And bringing it back brings that back, with no word said about relations."""
+    memory = space.add("Alice met Bob.", triples=[])
+    says.relate("Alice", "knows", "Bob", evidence=[memory])
+    says.relate("Alice", "knows", "Carol")
+
+    space.forget(memory.id)
+    assert around(space, "Alice") == ["Alice knows Carol"]
+    space.unforget(memory.id)
+    assert around(space, "Alice") == ["Alice knows Bob", "Alice knows Carol"]
+
+
+def test_forgetting_the_successor_opens_the_earlier_again(space: Space, clock: FakeClock) -> None:
+    """What was closed only by a forgotten memory is open."""
+    space.add("Alice lives in Porto.")
+    clock.advance(days=1)
+    moved = space.add("Alice lives in Lisbon.")
+    space.forget(moved.id)
+
+    assert line(space, "Alice", "lives_in") == ["Porto, any time"]
+
+
+def test_an_erased_memory_supports_nothing(space: Space, says: Assertions) -> None:
+    """Neither its own claims nor those it was evidence for."""
+    memory = space.add("Alice lives in Porto.")
+    says.relate("Alice", "knows", "Bob", evidence=memory)
+    space.erase(memory.id)
+
+    assert around(space, "Alice") == []
+
+
+def test_ending_stamps_the_end_and_keeps_the_line(space: Space, says: Assertions, clock: FakeClock) -> None:
+    """What had been replaced does not come back, and a view of before knows nothing of it."""
+    says.relate("Alice", "works_at", "Acme", valid_from="2025")
+    job = says.relate("Alice", "works_at", "Globex", valid_from="2026")
+    before = clock.now()
+    clock.advance(days=1)
+    (ended,) = says.invalidate(job, until="2026-04", why="she left")
+
+    assert (ended.id, str(ended.valid)) == (job.id, "2026-01-01 to 2026-04-01")
+    assert line(space, "Alice", "works_at")[0] == "Acme, 2025-01-01 to 2026-01-01"
+    assert around(space, "Alice", at=clock.now()) == []
+    assert line(space, "Alice", "works_at", as_of=before)[-1] == "Globex, since 2026-01-01"
+
+
+def test_ending_what_two_memories_say_ends_both(space: Space, says: Assertions, clock: FakeClock) -> None:
+    """Or the second would go on saying it; said again later, it is news."""
+    first = space.add("Alice works at Acme.")
+    space.add("At Acme, Alice is well known.", triples=[("Alice", "works_at", "Acme")])
+    clock.advance(days=1)
+    says.invalidate("Alice", "works_at", "Acme")
+
+    assert around(space, "Alice", at=clock.now()) == []
+    assert ask(space, "stale", 0)
+    clock.advance(days=1)
+    says.relate("Alice", "works_at", "Acme")
+    assert around(space, "Alice", at=clock.now()) == ["Alice works_at Acme"]
+    (held, _) = ask(space, "line", "Alice", "works_at")
+    assert held.evidence[0] == first.id
+
+
+def test_ending_at_the_moment_of_a_move_ends_the_old_home(space: Space, says: Assertions) -> None:
+    """What holds up to that moment, not what begins with it."""
+    says.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
+    says.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
+
+    assert [ended.object for ended in says.invalidate("Alice", "lives_in", until="2026-03")] == ["Porto"]
+    assert line(space, "Alice", "lives_in") == ["Porto, 2026-01-01 to 2026-03-01", "Lisbon, since 2026-03-01"]
+
+
+def test_a_relation_that_is_ended_where_it_begins_never_held(space: Space, says: Assertions) -> None:
+    """That is how a mistake is taken back, and what it had closed is open again."""
+    says.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
+    wrong = says.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
+    says.invalidate(wrong.id, until="2026-03")
+
+    assert line(space, "Alice", "lives_in") == ["Porto, since 2026-01-01"]
+    taken_back = ask(space, "get", wrong.id)
+    assert taken_back.valid.start == taken_back.valid.end
+
+
+# Names
+
+
+def test_names_of_one_entity_share_its_relations(space: Space, says: Assertions) -> None:
+    """What is said of an alias is said of the entity."""
+    with space._engine.using(space.name):
+        registered = remanence.events.Registered("e" + "0" * 16, "Robert", (remanence.model.Alias("Bob"),))
+        space._engine.write(space.name, lambda _: [registered])
+    says.relate("Robert", "lives_in", "Porto", valid_from="2025")
+    says.relate("Bob", "lives_in", "Faro", valid_from="2026")
+
+    assert line(space, "bob", "lives_in") == ["Porto, 2025-01-01 to 2026-01-01", "Faro, since 2026-01-01"]
+    assert around(space, "Robert", at=on("2026-02-01")) == ["Bob lives_in Faro"]
+
+
+def test_beside_gives_what_is_tied_now(space: Space, says: Assertions) -> None:
+    """The other name and the predicate, from either end; not what is past or was replaced."""
+    says.relate("Alice", "lives_in", "Porto", valid_from="2025")
+    says.relate("Alice", "lives_in", "Lisbon", valid_from="2026")
+    says.relate("Alice", "visited", "Rome", valid_until="2020")
+    says.relate("Bob", "knows", "Alice")
+
+    with space._engine.using(space.name) as index:
+        names = index.names
+        assert [(names.spelled[n], p) for n, p in ask(space, "beside", "Alice")] == [
+            ("Lisbon", "lives_in"),
+            ("Bob", "knows"),
+        ]
+        assert ask(space, "beside", "Porto") == []
+
+
+# Saying the same again, and saying it wrongly
+
+
+def test_the_very_same_again_writes_nothing(space: Space, says: Assertions) -> None:
+    """Relations, declarations and endings alike."""
+    memory = space.add("Alice knows Bob well.")
+    told: list[Callable[[], Any]] = [
+        lambda: says.relate("Alice", "lives_in", "Porto", valid_from="2026", evidence=memory),
+        lambda: says.relate("alice", "Likes", "Tea"),
+        lambda: says.declare("works_at", single_valued=True, inverse="employs"),
+        lambda: says.declare("employs", inverse="works_at"),
+        lambda: says.invalidate("Alice", "likes", until="2026-06-01"),
+    ]
+    first = [tell() for tell in told]
+    with space._engine.using(space.name) as index:
+        position = index.catalog.position
+        assert [tell() for tell in (told[0], told[2], told[3], told[4])] == [first[0], None, None, first[4]]
+        assert index.catalog.position == position
+    assert space.check() == {}
+
+
+def test_an_undated_claim_is_news_after_another_took_its_place(
+    space: Space, says: Assertions, clock: FakeClock
+) -> None:
+    """Porto, Lisbon, and back to Porto: three moves."""
+    for place in ("Porto", "Porto", "Lisbon", "Porto"):
+        says.relate("Alice", "lives_in", place)
+        clock.advance(days=1)
+
+    assert [held.split(",")[0] for held in line(space, "Alice", "lives_in")] == ["Porto", "Lisbon", "Porto"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        (lambda says: says.relate("Alice", "lives->in", "Porto"), "'>'"),
+        (lambda says: says.relate("Alice", " _ ", "Porto"), "names no relation"),
+        (lambda says: says.relate("Alice", "lives_in\n", "Porto"), r"holds '\\n'"),
+        (lambda says: says.relate("Alice", "x" * 200, "Porto"), "at most 128"),
+        (lambda says: says.relate("Alice", 7, "Porto"), "predicate=7"),
+        (lambda says: says.relate(" ", "likes", "tea"), "subject=' ' is blank"),
+        (lambda says: says.relate("Alice", "likes", "x" * 600), "object has 600"),
+        (lambda says: says.relate("Alice", "likes", "tea", confidence=2), "confidence=2"),
+        (
+            lambda says: says.relate("A", "likes", "b", valid_from="2026", valid_until="2025"),
+            "does not come after",
+        ),
+        (lambda says: says.relate("Alice", "likes", "tea", evidence=7), "evidence=7"),
+        (lambda says: says.declare("likes"), "nothing is said about 'likes'"),
+        (lambda says: says.declare("likes", single_valued="yes"), "single_valued='yes'"),
+        (lambda says: says.invalidate(7), "neither a relation"),
+    ],
+)
+def test_what_cannot_be_said_is_refused(space: Space, says: Assertions, wrong: Any, complaint: str) -> None:
+    """With what is wrong and how to mend it, and nothing is written."""
+    with pytest.raises(InvalidInput, match=complaint):
+        wrong(says)
+    with space._engine.using(space.name) as index:
+        assert index.catalog.position == 0
+
+
+def test_what_is_not_there_cannot_be_spoken_of(space: Space, says: Assertions) -> None:
+    """Unknown and forgotten memories, unknown relations, what does not hold, an entity nobody knows."""
+    gone = space.add("Alice likes tea.")
+    space.forget(gone.id)
+    job = says.relate("Alice", "works_at", "Acme", valid_from="2026-03")
+    with pytest.raises(NotFound, match="has no memory 'nope'"):
+        says.relate("Alice", "likes", "tea", evidence="nope")
+    with pytest.raises(NotFound, match="is forgotten"):
+        says.relate("Alice", "likes", "tea", evidence=gone)
+    with pytest.raises(NotFound, match="no relation or link 'nope'"):
+        says.invalidate("nope")
+    with pytest.raises(NotFound, match="Alice lives_in anything"):
+        says.invalidate("Alice", "lives_in")
+    with pytest.raises(NotFound, match="has no entity"):
+        says.relate("e0123456789abcdef", "likes", "tea")
+    with pytest.raises(InvalidInput, match=r"is before .* begins"):
+        says.invalidate(job, until="2026-02")
+
+
+# Keeping
+
+
+def test_relations_are_the_same_after_a_rebuild_and_after_opening_again(
+    reopen: Reopen, clock: FakeClock
+) -> None:
+    """They are arithmetic over the ledger, with a snapshot or without."""
+    space = reopen()
+    says = Assertions(space._engine, space.name)
+    memory = space.add("Alice lives in Porto.", observed_by="ann")
+    says.relate("Alice", "likes", "tea", evidence=memory, confidence=0.7)
+    says.declare("works_at", inverse="employs")
+    says.relate("Acme", "employs", "Alice")
+    clock.advance(days=1)
+    says.invalidate("Alice", "lives_in", "Porto")
+
+    def everything(space: Space) -> list[Relation]:
+        found: list[Relation] = ask(space, "around", "Alice")
+        return found
+
+    before = everything(space)
+    assert len(before) == 3
+    assert space.check() == {}
+    space = reopen()
+    assert everything(space) == before
+    space.rebuild()
+    assert everything(space) == before
+    assert space.check() == {}
