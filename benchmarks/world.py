@@ -39,7 +39,7 @@ class World:
 def make_world(size: int, *, asked: int, extra: int, seed: int = 7) -> World:
     """The same world for the same numbers, on every machine."""
     dice = np.random.default_rng([seed, size])
-    vocabulary = sorted(STOP_WORDS, key=len) + _made_up(dice, 50_000, 2, 4)
+    vocabulary = sorted(STOP_WORDS, key=lambda word: (len(word), word)) + _made_up(dice, 50_000, 2, 4)
     names = [name.title() for name in _made_up(dice, 4_500, 2, 3)]
     people, places = (
         [f"{a} {b}" for a, b in zip(names[:2_000], names[2_000:4_000], strict=True)],

@@ -226,6 +226,25 @@ def test_only_sources_can_be_read_again(space: Space) -> None:
         space.reextract(memory.id)
 
 
+def test_erasing_a_source_erases_what_was_found_in_it_alone(reopen: Reopen) -> None:
+    """A fact that somebody else told too stays; the words of the other are nowhere in the ledger."""
+    cats = Fact("Alice has seventeen cats.", said=(0,))
+    space = reopen(extractor=Scripted([[PORTO, cats], [PORTO]]))
+    [porto, found] = space.remember("Alice, in Porto, has seventeen cats.")
+    space.remember("Alice is still in Porto.")
+    with space._engine.using(space.name) as index:
+        [source] = [m for m in space.memories() if m.text == "Alice, in Porto, has seventeen cats."]
+        assert index.links.lines_of(index.catalog.number(source.id) or 0)
+
+    assert set(space.erase(source.id)) == {source.id, found.id}
+    assert space.get(porto.id) is not None
+    assert space.get(found.id) is None
+    space.verify()
+    assert space.check() == {}
+    lines = space._engine.ledger.read(space.name)
+    assert not [entry for entry in lines if "seventeen" in str(entry.event)]
+
+
 # In the background
 
 

@@ -113,6 +113,10 @@ class Claims:
             ):
                 yield said
 
+    def lines_of(self, memory: int) -> list[int]:
+        """The ledger lines of the claims made outright that rest on this memory alone."""
+        return [self._lines[made] for made, rests_on in self._evidence.items() if set(rests_on) == {memory}]
+
     def rows_for(self, claim: int, sight: Sight) -> list[int]:
         """The rows that a standing claim rests on: the one that makes it, or its evidence as it stands."""
         source = int(self._facts.values[claim, _SOURCE])

@@ -142,23 +142,25 @@ class Engine:
         """Show a forgotten memory again."""
         self._change(space, memory_id, lambda shown: None if shown else Restored(memory_id))
 
-    def erase(self, space: str, memory_id: str) -> None:
-        """Blank the words of a memory, in every version, for ever."""
+    def erase(self, space: str, memory_id: str) -> list[str]:
+        """Blank the words of a memory, in every version, for ever; and of what was found in it alone."""
         with self.using(space) as index, self._pen:
             with self.ledger.transaction() as pen:
                 index.catch_up()
-                number = _known(index, memory_id)
-                positions = index.catalog.lines_of(number)
-                lines = self.ledger.at(positions)
-                versions = [e.event for e in lines.values() if isinstance(e.event, Remembered)]
-                if index.catalog.is_erased(number):
-                    return
+                catalog = index.catalog
+                known = index.with_derived(_known(index, memory_id))
+                lines_of = {n: index.lines_about(n) for n in known if not catalog.is_erased(n)}
+                positions = sorted({line for lines in lines_of.values() for line in lines})
+                found = self.ledger.at(positions).values()
+                versions = [e.event for e in found if isinstance(e.event, Remembered)]
                 # What another memory says too, here or in another space, keeps its vector.
                 texts = {text for version in versions for text in texts_of(version)}
                 unheld = [text for text in texts if not self.ledger.holds(text, besides=positions)]
                 pen.erase(positions, [text_hash(text) for text in unheld])
-                entries = pen.append(space, [Erased(memory_id, tuple(positions))], at=self.now())
+                erased = [Erased(catalog.ids[n], tuple(lines)) for n, lines in lines_of.items()]
+                entries = pen.append(space, erased, at=self.now()) if erased else []
             index.written(entries)
+        return [event.memory for event in erased]
 
     def sweep(self, space: str) -> list[Memory]:
         """Record which memories have expired since this was last done."""

@@ -36,6 +36,7 @@ from remanence.projections.words import Words
 from remanence.registry import Registry
 from remanence.relations import Relations
 from remanence.text import TOKENIZER, normal_text
+from remanence.usage import Usage
 
 if TYPE_CHECKING:
     from remanence.ports import Ledger, Projection, Vector, VectorStore
@@ -105,12 +106,13 @@ class Index:
         return {"catalog": self.catalog, "names": self.names, **self._knowledge, **self.projections}
 
     @property
-    def _knowledge(self) -> dict[str, Registry | Relations | Links | Journal]:
+    def _knowledge(self) -> dict[str, Registry | Relations | Links | Journal | Usage]:
         return {
             "registry": self.registry,
             "relations": self.relations,
             "links": self.links,
             "journal": self.journal,
+            "usage": self.usage,
         }
 
     @property
@@ -172,6 +174,30 @@ class Index:
             while len(self._memories) > _MOST_MEMORIES:
                 self._memories.popitem(last=False)
             return found
+
+    def lines_about(self, memory: int) -> list[int]:
+        """Every ledger line that holds words of a memory, or about it and nothing else: its versions, why it
+        was forgotten, links to it, relations that rest on it alone, what was found in it."""
+        opinions = self.journal.opinions.get(self.catalog.ids[memory], ())
+        lines = (
+            *self.catalog.lines_of(memory),
+            *self.links.lines_of(memory),
+            *self.relations.lines_of(memory),
+            *(opinion.position for opinion in opinions),
+        )
+        return sorted(set(lines))
+
+    def with_derived(self, memory: int) -> list[int]:
+        """A memory, and those that come of nothing else."""
+        found = [memory]
+        for source in found:
+            for fact in self.links.ever(source, "derived_from", "in"):
+                sources = self.links.ever(fact, "derived_from", "out")
+                if fact not in found and all(
+                    each in found or self.catalog.is_erased(each) for each in sources
+                ):
+                    found.append(fact)
+        return found
 
     def version(self, memory_id: str) -> Remembered | None:
         """The latest version of a memory, as its line says it; None where there is none, or no words."""
@@ -328,6 +354,7 @@ class Index:
         self.relations = Relations(self.names, self.registry, self.catalog)
         self.links = Links(self.catalog)
         self.journal = Journal()
+        self.usage = Usage()
         self.graph = Graph(self.kept, self.names)
         self.times = Times()
         self.broken.clear()

@@ -14,7 +14,7 @@ from remanence.arrays import Column, pack, unpack
 from remanence.catalog import Catalog
 from remanence.events import Invalidated, Linked
 from remanence.intervals import FOREVER, ends_of, window_of
-from remanence.model import LINKS, Entry, Link, Sight, from_micros, micros
+from remanence.model import LINKS, Entry, Link, LinkKind, Sight, from_micros, micros
 
 SUPERSEDES = LINKS.index("supersedes")
 
@@ -82,6 +82,18 @@ class Links:
         found = self.of(memory, sight, kinds=("contradicts",), at=sight.now)
         numbers = (self._catalog.number(end) for link in found for end in (link.source, link.target))
         return list(dict.fromkeys(n for n in numbers if n is not None and n != memory))
+
+    def ever(self, memory: int, kind: LinkKind, direction: Literal["out", "in"]) -> list[int]:
+        """The memories at the other end of every link of a kind that was ever drawn, whoever may see it."""
+        edges = np.array(self._ties.at(memory), np.int64)
+        edges = edges[self._facts.values[edges, 0] == LINKS.index(kind)]
+        ends = self._ties.ends[edges] if direction == "out" else self._ties.ends[edges, ::-1]
+        return list(dict.fromkeys(ends[ends[:, 0] == memory, 1].tolist()))
+
+    def lines_of(self, memory: int) -> list[int]:
+        """The ledger lines that draw a link from or to a memory."""
+        lines: list[int] = self._facts.values[self._ties.at(memory), 4].tolist()
+        return lines
 
     def repeated(self, link: Linked, sight: Sight) -> str | None:
         """The id of a link that was drawn in the very same words, and was not ended since."""

@@ -180,6 +180,10 @@ class Relations:
                         out[another, about] = classify(tie.claim, other.claim)
         return [(another, how, about) for (another, about), how in out.items()]
 
+    def lines_of(self, memory: int) -> list[int]:
+        """The ledger lines of what was said outright on the word of this memory alone."""
+        return self._claims.lines_of(memory)
+
     # How predicates behave
 
     def single_valued(self, predicate: str, position: int) -> bool:

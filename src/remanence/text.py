@@ -7,6 +7,7 @@ import re
 import threading
 import unicodedata
 from functools import lru_cache
+from string import ascii_lowercase, digits
 from typing import Any
 
 TOKENIZER = "words-1"
@@ -17,6 +18,7 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 )
 _WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)?|[\U0001f300-\U0001faff]")
+_PLAIN = bytes(byte if chr(byte) in ascii_lowercase + digits else ord(" ") for byte in range(256))
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _SPACES = re.compile(r"\s+")
 _NAME_EDGES = re.compile(r"^(?:the|a|an)\s+|[\s.,;:!?\"'“”‘’()\[\]]+$|^[\s.,;:!?\"'“”‘’()\[\]]+")
@@ -42,11 +44,9 @@ def tokens(text: str) -> list[str]:
     >>> tokens("東京タワー")
     ['東', '東京', '京', '京タ', 'タ', 'タワ', 'ワ', 'ワー', 'ー']
     """
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
     known = _STEMS
     out: list[str] = []
-    for word in _WORD.findall(text.casefold()):
+    for word in _words(text):
         stem = known.get(word)
         if stem is None:
             stem = _learn(word)
@@ -55,6 +55,15 @@ def tokens(text: str) -> list[str]:
         elif stem is None:
             out.extend(_grams(word))
     return out
+
+
+def _words(text: str) -> list[str]:
+    if not text.isascii():
+        return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    if "'" in text:
+        return _WORD.findall(text.lower())
+    # What `_WORD` would find, several times faster.
+    return text.lower().encode().translate(_PLAIN).decode().split()
 
 
 # word -> its stem, "" for a stop word. Language repeats itself, so nearly every look-up is a hit.

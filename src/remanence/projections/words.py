@@ -10,8 +10,8 @@ those without the word; that constant is left out here, so a text without any of
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import compress, count
+from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -82,12 +82,8 @@ class Words:
         if not len(rows):
             return Ranking.nothing(self.name, f"no memory that may answer holds {_listed(list(holding))}")
         order = top(best, limit)
-        ranked, held = rows[order].tolist(), self._held(rows[order], holding.values())
         return Ranking(
-            self.name,
-            ranked,
-            best[order].tolist(),
-            why=lambda row: f"holds {_listed([*compress(holding, held[:, ranked.index(row)])])}",
+            self.name, rows[order].tolist(), best[order].tolist(), why=lambda row: self._why(row, holding)
         )
 
     def scores(
@@ -146,6 +142,8 @@ class Words:
         if term + 1 < len(self._starts):
             packed = slice(int(self._starts[term]), int(self._starts[term + 1]))
         docs, counts = self._docs[packed], self._counts[packed]
+        if not len(self._tail_terms):
+            return docs, counts
         places = np.flatnonzero(self._tail_terms.values == term)
         if not len(places):
             return docs, counts
@@ -183,12 +181,16 @@ class Words:
         runs, _ = _runs(rows)  # documents of one row lie side by side
         return rows[runs], np.maximum.reduceat(found, runs)
 
-    def _held(self, rows: NDArray[np.int64], postings: Iterable[NDArray[np.int32]]) -> NDArray[np.bool_]:
-        """For each posting, which of these rows stand in it."""
+    def _why(self, row: int, postings: Mapping[str, NDArray[np.int32]]) -> str:
         # Rows and documents both grow, so a row's documents are a stretch, and so are a posting's.
-        ends = np.stack((rows, rows + 1)).astype(np.int32)
-        stretches = self._row_of.values.searchsorted(ends).astype(np.int32)
-        return np.array([np.less(*docs.searchsorted(stretches)) for docs in postings])
+        first, last = self._row_of.values.searchsorted(np.array((row, row + 1), np.int32))
+        stretch = np.array((first, last), np.int32)
+        held = []
+        for word, docs in postings.items():
+            begin, end = docs.searchsorted(stretch)
+            if begin < end:
+                held.append(word)
+        return f"holds {_listed(held)}"
 
 
 def documents(version: Remembered | None) -> list[list[str]]:

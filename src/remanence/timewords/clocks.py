@@ -102,10 +102,11 @@ class Clocks(Reader):
     def hour(self, i: int, announced: bool) -> tuple[Hour, int] | None:
         """As in "3pm", "15:30", "5 o'clock", "half past three", "noon", or a lone number up to 24."""
         token = self.token(i)
-        digits = () if token.kind == "word" else tuple(map(int, re.findall("[0-9]+", token.low)[:3]))
         if token.kind == "clock":
+            digits = _digits(token.low)
             return Hour(digits, "24" if digits[0] > 12 else "p" if "p" in token.low else "a"), i + 1
         if token.kind == "hm" and announced:
+            digits = _digits(token.low)
             return Hour(digits, "24" if token.low[0] == "0" or digits[0] > 12 else ""), i + 1
         if token.low in NOONS and announced:
             return Hour((NOONS[token.low],), "24"), i + 1
@@ -114,7 +115,7 @@ class Clocks(Reader):
                 minute = 30 if token.low == "half" else 15
                 return Hour((past[0].digits[0], minute), past[0].mark), past[1]
             return None
-        number = digits[0] if token.kind == "number" else NUMBERS.get(token.low, 99)
+        number = int(token.low) if token.kind == "number" else NUMBERS.get(token.low, 99)
         if number > 24:
             return None
         after = self.word(i + 1)
@@ -123,3 +124,7 @@ class Clocks(Reader):
         if after in ("am", "pm") and token.kind == "word":
             return Hour((number,), after[0]), i + 2
         return (Hour((number,)), i + 1) if token.kind == "number" and announced else None
+
+
+def _digits(text: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall("[0-9]+", text)[:3]))

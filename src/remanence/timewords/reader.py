@@ -51,7 +51,7 @@ class Reader:
         return self.tokens[i] if 0 <= i < len(self.tokens) else END
 
     def word(self, i: int) -> str:
-        return self.token(i).low
+        return self.tokens[i].low if 0 <= i < len(self.tokens) else END.low
 
     def skip(self, i: int, *words: str) -> int:
         """The position after token `i` if it is one of these words, else `i`."""
