@@ -193,7 +193,7 @@ def test_a_text_mentions_a_limited_number_of_names() -> None:
     ("text", "expected"),
     [
         ("Alice lives in Porto.", ["Alice —lives_in→ Porto"]),
-        ("My brother Bob works for Google.", ["Bob —works_at→ Google"]),
+        ("My brother Bob works for Google.", ["Bob —brother_of→ me", "Bob —works_at→ Google"]),
         ("In 2020, Alice moved to New York City.", ["Alice —moved_to→ New York City"]),
         ("Alice is married to Bob Smith.", ["Alice —married_to→ Bob Smith"]),
         ("Bob was born in Rome on 3 May 1990.", ["Bob —born_in→ Rome"]),
@@ -205,6 +205,19 @@ def test_a_text_mentions_a_limited_number_of_names() -> None:
         ("I’m from Sweden.", ["me —is_from→ Sweden"]),
         ("Alice loves hiking, but Bob hates mountains.", ["Alice —loves→ hiking", "Bob —hates→ mountains"]),
         ('Tolkien wrote "The Hobbit".', ["Tolkien —wrote→ The Hobbit"]),
+        ("Alice lives in Porto and works at IBM.", ["Alice —lives_in→ Porto", "Alice —works_at→ IBM"]),
+        ("I'm a software engineer at Google.", ["me —works_as→ software engineer", "me —works_at→ Google"]),
+        ("My name is Alice Smith.", ["me —name→ Alice Smith"]),
+        ("My favorite color is green.", ["me —favourite_color→ green"]),
+        ("My boss is called Bob.", ["Bob —boss_of→ me"]),
+        ("Alice's sister Carol lives in Porto.", ["Carol —sister_of→ Alice", "Carol —lives_in→ Porto"]),
+        ("My birthday is on 3 May.", ["me —birthday→ 3 May"]),
+        ("I'm allergic to peanuts.", ["me —allergic_to→ peanuts"]),
+        ("I speak French and German.", ["me —speaks→ French", "me —speaks→ German"]),
+        ("I have two kids.", ["me —has→ two kids"]),
+        ("I'm 32 years old.", ["me —age→ 32"]),
+        ("I'm planning to visit Japan.", ["me —plans_to→ visit Japan"]),
+        ("I use Neovim.", ["me —uses→ Neovim"]),
     ],
 )
 def test_a_plain_statement_is_a_claim(text: str, expected: list[str]) -> None:
@@ -232,6 +245,45 @@ def test_a_plain_statement_is_a_claim(text: str, expected: list[str]) -> None:
 )
 def test_what_is_not_plainly_stated_is_not_claimed(text: str) -> None:
     """Denials, questions, conditions, wishes and other people's doings."""
+    assert claims(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("The author of Of Mice and Men is John Steinbeck.", "John Steinbeck —author_of→ Of Mice and Men"),
+        ("The capital of Portugal is Lisbon.", "Lisbon —capital_of→ Portugal"),
+        ("The company that produced Walkman is Sony.", "Walkman —produced_by→ Sony"),
+        ("The university where Ada Lovelace was educated is Oxford.", "Ada Lovelace —educated_at→ Oxford"),
+        ("The type of music that Abba plays is pop.", "Abba —type_of_music→ pop"),
+        ("The name of the current head of state in Peru is Ann Lee.", "Ann Lee —head_of_state_of→ Peru"),
+        ("Ada Lovelace was born in the city of London.", "Ada Lovelace —born_in→ London"),
+        ("Ann Lee plays the position of point guard.", "Ann Lee —position→ point guard"),
+        ("Angola is located in the continent of Africa.", "Angola —continent→ Africa"),
+        ("point guard is associated with the sport of basketball.", "point guard —sport→ basketball"),
+        (
+            "A Wizard of Earthsea was written by Ursula K. Le Guin.",
+            "A Wizard of Earthsea —written_by→ Ursula K. Le Guin",
+        ),
+    ],
+)
+def test_an_encyclopaedia_is_read_whole(text: str, claim: str) -> None:
+    """Titles and plain nouns too: all before the verb is the subject, all behind it the object."""
+    assert claims(text) == [claim]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The best part of my day is coffee.",
+        "The owner of the house is nice.",
+        "Yesterday Alice was married to sadness.",
+        "Everything was created by accident.",
+        "Was Chanel founded by Coco Chanel?",
+    ],
+)
+def test_not_every_sentence_is_an_encyclopaedia(text: str) -> None:
+    """Its subject and its object have to be written like names."""
     assert claims(text) == []
 
 

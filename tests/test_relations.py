@@ -403,6 +403,7 @@ def test_forgetting_the_successor_opens_the_earlier_again(space: Space, clock: F
 
 def test_an_erased_memory_supports_nothing(space: Space, says: Assertions) -> None:
     """Neither its own claims nor those it was evidence for."""
+    space.add("Alice was here.")
     memory = space.add("Alice lives in Porto.")
     says.relate("Alice", "knows", "Bob", evidence=memory)
     space.erase(memory.id)

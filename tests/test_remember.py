@@ -376,3 +376,26 @@ def test_an_expired_memory_leaves_recall_at_once_and_a_sweep_records_it(
     assert space.sweep() == []
     assert space.recall("meeting", history=True)[0].current is False
     assert space.check() == {}
+
+
+# What holds no longer
+
+
+def test_what_a_fact_ends_holds_no_longer_whoever_said_it(space: Space, clock: FakeClock) -> None:
+    """The relation ends where the fact begins, and the line that said it stays."""
+    space.remember([{"role": "user", "content": "I use Emacs."}], now="2026-01-05")
+    space.remember([{"role": "user", "content": "I switched from Emacs to Neovim."}], now="2026-03-01")
+
+    used = {str(relation) for relation in space.graph.when("me", "uses")}
+    assert "me —uses→ Emacs (until 2026-03-01)" in used
+    assert "me —uses→ Neovim (since 2026-03-01)" in used
+
+
+def test_what_is_remembered_with_a_now_is_recorded_then(space: Space) -> None:
+    """Its links and opinions too, so that a chat of last year can be brought in turn by turn."""
+    space.remember([{"role": "user", "content": "I live in Porto."}], now="2025-01-05")
+    space.remember([{"role": "user", "content": "I moved to Lisbon."}], now="2025-06-05")
+
+    assert {memory.revised_at.year for memory in space.memories()} == {2025}
+    believed = space.as_of("2025-03-01").recall("Where do I live?")
+    assert {hit.memory.text for hit in believed} == {"I live in Porto.", "The user lives in Porto."}

@@ -54,11 +54,12 @@ def analyze_message(text: str) -> Analysis:
     >>> analyze_message("Thanks, that sounds great!").reason
     'it tells nothing: a greeting, a question, a request or small talk'
     """
-    facts = _RULES.facts([Said(text[:_LONGEST])], now=_SOME_DAY).facts
-    names = names_in(text[:_LONGEST])
+    head = text[:_LONGEST].strip()
+    facts = _RULES.facts([Said(head)], now=_SOME_DAY).facts
+    names = names_in(head)
     if not facts:
         reason = "it tells nothing: a greeting, a question, a request or small talk"
-        return Analysis(False, 0.7 if _is_plain(text) else 0.5, names, (), 0.0, reason)
+        return Analysis(False, 0.7 if _is_plain(head) else 0.5, names, (), 0.0, reason)
     best = max(facts, key=lambda fact: (fact.importance, fact.confidence))
     tags = tuple(dict.fromkeys(tag for fact in facts for tag in fact.tags))
     confidence = max(fact.confidence for fact in facts)
@@ -87,7 +88,12 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
         (True, 0.7, "it wants something fitted to the speaker", _FITTED.search(head)),
         (True, 0.6, f"it asks about {', '.join(names)}", asks and names and not _GENERAL.match(query)),
         (False, 0.6, "it asks about the world, not about anybody known", asks),
-        (True, 0.55, "it wants something done with what is the speaker's own", is_request(query) and _SELF.search(head)),
+        (
+            True,
+            0.55,
+            "it wants something done with what is the speaker's own",
+            is_request(query) and _SELF.search(head),
+        ),
         (False, 0.7, "it asks nothing", True),
     ):
         if holds:
@@ -97,34 +103,43 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _REMEMBER = re.compile(
-    r"\b(?:(?:do|don['’]t|can|did) you (?:still )?(?:remember|recall|know (?:my|what i|who i|where i|when i|how i))|remind me"
-    r"|(?:what|where|when|who|how|which)\b.{0,40}\bi (?:told|said|mentioned|asked)|(?:i|we) (?:told you|mentioned|talked about"
-    r"|discussed|said)\b|as (?:i|we) (?:said|discussed|mentioned)|last time (?:we|i)|(?:earlier|previously),? (?:i|we|you)"
-    r"|(?:you|we) (?:said|told me|mentioned|suggested|recommended)|have i (?:told|mentioned|said|ever)|what do you know about"
+    r"\b(?:(?:do|don['’]t|can|did) you (?:still )?(?:remember|recall|know (?:my|what i|who i|where i"
+    r"|when i|how i))|remind me"
+    r"|(?:what|where|when|who|how|which)\b.{0,40}\bi (?:told|said|mentioned|asked)|(?:i|we) (?:told you"
+    r"|mentioned|talked about"
+    r"|discussed|said)\b|as (?:i|we) (?:said|discussed|mentioned)|last time (?:we|i)|(?:earlier"
+    r"|previously),? (?:i|we|you)"
+    r"|(?:you|we) (?:said|told me|mentioned|suggested|recommended)|have i (?:told|mentioned|said|ever)"
+    r"|what do you know about"
     r"|our (?:last|previous|earlier) (?:chat|conversation|discussion))\b",
     re.IGNORECASE,
 )
 _SELF = re.compile(r"(?<!\w)(?:I|I['’](?:m|ve|d|ll)|my|mine|me|myself|our|we|us)(?!\w)", re.IGNORECASE)
 _FITTED = re.compile(
-    r"\b(?:recommend|suggest(?:ions?)?|what should i|where should (?:i|we)|help me (?:plan|choose|pick|decide)|for my|gift for"
+    r"\b(?:recommend|suggest(?:ions?)?|what should i|where should (?:i|we)|help me (?:plan|choose|pick"
+    r"|decide)|for my|gift for"
     r"|ideas? for (?:my|me|us|a gift|dinner)|plan (?:my|a|our))\b",
     re.IGNORECASE,
 )
 _GENERAL = re.compile(
-    r"(?:what (?:is|are|was|were|does .+ mean)|who (?:is|was|wrote|invented|painted|discovered)|how (?:do|does|to|can|many|far|tall|old)"
+    r"(?:what (?:is|are|was|were|does .+ mean)|who (?:is|was|wrote|invented|painted|discovered)|how (?:do"
+    r"|does|to|can|many|far|tall|old)"
     r"|explain|define|why (?:is|are|do|does))\b",
     re.IGNORECASE,
 )
 _LEAD = re.compile(
     r"(?:(?:hey|hi|hello|ok|okay|so|well|um|please|btw|by the way|also|and|oh|thanks|thank you)\b[,!.]?\s*"
-    r"|(?:can|could|would|will) you (?:please )?(?:tell me|remind me|help me (?:remember|recall)|look up|check)\s*(?:about|of)?\s*"
+    r"|(?:can|could|would|will) you (?:please )?(?:tell me|remind me|help me (?:remember|recall)|look up"
+    r"|check)\s*(?:about|of)?\s*"
     r"|(?:do|don['’]t|did) you (?:still )?(?:remember|recall|happen to know|know)\s*(?:that|if|whether)?\s*"
-    r"|(?:please )?remind me\s*(?:about|of|again)?\s*|i (?:was wondering|want to know|['’]d like to know|forgot|can['’]t remember)\s*(?:if|whether)?\s*"
+    r"|(?:please )?remind me\s*(?:about|of|again)?\s*|i (?:was wondering|want to know|['’]d like to know"
+    r"|forgot|can['’]t remember)\s*(?:if|whether)?\s*"
     r"|tell me\s*(?:again|about)?\s*|what do you know about\s*)",
     re.IGNORECASE,
 )
 _GREETING = re.compile(
-    r"(?:hi|hey|hello|thanks|thank you|good (?:morning|night|evening|afternoon)|bye|how are you|what['’]s up|how['’]s it going"
+    r"(?:hi|hey|hello|thanks|thank you|good (?:morning|night|evening|afternoon)|bye|how are you"
+    r"|what['’]s up|how['’]s it going"
     r"|ok|okay|cool|great|lol|haha)\b[^a-z]*(?:there|all|everyone|so much|doing|today|[A-Z][a-z]+)?[\W]*",
     re.IGNORECASE,
 )
@@ -147,5 +162,4 @@ def _is_greeting(text: str) -> bool:
 
 def _is_plain(text: str) -> bool:
     """Whether it is plainly nothing to remember: a question, a greeting, or too short to tell anything."""
-    stripped = text.strip()
-    return is_question(stripped) or _is_greeting(stripped) or len(stripped.split()) < 4 or not tags_of(stripped)
+    return is_question(text) or _is_greeting(text) or len(text.split()) < 4 or not tags_of(text)

@@ -27,6 +27,7 @@ from remanence.model import (
     Memory,
     Relation,
     Sight,
+    Triple,
     Window,
     from_micros,
     micros,
@@ -262,6 +263,25 @@ def _check_end(edge: str, start: datetime | None, end: datetime) -> None:
             f"until={short(end)} is before {edge!r} begins ({short(start)}). "
             "Give a later one, or its beginning to say that it never held."
         )
+
+
+def ending(
+    index: Index, sight: Sight, claim: Triple, until: datetime, why: str, by: str
+) -> list[Invalidated]:
+    """The lines that end a claim wherever it stands and reaches that moment; none where it does not."""
+    subject, object_ = index.names.number(claim.subject), index.names.number(claim.object)
+    if subject is None or object_ is None:
+        return []
+    same = {index.names.spelled[number] for number in index.registry.same(object_, sight.position)}
+    moment = micros(until)
+    edges = [
+        edge
+        for relation in index.relations.line(subject, claim.predicate, sight)
+        if relation.object in same and _reaches(relation.valid, until)
+        for edge, each in index.relations.saying(relation.id, sight)
+        if each.since <= moment < each.over
+    ]
+    return [Invalidated(edge, until, why, by) for edge in dict.fromkeys(edges)]
 
 
 # At the door

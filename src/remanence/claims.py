@@ -89,6 +89,22 @@ class Claims:
             if (predicates is None or fact[2] in predicates) and self._stands(fact[_SOURCE], sight):
                 yield Said(number, *fact)
 
+    def count(self, sight: Sight) -> int:
+        """How many different things are claimed in this sight."""
+        facts = self._facts.values.tolist()
+        return len({tuple(fact[:3]) for fact in facts if self._stands(fact[_SOURCE], sight)})
+
+    def for_rows(self, rows: Collection[int], sight: Sight) -> dict[int, list[int]]:
+        """The claims that rest on each of these rows: those it makes, and those made outright with its
+        memory for evidence."""
+        found = {row: list(self.of_row(row)) for row in rows}
+        by_memory = {self._catalog.memory_of(row): row for row in rows}
+        for made, memories in self._evidence.items():
+            for memory in memories:
+                if memory in by_memory:
+                    found[by_memory[memory]].append(self._numbers[self._ids[made]])
+        return found
+
     def sayer(self, number: int) -> tuple[str | None, float]:
         """Who says so, and how sure they are."""
         return self._sayers[number]

@@ -122,7 +122,7 @@ class Engine:
         """Write these versions, each chunk in one transaction, and give back the memories they became.
 
         `also` is given the index and the ids of all of them, with the pen in hand, and says what else is
-        to be written in the last transaction.
+        to be written in the last transaction, at the moment of the last version.
         """
         out: list[Memory] = []
         for begin in range(0, max(len(prepared), 1), _CHUNK):
@@ -193,6 +193,21 @@ class Engine:
                     self._keep(pen, vectors, made)
             index.written(entries, vectors)
             return entries
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """The pen, for what is not about one space alone. Indexes take it in when they next catch up."""
+        with self._pen, self.ledger.transaction() as pen:
+            yield pen
+
+    def ledger_id(self) -> str:
+        """What this ledger is known by, given to it when it is first asked for."""
+        known = self.ledger.meta("id")
+        if known is None:
+            with self.writing() as pen:
+                known = self.ledger.meta("id") or uuid4().hex
+                pen.set_meta("id", known)
+        return known
 
     # Reading
 
@@ -307,7 +322,7 @@ class Engine:
                     entries += pen.append(space, [line for _, line in run], at=at)
                 others = also(index, [*before, *(memory_id for (memory_id, _), _ in settled)]) if also else ()
                 if others:
-                    entries += pen.append(space, others, at=self.now())
+                    entries += pen.append(space, others, at=prepared[-1].at if prepared else self.now())
                 if entries:
                     self._keep(pen, vectors, made)
             index.written(entries, vectors)
@@ -384,6 +399,17 @@ class Engine:
                     pen.keep_vectors(self.embedder.fingerprint, made)
                 if progress is not None:
                     progress(begin + len(some), len(rows))
+            with index.lock:
+                described = index.registry.descriptions(index.catalog.position)
+            _, made = self.embed(described)
+            if made:
+                with self._pen, self.ledger.transaction() as pen:
+                    pen.keep_vectors(self.embedder.fingerprint, made)
+            words = list(index.undescribed)
+            for begin in range(0, len(words), _CHUNK):
+                _, made = self.embed(words[begin : begin + _CHUNK])
+                with self.writing() as pen:
+                    pen.keep_vectors(self.embedder.fingerprint, made)
             index.fill_unmade()
 
     def _open(self, space: str) -> Index:
@@ -402,13 +428,8 @@ class Engine:
 
     def _collection(self) -> str:
         """What this ledger's vectors are called on a server that may hold others', or other models' too."""
-        ledger_id = self.ledger.meta("id")
-        if ledger_id is None:
-            with self._pen, self.ledger.transaction() as pen:
-                ledger_id = self.ledger.meta("id") or uuid4().hex
-                pen.set_meta("id", ledger_id)
         model = text_hash(self.embedder.fingerprint).hex()[:8]
-        return f"remanence-{ledger_id[:12]}-{model}"
+        return f"remanence-{self.ledger_id()[:12]}-{model}"
 
     def _close_idle(self) -> None:
         idle = [name for name in self._indexes if not self._users.get(name)]

@@ -35,7 +35,7 @@ from remanence.projections.vectors import Vectors, spoken
 from remanence.projections.words import Words
 from remanence.registry import Registry
 from remanence.relations import Relations
-from remanence.text import TOKENIZER, normal_text
+from remanence.text import TOKENIZER, normal_text, text_hash
 from remanence.usage import Usage
 
 if TYPE_CHECKING:
@@ -276,11 +276,17 @@ class Index:
                 for text in (*spoken(version), *(n for n in about(version) if not self.graph.described(n)))
             ]
 
+    def embedded(self) -> list[bytes]:
+        """The hashes of all texts that have, or should have, a vector: each once."""
+        with self.lock:
+            return list(dict.fromkeys((*self.vectors.hashes(), *self.graph.hashes())))
+
     def fill_unmade(self) -> None:
         """Take in the embeddings that were not there when their texts were."""
         with self.lock:
             self.vectors.fill_unmade()
             self.graph.fill_unmade()
+            self.undescribed.clear()
             self._saved_rows = 0  # what was saved lacks them
 
     def note_recalled(self, memories: Iterable[Memory]) -> None:
@@ -357,6 +363,8 @@ class Index:
         self.usage = Usage()
         self.graph = Graph(self.kept, self.names)
         self.times = Times()
+        self.undescribed: dict[str, None] = {}
+        """Descriptions of entities that came without a vector, as from an import."""
         self.broken.clear()
 
     def _project(self, first: int, versions: Sequence[Remembered | None]) -> None:
@@ -381,6 +389,8 @@ class Index:
             part.take(entry)
         for number, text in self.registry.described(entry):
             self.graph.describe(number, text, entry.position)
+            if not self.kept([text_hash(text)]):
+                self.undescribed[text] = None
 
     def _read(self, positions: Sequence[int]) -> None:
         entries = self._ledger.at(positions)

@@ -66,6 +66,13 @@ class Links:
         number = self._numbers.get(link_id)
         return None if number is None else self._link(number, sight)
 
+    def count(self, sight: Sight) -> int:
+        """How many links stand, whenever they hold."""
+        known = np.flatnonzero(self._facts.values[:, 4] <= sight.position)
+        ends = self._ties.ends[known]
+        ends = ends[np.all(ends < len(sight.memories), axis=1)]
+        return int(np.count_nonzero(np.all(sight.memories[ends], axis=1)))
+
     def superseded(self, sight: Sight) -> NDArray[np.bool_]:
         """The memories, by number, that another one has taken the place of by now.
 

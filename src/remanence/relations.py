@@ -108,6 +108,19 @@ class Relations:
             return self._relation(held._replace(tie=tie), tie.form, sight)
         return None
 
+    def resting_on(self, rows: Sequence[int], sight: Sight) -> dict[int, list[Relation]]:
+        """The relations that each of these rows speaks for, as they hold in this sight."""
+        out: dict[int, list[Relation]] = {}
+        for row, claims in self._claims.for_rows(rows, sight).items():
+            edges = dict.fromkeys(map(self._claims.edge, claims))
+            found = (self.get(edge, sight) for edge in edges)
+            out[row] = [relation for relation in found if relation is not None]
+        return out
+
+    def count(self, sight: Sight) -> int:
+        """How many relations this sight knows, whenever they hold."""
+        return self._claims.count(sight)
+
     def saying(self, edge: str, sight: Sight) -> list[tuple[str, Claim]]:
         """The standing claims that say what the one with this id says, itself first, with their ids."""
         look = self._look(sight)

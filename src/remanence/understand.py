@@ -15,8 +15,9 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from remanence.assertions import ending
 from remanence.errors import NotFound
-from remanence.events import Event, Extracted, Forgotten, Linked
+from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked
 from remanence.evolve import judge, rivals, ties
 from remanence.extractors.rules import RuleExtractor
 from remanence.index import Index, as_memory
@@ -119,6 +120,7 @@ def write(
         lines += _derived(reading, facts, ids, by)
         lines += _opinions(reading, facts, ids)
         lines += _retracted(index, reading, ids)
+        lines += _ended(index, facts, now, by)
         return [*lines, *(also(index, ids) if also else ())]
 
     return engine.add(space, prepared, also=decide)
@@ -174,6 +176,17 @@ def _opinions(reading: Reading, facts: Sequence[Fact], ids: Sequence[str]) -> li
     return [
         Extracted(source, found.by, found.model, found.prompt, found.problem, tuple(dict.fromkeys(memories)))
         for source, memories in told.items()
+    ]
+
+
+def _ended(index: Index, facts: Sequence[Fact], now: datetime, by: str) -> list[Invalidated]:
+    """What the facts say holds no longer ("I left Google") ends where they begin, whoever said it."""
+    sight = index.sight(index.catalog.position, now)
+    return [
+        line
+        for fact in facts
+        for claim in fact.ends
+        for line in ending(index, sight, claim, fact.valid.start or now, fact.text, by)
     ]
 
 

@@ -72,7 +72,9 @@ def find_denied(text: str, names: Sequence[Name], me: str) -> Denied | None:
         later = _ANY_MORE.search(text) is not None
         shift = len(positive) - (found.end() - found.start())
         moved = [
-            name if name.end <= found.start() else name._replace(start=name.start + shift, end=name.end + shift)
+            name
+            if name.end <= found.start()
+            else name._replace(start=name.start + shift, end=name.end + shift)
             for name in names
         ]
         claims = find_claims(plain, moved, me)
@@ -93,19 +95,24 @@ def end_claims(claims: Iterable[Triple]) -> tuple[Triple, ...]:
 def opposed(claims: Iterable[Triple]) -> tuple[Triple, ...]:
     """The claims that cannot hold together with these."""
     return tuple(
-        Triple(claim.subject, other, claim.object) for claim in claims for other in OPPOSITES.get(claim.predicate, ())
+        Triple(claim.subject, other, claim.object)
+        for claim in claims
+        for other in OPPOSITES.get(claim.predicate, ())
     )
 
 
 _ADVERBS = r"(?: (?:just|recently|finally|already|also|actually|then|officially))*"
 _OWN = r"(?:(?:my|their|his|her|a|an|the) (?:old |new )?(?:job|position|role) (?:at|with) )?(?:the )?"
 _LEFT = re.compile(
-    rf"{_ADVERBS} (?:has )?(?:left|quit|resigned from|retired from|departed|(?:was|got|been) (?:laid off|fired|let go)"
+    rf"{_ADVERBS} (?:has )?(?:left|quit|resigned from|retired from|departed|(?:was|got|been) (?:laid off"
+    rf"|fired|let go)"
     rf" (?:from|by)) {_OWN}"
 )
 _TO_JOIN = re.compile(
-    r"\b(?:to (?:join|work (?:at|for)|start (?:at|working at))|and (?:has )?(?:joined|went to|started(?: working)? at"
-    rf"|(?:is )?now (?:works? (?:at|for)|at))|for (?=[A-Z])|for (?:a|an) (?:new )?(?:job|role|position) (?:at|with)) {_OWN}"
+    r"\b(?:to (?:join|work (?:at|for)|start (?:at|working at))|and (?:has )?(?:joined|went to"
+    r"|started(?: working)? at"
+    rf"|(?:is )?now (?:works? (?:at|for)|at))|for (?=[A-Z])|for (?:a|an) (?:new )?(?:job|role"
+    rf"|position) (?:at|with)) {_OWN}"
 )
 _MOVED = re.compile(rf"{_ADVERBS} (?:has )?(?:moved|relocated)\b(?: back| over| out)?")
 _FROM = re.compile(r" (?:from|out of) (?:the )?")
@@ -113,33 +120,44 @@ _TO = re.compile(r"(?: with [^,.;]{1,30})? (?:back )?to (?:the )?")
 _SWITCHED = re.compile(
     rf"{_ADVERBS} (?:has )?(?:switched|changed|migrated|converted)(?: over| back| completely| everything)*"
     r"(?: from (?P<old>[^,.;]{1,40}?))? to (?P<new>[^,.;!]{1,40}?)"
-    r"(?=[.,;!]|$| (?:last|this|in|on|because|since|for|after|when|a|an|two|three|yesterday|today|recently|from|and|as)\b)"
+    r"(?=[.,;!]|$| (?:last|this|in|on|because|since|for|after|when|a|an|two|three|yesterday|today|recently"
+    r"|from|and|as)\b)"
     r"(?: from (?P<older>[^,.;!]{1,40}?)(?=[.,;!]|$))?"
 )
 _REPLACED = re.compile(
-    rf"{_ADVERBS} (?:has )?(?:replaced|swapped|traded|ditched|dropped) (?:their |the )?(?P<old>[^,.;]{{1,40}}?)"
-    r" (?:with|for|in favou?r of) (?:a |an |the )?(?P<new>[^,.;!]{1,40}?)(?=[.,;!]|$| (?:last|this|in|on|because|since)\b)"
+    rf"{_ADVERBS} (?:has )?(?:replaced|swapped|traded|ditched|dropped) (?:their "
+    rf"|the )?(?P<old>[^,.;]{{1,40}}?)"
+    r" (?:with|for|in favou?r of) (?:a |an |the )?(?P<new>[^,.;!]{1,40}?)(?=[.,;!]|$| (?:last|this|in|on"
+    r"|because|since)\b)"
 )
 _JOINED = re.compile(
-    rf"{_ADVERBS} (?:has )?(?:joined|(?:got|was|been) hired (?:by|at)|(?:got|accepted|took|started|landed) an?(?: new)?"
+    rf"{_ADVERBS} (?:has )?(?:joined|(?:got|was|been) hired (?:by|at)|(?:got|accepted|took|started"
+    rf"|landed) an?(?: new)?"
     rf" (?:job|position|role|offer) (?:at|with|from)|started(?: working)? at) (?:the )?"
 )
-_CLUBS = re.compile(r"\b(?:club|team|gym|choir|band|group|class|society|association|league|discord|server)\b", re.IGNORECASE)
+_CLUBS = re.compile(
+    r"\b(?:club|team|gym|choir|band|group|class|society|association|league|discord|server)\b", re.IGNORECASE
+)
 _WED = re.compile(rf"{_ADVERBS} (?:has )?(?:got married to|married|tied the knot with|wed) ")
 _PARTED = re.compile(
-    rf"{_ADVERBS} (?:has )?(?:broke(?:n)? up with|split(?: up)? with|(?:got |is )?divorced(?: from)?|separated from) "
+    rf"{_ADVERBS} (?:has )?(?:broke(?:n)? up with|split(?: up)? with|(?:got |is )?divorced(?: from)?"
+    rf"|separated from) "
 )
 _PROMOTED = re.compile(
     rf"{_ADVERBS} (?:has |have )?(?:became|become|(?:was|got|been) promoted to|started as) (?:an? |the )?"
     rf"(?P<job>(?:[a-z-]+ ){{0,3}}(?:{'|'.join(sorted(TRADES))}|lead|head|vp))\b(?! of\b)"
 )
 _GAVE_UP = re.compile(
-    rf"{_ADVERBS} (?:has )?(?:(?P<sold>sold|gave away|returned|lost) (?:my|their|his|her) (?P<thing>[\w' -]{{2,30}}?)"
+    rf"{_ADVERBS} (?:has )?(?:(?P<sold>sold|gave away|returned|lost) (?:my|their|his"
+    rf"|her) (?P<thing>[\w' -]{{2,30}}?)"
     r"|(?:stopped|quit|gave up) (?P<habit>[a-z]+ing(?: [\w' -]{1,30}?)??))"
-    r"(?=[.,;!]|$| (?:last|this|in|on|because|since|for|after|when|to|a|two|three|yesterday|today|recently|at)\b)"
+    r"(?=[.,;!]|$| (?:last|this|in|on|because|since|for|after|when|to|a|two|three|yesterday|today|recently"
+    r"|at)\b)"
 )
 _ANY_MORE = re.compile(r",? (?:any ?more|any longer)\b")
-_NOT_BASE = re.compile(r"\b(?:does not|doesn['’]t|do not|don['’]t) (?:really |actually |even )?(?P<verb>[a-z]+)\b")
+_NOT_BASE = re.compile(
+    r"\b(?:does not|doesn['’]t|do not|don['’]t) (?:really |actually |even )?(?P<verb>[a-z]+)\b"
+)
 _USED_TO = re.compile(r"\bused to (?P<verb>[a-z]+)\b")
 _NO_LONGER = re.compile(r"\bno longer (?P<verb>[a-z]+)\b")
 _IS_NOT = re.compile(r"\b(?P<verb>is|was|has)(?: not|n['’]t| no longer)\b(?: (?:really|actually))?")
@@ -157,7 +175,7 @@ def _left(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
     old = starts.get(left.end()) if left else None
     if old is None or old.kind in ("person", "place"):
         return None
-    events = (Triple(who.text, "left", old.text),)
+    events: tuple[Triple, ...] = (Triple(who.text, "left", old.text),)
     ends = end_claims(events)
     for way in _TO_JOIN.finditer(text, old.end):
         new = starts.get(way.end())
@@ -213,10 +231,16 @@ def _switched(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
 def _joined(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
     found = _JOINED.match(text, who.end)
     new = starts.get(found.end()) if found else None
-    if new is None or new.kind in ("person", "place", "title") or _CLUBS.search(text, new.start, new.end + 12):
+    if (
+        new is None
+        or new.kind in ("person", "place", "title")
+        or _CLUBS.search(text, new.start, new.end + 12)
+    ):
         return None
     works = Triple(who.text, "works_at", new.text)
-    return Change((Triple(who.text, "joined", new.text),), (), f"{_written(text, who)} works at {new.text}", (works,))
+    return Change(
+        (Triple(who.text, "joined", new.text),), (), f"{_written(text, who)} works at {new.text}", (works,)
+    )
 
 
 def _wed(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
@@ -234,7 +258,10 @@ def _parted(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
     if other is None:
         return None
     events = (Triple(who.text, "broke_up_with", other.text),)
-    kin = [Triple(other.text, f"{role}_of", who.text) for role in ("girlfriend", "boyfriend", "wife", "husband", "partner")]
+    kin = [
+        Triple(other.text, f"{role}_of", who.text)
+        for role in ("girlfriend", "boyfriend", "wife", "husband", "partner")
+    ]
     return Change(events, (*end_claims(events), *kin))
 
 
@@ -253,7 +280,9 @@ def _gave_up(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
     if found is None:
         return None
     if found["sold"]:
-        return Change((), tuple(Triple(who.text, predicate, found["thing"]) for predicate in ("has", "owns", "drives")))
+        return Change(
+            (), tuple(Triple(who.text, predicate, found["thing"]) for predicate in ("has", "owns", "drives"))
+        )
     doing, _, rest = found["habit"].partition(" ")
     denied = find_denied(text, sorted(starts.values(), key=_start), who.text)
     ends = denied.claims if denied else (Triple(who.text, "does", f"{doing} {rest}".strip()),)

@@ -39,20 +39,26 @@ _WHOSE_ROLE = re.compile(
 _WORDS = re.compile(
     r"(?:(?:a|an|the|my|his|her|their|our) )?((?:[\w'’&-]+ ){0,3}?[\w'’&-]+?)"
     r"(?: too| though| a lot| so much| very much| as well| the most| in general)?"
-    r"(?=[.;:!\n)]|$|, [A-Z]|,? (?:but|because|so|which|named|called|since|over|when|while|with|every|on|at|last|this|next"
+    r"(?=[.;:!\n)]|$|, [A-Z]|,? (?:but|because|so|which|named|called|since|over|when|while|with|every|on"
+    r"|at|last|this|next"
     r"|today|tomorrow|tonight|yesterday|soon|again|coming|these days)\b"
     r"|,? and (?:I|my|he|she|it|we|they|his|her|(?:also |now )?[a-z]+s (?:at|in|for|to|an?)\b)\b)"
 )
 _DOING = re.compile(r"([a-z]+(?: [\w'’&-]+){0,7}?)(?=[.;:!,\n)]|$| (?:but|because|so|since)\b| and I\b)")
-_TRADE = re.compile(rf"((?:[a-z-]+ ){{0,3}}(?:{'|'.join(sorted(TRADES))}))\b(?! of\b)(?: (?:at|for) (?:the )?)?")
+_TRADE = re.compile(
+    rf"((?:[a-z-]+ ){{0,3}}(?:{'|'.join(sorted(TRADES))}))\b(?! of\b)(?: (?:at|for) (?:the )?)?"
+)
 _WORD = re.compile(r"\w+")
 _LANGUAGES = re.compile(r"(?:(?:,|,? and) [A-Z][a-z]+){1,6}")
 _NUMBERS = "one two three four five six seven eight nine ten".split()
 _COUNTED = re.compile(rf"(?:an? (?=[a-z])|(?=(?:{'|'.join(_NUMBERS)}|\d{{1,2}}) [a-z]))")
 _NUMBER = re.compile(r"(\d{1,3})(?: years old| today| now)?(?=[.,;!\n]|$| (?:and|but) )")
-_AND = re.compile(r",? and(?= (?:also |now |currently )?[a-z])(?! (?:i|my|he|she|it|we|they|the|a|an|his|her)\b)")
+_AND = re.compile(
+    r",? and(?= (?:also |now |currently )?[a-z])(?! (?:i|my|he|she|it|we|they|the|a|an|his|her)\b)"
+)
 _UNREAL = re.compile(
-    r"\b(?:if|unless|whether|would|could|might|(?-i:may)|maybe|perhaps|wish|hope|imagine|suppose|pretend|probably|not"
+    r"\b(?:if|unless|whether|would|could|might|(?-i:may)|maybe|perhaps|wish|hope|imagine|suppose|pretend"
+    r"|probably|not"
     r"|never|no longer|nobody|none|used to|dream(?:ed|t)?)\b|n['’]t\b",
     re.IGNORECASE,
 )
@@ -83,7 +89,7 @@ def find_claims(text: str, names: Sequence[Name], me: str) -> tuple[Triple, ...]
     """What `text` says of its names, which are given in order; the first person among them is called `me`.
 
     >>> from remanence.extractors.names import find_names
-    >>> text = "Alice lives in Porto and works at IBM. Lisbon is the capital of Portugal. Does Bob work at CERN?"
+    >>> text = "Alice lives in Porto and works at IBM. Lisbon is the capital of Portugal. Is Bob at CERN?"
     >>> for claim in find_claims(text, find_names(text), "me"):
     ...     print(claim)
     Alice —lives_in→ Porto
@@ -230,7 +236,12 @@ def _being(text: str, subject: Name, starts: dict[int, Name], me: str) -> Iterat
     if whose:
         yield Triple(subject.text, f"{whose[1]}_of", me if whose.re is _MY or owner is None else owner.text)
         return
-    if owner is not None and owner.kind == "person" and subject.text == me and _PRESENTED.match(text, owner.end):
+    if (
+        owner is not None
+        and owner.kind == "person"
+        and subject.text == me
+        and _PRESENTED.match(text, owner.end)
+    ):
         yield Triple(subject.text, "name", owner.text)  # I'm Mark.
         return
     favourite = _MY_FAVOURITE.match(text, verb.end())

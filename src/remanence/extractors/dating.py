@@ -11,8 +11,10 @@ from remanence.timewords import TimePhrase, find_times
 _YEAR = re.compile(r"\b\d{4}\b")
 _DAY = timedelta(days=1)
 _PASSING = re.compile(
-    r"\b(?:meeting|appointment|interview|flight|deadline|call|exam|reservation|booking|for the next|until|tonight|today"
-    r"|tomorrow|this (?:week|weekend|month|morning|afternoon|evening)|temporarily|next (?:week|weekend|month)|due|in \w+ (?:days?"
+    r"\b(?:meeting|appointment|interview|flight|deadline|call|exam|reservation|booking|for the next|until"
+    r"|tonight|today"
+    r"|tomorrow|this (?:week|weekend|month|morning|afternoon|evening)|temporarily|next (?:week|weekend"
+    r"|month)|due|in \w+ (?:days?"
     r"|weeks?|hours?|minutes))\b",
     re.IGNORECASE,
 )
@@ -59,7 +61,9 @@ def _ahead(phrase: TimePhrase, at: datetime) -> TimePhrase:
         return phrase
     if re.search(r"\b(?:last|ago|yesterday|past)\b", phrase.text):
         return phrase
-    by_week = window.start is None or window.end - window.start <= _DAY and not re.search(r"\d", phrase.text[:2])
+    by_week = window.start is None or (
+        window.end - window.start <= _DAY and not re.search(r"\d", phrase.text[:2])
+    )
     moved = Window(_later(window.start, by_week), _later(window.end, by_week))
     return TimePhrase(phrase.text, phrase.start, phrase.end, moved)
 
@@ -83,7 +87,12 @@ def _written(window: Window) -> str:
         return str(window)
     if end - start <= _DAY:
         return short(start)
-    if start.day == 1 and (end - _DAY).month == start.month and end.day == 1 and end - start < timedelta(days=32):
+    if (
+        start.day == 1
+        and (end - _DAY).month == start.month
+        and end.day == 1
+        and end - start < timedelta(days=32)
+    ):
         return f"{start:%B} {start.year}"
     if start.month == start.day == end.month == end.day == 1 and end.year == start.year + 1:
         return str(start.year)

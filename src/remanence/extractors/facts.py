@@ -15,6 +15,7 @@ from datetime import datetime
 
 from remanence.extractors.changes import end_claims, opposed
 from remanence.extractors.dating import dated, expiry, times_of
+from remanence.extractors.lexicon import words
 from remanence.extractors.person import called, third_person
 from remanence.extractors.predicates import VIEWS, kind_of
 from remanence.extractors.reading import Reading, names_of, read
@@ -52,14 +53,13 @@ def find_facts(said: Sequence[Said], speakers: Sequence[str], now: datetime) -> 
     episode Alice moved from Porto to Lisbon last week (2026-05-11 to 2026-05-17). []
     semantic Alice lives in Lisbon. ['Alice —lives_in→ Porto']
     """
-    known: dict[str, None] = {}
+    known: set[str] = set()
     recent: list[Fact] = []
     for number, (one, who) in enumerate(zip(said, speakers, strict=True)):
         for fact in _facts_of(_Turn(number, who, one.at or now, one.at is not None), one.text, recent):
             recent = [*recent[-7:], fact]
-            words = normal_text(fact.text)
-            if words not in known:
-                known[words] = None
+            if normal_text(fact.text) not in known:
+                known.add(normal_text(fact.text))
                 yield fact
 
 
@@ -74,8 +74,8 @@ def _facts_of(turn: _Turn, text: str, recent: Sequence[Fact]) -> list[Fact]:
             continue
         written = _resolved(third_person(_with_subject(sentence.text), called(turn.who)), turn)
         joined = _joined(written, turn)
-        if joined is not None and facts:
-            facts[-1] = turn.last = joined
+        if joined is not None and turn.last in facts:
+            facts[facts.index(turn.last)] = turn.last = joined
             continue
         turn.last = None
         for clause in _clauses(written, turn, sentence.marked):
@@ -94,9 +94,9 @@ def _told(reading: Reading, sentence: Sentence, turn: _Turn) -> list[Fact]:
     timeless = _HABIT.search(reading.text) or any(claim.predicate in _YEARLY for claim in reading.claims)
     times = [] if timeless else times_of(reading.text, turn.at, ahead=tells.ahead)
     fact = _fact(reading, tells, times, sentence, turn)
-    turn.last = fact
     change = reading.change
     if change is None or change.state is None:
+        turn.last = fact
         return [fact]
     started = times[0].window.start if times else turn.at if turn.dated else None
     viewed = any(claim.predicate in ("uses", *VIEWS) for claim in change.claims)
@@ -113,7 +113,8 @@ def _told(reading: Reading, sentence: Sentence, turn: _Turn) -> list[Fact]:
         ends=change.ends,
         corrects=sentence.corrects,
     )
-    return [replace(fact, ends=()), state]
+    turn.last = replace(fact, ends=())  # it is the new state that ends the old one
+    return [turn.last, state]
 
 
 def _fact(reading: Reading, tells: Told, times: list[TimePhrase], sentence: Sentence, turn: _Turn) -> Fact:
@@ -143,12 +144,14 @@ def _fact(reading: Reading, tells: Told, times: list[TimePhrase], sentence: Sent
         window = Window.at(turn.at)
     text = _again(dated(reading.text, times), called(turn.who))
     return Fact(
-        text=text if text[-1] in ".!?\"”" else f"{text}.",
+        text=text if text[-1] in '.!?"”' else f"{text}.",
         kind=kind,
         mentions=_mentions(reading.text, turn.who),
         triples=tuple(dict.fromkeys(claims)),
         valid=window,
-        importance=importance_of(reading.text, claims, marked=sentence.marked, plain=tells.plain and not times),
+        importance=importance_of(
+            reading.text, claims, marked=sentence.marked, plain=tells.plain and not times
+        ),
         confidence=0.8 if claims and not tells.ahead else tells.confidence,
         tags=tags_of(reading.text, preference=kind == "viewpoint"),
         expires_at=expiry(reading.text, times, turn.at) if tells.ahead else None,
@@ -187,7 +190,8 @@ def _all_claims(reading: Reading) -> Iterable[Triple]:
 def _with_subject(sentence: str) -> str:
     """ "Went hiking yesterday" with the "I" that was left out."""
     first, _, rest = sentence.partition(" ")
-    return f"I {first.lower()} {rest}" if rest and first in _SUBJECTLESS else sentence
+    left_out = first in _SUBJECTLESS and rest and not rest.startswith(("me ", "us ", "it "))
+    return f"I {first.lower()} {rest}" if left_out else sentence
 
 
 def _resolved(written: str, turn: _Turn) -> str:
@@ -202,7 +206,11 @@ def _resolved(written: str, turn: _Turn) -> str:
         return f"{name}{owns}{_IS[found[2]] if found[2] else ''}{written[found.end() :]}"
     again = _AND_SHE.search(written)
     if again and not turn.people:
-        others = [n for n in names_of(written[: again.start()], turn.who) if n.kind == "person" and n.text != turn.who]
+        others = [
+            n
+            for n in names_of(written[: again.start()], turn.who)
+            if n.kind == "person" and n.text != turn.who
+        ]
         if len(others) == 1:
             return f"{written[: again.start()]} and {others[0].text}{written[again.end() :]}"
     return written
@@ -242,7 +250,8 @@ def _corrected(sentence: Sentence, turn: _Turn, earlier: Sequence[Fact]) -> Fact
     if found is None:
         return None
     new, old = found["new"], found["old"]
-    for fact in reversed(earlier):
+    own = [fact for fact in earlier if any(mention.name == turn.who for mention in fact.mentions)]
+    for fact in reversed(own):
         stood = [old] if old else [triple.object for triple in fact.triples[:1] if len(fact.triples) == 1]
         for wrong in stood:
             if f" {wrong}" in fact.text and wrong != new and wrong[:1].isupper() == new[:1].isupper():
@@ -268,15 +277,20 @@ def _mentions(text: str, who: str) -> tuple[Mention, ...]:
     return tuple(found.values())
 
 
-_SUBJECTLESS = frozenset(
-    "Went Got Saw Had Met Took Bought Finished Started Moved Joined Visited Ate Watched Made Ran Spent Quit Left Adopted".split()
-)
+_SUBJECTLESS = words("""
+Went Got Saw Had Met Took Bought Finished Started Moved Joined Visited Ate Watched Made Ran Spent Quit
+Left Adopted
+""")
 _AND = re.compile(r",? (?:and|but|while)(?: also)? (?=[A-Z]|the user\b)|; ")
-_REPORTED = re.compile(r"([A-Z][\w.-]+) (?:told [^,.;]{1,30}?|said|mentioned)(?: that)? (?:he|she) (?!would|could|might|may)(.+)")
+_REPORTED = re.compile(
+    r"([A-Z][\w.-]+) (?:told [^,.;]{1,30}?|said|mentioned)(?: that)? (?:he|she) (?!would|could|might|may)(.+)"
+)
 _AND_SHE = re.compile(r",? and (?:she|he)(?= [a-z])")
 _HE = re.compile(r"(He|She|His|Her)\b(['’](?:s|ll|d))?(?= [a-z]|['’])")
 _IS = {"'s": " is", "’s": " is", "'ll": " will", "’ll": " will", "'d": " would", "’d": " would"}
-_GOES_ON = re.compile(r"(?:He|She|It|They|His|Her|Its|Their)\b(?! (?:was|is|were|are|looks?|sounds?) (?:so|really|such|very)\b)")
+_GOES_ON = re.compile(
+    r"(?:He|She|It|They|His|Her|Its|Their)\b(?! (?:was|is|were|are|looks?|sounds?) (?:so|really|such|very)\b)"
+)
 _MEANT = re.compile(
     r"(?:it['’]s |it is |make that |i meant )?(?!(?:i|my|we|he|she|they|you|the|that|it|this)\b)"
     r"(?P<new>[\w'’-]+(?: [\w'’-]+){0,2}?)(?:,? (?:and )?not (?P<old>[\w'’-]+(?: [\w'’-]+){0,2}))?[.!]*",

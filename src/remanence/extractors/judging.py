@@ -16,7 +16,7 @@ from remanence.extractors.changes import end_claims, opposed
 from remanence.extractors.person import called, third_person
 from remanence.extractors.predicates import EVENTS, STATE_AFTER, UNCHANGING, claim_key, claim_value
 from remanence.extractors.reading import read
-from remanence.extractors.sentences import sentences
+from remanence.extractors.sentences import is_unreal, sentences
 from remanence.model import SELF, Memory, Triple, Verdict
 from remanence.text import normal_name, normal_text
 
@@ -62,6 +62,8 @@ class _Told:
         ends: list[Triple] = []
         denies: list[Triple] = []
         for sentence in sentences(memory.text[:_LONGEST]):
+            if is_unreal(sentence.text):
+                continue
             reading = read(third_person(sentence.text, called(who)), who)
             if not memory.triples:
                 claims += reading.claims

@@ -251,7 +251,8 @@ NOUN_ENDINGS = tuple(sorted(words("s ing ness tion ity ment hood ism ship ly ed 
 
 LANGUAGES = NATIONALITIES | words("""
 bengali catalan basque farsi esperanto gaelic hindi mandarin cantonese urdu tamil telugu swahili yiddish zulu
-malay tagalog sanskrit afrikaans kurdish armenian georgian kazakh uzbek javanese punjabi gujarati marathi latin
+malay tagalog sanskrit afrikaans kurdish armenian georgian kazakh uzbek javanese punjabi gujarati marathi
+latin
 """)
 
 # what "I'm a …" makes a job
@@ -262,10 +263,12 @@ comedian composer consultant contractor cook counselor counsellor dancer dentist
 detective developer dietitian director doctor driver economist editor electrician engineer entrepreneur
 epidemiologist farmer filmmaker firefighter fisherman florist freelancer gardener geologist guide hairdresser
 historian illustrator interpreter investor janitor jeweler journalist judge lawyer lecturer librarian linguist
-machinist manager marketer mathematician mechanic midwife model musician neurologist novelist nurse nutritionist
+machinist manager marketer mathematician mechanic midwife model musician neurologist novelist nurse
+nutritionist
 officer optician painter paleontologist paralegal paramedic pediatrician pharmacist photographer physicist
 physiotherapist pianist pilot plumber poet policeman policewoman politician principal producer professor
 programmer psychiatrist psychologist realtor receptionist recruiter reporter researcher sailor salesperson
-scientist sculptor secretary singer sociologist soldier solicitor statistician strategist student surgeon tailor
+scientist sculptor secretary singer sociologist soldier solicitor statistician strategist student surgeon
+tailor
 teacher technician therapist translator tutor vet veterinarian violinist waiter waitress welder writer
 """)

@@ -321,7 +321,7 @@ class _Reading:
         return all(token.lower in small or is_ordinary(token.lower) for token in run)
 
     def _is_written(self, word: str) -> bool:
-        """Whether a short text has this word in small letters; in a long one looking for each would not do."""
+        """Whether a short text has this word in small letters; in a long one that would be slow."""
         if word not in self.text:
             return False
         return word in _LOWER_WORD.findall(self.text)

@@ -36,29 +36,47 @@ def third_person(sentence: str, who: str) -> str:
     for number in range(0, len(pieces), 2):  # what is quoted stands as it was said
         pieces[number] = _turned(pieces[number], who, said)
     out = "".join(pieces)
-    return out[:1].upper() + out[1:] if out[:1].islower() and out[1:2].islower() and who[:1].isupper() else out
+    return (
+        out[:1].upper() + out[1:] if out[:1].islower() and out[1:2].islower() and who[:1].isupper() else out
+    )
 
 
 _KIN = "|".join(sorted(KIN | {"parents", "kids", "children", "siblings", "sisters", "brothers", "family"}))
 _QUOTED = re.compile(r"(\"[^\"]*\"|“[^”]*”)")
 _FIRST_PERSON = re.compile(
     r"(?:(?<= )and )?\bI(?P<be>['’]m|['’]ve|['’]ll|['’]d)?(?![\w'’])"
-    r"(?P<mid>(?: (?:no longer|also|really|just|still|now|always|never|usually|often|currently|recently|already|actually|finally"
+    r"(?P<mid>(?: (?:no longer|also|really|just|still|now|always|never|usually|often|currently|recently"
+    r"|already|actually|finally"
     r"|both|only|sometimes|rarely|even|[a-z]+ly))*)(?: (?P<verb>[A-Za-z]+(?:n['’]t)?)(?![\w'’]))?"
-    rf"|\b(?P<my>[Mm]y)\b(?P<kin> (?:[a-z]+ )?(?:{_KIN})\b)?|\b(?P<me>me)\b|\b(?P<mine>mine)\b|\b(?P<self>myself)\b"
+    rf"|\b(?P<my>[Mm]y)\b(?P<kin> (?:[a-z]+ )?(?:{_KIN})\b)?|\b(?P<me>me)\b|\b(?P<mine>mine)\b"
+    rf"|\b(?P<self>myself)\b"
     r"|\b(?P<we>[Ww]e)(?P<are>['’]re|['’]ve|['’]ll|['’]d)?\b|\b(?P<our>[Oo]ur)\b"
 )
 _AUXILIARY_BEFORE = re.compile(
-    r"\b(?:do|did|am|was|were|have|had|will|would|can|could|should|shall|may|might|must|than|as|and)\s+$", re.IGNORECASE
+    r"\b(?:do|did|am|was|were|have|had|will|would|can|could|should|shall|may|might|must|than|as|and)\s+$",
+    re.IGNORECASE,
 )
-_FORMS = {"am": "is", "have": "has", "do": "does", "don't": "doesn't", "haven't": "hasn't", "go": "goes", "was": "was"}
+_FORMS = {
+    "am": "is",
+    "have": "has",
+    "do": "does",
+    "don't": "doesn't",
+    "haven't": "hasn't",
+    "go": "goes",
+    "was": "was",
+}
 _STAYS = words("""
-will would can could should shall may might must did had was were won't wouldn't can't cannot couldn't shouldn't didn't
+will would can could should shall may might must did had was were won't wouldn't can't cannot couldn't
+shouldn't didn't
 hadn't wasn't weren't mustn't ought to of or and but in on at for with from as is are has
-became began bought broke brought built came caught chose cut did drew drank drove ate fell felt found fought flew
-forgot got gave went grew heard held hit hurt kept knew learnt led left lent let lost made meant met paid put quit
-read rode ran said saw sold sent set shot shut sang sat slept spoke spent stood stole swam took taught told thought
-threw understood woke wore won wrote bet bit burnt dealt dug hid hung laid lit rose shook shone spread stuck struck
+became began bought broke brought built came caught chose cut did drew drank drove ate fell felt found
+fought flew
+forgot got gave went grew heard held hit hurt kept knew learnt led left lent let lost made meant met paid
+put quit
+read rode ran said saw sold sent set shot shut sang sat slept spoke spent stood stole swam took taught told
+thought
+threw understood woke wore won wrote bet bit burnt dealt dug hid hung laid lit rose shook shone spread stuck
+struck
 swore tore wept upset cost split broadcast sprained
 """)
 _PLURAL = {"re": " are", "ve": " have", "ll": " will", "d": " would"}
@@ -119,7 +137,7 @@ def conjugated(verb: str) -> str:
     plain = verb.replace("’", "'")
     if plain in _FORMS:
         return _FORMS[plain]
-    if plain.lower() in _STAYS or plain.endswith("ed") and plain not in ("need", "feed", "speed", "breed"):
+    if plain.lower() in _STAYS or (plain.endswith("ed") and plain not in ("need", "feed", "speed", "breed")):
         return verb
     if plain.endswith(("s", "sh", "ch", "x", "z", "o")):
         return f"{verb}es"

@@ -15,8 +15,10 @@ from remanence.model import Kind, Triple
 from remanence.text import normal_name
 
 SINGLE_VALUED = words("""
-lives_in works_at works_as married_to engaged_to dating born_in born_on birthday died_in died_on age name citizen_of
-located_in_continent continent country religion sport position language field genre type_of_music native_language
+lives_in works_at works_as married_to engaged_to dating born_in born_on birthday died_in died_on age name
+citizen_of
+located_in_continent continent country religion sport position language field genre type_of_music
+native_language
 created_in created_by developed_by founded_by founded_in produced_by manufactured_by performed_by written_by
 directed_by composed_by painted_by designed_by built_by published_by educated_at headquartered_in work_city
 phone_number email address
@@ -29,12 +31,14 @@ famous_for) is not. Each `favourite_…` is single-valued too: ask `claim_key`, 
 """
 
 SINGLE_ROLES = words("""
-ceo cfo cto coo officer president chairperson chairman chairwoman chair premier minister chancellor mayor governor
+ceo cfo cto coo officer president chairperson chairman chairwoman chair premier minister chancellor mayor
+governor
 king queen monarch emperor sultan head leader captain coach director principal dean editor commander pope
-capital currency language broadcaster headquarters anthem owner author creator writer composer inventor publisher
+capital currency language broadcaster headquarters anthem owner author creator writer composer inventor
+publisher
 wife husband spouse boss manager girlfriend boyfriend fiancé fiancée birthplace
 """)
-"""Last words of roles that one holder fills at a time: "the prime minister of Sweden", "the capital of France".
+"""Last words of roles that one holder fills at a time: "the prime minister of Sweden", "the capital of Peru".
 
 They stand in predicates such as `prime_minister_of`, where the *object* is what has one value."""
 
@@ -112,7 +116,8 @@ def is_single_role(predicate: str) -> bool:
         return False
     role = predicate.removesuffix(_ROLE)
     return role in ("head_of_state", "head_of_government") or (
-        role.rpartition("_")[2] in SINGLE_ROLES and not role.startswith(("former_", "vice_", "co_", "deputy_"))
+        role.rpartition("_")[2] in SINGLE_ROLES
+        and not role.startswith(("former_", "vice_", "co_", "deputy_"))
     )
 
 

@@ -46,8 +46,14 @@ def read(text: str, who: str) -> Reading:
 @lru_cache(256)
 def names_of(text: str, who: str) -> tuple[Name, ...]:
     """The names of a text in the third person, with the speaker and people known by whose kin they are."""
-    own = [Name(who, "person", *found.span()) for found in _speaker(called(who)).finditer(text)]
-    people = own + [name for name in find_names(text) if not any(_overlap(name, other) for other in own)]
+    named = find_names(text)
+    spans = [found.span() for found in _speaker(called(who)).finditer(text)]
+    own = [
+        Name(who, "person", start, end)
+        for start, end in spans
+        if not any(name.start <= start and end < name.end for name in named)  # Alice, in "Alice Smith"
+    ]
+    people = own + [name for name in named if not any(_overlap(name, other) for other in own)]
     people.sort(key=lambda name: name.start)
     ends = {name.end: name for name in people}
     for kin in _KIN.finditer(text):
@@ -60,7 +66,8 @@ def names_of(text: str, who: str) -> tuple[Name, ...]:
 
 
 _KIN = re.compile(
-    rf"['’]s (?:[a-z]+ )?({'|'.join(sorted(KIN))})\b(?= (?!is (?:called|named|[A-Z])|was (?:called|named))[a-z])"
+    rf"['’]s (?:[a-z]+ )?({'|'.join(sorted(KIN))})\b(?= (?!is (?:called|named|[A-Z])|was (?:called"
+    rf"|named))[a-z])"
 )
 
 

@@ -10,6 +10,8 @@ from remanence.extractors.lexicon import ABBREVIATIONS
 
 LONGEST = 100_000  # characters of one turn that are read: beyond is a book, not talk
 
+LONGEST_SENTENCE = 600  # characters: beyond is a table or a text without stops, not something somebody tells
+
 
 class Sentence(NamedTuple):
     """A sentence without its openers ("Well, actually, …"), and what they said of it."""
@@ -23,10 +25,12 @@ class Sentence(NamedTuple):
 def sentences(text: str) -> Iterator[Sentence]:
     """The sentences of a turn that tell something; questions, requests and small talk are left out.
 
-    >>> [one.text for one in sentences("Hi Bob! How are you? Well, actually, I live in St. Ives now. Thanks!")]
-    ['I live in St. Ives now.']
+    >>> [one.text for one in sentences("Hi Bob! How are you? Well, actually, I live in St. Ives. Thanks!")]
+    ['I live in St. Ives.']
     """
     for written in _cut(_CODE.sub("\n", text[:LONGEST])):
+        if len(written) > LONGEST_SENTENCE:
+            continue
         sentence = _opened(written)
         if sentence.text and (sentence.marked or sentence.corrects or not is_small_talk(sentence.text)):
             yield sentence
@@ -53,8 +57,8 @@ def is_request(sentence: str) -> bool:
 def is_small_talk(sentence: str) -> bool:
     """Whether it tells nothing: it asks, requests, greets, thanks, praises or agrees.
 
-    >>> is_small_talk("Thanks so much!"), is_small_talk("I'm so happy for you!"), is_small_talk("I moved to Porto.")
-    (True, True, False)
+    >>> is_small_talk("I'm so happy for you!"), is_small_talk("I moved to Porto.")
+    (True, False)
     """
     return (
         is_question(sentence)
@@ -79,62 +83,89 @@ _BREAK = re.compile(r"(?<=[.!?…])[\"”')\]]*\s+|\n+|(?<=[.!?])(?=[A-Z][a-z])"
 _BULLET = re.compile(r"^\s*(?:[-*•>]+|\d{1,2}[.)])\s+")
 _LAST_WORD = re.compile(r"([\w.]+)\.$")
 _OPENERS = re.compile(
-    r"(?:(?:well|oh|so|ok|okay|yeah|yes|yep|yup|no|nah|hey|hi|hello|hmm|um|uh|ah|wow|haha+|lol|anyway|anyways|btw|by the way"
-    r"|also|and|but|honestly|to be honest|tbh|luckily|unfortunately|fortunately|basically|finally|sure|thanks|thank you"
-    r"|of course|absolutely|definitely|exactly|right|great|cool|nice|plus|you know|i mean|fyi|for the record|for your"
+    r"(?:(?:well|oh|so|ok|okay|yeah|yes|yep|yup|no|nah|hey|hi|hello|hmm|um|uh|ah|wow|haha+|lol|anyway"
+    r"|anyways|btw|by the way"
+    r"|also|and|but|honestly|to be honest|tbh|luckily|unfortunately|fortunately|basically|finally|sure"
+    r"|thanks|thank you"
+    r"|of course|absolutely|definitely|exactly|right|great|cool|nice|plus|you know|i mean|fyi"
+    r"|for the record|for your"
     r" information)(?:,|\s*[-–—:]|\.\.\.|…)?\s+(?:[A-Z][a-z]+[,!]\s+)?)+?(?=[A-Za-z\"'‘“])",
     re.IGNORECASE,
 )
 _OPENER_COMMA = re.compile(r"[,:–—…-]|\.\.\.")
 _CORRECTS = re.compile(
-    r"(?:(?:sorry|oops|no|wait|no wait|hold on),? )*(?:actually|correction|i meant(?: to say)?|my mistake|scratch that"
+    r"(?:(?:sorry|oops|no|wait|no wait|hold on),? )*(?:actually|correction|i meant(?: to say)?|my mistake"
+    r"|scratch that"
     r"|let me correct (?:that|myself)|i misspoke|sorry,? (?=it['’]s|it is|i meant))[,:.;]?\s+",
     re.IGNORECASE,
 )
 _MARKED = re.compile(
-    r"(?:please |pls |and )?(?:(?:remember|note|keep in mind|don['’]t forget|do not forget|make a note|bear in mind"
-    r"|save this|remember this|important|for future reference)(?: that\b|:|,)?)\s+(?!to\b|when\b|how\b|the time\b|me\b)",
+    r"(?:please |pls |and )?(?:(?:remember|note|keep in mind|don['’]t forget|do not forget|make a note"
+    r"|bear in mind"
+    r"|save this|remember this|important|for future reference)(?: that\b|:|,)?)\s+(?!to\b|when\b|how\b"
+    r"|the time\b|me\b)",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"(?:do|does|did|is|are|was|were|have|has|can|could|would|will|should|shall|may|might|am|don['’]t|isn['’]t|aren['’]t)"
+    r"(?:do|does|did|is|are|was|were|have|has|can|could|would|will|should|shall|may|might|am|don['’]t"
+    r"|isn['’]t|aren['’]t)"
     r" (?:you|i|we|he|she|it|they|there|this|that|the|my|your)\b"
-    r"|(?:what|where|when|why|who|whom|whose|which|how)(?:['’]s|['’]re)? (?!a\b|an\b|much fun\b)[a-z]+ ?(?:.*\bdo you\b|.*\?)"
+    r"|(?:what|where|when|why|who|whom|whose|which|how)(?:['’]s|['’]re)? (?!a\b|an\b"
+    r"|much fun\b)[a-z]+ ?(?:.*\bdo you\b|.*\?)"
     r"|(?:any (?:idea|chance|plans|tips|suggestions|recommendations)|what about|how about|how come)\b",
     re.IGNORECASE,
 )
 _REQUESTS = re.compile(
-    r"(?:please|pls|kindly|let['’]s|let me|let us|tell|give|show|help|write|explain|describe|summari[sz]e|list|create"
-    r"|generate|suggest|recommend|find|make|translate|compare|check|look|remind|keep|stay|enjoy|take care|take it|send"
-    r"|call me|feel free|don['’]t (?:worry|forget|hesitate)|try|think|imagine|consider|act as|pretend|rewrite|provide|draft|edit|fix|calculate|convert)\b"
+    r"(?:please|pls|kindly|let['’]s|let me|let us|tell|give|show|help|write|explain|describe|summari[sz]e"
+    r"|list|create"
+    r"|generate|suggest|recommend|find|make|translate|compare|check|look|remind|keep|stay|enjoy|take care"
+    r"|take it|send"
+    r"|call me|feel free|don['’]t (?:worry|forget|hesitate)|try|think|imagine|consider|act as|pretend"
+    r"|rewrite|provide|draft|edit|fix|calculate|convert)\b"
     r"(?! (?:is|are|was|were|has|had)\b)",
     re.IGNORECASE,
 )
 _POLITE = re.compile(
-    r"(?:thank(?:s| you)|hi\b|hey\b|hello\b|bye\b|good(?:bye| morning| night| evening| afternoon| luck| job| for you| idea)"
-    r"|congrat|happy (?:birthday|new year|holidays)|welcome|you['’]re welcome|no problem|no worries|my pleasure|see you"
-    r"|talk (?:to you )?(?:soon|later)|take care|have (?:a|an|fun)\b|same here|me too|i agree|sounds?\b|looks?\b"
-    r"|that(?:['’]s| is| was| sounds| would| must| really)|this (?:is|was|sounds|looks)|it(?:['’]s| is| was) (?:so|such|been|great"
-    r"|nice|good|awesome|amazing|important|always|true|ok|okay|fine|all|not|a pleasure|really|pretty|kind|like|hard|never)"
-    r"|what a |how (?:nice|cool|great|exciting|lovely|wonderful|awful|sad)|wow|awesome|amazing|cool|great|nice|glad|wonderful"
-    r"|lovely|oh no|aww?|yay|haha|lol|omg|of course|sure\b|exactly|absolutely|definitely|totally|true\b|right\b|ok(?:ay)?\b"
-    r"|got it|i see\b|i know\b|i guess|i get (?:it|that|you)|i understand|i hear you|i hope|i wish|i can['’]t wait"
-    r"|i can['’]t believe|i can(?:not|['’]t) imagine|i bet|i appreciate|i(?:['’]m| am| feel| was) (?:so |really |very |super |just |also |always |all |too |pretty |truly )*"
-    r"(?:glad|happy|sorry|sure|good|fine|great|ok|okay|excited|curious|ears|here for|proud of you|jealous|impressed|thrilled"
-    r"|looking forward|lucky|grateful|thankful|honou?red|doing|wondering|not sure|with you|hoping|afraid|down\b|in\b(?! [a-z]*\b[A-Z]))"
-    r"|i(?:['’]d| would) (?:love|like) to (?:hear|know|see|help)|i['’]ll (?:let you|keep|try|check|think|be there|see|do|definitely)"
-    r"|i don['’]t (?:know|think so|mind)|i think (?:so|it|that['’]s|you|this|that would|we should)|i need (?:help|you|some help|your)"
-    r"|i want you|i love (?:it|that|this|you|how|your)\b|i like (?:it|that|this|how|your)\b|you(?:['’]re| are| have|['’]ve| can|['’]ll| will| should| know| did| must)"
+    r"(?:thank(?:s| you)|hi\b|hey\b|hello\b|bye\b|good(?:bye| morning| night| evening| afternoon| luck"
+    r"| job| for you| idea)"
+    r"|congrat|happy (?:birthday|new year|holidays)|welcome|you['’]re welcome|no problem|no worries"
+    r"|my pleasure|see you"
+    r"|talk (?:to you )?(?:soon|later)|take care|have (?:a|an|fun)\b|same here|me too|i agree|sounds?\b"
+    r"|looks?\b"
+    r"|that(?:['’]s| is| was| sounds| would| must| really)|this (?:is|was|sounds|looks)|it(?:['’]s| is"
+    r"| was) (?:so|such|been|great"
+    r"|nice|good|awesome|amazing|important|always|true|ok|okay|fine|all|not|a pleasure|really|pretty|kind"
+    r"|like|hard|never)"
+    r"|what a |how (?:nice|cool|great|exciting|lovely|wonderful|awful|sad)|wow|awesome|amazing|cool|great"
+    r"|nice|glad|wonderful"
+    r"|lovely|oh no|aww?|yay|haha|lol|omg|of course|sure\b|exactly|absolutely|definitely|totally|true\b"
+    r"|right\b|ok(?:ay)?\b"
+    r"|got it|i see\b|i know\b|i guess|i get (?:it|that|you)|i understand|i hear you|i hope|i wish"
+    r"|i can['’]t wait"
+    r"|i can['’]t believe|i can(?:not|['’]t) imagine|i bet|i appreciate|i(?:['’]m| am| feel| was) (?:so "
+    r"|really |very |super |just |also |always |all |too |pretty |truly )*"
+    r"(?:glad|happy|sorry|sure|good|fine|great|ok|okay|excited|curious|ears|here for|proud of you|jealous"
+    r"|impressed|thrilled"
+    r"|looking forward|lucky|grateful|thankful|honou?red|doing|wondering|not sure|with you|hoping|afraid"
+    r"|down\b|in\b(?! [a-z]*\b[A-Z]))"
+    r"|i(?:['’]d| would) (?:love|like) to (?:hear|know|see|help)|i['’]ll (?:let you|keep|try|check|think"
+    r"|be there|see|do|definitely)"
+    r"|i don['’]t (?:know|think so|mind)|i think (?:so|it|that['’]s|you|this|that would|we should)"
+    r"|i need (?:help|you|some help|your)"
+    r"|i want you|i love (?:it|that|this|you|how|your)\b|i like (?:it|that|this|how|your)\b|you(?:['’]re"
+    r"| are| have|['’]ve| can|['’]ll| will| should| know| did| must)"
     r"|we should|one (?:moment|second)|as an ai|certainly|here (?:is|are)|hope )",
     re.IGNORECASE,
 )
 _UNREAL = re.compile(
-    r"\b(?:if|unless|whether|would|could|might|maybe|perhaps|wish|imagine|suppose|pretend|probably|possibly|hopefully"
+    r"\b(?:if|unless|whether|would|could|might|maybe|perhaps|wish|imagine|suppose|pretend|probably"
+    r"|possibly|hopefully"
     r"|supposedly|apparently|dreamed|dreamt|guess)\b|\w['’]d (?:love|like|rather|be|go|have)\b",
     re.IGNORECASE,
 )
 _DID = re.compile(
-    r"I(?:['’]ve| have)?(?: just| now| already)? (?:booked|scheduled|ordered|reserved|sent|created|added|cancell?ed|saved"
+    r"I(?:['’]ve| have)?(?: just| now| already)? (?:booked|scheduled|ordered|reserved|sent|created|added"
+    r"|cancell?ed|saved"
     r"|moved|updated|set|bought|purchased|submitted|filed|deleted|emailed)\b"
 )
 
@@ -153,7 +184,9 @@ def _cut(text: str) -> Iterator[str]:
 
 def _is_abbreviated(piece: str) -> bool:
     word = _LAST_WORD.search(piece[-12:])
-    return word is not None and (word[1].lower() in ABBREVIATIONS or (len(word[1]) == 1 and word[1].isupper()))
+    return word is not None and (
+        word[1].lower() in ABBREVIATIONS or (len(word[1]) == 1 and word[1].isupper())
+    )
 
 
 def _opened(written: str) -> Sentence:

@@ -15,10 +15,12 @@ from remanence.extractors.verbs import VALUE_CLASSES, verb_at
 from remanence.model import Triple
 
 LONGEST_STATEMENT = 200
+_MOST_WORDS = 12  # of a name
 
 _SEVERAL = re.compile(r"\. (?<=[a-z]{3}\. )[A-Z]|\n")
 _FRAME = re.compile(
-    r" (?:(?:is|was) (?:a citizen of|married to|employed by|famous for|born (?:in|on)|(?:located|headquartered) in"
+    r" (?:(?:is|was) (?:a citizen of|married to|employed by|famous for|born (?:in|on)|(?:located"
+    r"|headquartered) in"
     r"|[a-z]+ed (?:by|in the|with the)|written (?:by|in the)|built by)|died (?:in|on)"
     r"|(?:plays?|speaks?|works? in|worked in) the [a-z]+ of) "
 )
@@ -28,14 +30,21 @@ _THE = re.compile(
     r"|(?P<what>[a-z]+(?: of [a-z]+)?) (?:that|which) (?P<doer>.+?) [a-z]+s"
     r"|[a-z]+ where (?P<pupil>.+?) was (?P<done>[a-z]+ed)"
     r"|(?P<role>head of (?:state|government)|(?:[A-Za-z-]+ ){0,3}?[A-Za-z-]+) (?:of|in) (?:the )?(?P<of>.+?))"
-    r" (?:is|was) (?:located in )?(?:the (?:city|town|country|state) of )?(?P<value>[^,;:!?]+(?:, [^;:!?]+)?)$"
+    r" (?:is|was) (?:located in )?(?:the (?:city|town|country"
+    r"|state) of )?(?P<value>[^,;:!?]+(?:, [^;:!?]+)?)$"
 )
-_LISTED = re.compile(r",(?! (?:Duke|Duchess|Lord|Lady|Count|Earl|Baron|Prince|Princess|King|Queen|Inc|Ltd|Jr|Sr|\d))")
+_LISTED = re.compile(
+    r",(?! (?:Duke|Duchess|Lord|Lady|Count|Earl|Baron|Prince|Princess|King|Queen|Inc|Ltd|Jr|Sr|\d))"
+)
 _GOVERNMENT = " government"
 _SMALL = frozenset(word for joint in JOINTS for word in joint.split()) | words("and a an von zu")
 _SMALL_IN_TITLES = _SMALL | words("in on for to with from at by as or")
-_SUBJECT_BARS = FUNCTION_WORDS | CALENDAR | words(
-    "my our your his her their its today yesterday tomorrow now currently some many most every each that"
+_SUBJECT_BARS = (
+    FUNCTION_WORDS
+    | CALENDAR
+    | words(
+        "my our your his her their its today yesterday tomorrow now currently some many most every each that"
+    )
 )
 _PARTICIPLES = {"wrote": "written", "made": "produced", "built": "built"}
 
@@ -120,12 +129,12 @@ def _is_kind_of(written: str) -> bool:
 def _is_named(written: str, small: frozenset[str] = _SMALL_IN_TITLES) -> bool:
     """Whether every word has its capital or a digit, but for small ones inside: University of Porto."""
     parts = written.split(" ")
-    if len(parts) > 12 or not (parts[0][:1].isupper() or parts[0][:1].isdigit() or not parts[0][:1].isascii()):
-        if not (parts[0][1:2].isupper() or parts[0].startswith(("\"", "'", "“", "al-"))):  # iPhone, "Heroes"
-            return False
-    return all(not part[:1].islower() or part in small or not part.islower() for part in parts[1:]) and (
-        not parts[-1].islower() or parts[-1][:1].isdigit()
-    )
+    head, rest = parts[0], parts[1:]
+    begins = head[:1].isupper() or head[:1].isdigit() or not head[:1].isascii()
+    odd = head[1:2].isupper() or head.startswith(('"', "'", "“", "al-"))  # iPhone, "Heroes"
+    if len(parts) > _MOST_WORDS or not (begins or odd):
+        return False
+    return all(not part.islower() or part in small for part in rest) and not (rest and rest[-1].islower())
 
 
 def _is_plain(written: str) -> bool:

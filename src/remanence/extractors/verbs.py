@@ -94,7 +94,8 @@ _OF_CLASS = re.compile(
 _CITY = rf"(?: the (?:{'|'.join(sorted(PLACE_CLASSES))}) of(?= )| the(?= ))?"
 _WORK_CITY = re.compile(r" work(?:s|ed) in the city of ")
 ADVERBS = words("""
-also now still currently just recently really always already absolutely actually finally both usually often simply
+also now still currently just recently really always already absolutely actually finally both usually often
+simply
 truly totally definitely only
 """)
 _ADVERB = rf"(?: (?:{'|'.join(sorted(ADVERBS))}))?"

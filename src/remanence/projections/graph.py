@@ -170,6 +170,10 @@ class Graph:
         number = self._names.number(name)
         return number is not None and number in self._subjects
 
+    def hashes(self) -> list[bytes]:
+        """The hashes of the names and descriptions that are embedded."""
+        return list(self._hashes)
+
     def fill_unmade(self) -> None:
         """Try again the names that had no embedding."""
         blank = [True] * len(self._hashes) if self._vectors is None else ~self._vectors.values.any(axis=1)
@@ -178,6 +182,12 @@ class Graph:
     def rows_naming(self, number: int) -> NDArray[np.int64]:
         """The rows that name this, oldest first, whoever may see them."""
         return self._edges.ends[self._edges.at(_name_vertex(number)), 1].astype(np.int64) // 2
+
+    def named_by(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The numbers of the names that these rows say."""
+        ends = self._edges.ends
+        found: NDArray[np.int64] = np.unique(ends[rows[ends[:, 1] // 2], 0] // 2)
+        return found
 
     def names_in(self, row: int) -> list[int]:
         """The numbers of the names that a row says."""

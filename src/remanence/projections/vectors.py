@@ -80,6 +80,10 @@ class Vectors:
             hashes = self._hashes.values[lacking]
             self._fill(expected[lacking].tolist(), [h.tobytes() for h in hashes])
 
+    def hashes(self) -> list[bytes]:
+        """The hashes of the texts that have a point, each once, in the order they came."""
+        return list(dict.fromkeys(h.tobytes() for h in self._hashes.values))
+
     def unmade_rows(self) -> list[int]:
         """The rows that have a passage without an embedding."""
         return sorted({point >> PASSAGE_BITS for point in self.unmade})

@@ -1,0 +1,101 @@
+"""When to remember and when to recall."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remanence.analysis import analyze_for_recall, analyze_message
+
+
+@pytest.mark.parametrize(
+    ("text", "strength"),
+    [
+        ("I'm allergic to peanuts.", 0.9),
+        ("My sister Carol lives in Porto.", 0.9),
+        ("Hi! I switched from VS Code to Neovim.", 0.6),
+        ("I love hiking in the mountains.", 0.6),
+    ],
+)
+def test_a_message_that_tells_something_is_saved(text: str, strength: float) -> None:
+    """As strongly as its weightiest fact."""
+    found = analyze_message(text)
+
+    assert (found.save, found.strength) == (True, strength)
+    assert found.tags
+    assert 0.5 <= found.confidence <= 0.8
+
+
+@pytest.mark.parametrize(
+    "text", ["Hi!", "Thanks, that's great!", "Where do I live?", "Write me a poem.", "ok", ""]
+)
+def test_a_message_that_tells_nothing_is_not(text: str) -> None:
+    """Greetings, thanks, questions and requests."""
+    found = analyze_message(text)
+
+    assert (found.save, found.strength) == (False, 0)
+    assert found.reason.startswith("it tells nothing")
+
+
+def test_an_analysis_names_whom_it_is_about_and_why() -> None:
+    """In words that a person can check."""
+    found = analyze_message("My brother Bob works at CERN.")
+
+    assert {"Bob", "CERN"} <= set(found.entities)
+    assert "Bob works at CERN" in found.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Where do I live?",
+        "What's my sister's name?",
+        "Do you remember what Bob said",
+        "Remind me when the flight leaves.",
+        "What did I tell you about the contract?",
+        "Where does Alice work?",
+        "Can you recommend a restaurant for dinner?",
+        "As we discussed, send the report.",
+    ],
+)
+def test_a_message_that_needs_memory_asks_for_it(text: str) -> None:
+    """About the speaker, somebody they know, or what was said before."""
+    assert analyze_for_recall(text).recall
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is the capital of France?",
+        "Write a function that sorts a list.",
+        "Hello!",
+        "How are you?",
+        "I moved to Porto.",
+        "What's 2+2?",
+        "",
+    ],
+)
+def test_a_message_that_does_not_is_left_alone(text: str) -> None:
+    """Knowledge of the world, requests, greetings and statements."""
+    assert not analyze_for_recall(text).recall
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("Hey, do you remember where my sister lives?", "where my sister lives?"),
+        ("Can you tell me what my favourite colour is?", "what my favourite colour is?"),
+        ("Where does Alice work?", "Where does Alice work?"),
+    ],
+)
+def test_the_query_is_what_is_asked_for(text: str, query: str) -> None:
+    """Without the words that only lead to it."""
+    assert analyze_for_recall(text).query == query
+
+
+@given(st.text())
+def test_any_text_can_be_analyzed(text: str) -> None:
+    """With a reason, always."""
+    assert analyze_message(text).reason
+    assert analyze_for_recall(text).reason

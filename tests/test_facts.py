@@ -1,0 +1,452 @@
+"""Facts from talk by rule, and what they mean for older ones."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remanence.extractors import SELF, RuleExtractor
+from remanence.extractors.predicates import claim_key, claim_value
+from remanence.extractors.topics import TAGS
+from remanence.model import Fact, Memory, Said, Triple, Window
+
+NOW = datetime(2026, 5, 20, 12, tzinfo=timezone.utc)  # a Wednesday
+RULES = RuleExtractor()
+
+
+def facts(*said: str | tuple[str, str], speaker: str | None = "Alice") -> list[Fact]:
+    turns = [Said(one, speaker, NOW) if isinstance(one, str) else Said(one[1], one[0], NOW) for one in said]
+    return list(RULES.facts(turns, now=NOW).facts)
+
+
+def texts(*said: str | tuple[str, str], speaker: str | None = "Alice") -> list[str]:
+    return [fact.text for fact in facts(*said, speaker=speaker)]
+
+
+def spoken(claims: tuple[Triple, ...]) -> list[str]:
+    return [str(claim) for claim in claims]
+
+
+# -- what is a fact ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hi! How are you?",
+        "Thanks so much! That sounds great.",
+        "Do you live in Porto",
+        "Good morning, Bob! Congrats on the new job!",
+        "I'm so happy for you!",
+        "I can't wait!",
+        "Please write a poem about rain.",
+        "If I move to Rome, I will be happy.",
+        "I wish I lived in Porto.",
+        "Maybe I will move to Porto.",
+        "I love it! I like that idea.",
+        "I think so too.",
+        "lol",
+        "",
+        "```\nI live in Porto.\n```",
+    ],
+)
+def test_small_talk_is_no_fact(text: str) -> None:
+    """Greetings, questions, thanks, wishes, requests and code tell nothing."""
+    assert texts(text) == []
+
+
+def test_an_assistant_is_not_believed_about_the_world() -> None:
+    """Its advice is no fact; what it did is one."""
+    found = texts(
+        ("assistant", "Sure! Porto is a great city. I can help. I've booked a table at Nobu for Friday.")
+    )
+
+    assert found == ["The assistant has booked a table at Nobu for Friday (2026-05-22)."]
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("I live in Porto with my piano.", "Alice lives in Porto with their piano."),
+        ("I'm a nurse.", "Alice is a nurse."),
+        ("Remember that my sister told me I snore.", "Alice's sister told Alice Alice snores."),
+        ("I've lived in Rome since 2019.", "Alice has lived in Rome since 2019."),
+        ("Went hiking with Bob in 2019.", "Alice went hiking with Bob in 2019."),
+        ("We went to Rome in 2019.", "Alice and others went to Rome in 2019."),
+        ("Well, by the way, I usually study Greek.", "Alice usually studies Greek."),
+        ('I wrote "I quit" to Bob on 3 May 2026.', 'Alice wrote "I quit" to Bob on 3 May 2026.'),
+    ],
+)
+def test_the_first_person_is_called_by_name(said: str, expected: str) -> None:
+    """A fact stands on its own, so "I" is whoever said it, with the verb that goes with it."""
+    assert texts(said) == [expected]
+
+
+def test_without_a_name_the_speaker_is_the_user() -> None:
+    """In words; in claims it is `SELF`, as everywhere."""
+    (fact,) = facts("I live in Porto.", speaker="user")
+
+    assert fact.text == "The user lives in Porto."
+    assert fact.triples == (Triple(SELF, "lives_in", "Porto"),)
+    assert [mention.name for mention in fact.mentions] == [SELF, "Porto"]
+    assert facts("I live in Porto.", speaker=None) == [fact]
+
+
+def test_she_is_called_by_name_only_where_one_person_can_be_meant() -> None:
+    """With two people named, a pronoun stays as it was said, or out of the facts."""
+    certain = texts("My sister moved to Berlin. She works at Bosch.")
+    open_ = texts("Carol met Dana in Rome. She works at Bosch.")
+
+    assert "Alice's sister works at Bosch." in certain
+    assert not any(text.startswith(("Carol works", "Dana works")) for text in open_)
+
+
+def test_what_belongs_together_stays_together() -> None:
+    """A sentence that goes on about the last one is part of its fact."""
+    assert texts("I adopted a puppy in 2025! Her name is Luna. She is so cute!") == [
+        "Alice adopted a puppy in 2025! Her name is Luna."
+    ]
+
+
+def test_what_goes_on_about_an_event_does_not_swallow_the_state() -> None:
+    """The event grows; the state it left behind stays."""
+    event, state = texts("I moved to Lisbon in 2025. It took 3 days.")
+
+    assert (event, state) == ("Alice moved to Lisbon in 2025. It took 3 days.", "Alice lives in Lisbon.")
+
+
+def test_different_topics_are_different_facts() -> None:
+    """Also where one sentence joins them."""
+    assert texts("I live in Porto and my brother Bob works at CERN.") == [
+        "Alice lives in Porto.",
+        "Alice's brother Bob works at CERN.",
+    ]
+    assert len(texts("I visited Rome and Florence with Bob and Carol in 2019.")) == 1
+
+
+def test_the_same_thing_said_twice_is_one_fact() -> None:
+    """The first time counts."""
+    (fact,) = facts("I live in Porto.", "Yes, I live in Porto.")
+
+    assert fact.said == (0,)
+
+
+def test_a_fact_names_the_turn_it_comes_from() -> None:
+    """By its place among those given."""
+    found = facts(("Alice", "Hi!"), ("Bob", "I live in Rome."), ("Alice", "I live in Porto."))
+
+    assert [(fact.text, fact.said) for fact in found] == [
+        ("Bob lives in Rome.", (1,)),
+        ("Alice lives in Porto.", (2,)),
+    ]
+
+
+# -- its kind, weight and tags -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("I went hiking with Bob yesterday.", "episode"),
+        ("I graduated from MIT in 2015.", "episode"),
+        ("I live in Porto.", "semantic"),
+        ("I'm allergic to peanuts.", "semantic"),
+        ("I have two kids, Anna and Ben.", "semantic"),
+        ("I prefer tea over coffee.", "viewpoint"),
+        ("I don't like olives.", "viewpoint"),
+        ("I think Python is better than Java for scripting.", "viewpoint"),
+        ("My favourite colour is green.", "viewpoint"),
+    ],
+)
+def test_a_fact_has_a_kind(text: str, kind: str) -> None:
+    """What happened, what is so, what somebody thinks."""
+    assert [fact.kind for fact in facts(text)] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("text", "importance"),
+    [
+        ("My name is Alice Smith.", 0.9),
+        ("My birthday is on 3 May.", 0.9),
+        ("I'm allergic to peanuts.", 0.9),
+        ("My sister Carol lives in Porto.", 0.9),
+        ("I never drink coffee.", 0.9),
+        ("Please remember that the locker code is 4512.", 0.9),
+        ("I like jazz music.", 0.6),
+        ("I planted a small tree.", 0.3),
+    ],
+)
+def test_what_defines_somebody_weighs_most(text: str, importance: float) -> None:
+    """Names, birthdays, family, allergies, home and work, and what one is asked to remember."""
+    assert [fact.importance for fact in facts(text)] == [importance]
+
+
+def test_tags_are_from_a_small_vocabulary() -> None:
+    """So that they can be filtered by."""
+    (fact,) = facts("I love cooking Italian food.")
+
+    assert fact.tags == ("preference", "food")
+    assert {*TAGS, "preference"} >= set(fact.tags)
+
+
+PIECES = st.sampled_from(
+    ["I ", "my ", "left ", "Google ", "to join ", "Bob ", "'s ", ". ", "? ", "no longer ", "lives in ",
+     "Porto", "! ", "actually, ", "she ", "and ", "3pm today ", "\n", "“", "🙂", "don't ", "İ"]
+)  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=25))
+def test_no_talk_makes_it_fail(pieces: list[str]) -> None:
+    """And rules never claim to be certain."""
+    for fact in facts("".join(pieces), "".join(reversed(pieces))):
+        assert fact.text.strip()
+        assert 0.5 <= fact.confidence <= 0.8
+        assert fact.importance in (0.3, 0.6, 0.9)
+
+
+# -- when it is true -----------------------------------------------------------------------------------
+
+
+def test_yesterday_is_read_against_the_turn() -> None:
+    """Not against the moment of reading; and the text says which day it was."""
+    (fact,) = RULES.facts([Said("I met Bob yesterday.", "Alice", NOW - timedelta(days=7))], now=NOW).facts
+
+    assert fact.text == "Alice met Bob yesterday (2026-05-12)."
+    assert str(fact.valid) == "2026-05-12 to 2026-05-13"
+
+
+def test_an_event_without_a_time_happened_when_it_was_told() -> None:
+    """A state without one has none."""
+    assert facts("I adopted a puppy named Luna.")[0].valid == Window.at(NOW)
+    assert facts("I live in Porto.")[0].valid == Window()
+
+
+@pytest.mark.parametrize(
+    ("text", "expires"),
+    [
+        ("I have a meeting at 3pm today.", "2026-05-20 16:00"),
+        ("I'm on a keto diet for the next two weeks.", "2026-06-04 00:00"),
+        ("My flight is on Friday at 9am.", "2026-05-22 10:00"),
+        ("I live in Porto.", None),
+        ("My birthday is on 3 May.", None),
+        ("I met Bob yesterday.", None),
+    ],
+)
+def test_what_is_bound_to_a_time_expires_with_it(text: str, expires: str | None) -> None:
+    """A meeting is of no use once it is over; a birthday comes again."""
+    (fact,) = facts(text)
+
+    assert (f"{fact.expires_at:%Y-%m-%d %H:%M}" if fact.expires_at else None) == expires
+
+
+# -- what changes --------------------------------------------------------------------------------------
+
+
+def test_a_new_job_is_an_event_and_a_state() -> None:
+    """And it ends the old one."""
+    event, state = facts("I left Google last May to join Anthropic.")
+
+    assert (event.kind, event.text) == ("episode", "Alice left Google last May (May 2025) to join Anthropic.")
+    assert str(event.valid) == "2025-05-01 to 2025-06-01"
+    assert (state.kind, state.text) == ("semantic", "Alice works at Anthropic.")
+    assert str(state.valid) == "since 2025-05-01"
+    assert Triple("Alice", "works_at", "Anthropic") in state.triples
+    assert Triple("Alice", "works_at", "Google") in state.ends
+
+
+def test_a_switch_is_an_event_and_a_view() -> None:
+    """Who switched prefers the new one."""
+    event, view = facts("I switched from VS Code to Neovim.")
+
+    assert (event.kind, view.kind) == ("episode", "viewpoint")
+    assert Triple("Alice", "uses", "Neovim") in view.triples
+    assert {Triple("Alice", "uses", "VS Code"), Triple("Alice", "prefers", "VS Code")} <= set(view.ends)
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "ended"),
+    [
+        ("I moved from Porto to Lisbon.", "Alice lives in Lisbon.", "Alice —lives_in→ Porto"),
+        ("I got married to Tom in 2025.", "Alice is married to Tom.", None),
+        ("I was promoted to senior engineer.", "Alice works as a senior engineer.", None),
+        ("I started a new job at Bosch.", "Alice works at Bosch.", None),
+        ("My brother Bob joined CERN.", "Bob works at CERN.", None),
+    ],
+)
+def test_other_changes_leave_a_state_too(text: str, state: str, ended: str | None) -> None:
+    """Moving, marrying, being promoted, being hired."""
+    event, after = facts(text)
+
+    assert (event.kind, after.text) == ("episode", state)
+    assert ended is None or ended in spoken(after.ends)
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ("I don't live in Porto any more.", "Alice —lives_in→ Porto"),
+        ("I no longer work at Google.", "Alice —works_at→ Google"),
+        ("I quit Google yesterday.", "Alice —works_at→ Google"),
+        ("I stopped using Twitter.", "Alice —uses→ Twitter"),
+        ("I used to live in Berlin.", "Alice —lives_in→ Berlin"),
+        ("I broke up with Tom yesterday.", "Alice —dating→ Tom"),
+        ("I sold my car last month.", "Alice —has→ car"),
+        ("I don't like olives.", "Alice —likes→ olives"),
+    ],
+)
+def test_a_denial_ends_a_claim(text: str, ended: str) -> None:
+    """And makes none of the kind itself."""
+    (fact,) = facts(text)
+
+    assert ended in spoken(fact.ends)
+    assert ended not in spoken(fact.triples)
+
+
+def test_a_correction_says_so() -> None:
+    """Whether it says the whole thing again or only the word that was wrong."""
+    whole = facts("I live in Porto.", "Actually, I live in Lisbon.")
+    word = facts("I live in Porto.", "Sorry, I meant Lisbon, not Porto.")
+
+    assert [fact.corrects for fact in whole] == [False, True]
+    assert (word[1].text, word[1].corrects, word[1].said) == ("Alice lives in Lisbon.", True, (0, 1))
+    assert spoken(word[1].ends) == ["Alice —lives_in→ Porto"]
+
+
+def test_nobody_corrects_what_another_said_of_themselves() -> None:
+    """ "Not Rome" from Alice leaves Bob where he is."""
+    found = texts(("Bob", "I live in Rome."), ("Alice", "Sorry, I meant Lisbon, not Rome."))
+
+    assert found == ["Bob lives in Rome."]
+
+
+# -- what is single-valued -----------------------------------------------------------------------------
+
+
+def test_two_claims_with_one_key_and_two_values_disagree() -> None:
+    """Whichever side of the claim has the one value."""
+    porto, lisbon = Triple("Alice", "lives_in", "Porto"), Triple("alice", "lives_in", "Lisbon")
+    jobs, cook = Triple("Steve Jobs", "ceo_of", "Apple"), Triple("Tim Cook", "ceo_of", "Apple")
+
+    for one, other in ((porto, lisbon), (jobs, cook)):
+        assert claim_key(one) == claim_key(other)
+        assert claim_value(one) != claim_value(other)
+    assert claim_key(Triple("Alice", "favourite_colour", "green")) is not None
+
+
+@pytest.mark.parametrize(
+    "predicate", ["likes", "has", "sister_of", "visited", "speaks", "vice_president_of", "member_of"]
+)
+def test_what_many_have_several_of_is_not_single_valued(predicate: str) -> None:
+    """A second one does not replace the first."""
+    assert claim_key(Triple("Alice", predicate, "Bob")) is None
+
+
+# -- verdicts ------------------------------------------------------------------------------------------
+
+
+def memory(id_: str, text: str, by: str | None = None, valid: Window | None = None) -> Memory:
+    triples = RULES.extract(text, now=NOW, speaker=by).triples
+    return Memory(
+        id_, "main", text, valid=valid or Window(), observed_by=by, triples=triples, recorded_at=NOW
+    )
+
+
+def verdict(old: str, new: str, old_by: str | None = None, new_by: str | None = None) -> str | None:
+    found = RULES.judge([memory("new", new, new_by)], [[memory("old", old, old_by)]])
+    assert all((one.new, one.old) == (0, "old") and one.why for one in found)
+    return ", ".join(one.says for one in found) or None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Alice lives in Porto.", "Alice lives in Lisbon."),
+        ("Alice lives in Porto.", "Alice moved to Lisbon."),
+        ("Alice lives in Porto.", "Alice no longer lives in Porto."),
+        ("Alice works at Google.", "Alice left Google."),
+        ("Alice works at Google.", "Alice left Google last May to join Anthropic."),
+        ("Alice uses Slack.", "Alice switched from Slack to Zulip."),
+        ("Alice is married to Tom.", "Alice divorced Tom."),
+        ("Alice likes tea.", "Alice hates tea."),
+        ("The CEO of Apple is Steve Jobs.", "Tim Cook is the CEO of Apple."),
+        ("The user's favourite color is blue.", "The user's favourite color is green."),
+        ("Fatah was founded by Alan Turing.", "Fatah was founded by Yasser Arafat."),
+    ],
+)
+def test_what_cannot_both_be_so_is_updated(old: str, new: str) -> None:
+    """One value where there can be one, or wording that ends the old claim."""
+    assert verdict(old, new) == "updates"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Alice lives in Porto.", "Bob lives in Lisbon."),
+        ("Alice lives in Porto.", "Alice Smith lives in Lisbon."),
+        ("Alice lives in Porto.", "Alice's sister lives in Lisbon."),
+        ("Alice lives in Porto.", "Alice visited Lisbon."),
+        ("Alice lives in Porto.", "Does Alice live in Lisbon?"),
+        ("Alice lives in Porto.", "Maybe Alice moved to Lisbon."),
+        ("Alice visited Rome on 3 May 2019.", "Alice visited Rome on 4 May 2019."),
+        ("Python 3.10 was released in 2021.", "Python 3.11 was released in 2022."),
+        ("Alice likes tea.", "Alice likes coffee."),
+        ("Alice works at Google.", "Bob left Google."),
+        ("Tim Cook is the CEO of Apple.", "Satya Nadella is the CEO of Microsoft."),
+        ("The capital of France is Paris.", "The capital of Portugal is Lisbon."),
+        ("Carol is Alice's sister.", "Dana is Alice's sister."),
+        ("Alice speaks French.", "Alice speaks German."),
+        ("The meeting is on Monday in room 4.", "The meeting is on Tuesday in room 5."),
+        ("Alice lives in Porto.", "Alice lives in Porto."),
+    ],
+)
+def test_an_unrelated_memory_is_left_alone(old: str, new: str) -> None:
+    """However alike the words are: other people, dates, cities, versions."""
+    assert verdict(old, new) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Alice works at CERN.", "Alice works at CERN as a data engineer."),
+        ("Alice works at Google.", "Alice also works at Stanford."),
+        ("Alice lives in Porto and works at CERN.", "Alice moved to Lisbon."),
+    ],
+)
+def test_more_about_the_same_extends_it(old: str, new: str) -> None:
+    """Both stay: more detail, a second one besides, or only a part that changed."""
+    assert verdict(old, new) == "extends"
+
+
+def test_two_observers_contradict_each_other() -> None:
+    """Where one changes their own word, it is an update; where another denies it, neither wins."""
+    assert verdict("Alice lives in Porto.", "Alice doesn't live in Porto.", "Bob", "Bob") == "updates"
+    assert verdict("Alice lives in Porto.", "Alice doesn't live in Porto.", "Bob", "Carol") == "contradicts"
+    assert verdict("Alice was born in Porto.", "Alice was born in Rome.", "Bob", "Carol") == "contradicts"
+
+
+def test_i_is_whoever_says_it() -> None:
+    """My move does not move you."""
+    assert verdict("I live in Porto.", "I moved to Lisbon.", "Alice", "Alice") == "updates"
+    assert verdict("I live in Porto.", "I moved to Lisbon.", "Bob", "Alice") is None
+
+
+def test_what_is_told_late_does_not_replace_what_came_after() -> None:
+    """Where Alice lived in 2019 says nothing against where she lives since 2024."""
+    now = memory("old", "Alice lives in Porto.", valid=Window(datetime(2024, 1, 1, tzinfo=timezone.utc)))
+    then = Window(datetime(2019, 1, 1, tzinfo=timezone.utc), datetime(2020, 1, 1, tzinfo=timezone.utc))
+    late = memory("new", "Alice lives in Lisbon.", valid=then)
+
+    assert RULES.judge([late], [[now]]) == []
+    assert RULES.judge([now], [[late]]) == []
+
+
+def test_many_are_judged_at_once() -> None:
+    """Each new memory against the older ones beside it, and never against itself."""
+    porto, tea = memory("1", "Alice lives in Porto."), memory("2", "Alice likes tea.")
+    lisbon, hates = memory("3", "Alice moved to Lisbon."), memory("4", "Alice hates tea.")
+    found = RULES.judge([lisbon, hates], [[porto, tea, lisbon], [porto, tea]])
+
+    assert [(one.new, one.old, one.says) for one in found] == [(0, "1", "updates"), (1, "2", "updates")]
