@@ -1,225 +1,148 @@
-"""How often recall finds the evidence, on public sets, beside plain BM25 and plain vectors.
+"""How often recall finds the evidence, on public sets, beside what people would use instead.
 
-    python benchmarks/quality.py                         every set found, default embedder
-    python benchmarks/quality.py locomo hotpotqa_1000 --limit 200 --json out.json
+    python benchmarks/quality.py                          every set found, beside BM25, vectors and peers
+    python benchmarks/quality.py locomo --limit 200 --json out.json --markdown out.md
+    python benchmarks/quality.py 2wiki_triples locomo --seeds       recall without each seed of the graph
+    python benchmarks/quality.py --ablations --alone                ... and without each other part
 
 Reads `<set>.corpus.jsonl.gz` and `<set>.questions.jsonl.gz` from ../shared/data (or --data FOLDER). Each
 corpus is added through the public API as a user would: chat turns with speaker, session and time,
-passages as texts, facts in order. Questions are asked with `now` set to the time they were asked.
+passages as texts, facts in order. Questions are asked with `now` set to the time they were asked. One
+setting for all sets, no LLM; the same data give the same figures, seconds apart.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import logging
-import math
-import time
+import sys
+import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from rich.progress import track
-
-import remanence
+from ablations import SEEDS, VARIANTS, ablations
 from remanence import embedders
+from remanence.evaluation import Build, Dataset, Remembering, World, evaluate, find, markdown, read, rows
 from remanence.index import SIGNALS
-from remanence.text import tokens
+from systems import baselines, peers
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SETS = (
     "locomo",
     "longmemeval_pool",
+    "longmemeval_s",
     "realtalk",
     "beam_100k",
     "hotpotqa_1000",
     "2wiki_1000",
+    "2wiki_triples",
     "musique_300",
     "timeqa_human",
     "factconsolidation",
 )
-LEFT_OUT = {
-    "locomo": ("adversarial",),
-    "beam_100k": ("event_ordering", "instruction_following", "summarization"),
-    "factconsolidation": ("multi-hop",),
-}
-DEPTH = 10
-Row = dict[str, Any]
-Ask = Callable[[Row], Sequence[str]]
+LEFT_OUT = {"beam_100k": ("event_ordering", "instruction_following", "summarization")}
+APART = {"locomo": ("adversarial",)}
+# Sets that are made of the files of another.
+FILES = {"longmemeval_s": "longmemeval_s_heads", "2wiki_triples": "2wiki_1000"}
 
 
 def main() -> None:
     options = _options()
-    results = {}
-    for name in options.sets or SETS:
-        if not (options.data / f"{name}.corpus.jsonl.gz").exists():
+    systems, left_out = chosen(options)
+    for name, why in left_out.items():
+        print(f"{name} is left out: {why}", file=sys.stderr)
+    reports = []
+    for dataset in datasets(options):
+        report = evaluate(dataset, systems, progress=sys.stderr.isatty())
+        reports.append(report | {"embedder": options.embedder or "default", "left_out": left_out})
+        text = markdown(report, categories=len({a.category for w in dataset.worlds for a in w.asked}) <= 12)
+        print(text, flush=True)
+        # After each set, so that a run that was stopped has not run for nothing.
+        if options.json:
+            options.json.write_text(json.dumps(reports, indent=1) + "\n")
+        if options.markdown:
+            with options.markdown.open("w" if len(reports) == 1 else "a") as file:
+                file.write(text + "\n")
+
+
+def chosen(options: argparse.Namespace) -> tuple[dict[str, Build], dict[str, str]]:
+    """The systems to ask, and the peers that are not here."""
+    embedder = embedders.resolve(options.embedder)
+    if options.seeds or options.ablations:
+        return ablations(embedder, VARIANTS if options.ablations else SEEDS), {}
+    asking = {"signals": options.signals, "weights": options.weights}
+    ours: dict[str, Build] = {"remanence": partial(Remembering, embedder=embedder, **asking)}
+    if options.alone:
+        return ours, {}
+    if options.no_peers:
+        return ours | baselines(embedder), {}
+    others, left_out = peers(embedder)
+    every = ours | baselines(embedder) | others
+    if options.only is None:
+        return every, left_out
+    return {name: build for name, build in every.items() if any(o in name for o in options.only)}, left_out
+
+
+def datasets(options: argparse.Namespace) -> Iterator[Dataset]:
+    """The sets that were named, or every one of ours that is there, or whatever the folder holds."""
+    there = {name: files for name, *files in find([options.data])}
+    ours = [name for name in SETS if FILES.get(name, name) in there]
+    for name in options.sets or ours or there:
+        if FILES.get(name, name) not in there:
             print(f"{name}: no such set in {options.data}; see the README there for where it comes from")
             continue
-        results[name] = run(name, options)
-        print(table(name, results[name]), flush=True)
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1))
-
-
-def run(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    """One set: every system asked every question."""
-    corpus = list(read(options.data / f"{name}.corpus.jsonl.gz"))
-    left_out = LEFT_OUT.get(name, ())
-    questions = [
-        q
-        for q in read(options.data / f"{name}.questions.jsonl.gz")
-        if q["answerable"] and q["evidence"] and q["category"] not in left_out
-    ][: options.limit]
-    groups = defaultdict(list)
-    for row in corpus:
-        groups[row["conversation"]].append(row)
-    session_of = {row["id"]: row["session"] for row in corpus}
-    found: dict[str, list[dict[str, float]]] = defaultdict(list)
-    spent: dict[str, float] = defaultdict(float)
-    for conversation in track(list(groups), description=name, transient=True):
-        asked = [q for q in questions if q["conversation"] == conversation]
-        if not asked:
-            continue
-        for system, build in systems(options).items():
-            began = time.perf_counter()
-            ask, close = build(groups[conversation])
-            spent[f"{system} ingest"] += time.perf_counter() - began
-            began = time.perf_counter()
-            for question in asked:
-                ids = ask(question)
-                scores = measures(ids, question["evidence"])
-                sessions = list(dict.fromkeys(session_of[i] for i in ids))
-                scores |= {
-                    f"session {k}": v for k, v in measures(sessions, question["evidence_sessions"]).items()
-                }
-                found[system].append(scores | {"category": question["category"]})  # type: ignore[dict-item]
-            spent[f"{system} query"] += time.perf_counter() - began
-            close()
-    return {"questions": len(questions), "scores": summary(found), "seconds": dict(spent)}
-
-
-def systems(options: argparse.Namespace) -> dict[str, Callable[[list[Row]], tuple[Ask, Callable[[], None]]]]:
-    embedder = embedders.resolve(options.embedder)
-    built = {"remanence": lambda rows: remember(rows, embedder, options)}
-    if not options.alone:
-        built["BM25, split()"] = lambda rows: bm25(rows, lambda text: text.lower().split())
-        built["BM25, our words"] = lambda rows: bm25(rows, tokens)
-        built["vectors"] = lambda rows: nearest(rows, embedder)
-    return built
-
-
-def remember(rows: list[Row], embedder: Any, options: argparse.Namespace) -> tuple[Ask, Callable[[], None]]:
-    """The corpus in a space of its own, as a user would put it there."""
-    space = remanence.open(None, embedder=embedder)
-    if any(row["speaker"] for row in rows):
-        space.add_turns(
-            {
-                "speaker": row["speaker"],
-                "content": row["text"],
-                "time": row["time"],
-                "conversation": row["session"],
-                "key": row["id"],
-            }
-            for row in rows
+        corpus, questions = there[FILES.get(name, name)]
+        dataset = read(
+            name,
+            corpus,
+            questions,
+            limit=options.limit,
+            leave_out=LEFT_OUT.get(name, ()),
+            apart=APART.get(name, ()),
         )
-    else:
-        space.add_many({"text": row["text"], "key": row["id"], "now": row["time"]} for row in rows)
-
-    def ask(question: Row) -> list[str]:
-        answer = space.recall(
-            question["question"],
-            limit=options.depth,
-            now=question["question_time"] or rows[-1]["time"],
-            signals=options.signals,
-            weights=options.weights,
-        )
-        return [hit.memory.key or "" for hit in answer]
-
-    return ask, space.close
+        if name == "longmemeval_s":
+            dataset = in_haystacks(dataset, options.data / "longmemeval_s_haystacks.jsonl.gz")
+        elif name == "2wiki_triples":
+            dataset = with_triples(dataset, questions)
+        yield dataset
 
 
-def bm25(rows: list[Row], split: Callable[[str], list[str]]) -> tuple[Ask, Callable[[], None]]:
-    from rank_bm25 import BM25Okapi
-
-    index = BM25Okapi([split(row["text"]) or [""] for row in rows])
-
-    def ask(question: Row) -> list[str]:
-        scores = index.get_scores(split(question["question"]))
-        return [rows[i]["id"] for i in np.argsort(-scores, kind="stable")[: 2 * DEPTH]]
-
-    return ask, lambda: None
-
-
-def nearest(rows: list[Row], embedder: Any) -> tuple[Ask, Callable[[], None]]:
-    matrix = embedder.embed([row["text"] for row in rows])
-
-    def ask(question: Row) -> list[str]:
-        scores = matrix @ embedder.embed_query(question["question"])
-        return [rows[i]["id"] for i in np.argsort(-scores, kind="stable")[: 2 * DEPTH]]
-
-    return ask, lambda: None
+def in_haystacks(dataset: Dataset, haystacks: Path) -> Dataset:
+    """Each question in a world of its own: the sessions of its haystack, at the times given there."""
+    sessions_of = {row["question_id"]: row["sessions"] for _, row in rows(haystacks)}
+    worlds = []
+    for world in dataset.worlds:
+        line_of = {line.session: line for line in world.lines}
+        for asked in world.asked:
+            lines = [
+                replace(line_of[session], time=time)
+                for session, time in sessions_of[asked.id]
+                if session in line_of
+            ]
+            worlds.append(World(lines, [asked]))
+    return Dataset(dataset.name, worlds)
 
 
-def measures(ids: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
-    """What is asked of one list: `evidence` should stand in it, early."""
-    wanted = set(evidence)
-    hits = [i in wanted for i in ids[: 2 * DEPTH]]
-    first = hits.index(True) + 1 if True in hits else math.inf
-    gain = sum(1 / math.log2(rank + 2) for rank, hit in enumerate(hits[:10]) if hit)
-    ideal = sum(1 / math.log2(rank + 2) for rank in range(min(10, len(wanted))))
-    return {
-        "R@1": sum(hits[:1]) / len(wanted) if len(wanted) > 1 else float(sum(hits[:1])),
-        "R@5": sum(hits[:5]) / len(wanted),
-        "R@10": sum(hits[:10]) / len(wanted),
-        "all@5": float(sum(hits[:5]) == len(wanted)),
-        "all@10": float(sum(hits[:10]) == len(wanted)),
-        "MRR": 1 / first,
-        "NDCG@10": gain / ideal,
-    }
-
-
-def summary(found: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
-    """Means with 95% bootstrap intervals, for all and for each category."""
-    out: dict[str, Any] = {}
-    for system, scores in found.items():
-        categories = sorted({str(s["category"]) for s in scores})
-        out[system] = {"all": _means(scores)}
-        out[system] |= {c: _means([s for s in scores if s["category"] == c]) for c in categories}
-    return out
-
-
-def _means(scores: list[dict[str, float]]) -> dict[str, Any]:
-    draws = np.random.default_rng(7).integers(0, len(scores), (400, len(scores)))
-    out: dict[str, Any] = {"n": len(scores)}
-    for name in scores[0]:
-        if name != "category":
-            values = np.array([s[name] for s in scores])
-            low, high = np.percentile(values[draws].mean(axis=1), [2.5, 97.5])
-            out[name] = [float(values.mean()), float(low), float(high)]
-    return out
-
-
-def table(name: str, result: dict[str, Any]) -> str:
-    """One set as Markdown."""
-    columns = ("R@1", "R@5", "R@10", "all@5", "all@10", "MRR", "NDCG@10")
-    columns += (
-        ("session R@5", "session all@5", "session MRR") if name in ("locomo", "longmemeval_pool") else ()
+def with_triples(dataset: Dataset, questions: Path) -> Dataset:
+    """The gold triples of the questions, handed in with the passage whose heading is their subject."""
+    triples = defaultdict(dict)
+    for _, row in rows(questions):
+        for triple in row.get("evidence_triples", ()):
+            triples[triple[0]][tuple(triple)] = None
+    return Dataset(
+        dataset.name,
+        [
+            World(
+                [replace(line, triples=tuple(triples.get(line.session, ())) or None) for line in world.lines],
+                world.asked,
+            )
+            for world in dataset.worlds
+        ],
     )
-    lines = [f"\n### {name} ({result['questions']} questions)", f"| system | {' | '.join(columns)} | ms |"]
-    lines.append("|" + "---|" * (len(columns) + 2))
-    for system, by_category in result["scores"].items():
-        ms = 1000 * result["seconds"][f"{system} query"] / result["questions"]
-        values = " | ".join(f"{100 * by_category['all'][c][0]:.1f}" for c in columns)
-        lines.append(f"| {system} | {values} | {ms:.1f} |")
-    return "\n".join(lines)
-
-
-def read(path: Path) -> Iterable[Row]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
 
 
 def _options() -> argparse.Namespace:
@@ -233,13 +156,24 @@ def _options() -> argparse.Namespace:
         "--signals", type=lambda s: s.split(","), default=None, help=f"of {','.join(SIGNALS)}"
     )
     parser.add_argument("--weights", type=json.loads, default=None, help='such as {"words": 1, "vectors": 1}')
-    parser.add_argument("--limit", type=int, default=None, help="at most so many questions a set")
-    parser.add_argument("--alone", action="store_true", help="only remanence, no baselines")
-    parser.add_argument("--depth", type=int, default=2 * DEPTH, help="how many hits to ask for")
+    parser.add_argument(
+        "--limit", type=int, default=None, help="at most so many questions a set, spread evenly"
+    )
+    parser.add_argument("--alone", action="store_true", help="only remanence")
+    parser.add_argument(
+        "--only", type=lambda s: s.split(","), help="only systems with one of these in their name"
+    )
+    parser.add_argument("--no-peers", action="store_true", help="beside BM25 and vectors only")
+    parser.add_argument(
+        "--seeds", action="store_true", help="without the graph, and without each of its seeds"
+    )
+    parser.add_argument("--ablations", action="store_true", help="without each part, and fused otherwise")
     parser.add_argument("--json", type=Path, help="also write everything here")
+    parser.add_argument("--markdown", type=Path, help="also write the tables here")
     return parser.parse_args()
 
 
 if __name__ == "__main__":
-    logging.getLogger("remanence").setLevel(logging.ERROR)
+    warnings.simplefilter("ignore")
+    logging.disable(logging.ERROR)  # peers have much to say
     main()

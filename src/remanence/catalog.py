@@ -145,6 +145,22 @@ class Catalog:
         earlier = [row for row in self.rows_of(memory) if self._opened.values[row] <= position]
         return earlier[-1] if earlier else None
 
+    def last_rows(self, position: int) -> NDArray[np.int64]:
+        """The last version of each memory known at this position, hidden or not, in the order they were
+        learned."""
+        rows = np.flatnonzero((self._opened.values <= position) & (self._revised.values > position))
+        found: NDArray[np.int64] = rows[np.argsort(self._memory.values[rows])]
+        return found
+
+    def kinds(self, rows: NDArray[np.int64]) -> dict[str, int]:
+        """How many of these rows are of which kind."""
+        counts = np.bincount(self._kind.values[rows], minlength=len(KINDS)).tolist()
+        return {kind: count for kind, count in zip(KINDS, counts, strict=True) if count}
+
+    def erased(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these rows are of memories whose words are gone for ever."""
+        return np.isin(self._memory.values[rows], list(self._erased))
+
     def standing(self, rows: NDArray[np.int64], position: int) -> NDArray[np.bool_]:
         """Which of these rows no later version has replaced."""
         return self._revised.values[rows] > position

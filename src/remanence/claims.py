@@ -94,7 +94,7 @@ class Claims:
         facts = self._facts.values.tolist()
         return len({tuple(fact[:3]) for fact in facts if self._stands(fact[_SOURCE], sight)})
 
-    def for_rows(self, rows: Collection[int], sight: Sight) -> dict[int, list[int]]:
+    def for_rows(self, rows: Collection[int]) -> dict[int, list[int]]:
         """The claims that rest on each of these rows: those it makes, and those made outright with its
         memory for evidence."""
         found = {row: list(self.of_row(row)) for row in rows}

@@ -69,13 +69,21 @@ def decode(name: str, body: str) -> Event:
     >>> decode("forgotten", '{"memory":"m1"}')
     Forgotten(memory='m1', why=None)
     """
+    return made_of(name, _load(body))
+
+
+def made_of(name: str, given: dict[str, Any]) -> Event:
+    """The event that these fields, read from JSON, are of. They are used up.
+
+    >>> made_of("forgotten", {"memory": "m1"})
+    Forgotten(memory='m1', why=None)
+    """
     kind = _BY_NAME.get(name)
     if kind is None:
         raise LedgerTooNew(
             f"a ledger line says {name!r}, which this release does not know. "
             "It was written by a later release: upgrade with `pip install -U remanence`."
         )
-    given = _load(body)
     if kind is Remembered:
         return Remembered(**_remembered_in(given))
     event: Event = kind(
@@ -186,6 +194,8 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "until": lambda value: from_micros(value),
     "aliases": lambda given: tuple(Alias(name, *map(_window, valid)) for name, *valid in given),
     **dict.fromkeys(("positions", "names", "evidence", "memories", "facts"), tuple),
+    **dict.fromkeys(("context", "made", "used", "hidden", "promoted", "edges", "left"), tuple),
+    "revised": lambda given: tuple((memory, line) for memory, line in given),
 }
 
 

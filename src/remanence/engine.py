@@ -200,6 +200,17 @@ class Engine:
         with self._pen, self.ledger.transaction() as pen:
             yield pen
 
+    def arrived(self, space: str, progress: Progress | None = None) -> None:
+        """Take in lines that were brought from elsewhere: embed what came without a vector, and have the
+        jobs among them done."""
+        with self.using(space) as index:
+            if not index.blind:
+                with self.writing() as pen:
+                    self._sign(pen)
+            if self.on_unfinished is not None and index.journal.unfinished():
+                self.on_unfinished(space)
+        self._embed_unmade(space, progress)
+
     def ledger_id(self) -> str:
         """What this ledger is known by, given to it when it is first asked for."""
         known = self.ledger.meta("id")
@@ -357,13 +368,16 @@ class Engine:
 
     def _keep(self, pen: Transaction, vectors: Mapping[bytes, Vector], made: Mapping[bytes, Vector]) -> None:
         """Keep new embeddings, and with the first of them which embedder made them."""
-        if not vectors:
-            return
+        if vectors:
+            self._sign(pen)
+            pen.keep_vectors(self.embedder.fingerprint, made)
+
+    def _sign(self, pen: Transaction) -> None:
+        """Write down which embedder this ledger is built with, unless it says so already."""
         if not self._signed:
             if self.ledger.meta("embedder") is None:
                 pen.set_meta("embedder", json.dumps(self._signature()))
             self._signed = True
-        pen.keep_vectors(self.embedder.fingerprint, made)
 
     def embed(self, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
         """Vectors for these texts by hash: all of them, and those that the ledger did not have yet.

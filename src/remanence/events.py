@@ -211,6 +211,63 @@ class Expired:
     memory: str
 
 
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A memory was of use, so many times; `boost` is how much stronger that made it.
+
+    `context` are the tags of what it was used for.
+    """
+
+    memory: str
+    times: int = 1
+    boost: float = 0.0
+    context: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted:
+    """A memory belongs to what is kept for long; `note` is its file in the vault, if it has one."""
+
+    memory: str
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Demoted:
+    """A memory was promoted by mistake."""
+
+    memory: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """Upkeep took a step, or a part of one, as planned at ledger line `planned` with these settings.
+
+    What it did is what an undoing has to reverse: the memories it made, those it gave a new version (each
+    with the line of the one before), hid or promoted, and the links it drew. `used` are the memories that
+    a made one came from.
+    """
+
+    run: str
+    step: str
+    planned: int
+    given: Mapping[str, Any] = field(default_factory=dict)
+    made: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+    revised: tuple[tuple[str, int], ...] = ()
+    hidden: tuple[str, ...] = ()
+    promoted: tuple[str, ...] = ()
+    edges: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reversed:
+    """What an upkeep run did holds no longer; `left` are memories that had changed since, and were let be."""
+
+    run: str
+    left: tuple[str, ...] = ()
+
+
 Event: TypeAlias = (
     Remembered
     | Forgotten
@@ -230,4 +287,9 @@ Event: TypeAlias = (
     | Queued
     | Worked
     | Expired
+    | Used
+    | Promoted
+    | Demoted
+    | Ran
+    | Reversed
 )

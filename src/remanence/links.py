@@ -35,6 +35,7 @@ class Links:
         self._numbers: dict[str, int] = {}
         self._words: list[tuple[str | None, str | None]] = []  # of each link: who drew it, and why
         self._until: dict[int, list[tuple[int, int]]] = {}  # of each ended link: from which line, until when
+        self._looked: tuple[Sight, NDArray[np.bool_]] | None = None  # who was superseded in the last sight
         self._circular = False  # whether memories supersede each other in a circle
 
     def of(
@@ -78,11 +79,13 @@ class Links:
 
         Where memories supersede each other in a circle, the link that was drawn last is believed.
         """
-        out = np.zeros(len(sight.memories), np.bool_)
-        links = self._standing(SUPERSEDES, sight)
-        ends = self._ties.ends[links]
-        out[(_uncircled(ends) if self._circular else ends)[:, 1]] = True
-        return out
+        if self._looked is None or self._looked[0] is not sight:  # a recall asks for each of its hits
+            out = np.zeros(len(sight.memories), np.bool_)
+            if self._ids:
+                ends = self._ties.ends[self._standing(SUPERSEDES, sight)]
+                out[(_uncircled(ends) if self._circular else ends)[:, 1]] = True
+            self._looked = sight, out
+        return self._looked[1]
 
     def contradicting(self, memory: int, sight: Sight) -> list[int]:
         """The memories, by number, that contradict this one, or that it contradicts, now."""

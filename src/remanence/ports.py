@@ -38,6 +38,13 @@ class Transaction(Protocol):
         """
         ...
 
+    def append_blank(self, space: str, kind: str, subject: str, *, at: datetime) -> Entry:
+        """Add a line whose words were erased before it came here, as when a ledger is imported.
+
+        The caller appends the `Erased` event that vouches for it, in the same transaction.
+        """
+        ...
+
     def keep_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
         """Keep embeddings by the hash of the text they were made of. Known ones stay as they are."""
         ...
@@ -82,6 +89,10 @@ class Ledger(Protocol):
         """The names of all spaces that hold a line, sorted."""
         ...
 
+    def count(self, space: str, *, upto: int | None = None) -> int:
+        """How many lines a space holds, up to a position, that one included."""
+        ...
+
     def vectors(self, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         """The embeddings kept for these text hashes; unknown ones are left out."""
         ...
@@ -96,6 +107,13 @@ class Ledger(Protocol):
 
     def verify(self) -> tuple[int, bytes]:
         """How many lines there are, and the last digest; LedgerTampered names the first bad line."""
+        ...
+
+    def compact(self) -> None:
+        """Give back the room that nothing uses. Lines, vectors and facts stay as they are.
+
+        LedgerUnavailable if somebody is in the way; nothing is lost then, nor gained.
+        """
         ...
 
     def close(self) -> None:

@@ -111,7 +111,7 @@ class Relations:
     def resting_on(self, rows: Sequence[int], sight: Sight) -> dict[int, list[Relation]]:
         """The relations that each of these rows speaks for, as they hold in this sight."""
         out: dict[int, list[Relation]] = {}
-        for row, claims in self._claims.for_rows(rows, sight).items():
+        for row, claims in self._claims.for_rows(rows).items():
             edges = dict.fromkeys(map(self._claims.edge, claims))
             found = (self.get(edge, sight) for edge in edges)
             out[row] = [relation for relation in found if relation is not None]

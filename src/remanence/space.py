@@ -11,23 +11,27 @@ from urllib.parse import quote
 
 from remanence import drafts, understand
 from remanence.answers import Recall
+from remanence.assertions import Assertions, Kept, Named
 from remanence.drafts import Moment
 from remanence.engine import Engine
 from remanence.entities import Entities
 from remanence.errors import InvalidInput
 from remanence.events import Served
 from remanence.jobs import Job, Worker, enqueue, work_off
-from remanence.model import Memory
+from remanence.knowledge import Graph
+from remanence.model import Link, Memory, Relation
 from remanence.progress import progress_bar
 from remanence.receipts import Receipt
 from remanence.remember import prepare, prepare_conversation, prepare_turns
 from remanence.timewords import read_moment
+from remanence.upkeep import Upkeep
 from remanence.view import View
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from remanence.ports import Progress
+    from remanence.upkeep.reinforcing import Touched
 
 _MOST_PART = 255
 
@@ -216,12 +220,36 @@ class Space(View):
         """Bring a forgotten memory back."""
         self._engine.unforget(self.name, drafts.memory_id(memory_id))
 
-    def erase(self, memory_id: str) -> None:
-        """Blank the words of a memory for ever, in the past too, and in every file.
+    def erase(self, memory_id: str) -> list[str]:
+        """Blank the words of a memory for ever, in the past too, and in every file; the ids of what went.
 
-        The line stays, without its words, so that `verify` still holds.
+        With a source go the facts that were found in it alone. The lines stay, without their words, so
+        that `verify` still holds.
         """
-        self._engine.erase(self.name, drafts.memory_id(memory_id))
+        return self._engine.erase(self.name, drafts.memory_id(memory_id))
+
+    def touch(self, memory_id: str, boost: bool = False) -> Touched:
+        """Record that a memory was of use, so that it fades later; with `boost`, make it stronger too.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     told = space.touch(space.add("Alice lives in Porto.").id, boost=True)
+        ...     round(told.old_score, 2), round(told.new_score, 2), told.uses
+        (1.0, 1.67, 1)
+        """
+        return self.upkeep.touch(memory_id, boost=boost)
+
+    def observe_usage(
+        self, memory_ids: str | Sequence[str], context_tags: str | Sequence[str] = ()
+    ) -> list[Touched]:
+        """Record that memories were of use for something with these tags; use in another domain than they
+        are filed under makes them stronger."""
+        return self.upkeep.observe_usage(memory_ids, context_tags)
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """What fades, what is let go, what becomes one, what is kept for long."""
+        return Upkeep(self._engine, self.name)
 
     def record(self, answer: Recall) -> Receipt:
         """Write down that this recall was given out, so that `exposures` can say who was told what."""
@@ -231,6 +259,94 @@ class Space(View):
         served = Served(receipt.id, receipt.to_dict(), tuple(hit.memory.id for hit in answer))
         self._engine.write(self.name, lambda _: [served])
         return receipt
+
+    def relate(
+        self,
+        subject: Named,
+        predicate: str,
+        object: Named,
+        *,
+        valid_from: Moment | None = None,
+        valid_until: Moment | None = None,
+        confidence: float = 1.0,
+        observed_by: str | None = None,
+        evidence: Kept | Iterable[Kept] = (),
+    ) -> Relation:
+        """Say that two entities are related; what comes back is the relation as it now holds.
+
+        Where a predicate has one value at a time, a later value ends the earlier one when it begins.
+        `evidence` are memories: the relation is there while one of them is. The same again says nothing new.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.relate("Alice", "lives_in", "Porto", valid_from="2024-01-01")
+        ...     _ = space.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05-03")
+        ...     [str(relation) for relation in space.graph.when("Alice", "lives_in")][0]
+        'Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)'
+        """
+        return Assertions(self._engine, self.name).relate(
+            subject,
+            predicate,
+            object,
+            valid_from=valid_from,
+            valid_until=valid_until,
+            confidence=confidence,
+            observed_by=observed_by,
+            evidence=evidence,
+        )
+
+    def link(
+        self,
+        a: Kept,
+        kind: str,
+        b: Kept,
+        *,
+        valid_from: Moment | None = None,
+        valid_until: Moment | None = None,
+        confidence: float = 1.0,
+        observed_by: str | None = None,
+        why: str | None = None,
+    ) -> Link:
+        """Say that memory `a` stands to memory `b` as `kind` says: "related_to", "supersedes",
+        "contradicts", "derived_from", "extends", "supports" or "causes".
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
+        ...     _ = space.link(new, "supersedes", old)
+        ...     [hit.memory.id for hit in space.recall("bridge")] == [new.id]
+        True
+        """
+        return Assertions(self._engine, self.name).link(
+            a,
+            kind,
+            b,
+            valid_from=valid_from,
+            valid_until=valid_until,
+            confidence=confidence,
+            observed_by=observed_by,
+            why=why,
+        )
+
+    def declare(
+        self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None
+    ) -> None:
+        """Say how a predicate behaves from now on: one value at a time or many, and its name from the other
+        end. What is left out stays as it is.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     space.declare("parent_of", inverse="child_of")
+        ...     _ = space.relate("Ann", "parent_of", "Bob")
+        ...     [relation.object for relation in space.graph.when("Bob", "child_of")]
+        ['Ann']
+        """
+        Assertions(self._engine, self.name).declare(predicate, single_valued=single_valued, inverse=inverse)
+
+    @property
+    def graph(self) -> Graph:
+        """How entities and memories are tied, and when."""
+        return Graph(self._engine, self.name, self._position, self._now)
 
     @property
     def entities(self) -> Entities:
@@ -310,9 +426,21 @@ class Space(View):
         """`unforget`, off the event loop."""
         await asyncio.to_thread(self.unforget, memory_id)
 
-    async def aerase(self, memory_id: str) -> None:
+    async def aerase(self, memory_id: str) -> list[str]:
         """`erase`, off the event loop."""
-        await asyncio.to_thread(self.erase, memory_id)
+        return await asyncio.to_thread(self.erase, memory_id)
+
+    async def arelate(self, subject: Named, predicate: str, object: Named, **fields: Any) -> Relation:
+        """`relate`, off the event loop."""
+        return await asyncio.to_thread(self.relate, subject, predicate, object, **fields)
+
+    async def alink(self, a: Kept, kind: str, b: Kept, **fields: Any) -> Link:
+        """`link`, off the event loop."""
+        return await asyncio.to_thread(self.link, a, kind, b, **fields)
+
+    async def adeclare(self, predicate: str, **fields: Any) -> None:
+        """`declare`, off the event loop."""
+        await asyncio.to_thread(self.declare, predicate, **fields)
 
     async def averify(self) -> Verified:
         """`verify`, off the event loop."""

@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, Any, Literal
 from remanence import drafts
 from remanence.analysis import Analysis, RecallAnalysis, analyze_for_recall, analyze_message
 from remanence.answers import Recall
+from remanence.differences import Diff, difference
 from remanence.drafts import Moment
 from remanence.engine import Engine
 from remanence.entities import EntitiesView
 from remanence.errors import InvalidInput, ProjectionStale
+from remanence.exposures import exposures
+from remanence.happenings import Happening
 from remanence.index import SIGNALS, Index
-from remanence.model import Change, Memory, Window
+from remanence.knowledge import GraphView
+from remanence.model import Change, Entity, Memory, Window
 from remanence.profile import Profile
 from remanence.recall import Question
-from remanence.receipts import Receipt
+from remanence.receipts import Exposure, Receipt
 from remanence.timewords import read_moment, read_window
 
 if TYPE_CHECKING:
@@ -214,6 +218,63 @@ class View:
             self._engine, self.name, self._position, lambda: self._moment or self._engine.now()
         )
 
+    @property
+    def graph(self) -> GraphView:
+        """How entities and memories are tied, as this view knows it."""
+        return GraphView(self._engine, self.name, self._position, self._now)
+
+    def history(self, node: str | Memory | Entity) -> list[Happening]:
+        """All that ever happened to a memory or an entity, in order, with who did it and why.
+
+        Also what is left out of a timeline: who read it, and which recorded recalls gave it out.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     memory = space.add("The bridge is closed.", observed_by="Ann")
+        ...     space.forget(memory.id, why="it is open again")
+        ...     [(h.what, h.who, h.why) for h in space.history(memory)]
+        [('memory added', 'Ann', None), ('forgotten', None, 'it is open again')]
+        """
+        return self.graph.story(node)
+
+    def diff(self, t1: Moment, t2: Moment | None = None) -> Diff:
+        """What changed between two moments of learning; without the second, until now.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("Alice lives in Porto.", now="2026-04-01")
+        ...     _ = space.add("Alice lives in Lisbon.", now="2026-05-03")
+        ...     changed = space.diff("2026-04-15", "2026-05-15")
+        ...     [m.text for m in changed.learned], [m.text for m in changed.superseded]
+        (['Alice lives in Lisbon.'], ['Alice lives in Porto.'])
+        """
+        now, ledger = self._now(), self._engine.ledger
+        start = read_moment(t1, now, what="t1")
+        end = now if t2 is None else read_moment(t2, now, what="t2")
+        if end < start:
+            raise InvalidInput(f"t2={t2 or 'now'!r} comes before t1={t1!r}. Swap them.")
+        with self._engine.using(self.name) as index, index.lock:
+            known = self._position(index)
+            before, after = (min(known, ledger.position_at(self.name, moment)) for moment in (start, end))
+            after = known if t2 is None else after
+            return difference(index, ledger, index.sight(before, start), index.sight(after, end))
+
+    def exposures(self, memory_id: str) -> list[Exposure]:
+        """The recorded recalls that gave out a memory which has stepped back since: see `Space.record`.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     memory = space.add("The door code is 4711.", key="door")
+        ...     _ = space.record(space.recall("door code"))
+        ...     _ = space.add("The door code is 1234.", key="door")
+        ...     [(e.receipt.question, e.superseded_by.text) for e in space.exposures(memory.id)]
+        [('door code', 'The door code is 1234.')]
+        """
+        checked = drafts.memory_id(memory_id)
+        with self._engine.using(self.name) as index, index.lock:
+            sight = index.sight(self._position(index), self._now())
+            return exposures(index, self._engine.ledger, checked, sight)
+
     async def arecall(self, query: str, **options: Any) -> Recall:
         """`recall`, off the event loop."""
         return await asyncio.to_thread(self.recall, query, **options)
@@ -229,6 +290,21 @@ class View:
     async def afind(self, key: str) -> Memory | None:
         """`find`, off the event loop."""
         return await asyncio.to_thread(self.find, key)
+
+    async def ahistory(self, node: str | Memory | Entity) -> list[Happening]:
+        """`history`, off the event loop."""
+        return await asyncio.to_thread(self.history, node)
+
+    async def adiff(self, t1: Moment, t2: Moment | None = None) -> Diff:
+        """`diff`, off the event loop."""
+        return await asyncio.to_thread(self.diff, t1, t2)
+
+    async def aexposures(self, memory_id: str) -> list[Exposure]:
+        """`exposures`, off the event loop."""
+        return await asyncio.to_thread(self.exposures, memory_id)
+
+    def _now(self) -> datetime:
+        return self._moment or self._engine.now()
 
     def _position(self, index: Index) -> int:
         if self._moment is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from remanence import __version__
-from remanence.cli import verbs
+from remanence.cli import evaluating, verbs
 from remanence.model import KINDS
 
 DEFAULT_FOLDER = "./memory"
@@ -135,6 +135,14 @@ def make_parser() -> Parser:
         "rebuild ./memory --embedder bge-small-en-v1.5",
         folder=True,
     )
+
+    it = command("eval", evaluating.evaluate, "measure recall on your own questions", "eval ./my-sets --json")
+    it.add_argument("paths", nargs="+", help="folders or files: <name>.corpus.jsonl, <name>.questions.jsonl")
+    it.add_argument("--signals", metavar="A,B", help="only these of vectors,words,graph,times")
+    it.add_argument("--weights", metavar="A=1,B=2", help="other weights for the signals")
+    it.add_argument("--limit", type=int, help="at most so many questions of a set")
+    it.add_argument("--apart", action="append", default=[], metavar="CATEGORY", help="count it by itself")
+    as_json(it)
 
     it = command("models", verbs.models_list, "list and get embedding models", "models list")
     below = it.add_subparsers(title="commands", metavar="COMMAND")

@@ -74,6 +74,20 @@ def write(tail: Tail, space: str, events: Sequence[Event], at: int) -> list[Line
     return lines
 
 
+def blank(tail: Tail, space: str, kind: str, subject: str, at: int) -> Line:
+    """A line without words, chained onto `tail`. What it said is not known here, so its content is made up.
+
+    >>> blank(START, "home", "remembered", "m1", at=0).body is None
+    True
+    """
+    content = os.urandom(32)
+    try:
+        digest = _digest(tail.digest, tail.position + 1, at, space, kind, subject, content)
+    except ValueError as error:
+        raise InvalidInput(f"{subject!r} in space {space!r} cannot be written down: {error}.") from error
+    return Line(tail.position + 1, at, space, kind, subject, None, None, content, digest)
+
+
 def stamped(at: datetime) -> int:
     """A moment as it is stored.
 

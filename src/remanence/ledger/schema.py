@@ -172,6 +172,9 @@ class Statements:
             .offset(literal_column("0"))
         )
         self.spaces = text(select(c.space).distinct())
+        self.count = text(  # space, up to which position
+            select(func.count(c.position)).where(space, c.position <= bindparam("upto"))
+        )
         self.lines = lru_cache(lambda n: text(select(*line).where(c.position.in_([0] * n))))
         self.vectors = lru_cache(  # model, then n hashes
             lambda n: text(

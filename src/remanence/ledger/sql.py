@@ -182,6 +182,10 @@ class SqlLedger:
         """The names of all spaces that hold a line, sorted."""
         return sorted(row[0] for row in self._rows(self._sql.spaces))
 
+    def count(self, space: str, *, upto: int | None = None) -> int:
+        """How many lines a space holds, up to a position, that one included."""
+        return int(self._one(self._sql.count, (space, 2**63 - 1 if upto is None else upto)))
+
     def vectors(self, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         """The embeddings kept for these text hashes; unknown ones are left out."""
         self._open()
@@ -211,6 +215,17 @@ class SqlLedger:
                 return chain.verify(self._whole(reader), self._noted_head(reader))
             finally:
                 reader.execute("ROLLBACK")
+
+    def compact(self) -> None:
+        """Give back the room that nothing uses: free pages, and the write-ahead log."""
+        with self._pen:
+            self._open()
+            if self._writing:
+                raise LedgerError("this thread holds the pen: end its transaction before compacting.")
+            with self._errors:
+                if self._writer.execute("PRAGMA freelist_count").fetchone()[0]:
+                    self._writer.execute("VACUUM")
+                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _whole(self, reader: sqlite3.Connection) -> Iterator[Line]:
         after = -(2**63)
@@ -314,6 +329,15 @@ class SqlTransaction:
                 self.tail = Tail(lines[-1].position, lines[-1].digest)
                 self.last_at[space] = moment
         return chain.entries(lines, events)
+
+    def append_blank(self, space: str, kind: str, subject: str, *, at: datetime) -> Entry:
+        """Add a line whose words were erased before it came here."""
+        with self._writing():
+            line = chain.blank(self.tail, space, kind, subject, chain.recorded(at, self._last(space)))
+            self._writer.execute(self._sql.add_line, line)
+            self.tail = Tail(line.position, line.digest)
+            self.last_at[space] = line.at
+        return chain.entry(line.position, line.at, space, kind, subject, None, line.digest)
 
     def keep_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
         """Keep embeddings by the hash of the text they were made of. Known ones stay as they are."""

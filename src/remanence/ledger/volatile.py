@@ -89,6 +89,12 @@ class VolatileLedger:
         with self._open():
             return sorted(self._spaces)
 
+    def count(self, space: str, *, upto: int | None = None) -> int:
+        """How many lines a space holds, up to a position, that one included."""
+        with self._open():
+            positions = self._spaces.get(space, [])
+            return len(positions) if upto is None else bisect_right(positions, upto)
+
     def vectors(self, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         """The embeddings kept for these text hashes; unknown ones are left out."""
         with self._open():
@@ -111,6 +117,10 @@ class VolatileLedger:
         with self._open():
             lines = list(self._lines)
         return chain.verify(lines, self._tail(lines))
+
+    def compact(self) -> None:
+        """Nothing to give back: what is not used is not there."""
+        self._open()
 
     def close(self) -> None:
         """Let everything go. Closing twice is fine."""
@@ -170,6 +180,15 @@ class VolatileTransaction:
             self._last[space] = moment
         self.lines += lines
         return chain.entries(lines, events)
+
+    def append_blank(self, space: str, kind: str, subject: str, *, at: datetime) -> Entry:
+        """Add a line whose words were erased before it came here."""
+        self._check()
+        line = chain.blank(self._tail, space, kind, subject, chain.recorded(at, self._last_at(space)))
+        self._tail = Tail(line.position, line.digest)
+        self._last[space] = line.at
+        self.lines.append(line)
+        return _entry(line)
 
     def keep_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
         """Keep embeddings by the hash of the text they were made of. Known ones stay as they are."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from remanence.errors import Closed, InvalidInput, LedgerError
+from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered
 from remanence.events import Erased, Event, Forgotten, Remembered, Restored
 from remanence.model import Entry, Mention, Triple, Turn, Window
 
@@ -253,6 +253,46 @@ class LedgerContract:
         assert [e.event for e in ledger.read("home")] == [None, Erased("m1", (1,)), Erased("m1", (2,))]
         assert ledger.verify()[0] == 3
 
+    def test_a_line_may_come_without_its_words(self, ledger: Ledger) -> None:
+        """As one that was erased elsewhere does; the chain holds once a line says that it was erased."""
+        with ledger.transaction() as pen:
+            first = pen.append_blank("home", "remembered", "m1", at=MONDAY)
+            second = pen.append("home", [Erased("m1", (first.position,))], at=MONDAY)
+        assert list(ledger.read("home")) == [first, *second]
+        assert (first.position, first.at, first.subject, first.event) == (1, MONDAY, "m1", None)
+        assert ledger.verify() == (2, second[0].digest)
+
+    def test_a_blank_line_that_nobody_vouches_for_is_noticed(self, ledger: Ledger) -> None:
+        """It might be one whose words somebody cut out."""
+        with ledger.transaction() as pen:
+            pen.append_blank("home", "remembered", "m1", at=MONDAY)
+        with pytest.raises(LedgerTampered, match="line 1 is not what was written"):
+            ledger.verify()
+
+    def test_lines_are_counted_by_space(self, ledger: Ledger) -> None:
+        """All of them, or up to a position."""
+        write(ledger, said("a"), said("b"))
+        write(ledger, said("c"), space="work")
+        write(ledger, said("d"))
+        assert [ledger.count(space) for space in ("home", "work", "nowhere")] == [3, 1, 0]
+        assert [ledger.count("home", upto=upto) for upto in range(5)] == [0, 1, 2, 2, 3]
+
+    def test_compacting_changes_nothing_that_was_kept(self, ledger: Ledger) -> None:
+        """Lines, blank ones too, vectors and facts are as before."""
+        write(ledger, *(said(f"{n} " * 500) for n in range(50)))
+        with ledger.transaction() as pen:
+            pen.erase(range(1, 40), [])
+            pen.append("home", [Erased("m1", tuple(range(1, 40)))], at=TUESDAY)
+            pen.keep_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
+            pen.set_meta("name", "kept")
+        before = list(ledger.read("home"))
+        ledger.compact()
+        assert list(ledger.read("home")) == before
+        assert ledger.vectors("m", [b"h"])[b"h"].tolist() == [1.0, 1.0]
+        assert ledger.meta("name") == "kept"
+        assert ledger.verify()[0] == 51
+        assert write(ledger, said("next"))[0].position == 52
+
     def test_vectors_come_back_as_they_were(self, ledger: Ledger) -> None:
         """Bit for bit, by model and hash; unknown ones are left out."""
         rng = np.random.default_rng(7)
@@ -353,6 +393,8 @@ class LedgerContract:
             ledger.head,
             ledger.head,
             ledger.spaces,
+            lambda: ledger.count("home"),
+            ledger.compact,
             lambda: ledger.vectors("m", []),
             lambda: ledger.meta("x"),
             ledger.verify,
@@ -365,6 +407,7 @@ class LedgerContract:
 def _uses(pen: Transaction) -> list[Callable[[], object]]:
     return [
         lambda: pen.append("home", [said("late")], at=MONDAY),
+        lambda: pen.append_blank("home", "remembered", "m1", at=MONDAY),
         lambda: pen.keep_vectors("m", {b"h": np.ones(1, dtype=np.float32)}),
         lambda: pen.erase([1], []),
         lambda: pen.set_meta("a", "b"),
