@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +13,7 @@ from urllib.parse import quote
 from remanence import drafts, understand
 from remanence.answers import Recall
 from remanence.assertions import Assertions, Kept, Named
+from remanence.compacting import Compacted, compact
 from remanence.drafts import Moment
 from remanence.engine import Engine
 from remanence.entities import Entities
@@ -24,6 +26,7 @@ from remanence.progress import progress_bar
 from remanence.receipts import Receipt
 from remanence.remember import prepare, prepare_conversation, prepare_turns
 from remanence.timewords import read_moment
+from remanence.transfer import Transfer, export
 from remanence.upkeep import Upkeep
 from remanence.view import View
 
@@ -216,6 +219,17 @@ class Space(View):
         """Hide a memory from now on. It stays in views of the past, and `unforget` brings it back."""
         self._engine.forget(self.name, drafts.memory_id(memory_id), drafts.reason(why))
 
+    def forget_many(self, ids: Iterable[str], why: str | None = None) -> int:
+        """Hide these memories, all at once or, if one of them is not there, none; how many were in sight.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     kept = space.add_many([{"text": "Alice drinks tea."}, {"text": "Bob drinks water."}])
+        ...     space.forget_many([memory.id for memory in kept], why="they asked"), space.count()
+        (2, 0)
+        """
+        return self._engine.forget_many(self.name, drafts.memory_ids(ids), drafts.reason(why))
+
     def unforget(self, memory_id: str) -> None:
         """Bring a forgotten memory back."""
         self._engine.unforget(self.name, drafts.memory_id(memory_id))
@@ -374,6 +388,46 @@ class Space(View):
         below = f"{self.name}/"
         return [name for name in self._engine.ledger.spaces() if name == self.name or name.startswith(below)]
 
+    @property
+    def location(self) -> str | None:
+        """The folder that this space is kept in; None for one that is gone with the process."""
+        folder = self._engine.folder
+        return None if folder is None else str(folder)
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        children: bool = False,
+        vectors: bool = False,
+        progress: bool | Progress = False,
+    ) -> Transfer:
+        """Write every line of this space into a file of JSON lines, for `remanence.import_`.
+
+        All that was ever learned is in it, forgotten and superseded memories too, with both clocks; of what
+        was erased only that it was there. `children` adds the spaces below; `vectors` the embeddings, so that
+        none has to be made again. A name that ends in .gz is packed. The file is put in place when it is
+        whole, and the same lines make the same file.
+
+        >>> import remanence, tempfile
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("Alice lives in Porto.")
+        ...     space.export(tempfile.mkdtemp() + "/memory.jsonl").lines
+        1
+        """
+        own = [name for name in self.spaces() if name == self.name]
+        spaces = self.spaces() if children else own
+        with progress_bar(progress, "exporting") as shown:
+            return export(
+                self._engine, self.name, spaces, drafts.path(path, "path"), vectors=vectors, progress=shown
+            )
+
+    def compact(self, *, progress: bool | Progress = False) -> Compacted:
+        """Give back room: build the indexes of this space and of those below it anew, drop files that belong
+        to nothing, and shrink the ledger's file. No ledger line is touched, and answers stay the same."""
+        with progress_bar(progress, "compacting") as shown:
+            return compact(self._engine, self.spaces(), shown)
+
     def verify(self) -> Verified:
         """Walk the whole ledger and check every digest; LedgerTampered names the first bad line."""
         lines, digest = self._engine.ledger.verify()
@@ -422,6 +476,10 @@ class Space(View):
         """`forget`, off the event loop."""
         await asyncio.to_thread(self.forget, memory_id, why)
 
+    async def aforget_many(self, ids: Iterable[str], why: str | None = None) -> int:
+        """`forget_many`, off the event loop."""
+        return await asyncio.to_thread(self.forget_many, ids, why)
+
     async def aunforget(self, memory_id: str) -> None:
         """`unforget`, off the event loop."""
         await asyncio.to_thread(self.unforget, memory_id)
@@ -441,6 +499,14 @@ class Space(View):
     async def adeclare(self, predicate: str, **fields: Any) -> None:
         """`declare`, off the event loop."""
         await asyncio.to_thread(self.declare, predicate, **fields)
+
+    async def aexport(self, path: str | os.PathLike[str], **options: Any) -> Transfer:
+        """`export`, off the event loop."""
+        return await asyncio.to_thread(self.export, path, **options)
+
+    async def acompact(self, **options: Any) -> Compacted:
+        """`compact`, off the event loop."""
+        return await asyncio.to_thread(self.compact, **options)
 
     async def averify(self) -> Verified:
         """`verify`, off the event loop."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from remanence import drafts
 from remanence.analysis import Analysis, RecallAnalysis, analyze_for_recall, analyze_message
@@ -17,10 +17,12 @@ from remanence.engine import Engine
 from remanence.entities import EntitiesView
 from remanence.errors import InvalidInput, ProjectionStale
 from remanence.exposures import exposures
+from remanence.ground import undisturbed
 from remanence.happenings import Happening
-from remanence.index import SIGNALS, Index
+from remanence.index import SIGNALS, Index, Vanished
 from remanence.knowledge import GraphView
 from remanence.model import Change, Entity, Memory, Window
+from remanence.overview import MOST_PAGE, STATUSES, Gathered, GraphPage, Overview, Stats, Status, disk_use
 from remanence.profile import Profile
 from remanence.recall import Question
 from remanence.receipts import Exposure, Receipt
@@ -28,6 +30,8 @@ from remanence.timewords import read_moment, read_window
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
+
+T = TypeVar("T")
 
 
 class View:
@@ -172,6 +176,61 @@ class View:
         with self._engine.using(self.name) as index:
             return len(index.current_rows(self._position(index)))
 
+    def read_graph(
+        self, status: Status | Literal["all"] = "current", *, page: int = 1, page_size: int = 100
+    ) -> GraphPage:
+        """The memories of a status, with their relations and links, a page at a time.
+
+        `status` is "current", "superseded", "expired", "forgotten", "erased" or "all". They come in the
+        order in which they were learned; ask `space.as_of(...)` for pages that do not move while you read.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
+        ...     _ = space.link(new, "supersedes", old)
+        ...     [(each.memory.text, each.links_in[0].kind) for each in space.read_graph("superseded")]
+        [('The bridge is open.', 'supersedes')]
+        """
+        if status not in (*STATUSES, "all"):
+            raise InvalidInput(f"status={status!r} is none of {', '.join(STATUSES)} and all.")
+        number, count = drafts.whole(page, "page"), drafts.whole(page_size, "page_size", MOST_PAGE)
+        return self._overlooking(lambda whole: whole.page(status, number, count))
+
+    def get_many(self, ids: Iterable[str]) -> Gathered:
+        """These memories with their relations and links, in the order asked, each once.
+
+        `missing` holds the ids that this view does not show, and why: "unknown", "forgotten" or "erased".
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     tea = space.add("Alice drinks tea.")
+        ...     found = space.get_many([tea.id, "m7", tea.id])
+        ...     [each.memory.text for each in found], found.missing
+        (['Alice drinks tea.'], {'m7': 'unknown'})
+        """
+        asked = drafts.memory_ids(ids)
+        return self._overlooking(lambda whole: whole.gather(asked))
+
+    def stats(self) -> Stats:
+        """This space in numbers: memories by status and kind, entities, relations, links, lines, disk.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     space.forget(space.add("Alice drinks tea.").id)
+        ...     _ = space.add("Alice lives in Porto.")
+        ...     space.stats().memories
+        {'current': 1, 'forgotten': 1}
+        """
+        engine, embedder = self._engine, self._engine.embedder
+        about = {
+            "embedder": embedder.name,
+            "dimension": embedder.dimension,
+            "children": sum(name.startswith(f"{self.name}/") for name in engine.ledger.spaces()),
+            "location": None if engine.folder is None else str(engine.folder),
+            "disk": disk_use(engine.folder),
+        }
+        return self._overlooking(lambda whole: whole.stats(engine.ledger, self.name, **about))
+
     def profile(self, *, max_tokens: int = 400) -> Profile:
         """Who this space is about, in a few sentences for a system prompt.
 
@@ -237,6 +296,7 @@ class View:
         """
         return self.graph.story(node)
 
+    @undisturbed
     def diff(self, t1: Moment, t2: Moment | None = None) -> Diff:
         """What changed between two moments of learning; without the second, until now.
 
@@ -259,6 +319,7 @@ class View:
             after = known if t2 is None else after
             return difference(index, ledger, index.sight(before, start), index.sight(after, end))
 
+    @undisturbed
     def exposures(self, memory_id: str) -> list[Exposure]:
         """The recorded recalls that gave out a memory which has stepped back since: see `Space.record`.
 
@@ -278,6 +339,18 @@ class View:
     async def arecall(self, query: str, **options: Any) -> Recall:
         """`recall`, off the event loop."""
         return await asyncio.to_thread(self.recall, query, **options)
+
+    async def aread_graph(self, *args: Any, **options: Any) -> GraphPage:
+        """`read_graph`, off the event loop."""
+        return await asyncio.to_thread(self.read_graph, *args, **options)
+
+    async def aget_many(self, ids: Iterable[str]) -> Gathered:
+        """`get_many`, off the event loop."""
+        return await asyncio.to_thread(self.get_many, ids)
+
+    async def astats(self) -> Stats:
+        """`stats`, off the event loop."""
+        return await asyncio.to_thread(self.stats)
 
     async def aprofile(self, **options: Any) -> Profile:
         """`profile`, off the event loop."""
@@ -302,6 +375,16 @@ class View:
     async def aexposures(self, memory_id: str) -> list[Exposure]:
         """`exposures`, off the event loop."""
         return await asyncio.to_thread(self.exposures, memory_id)
+
+    def _overlooking(self, ask: Callable[[Overview], T]) -> T:
+        """What an overview of this view answers."""
+        with self._engine.using(self.name) as index:
+            while True:
+                try:
+                    with index.lock:
+                        return ask(Overview(index, index.sight(self._position(index), self._now())))
+                except Vanished:
+                    index.catch_up()  # another process erased one of them meanwhile
 
     def _now(self) -> datetime:
         return self._moment or self._engine.now()

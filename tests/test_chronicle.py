@@ -1,0 +1,390 @@
+"""Timelines, histories and differences: what happened, in order, who did it, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from remanence import InvalidInput, NotFound, Relation, Space
+from remanence.happenings import Happening
+from remanence.model import Link, Memory
+from remanence.testing import FakeClock
+
+
+def told(happenings: list[Happening]) -> list[str]:
+    """What happened to what: 'edge added Alice —lives_in→ Porto'."""
+    return [f"{h.what} {h.about.split(' (')[0]}" for h in happenings]
+
+
+# Timelines
+
+
+def test_a_timeline_tells_all_that_happens_to_an_entity(space: Space, clock: FakeClock) -> None:
+    """Each thing once, in the order in which it was learned, with who did it and why."""
+    porto = space.add("Alice lives in Porto.", observed_by="Ann")
+    clock.advance(days=1)
+    job = space.relate("Alice", "works_at", "Acme", observed_by="Bob")
+    clock.advance(days=1)
+    space.graph.invalidate(job, why="she left", by="Cem")
+    clock.advance(days=1)
+    space.forget(porto.id, why="she asked")
+    clock.advance(days=1)
+    space.unforget(porto.id)
+    clock.advance(days=1)
+    space.entities.register("Alice Smith")
+    space.entities.merge("Alice", "Alice Smith", why="same person", by="Dora")
+
+    story = space.graph.timeline("Alice")
+
+    assert [(h.what, h.who) for h in story] == [
+        ("memory added", "Ann"),
+        ("edge added", "Ann"),
+        ("edge added", "Bob"),
+        ("edge invalidated", "Cem"),
+        ("forgotten", None),
+        ("restored", None),
+        ("registered", None),
+        ("merged", "Dora"),
+    ]
+    assert [h.at for h in story] == sorted(h.at for h in story)
+    assert [h.position for h in story] == sorted(h.position for h in story)
+    assert [h.why for h in story if h.what in ("edge invalidated", "forgotten")] == ["she left", "she asked"]
+    assert [type(h.thing) for h in story[:3]] == [Memory, Relation, Relation]
+
+
+def test_a_happening_reads_as_a_sentence(space: Space) -> None:
+    """When, what, by whom and why."""
+    memory = space.add("The bridge is closed.", observed_by="Ann")
+    space.forget(memory.id, why="it is open again")
+
+    assert [str(h) for h in space.history(memory)] == [
+        "2026-05-04 09:00: 'The bridge is closed.' was learned by Ann.",
+        "2026-05-04 09:00: 'The bridge is closed.' was forgotten: it is open again.",
+    ]
+
+
+def test_an_edge_ends_when_another_takes_its_place(space: Space, clock: FakeClock) -> None:
+    """Nobody ended Porto by hand: Lisbon did, in the very line that says Lisbon."""
+    space.add("Alice lives in Porto.")
+    clock.advance(days=30)
+    lisbon = space.add("Alice lives in Lisbon.")
+
+    story = space.graph.timeline("Alice")
+
+    assert told(story) == [
+        "memory added 'Alice lives in Porto.'",
+        "edge added Alice —lives_in→ Porto",
+        "memory added 'Alice lives in Lisbon.'",
+        "edge added Alice —lives_in→ Lisbon",
+        "superseded 'Alice lives in Porto.'",
+        "edge invalidated Alice —lives_in→ Porto",
+    ]
+    assert isinstance(story[4].thing, Memory)
+    assert story[4].thing.id == lisbon.id
+    assert story[5].why is not None
+    assert story[5].why.startswith("followed by Alice —lives_in→ Lisbon")
+
+
+def test_a_late_fact_ends_where_a_known_one_begins(space: Space, clock: FakeClock) -> None:
+    """Learned after Lisbon, Porto is over from the moment it is learned."""
+    space.relate("Alice", "lives_in", "Lisbon", valid_from="2026-04-01")
+    clock.advance(days=1)
+    space.relate("Alice", "lives_in", "Porto", valid_from="2024-01-01")
+
+    story = space.graph.timeline("Alice")
+
+    assert told(story)[1:] == ["edge added Alice —lives_in→ Porto", "edge invalidated Alice —lives_in→ Porto"]
+    assert story[1].position == story[2].position
+
+
+def test_a_timeline_of_a_memory_has_its_versions_and_its_links(space: Space) -> None:
+    """A revision, a link drawn from it, and one that puts another in its place."""
+    memory = space.add("The code is 4711.", key="code")
+    space.add("The code is 1234.", key="code")
+    other = space.add("Codes are on the door.")
+    space.link(memory.id, "related_to", other, observed_by="Ann")
+    space.link(other, "supersedes", memory.id, observed_by="Bob", why="it says all")
+
+    story = space.graph.timeline(memory.id)
+
+    assert [(h.what, h.who, h.why) for h in story] == [
+        ("memory added", None, None),
+        ("memory revised", None, None),
+        ("edge added", "Ann", None),
+        ("superseded", "Bob", "it says all"),
+    ]
+    assert isinstance(story[2].thing, Link)
+    assert [h.what for h in space.graph.timeline(other)] == ["memory added", "edge added", "edge added"]
+
+
+def test_what_is_forgotten_keeps_its_story(space: Space) -> None:
+    """A timeline of now does not hide what was there: that it was forgotten is part of it."""
+    memory = space.add("Alice lives in Porto.")
+    space.forget(memory.id)
+
+    assert told(space.graph.timeline("Alice")) == [
+        "memory added 'Alice lives in Porto.'",
+        "edge added Alice —lives_in→ Porto",
+        "forgotten 'Alice lives in Porto.'",
+    ]
+
+
+def test_a_story_of_an_erased_memory_has_no_words(space: Space) -> None:
+    """When it was added, forgotten and erased is told; what it said is nowhere."""
+    memory = space.add("Alice lives in Porto.")
+    space.forget(memory.id, why="it names Porto")
+    space.erase(memory.id)
+
+    story = space.history(memory.id)
+
+    assert [h.what for h in story] == ["memory added", "forgotten", "erased"]
+    assert [h.thing for h in story] == [None, None, None]
+    assert "Porto" not in str([str(h) for h in story])
+
+
+def test_the_reason_of_a_link_to_an_erased_memory_is_not_told(space: Space) -> None:
+    """It may hold the very words that were to go."""
+    old, new = space.add("Alice lives in Porto."), space.add("Alice lives in Lisbon.")
+    space.link(new, "supersedes", old, why="Lisbon now, not Porto", observed_by="Ann")
+    space.erase(old.id)
+
+    assert [h.what for h in space.history(old.id)] == ["memory added", "erased"]
+    for node in (old.id, new):
+        assert "Porto" not in str(space.history(node))
+
+
+def test_names_given_split_and_undone_are_told(space: Space) -> None:
+    """Each line about what something is called is in the story of every entity that it concerns."""
+    space.entities.register("Alice Smith", aliases=["A. Smythe"], by="Ann")
+    space.entities.rename("Alice Smith", "Alice Jones", by="Bob")
+    split = space.entities.split("Alice Jones", ["A. Smythe"], why="another person")
+    space.entities.undo(split, why="no, the same", by="Cem")
+
+    story = space.graph.timeline("Alice Jones")
+
+    assert [(h.what, h.who) for h in story] == [
+        ("registered", "Ann"),
+        ("renamed", "Bob"),
+        ("split", None),
+        ("undone", "Cem"),
+    ]
+
+
+def test_since_and_until_keep_to_when_it_was_learned(space: Space, clock: FakeClock) -> None:
+    """The first is included and the second is not, as everywhere."""
+    for name in ("Bob", "Cem", "Dora"):
+        space.relate("Alice", "knows", name)
+        clock.advance(days=1)
+
+    def between(since: Any, until: Any) -> list[str]:
+        return [h.about.split()[-1] for h in space.graph.timeline("Alice", since=since, until=until)]
+
+    assert between("2026-05-05", None) == ["Cem", "Dora"]
+    assert between("2026-05-05T09:00", "2026-05-06T09:00") == ["Cem"]
+    assert between(None, "2026-05-05T09:00") == ["Bob"]
+    assert between("0001-01-01", None) == ["Bob", "Cem", "Dora"]
+
+
+def test_a_timeline_can_keep_to_some_relations(space: Space) -> None:
+    """Only edges of these names; "mentions" stands for what happened to memories."""
+    space.declare("parent_of", inverse="child_of")
+    space.add("Alice lives in Porto.")
+    space.relate("Alice", "parent_of", "Bob")
+
+    assert told(space.graph.timeline("Alice", relations="lives_in")) == ["edge added Alice —lives_in→ Porto"]
+    assert told(space.graph.timeline("Bob", relations=["child_of"])) == ["edge added Alice —parent_of→ Bob"]
+    assert told(space.graph.timeline("Alice", relations=["mentions"])) == [
+        "memory added 'Alice lives in Porto.'"
+    ]
+
+
+def test_a_view_of_the_past_tells_what_was_known_then(space: Space, clock: FakeClock) -> None:
+    """What happened later is not in the story, and what was learned later has none."""
+    memory = space.add("Alice lives in Porto.")
+    monday = clock.now()
+    clock.advance(days=1)
+    space.forget(memory.id)
+    later = space.add("Bob lives in Rome.")
+
+    past = space.as_of(monday)
+
+    assert [h.what for h in past.graph.timeline("Alice")] == ["memory added", "edge added"]
+    assert [h.what for h in past.history(memory)] == ["memory added", "edge added"]
+    for unknown in (later.id, "Bob"):
+        with pytest.raises(NotFound):
+            past.history(unknown)
+
+
+def test_a_story_never_leaves_its_space(space: Space) -> None:
+    """Two siblings know an Alice each, and neither hears of the other's."""
+    mine, theirs = space.child("a"), space.child("b")
+    mine.relate("Alice", "knows", "Bob")
+    theirs.relate("Alice", "knows", "Cem")
+    theirs.add("Alice sings.")
+
+    assert told(mine.graph.timeline("Alice")) == ["edge added Alice —knows→ Bob"]
+
+
+# Histories
+
+
+def test_a_history_also_tells_who_read_it_and_who_was_given_it(space: Space) -> None:
+    """The timeline leaves these out; the audit trail does not."""
+    source = space.remember("I live in Porto.", observed_by="Alice")[0]
+    space.record(space.recall("Where does Alice live?"))
+
+    whole, short = space.history(source), space.graph.timeline(source)
+
+    assert {"extracted", "served"} <= {h.what for h in whole}
+    assert not {"extracted", "served"} & {h.what for h in short}
+    [read] = [h for h in whole if h.what == "extracted"]
+    [served] = [h for h in whole if h.what == "served"]
+    assert (read.who, served.why) == ("rules", "asked 'Where does Alice live?'")
+
+
+def test_a_history_goes_on_after_it_was_asked_for(space: Space) -> None:
+    """What is learned between two questions is in the second answer."""
+    memory = space.add("Alice sings.")
+    before = space.history(memory)
+    space.forget(memory.id)
+
+    assert [h.what for h in space.history(memory)] == [*(h.what for h in before), "forgotten"]
+
+
+def test_evidence_for_a_relation_is_part_of_a_memorys_history(space: Space) -> None:
+    """Whoever looks at the memory sees what rests on it, and that it was ended."""
+    contract = space.add("A contract.")
+    job = space.relate("Alice", "works_at", "Acme", evidence=contract, observed_by="Ann")
+    space.graph.invalidate(job, by="Bob")
+
+    assert [(h.what, h.who) for h in space.history(contract)] == [
+        ("memory added", None),
+        ("edge added", "Ann"),
+        ("edge invalidated", "Bob"),
+    ]
+
+
+def test_a_history_is_the_same_after_a_rebuild_and_in_another_process(
+    reopen: Callable[..., Space], clock: FakeClock
+) -> None:
+    """It is read from the ledger, so nothing of it is lost with an index."""
+    space = reopen()
+    memory = space.add("Alice lives in Porto.", key="home")
+    clock.advance(days=1)
+    space.add("Alice lives in Lisbon.", key="home")
+    space.graph.invalidate("Alice", "lives_in", "Lisbon", why="unsure")
+    before = told(space.history("Alice")), told(space.history(memory))
+    space.rebuild()
+
+    assert (told(space.history("Alice")), told(space.history(memory))) == before
+    space = reopen()
+    assert (told(space.history("Alice")), told(space.history(memory))) == before
+
+
+# Differences
+
+
+def test_a_diff_sorts_what_changed_into_lists(space: Space, clock: FakeClock) -> None:
+    """Learned, revised, superseded, forgotten, restored, erased, related, linked, ended and named."""
+    porto = space.add("Alice lives in Porto.")
+    code = space.add("The code is 4711.", key="code")
+    note, gone, secret = space.add("A note."), space.add("Gone soon."), space.add("A secret.")
+    space.forget(note.id)
+    job = space.relate("Bob", "works_at", "Acme")
+    monday = clock.now()
+    clock.advance(days=1)
+    lisbon = space.add("Alice lives in Lisbon.")
+    space.add("The code is 1234.", key="code")
+    space.unforget(note.id)
+    space.forget(gone.id)
+    space.erase(secret.id)
+    space.relate("Bob", "knows", "Cem")
+    space.graph.invalidate(job)
+    space.link(lisbon, "related_to", note)
+    space.entities.register("Bob", aliases=["Robert"])
+    tuesday = clock.now()
+    clock.advance(days=1)
+    space.add("Dora lives in Rome.")
+
+    changed = space.diff(monday, tuesday)
+
+    assert [m.id for m in changed.learned] == [lisbon.id]
+    assert [(m.id, m.text) for m in changed.revised] == [(code.id, "The code is 1234.")]
+    assert [m.id for m in changed.superseded] == [porto.id]
+    assert [m.id for m in changed.forgotten] == [gone.id]
+    assert [m.id for m in changed.restored] == [note.id]
+    assert changed.erased == (secret.id,)
+    assert {r.object for r in changed.related} == {"Cem", "Lisbon"}
+    assert [link.kind for link in changed.linked] == ["related_to"]
+    assert [edge.id for edge in changed.invalidated] == [job.id]
+    assert [h.what for h in changed.named] == ["registered"]
+    assert str(changed).startswith("1 learned, 1 revised, 1 superseded")
+    assert not space.diff(tuesday, tuesday)
+
+
+def test_a_diff_takes_words_and_stops_where_the_view_does(space: Space, clock: FakeClock) -> None:
+    """Without an end it goes up to now, and in a view of the past to that moment."""
+    clock.advance(days=1)
+    space.add("Alice sings.")
+    then = clock.now()
+    clock.advance(days=7)
+    space.add("Bob sings.")
+
+    assert [m.text for m in space.diff("last week").learned] == ["Alice sings.", "Bob sings."]
+    assert [m.text for m in space.diff("2026-05-04").learned] == ["Alice sings.", "Bob sings."]
+    assert [m.text for m in space.as_of(then).diff("2026-05-04", "2026-12-31").learned] == ["Alice sings."]
+    assert str(space.diff("2026-05-01", "2026-05-02")) == "nothing changed"
+
+
+def test_a_memory_superseded_by_a_link_is_in_the_diff(space: Space, clock: FakeClock) -> None:
+    """Once: in the time in which the link was drawn, and not in later ones."""
+    old, new = space.add("The bridge is open."), space.add("The bridge was closed.")
+    monday = clock.now()
+    clock.advance(days=1)
+    space.link(new, "supersedes", old)
+    tuesday = clock.now()
+    clock.advance(days=1)
+    space.add("It rains.")
+
+    assert [m.id for m in space.diff(monday, tuesday).superseded] == [old.id]
+    assert space.diff(tuesday).superseded == ()
+
+
+def test_a_claim_that_is_only_repeated_is_not_new(space: Space, clock: FakeClock) -> None:
+    """Another version of a memory that says the same relation again has not learned it anew."""
+    space.add("Alice lives in Porto.", key="home")
+    monday = clock.now()
+    clock.advance(days=1)
+    space.add("Alice lives in Porto, near the river.", key="home", triples=[("Alice", "lives_in", "Porto")])
+
+    assert len(space.diff(monday).revised) == 1
+    assert space.diff(monday).related == ()
+
+
+@pytest.mark.parametrize(
+    ("ends", "message"),
+    [
+        (("2026-05-02", "2026-05-01"), "t2='2026-05-01' comes before t1='2026-05-02'"),
+        (("2027-01-01",), "t2='now' comes before"),
+        (("the day of the frog",), "t1='the day of the frog'"),
+        ((7,), "t1=7"),
+    ],
+)
+def test_a_diff_of_no_stretch_of_time_is_refused(space: Space, ends: tuple[Any, ...], message: str) -> None:
+    """The complaint shows both ends as they were given."""
+    with pytest.raises(InvalidInput) as refused:
+        space.diff(*ends)
+    assert message in str(refused.value)
+
+
+async def test_stories_are_told_off_the_event_loop(space: Space, clock: FakeClock) -> None:
+    """Each async twin gives what its verb gives."""
+    monday = clock.now()
+    clock.advance(days=1)
+    memory = await space.aadd("Alice sings.")
+
+    assert await space.ahistory(memory) == space.history(memory)
+    assert await space.graph.atimeline("Alice") == space.graph.timeline("Alice")
+    assert await space.adiff(monday) == space.diff(monday)

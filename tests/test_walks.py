@@ -1,0 +1,565 @@
+"""Walking the graph: where one comes to, at which time, and how two things are connected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remanence import InvalidInput, NotFound, Relation, Space, Window
+from remanence.ground import Ground, Place, undisturbed
+from remanence.index import Vanished
+from remanence.joins import join, shared
+from remanence.testing import FakeClock
+from remanence.walks import FAN_OUT, Walked
+
+
+def labels(walked: Walked) -> list[str]:
+    return [node.label for node in walked.nodes]
+
+
+def arrows(walked: Walked) -> list[str]:
+    """The edges as text: 'Alice works_at Acme'."""
+    called = {node.id: node.label for node in walked.nodes}
+    return [f"{called[edge.source]} {edge.name} {called[edge.target]}" for edge in walked.edges]
+
+
+# Where a walk comes to
+
+
+def test_a_walk_goes_through_relations_links_and_mentions(space: Space) -> None:
+    """From a name to what it is related to, to the memory that says so, and on to what that is linked to."""
+    works = space.add("Alice works at Acme.")
+    note = space.add("Note for later.")
+    space.link(note, "related_to", works)
+
+    walked = space.graph.query("Alice")
+
+    assert labels(walked) == ["Alice", "Acme", "Alice works at Acme.", "Note for later."]
+    assert [node.depth for node in walked.nodes] == [0, 1, 1, 2]
+    assert set(arrows(walked)) == {
+        "Alice works_at Acme",
+        "Alice works at Acme. mentions Alice",
+        "Alice works at Acme. mentions Acme",
+        "Note for later. related_to Alice works at Acme.",
+    }
+    assert (walked.depth_reached, walked.edges_walked, walked.truncated) == (2, 4, False)
+
+
+def test_an_edge_tells_who_said_so_and_when(space: Space, clock: FakeClock) -> None:
+    """A relation carries its window, when it was recorded, how sure it is, and its evidence."""
+    proof = space.add("A contract.")
+    space.relate(
+        *("Alice", "works_at", "Acme"),
+        valid_from="2026-01-01",
+        confidence=0.7,
+        observed_by="Ann",
+        evidence=proof,
+    )
+
+    [edge] = space.graph.query("Alice", relations="works_at").edges
+
+    assert (edge.name, edge.confidence, edge.observed_by) == ("works_at", 0.7, "Ann")
+    assert (str(edge.valid), edge.recorded_at, edge.evidence) == (
+        "since 2026-01-01",
+        clock.now(),
+        (proof.id,),
+    )
+
+
+@pytest.mark.parametrize("start", ["id", "memory", "entity", "entity id", "name", "other spelling"])
+def test_a_walk_starts_from_whatever_one_has_at_hand(space: Space, start: str) -> None:
+    """A memory, an entity, the id of either, or a name however it is spelled."""
+    memory = space.add("Alice works at Acme.")
+    alice = space.entities.resolve("Alice")
+    assert alice is not None
+    at_hand: dict[str, Any] = {"id": memory.id, "memory": memory, "entity": alice, "entity id": alice.id}
+    at_hand |= {"name": "Alice", "other spelling": "ALICE"}
+
+    walked = space.graph.query(at_hand[start], depth=1)
+
+    assert walked.nodes[0].id in (memory.id, alice.id)
+    assert "Acme" in labels(walked)
+
+
+def test_depth_is_how_far_a_walk_goes(space: Space) -> None:
+    """Each step more reaches one further, and what is beyond is not there."""
+    for a, b in zip("ABCDE", "BCDEF", strict=True):
+        space.relate(f"Town {a}", "leads_to", f"Town {b}")
+
+    for depth in range(1, 6):
+        walked = space.graph.query("Town A", depth=depth)
+        assert labels(walked) == [f"Town {letter}" for letter in "ABCDEF"[: depth + 1]]
+        assert walked.depth_reached == depth
+    assert space.graph.query("Town A", depth=8).depth_reached == 5
+
+
+def test_direction_keeps_to_edges_out_of_or_into_each_node(space: Space) -> None:
+    """Out of Bob is whom he mentors; into Bob is who mentors him and what names him."""
+    space.relate("Ann", "mentors", "Bob")
+    space.relate("Bob", "mentors", "Cem")
+    space.add("Bob sings.", entities=["Bob"], triples=[])
+
+    assert labels(space.graph.query("Bob", direction="out")) == ["Bob", "Cem"]
+    assert labels(space.graph.query("Bob", direction="in")) == ["Bob", "Ann", "Bob sings."]
+    assert labels(space.graph.query("Bob")) == ["Bob", "Ann", "Cem", "Bob sings."]
+
+
+def test_relations_keep_to_edges_of_some_names(space: Space) -> None:
+    """Predicates, kinds of links and "mentions" are all names of edges."""
+    works = space.add("Alice works at Acme.")
+    space.link(space.add("Note for later."), "supports", works)
+    space.relate("Alice", "knows", "Bob")
+
+    assert arrows(space.graph.query("Alice", relations=["knows"])) == ["Alice knows Bob"]
+    assert labels(space.graph.query(works, relations=["supports"])) == [works.text, "Note for later."]
+    assert labels(space.graph.query("Alice", relations=["Mentions"], depth=2)) == [
+        "Alice",
+        works.text,
+        "Acme",
+    ]
+
+
+def test_a_relation_with_an_inverse_is_walked_from_both_ends(space: Space) -> None:
+    """Out of the child goes child_of, though only parent_of was said."""
+    space.declare("parent_of", inverse="child_of")
+    space.relate("Ann", "parent_of", "Bob")
+
+    assert arrows(space.graph.query("Bob", direction="out", depth=1)) == ["Bob child_of Ann"]
+    assert arrows(space.graph.query("Ann", relations=["child_of"], depth=1)) == ["Bob child_of Ann"]
+
+
+def test_circles_are_walked_once(space: Space) -> None:
+    """Three who know each other are three nodes and three edges, however far the walk goes."""
+    for a, b in (("Ann", "Bob"), ("Bob", "Cem"), ("Cem", "Ann")):
+        space.relate(a, "knows", b)
+
+    walked = space.graph.query("Ann", depth=8)
+
+    assert (len(walked.nodes), len(walked.edges), walked.edges_walked) == (3, 3, 3)
+
+
+def test_an_answer_that_left_something_out_says_so(space: Space) -> None:
+    """At most so many nodes are given; exactly so many is not too many."""
+    for name in ("Bob", "Cem", "Dora"):
+        space.relate("Ann", "knows", name)
+
+    few, all_of_them = space.graph.query("Ann", limit=3), space.graph.query("Ann", limit=4)
+
+    assert (labels(few), few.truncated, few.edges_walked) == (["Ann", "Bob", "Cem"], True, 3)
+    assert (len(all_of_them.nodes), all_of_them.truncated) == (4, False)
+
+
+def test_a_hub_on_the_way_is_followed_to_its_newest_ties_only(space: Space) -> None:
+    """A town that everybody visited does not fill the answer; asked about the town itself, all are there."""
+    for number in range(FAN_OUT + 5):
+        space.relate(f"Guest {number}", "visited", "Rome")
+
+    passing, direct = space.graph.query("Guest 0"), space.graph.query("Rome")
+
+    assert passing.truncated
+    assert len(passing.nodes) == FAN_OUT + 2
+    assert f"Guest {FAN_OUT + 4}" in labels(passing)
+    assert (len(direct.nodes), direct.truncated) == (FAN_OUT + 6, False)
+
+
+def test_the_same_walk_gives_the_same_list(space: Space) -> None:
+    """Nothing in an answer depends on chance, and a rebuild does not change it."""
+    for a, b in (("Ann", "Bob"), ("Bob", "Cem"), ("Ann", "Dora"), ("Dora", "Cem")):
+        space.add(f"{a} knows {b}.", triples=[(a, "knows", b)])
+    first = space.graph.query("Ann")
+    space.rebuild()
+
+    assert space.graph.query("Ann") == first
+
+
+# At which time
+
+
+def test_a_walk_takes_what_holds_at_the_moment(space: Space) -> None:
+    """In 2025 she worked at Acme, now at Beta; each time the other one is not there."""
+    space.relate("Alice", "works_at", "Acme", valid_from="2024-01-01")
+    space.relate("Alice", "works_at", "Beta", valid_from="2026-01-01")
+
+    assert labels(space.graph.query("Alice")) == ["Alice", "Beta"]
+    assert labels(space.graph.query("Alice", at="2025-06-01")) == ["Alice", "Acme"]
+    assert labels(space.graph.query("Alice", at="2023-06-01")) == ["Alice"]
+
+
+def test_both_clocks_answer_what_we_believed_in_june_about_march(space: Space, clock: FakeClock) -> None:
+    """In July it came out that she had worked at Beta in March already; June did not know."""
+    space.relate("Alice", "works_at", "Acme", valid_from="2026-01-01")
+    june = clock.advance(days=42)
+    clock.advance(days=30)
+    space.relate("Alice", "works_at", "Beta", valid_from="2026-03-01")
+
+    assert labels(space.as_of(june).graph.query("Alice", at="2026-03-15")) == ["Alice", "Acme"]
+    assert labels(space.graph.query("Alice", at="2026-03-15")) == ["Alice", "Beta"]
+    assert labels(space.graph.query("Alice", at="2026-02-15")) == ["Alice", "Acme"]
+
+
+def test_an_episode_once_happened_has_happened(space: Space) -> None:
+    """A meeting of last March is a tie ever since, a fact of last March is one in March."""
+    space.add("Alice met Bob on 3 March 2026.", triples=[])
+    space.add(
+        *("Alice knew Cem.",),
+        valid_from="2026-03-01",
+        valid_until="2026-04-01",
+        entities=["Alice", "Cem"],
+        triples=[],
+    )
+
+    assert "Bob" in labels(space.graph.query("Alice"))
+    assert "Cem" not in labels(space.graph.query("Alice"))
+    assert {"Bob", "Cem"} <= set(labels(space.graph.query("Alice", at="2026-03-20")))
+    assert "Bob" not in labels(space.graph.query("Alice", at="2026-03-02"))
+
+
+def test_a_name_is_read_as_it_was_then(space: Space) -> None:
+    """What went by Twitter in 2020 goes by X now, and Twitter names nothing in 2025."""
+    space.entities.register("X", aliases=[("Twitter", None, "2023-07-24")])
+    space.relate("Twitter", "based_in", "San Francisco")
+
+    assert labels(space.graph.query("Twitter", at="2020-01-01")) == ["X", "San Francisco"]
+    assert labels(space.graph.query("Twitter")) == ["X", "San Francisco"]
+    with pytest.raises(NotFound, match="'Twitter' at 2025-01-01"):
+        space.graph.query("Twitter", at="2025-01-01")
+
+
+def test_merged_entities_are_one_node_from_then_on(space: Space, clock: FakeClock) -> None:
+    """After the merge Bob's ties are Robert's; the view of before knows two people."""
+    for name in ("Bob", "Robert Jones"):
+        space.entities.register(name)
+    space.relate("Bob", "knows", "Ann")
+    space.relate("Robert Jones", "works_at", "Acme")
+    before = clock.now()
+    clock.advance(days=1)
+    space.entities.merge("Bob", "Robert Jones")
+
+    assert labels(space.graph.query("Bob")) == ["Robert Jones", "Ann", "Acme"]
+    assert labels(space.graph.query("Bob", depth=1)) == labels(space.graph.query("Robert Jones", depth=1))
+    assert labels(space.as_of(before).graph.query("Bob")) == ["Bob", "Ann"]
+
+
+# What is not in sight
+
+
+def test_what_is_forgotten_is_nowhere_in_a_walk(space: Space, clock: FakeClock) -> None:
+    """The memory, and the relation that only it supports, are gone, and back with it."""
+    memory = space.add("Alice works at Acme.")
+    space.add("Alice sings.", entities=["Alice"], triples=[])
+    before = clock.now()
+    clock.advance(days=1)
+    space.forget(memory.id)
+
+    assert labels(space.graph.query("Alice")) == ["Alice", "Alice sings."]
+    with pytest.raises(NotFound, match="forgotten"):
+        space.graph.query(memory)
+    with pytest.raises(NotFound, match="Acme"):
+        space.graph.query("Acme")
+    assert "Acme" in labels(space.as_of(before).graph.query("Alice"))
+    space.unforget(memory.id)
+    assert "Acme" in labels(space.graph.query("Alice"))
+
+
+def test_what_has_expired_is_nowhere_in_a_walk(space: Space, clock: FakeClock) -> None:
+    """An offer that ended yesterday ties nothing to anything, and did the day before."""
+    space.add("Alice has an offer.", entities=["Alice"], triples=[], expires_at="2026-05-06")
+    space.entities.register("Alice")
+    there = clock.now()
+    clock.advance(days=3)
+
+    assert labels(space.graph.query("Alice")) == ["Alice"]
+    assert len(space.as_of(there).graph.query("Alice").nodes) == 2
+
+
+def test_an_erased_memory_leaves_no_words_in_a_walk(space: Space) -> None:
+    """Neither its text nor what it claimed, in whichever view."""
+    memory = space.add("Alice works at Acme.")
+    space.add("Alice sings.", entities=["Alice"], triples=[])
+    then = memory.revised_at
+    space.erase(memory.id)
+
+    for view in (space, space.as_of(then)):
+        assert "Acme" not in str(view.graph.query("Alice"))
+        with pytest.raises(NotFound):
+            view.graph.query(memory.id)
+
+
+def test_a_walk_never_leaves_its_space(space: Space) -> None:
+    """What a sibling knows of Alice is not there, and its ids mean nothing here."""
+    mine, theirs = space.child("a"), space.child("b")
+    mine.relate("Alice", "knows", "Bob")
+    secret = theirs.add("Alice knows Cem.", triples=[("Alice", "knows", "Cem")])
+
+    assert labels(mine.graph.query("Alice")) == ["Alice", "Bob"]
+    assert mine.graph.path("Alice", "Bob") is not None
+    for unknown in (secret.id, "Cem"):
+        with pytest.raises(NotFound):
+            mine.graph.query(unknown)
+
+
+# How two things are connected
+
+
+def test_a_path_is_the_shortest_and_each_step_has_its_evidence(space: Space) -> None:
+    """Two who work at one place are two steps apart, though a longer way was said first."""
+    for a, b in (("Alice", "Cem"), ("Cem", "Dora"), ("Dora", "Bob")):
+        space.relate(a, "knows", b)
+    hers, his = space.add("Alice works at Acme."), space.add("Bob works at Acme.")
+
+    path = space.graph.path("Alice", "Bob")
+
+    assert path is not None
+    assert len(path) == 2
+    assert str(path) == "Alice —works_at→ Acme ←works_at— Bob"
+    assert [step.evidence for step in path.steps] == [(hers.id,), (his.id,)]
+
+
+def test_two_that_share_a_memory_are_connected_through_it(space: Space) -> None:
+    """Where no relation was claimed, the memory that names both is the step between."""
+    memory = space.add("Alice and Bob at the fair.", entities=["Alice", "Bob"], triples=[])
+
+    path = space.graph.path("Alice", "Bob")
+
+    assert path is not None
+    assert [node.label for node in path.nodes] == ["Alice", memory.text, "Bob"]
+    assert {step.evidence for step in path.steps} == {(memory.id,)}
+
+
+def test_where_there_is_no_way_there_is_no_path(space: Space) -> None:
+    """Not connected at all, too far apart, or not yet: None."""
+    for a, b in zip("ABCD", "BCDE", strict=True):
+        space.relate(f"Town {a}", "leads_to", f"Town {b}", valid_from="2026-01-01")
+    space.relate("Island", "lies_in", "Ocean")
+
+    assert space.graph.path("Town A", "Island") is None
+    assert space.graph.path("Town A", "Town E", max_depth=3) is None
+    assert len(space.graph.path("Town A", "Town E", max_depth=4) or ()) == 4
+    assert space.graph.path("Town A", "Town E", at="2025-01-01") is None
+    here = space.graph.path("Town A", "town a")
+    assert here is not None
+    assert (len(here), str(here)) == (0, "Town A")
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=18), st.integers(1, 8))
+def test_a_path_is_as_short_as_a_search_from_one_end_finds(ties: list[tuple[int, int]], most: int) -> None:
+    """Meeting in the middle costs nothing in length, and finds a way exactly where there is one."""
+    import remanence
+    from remanence.testing import HashingEmbedder
+
+    with remanence.open(None, embedder=HashingEmbedder()) as space:
+        for name in range(10):
+            space.entities.register(f"Town {name}")
+        for a, b in ties:
+            space.relate(f"Town {a}", "leads_to", f"Town {b}")
+        far = _distances(ties)
+        for goal in range(10):
+            path = space.graph.path("Town 0", f"Town {goal}", max_depth=most)
+            expected = far.get(goal)
+            reachable = expected is not None and expected <= most
+            assert (None if path is None else len(path)) == (expected if reachable else None)
+
+
+def _distances(ties: list[tuple[int, int]]) -> dict[int, int]:
+    far, frontier = {0: 0}, [0]
+    while frontier:
+        here = frontier.pop(0)
+        for a, b in ties:
+            for source, target in ((a, b), (b, a)):
+                if source == here and target not in far:
+                    far[target] = far[here] + 1
+                    frontier.append(target)
+    return far
+
+
+# When things held, and together with what
+
+
+def test_when_gives_the_intervals_in_the_order_of_time(space: Space) -> None:
+    """A fact that arrives late lands where it belongs, each with what says so."""
+    lisbon = space.add("Alice lives in Lisbon.", valid_from="2026-05-03")
+    porto = space.add("Alice lives in Porto.", valid_from="2024-01-01")
+
+    found = space.graph.when("Alice", "lives in")
+
+    assert [(r.object, str(r.valid)) for r in found] == [
+        ("Porto", "2024-01-01 to 2026-05-03"),
+        ("Lisbon", "since 2026-05-03"),
+    ]
+    assert [r.evidence for r in found] == [(porto.id,), (lisbon.id,)]
+    assert [r.object for r in space.graph.when("Alice", "lives_in", "Porto")] == ["Porto"]
+
+
+def test_where_she_lived_while_she_worked_there(space: Space) -> None:
+    """Three homes and one job: two homes share time with it, one lies within it, one came before."""
+    for home, start, end in (
+        ("Porto", "2015", "2018"),
+        ("Zurich", "2018", "2020"),
+        ("Lisbon", "2020", None),
+    ):
+        space.relate("Alice", "lives_in", home, valid_from=start, valid_until=end)
+    space.relate("Alice", "works_at", "Google", valid_from="2018", valid_until="2021")
+    space.relate("Alice", "works_at", "Acme", valid_from="2021")
+
+    def homes(how: str) -> dict[str, str | None]:
+        joined = space.graph.join(("Alice", "lives_in"), how, ("Alice", "works_at", "Google"))
+        return {left.object: shared and str(shared) for left, _, shared in joined}
+
+    together = {"Zurich": "2018-01-01 to 2020-01-01", "Lisbon": "2020-01-01 to 2021-01-01"}
+    assert homes("while") == homes("overlapping") == together
+    assert homes("during") == {"Zurich": "2018-01-01 to 2020-01-01"}
+    assert homes("before") == {"Porto": None}
+    assert homes("after") == {}
+
+
+DAY = st.integers(0, 8)
+ENDS = st.tuples(st.none() | DAY, st.none() | DAY).filter(
+    lambda ends: ends[0] is None or ends[1] is None or ends[0] < ends[1]
+)
+BEGIN, END = -2, 11
+
+
+def window(ends: tuple[int | None, int | None]) -> Window:
+    first = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    return Window(*(None if end is None else first + timedelta(days=end) for end in ends))
+
+
+def days(ends: tuple[int | None, int | None]) -> set[int]:
+    start, end = ends
+    return set(range(BEGIN if start is None else start, END if end is None else end))
+
+
+@given(st.lists(ENDS, max_size=5), st.lists(ENDS, max_size=5))
+def test_a_join_is_what_comparing_day_by_day_gives(left: list[Any], right: list[Any]) -> None:
+    """For every pair of windows, open or not, and every way to join them."""
+
+    def related(sides: list[Any]) -> list[Relation]:
+        return [Relation(str(n), "a", "b", "c", valid=window(ends)) for n, ends in enumerate(sides)]
+
+    ways: dict[str, Callable[[Any, Any], bool]] = {
+        "while": lambda a, b: bool(days(a) & days(b)),
+        "overlapping": lambda a, b: bool(days(a) & days(b)),
+        "during": lambda a, b: days(a) <= days(b),
+        "before": lambda a, b: max(days(a)) < min(days(b)),
+        "after": lambda a, b: min(days(a)) > max(days(b)),
+    }
+    for how, holds in ways.items():
+        pairs = [(int(a.id), int(b.id)) for a, b, _ in join(related(left), how, related(right))]
+        expected = [(m, n) for m, a in enumerate(left) for n, b in enumerate(right) if holds(a, b)]
+        assert pairs == expected, how
+    for a in left:
+        for b in right:
+            both = shared(window(a), window(b))
+            inside = {day for day in range(BEGIN, END) if both and window((day, None)).start in both}
+            assert inside == days(a) & days(b)
+
+
+# What cannot be asked
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"depth": 0}, "depth=0"),
+        ({"depth": 99}, "from 1 to 8"),
+        ({"depth": "3"}, "depth='3'"),
+        ({"depth": True}, "depth=True"),
+        ({"limit": 0}, "limit=0"),
+        ({"limit": 2.5}, "limit=2.5"),
+        ({"direction": "up"}, "direction='up'"),
+        ({"relations": ["a->b"]}, "'a->b' holds '>'"),
+        ({"relations": [7]}, "relations=7"),
+        ({"relations": 7}, "relations=7"),
+        ({"relations": []}, "relations is empty"),
+        ({"at": "the day of the frog"}, "at='the day of the frog'"),
+    ],
+)
+def test_a_walk_that_makes_no_sense_is_refused(space: Space, options: dict[str, Any], message: str) -> None:
+    """The complaint shows the value, and what would do."""
+    space.entities.register("Alice")
+    with pytest.raises(InvalidInput) as refused:
+        space.graph.query("Alice", **options)
+    assert message in str(refused.value)
+
+
+def test_an_unknown_start_is_named_with_what_is_near_it(space: Space) -> None:
+    """A name that is only nearly right is met with those that may be meant."""
+    space.add("Alice Smith works at Acme.")
+
+    with pytest.raises(NotFound, match=r"'A\. Smith'.*Near it are 'Alice Smith'"):
+        space.graph.query("A. Smith")
+    with pytest.raises(NotFound, match="See space"):
+        space.graph.query("Zzyzx")
+    with pytest.raises(NotFound, match="e0123456789abcdef"):
+        space.graph.query("e0123456789abcdef")
+    for odd in (7, None, ["Alice"]):
+        with pytest.raises(InvalidInput, match="Give a memory, an entity"):
+            space.graph.query(odd)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda graph: graph.join(("Alice",), "while", ("Alice", "knows")),
+        lambda graph: graph.join("Alice knows", "while", ("Alice", "knows")),
+        lambda graph: graph.join(("Alice", "knows"), "sideways", ("Alice", "knows")),
+        lambda graph: graph.join(("Alice", "knows"), ["while"], ("Alice", "knows")),
+        lambda graph: graph.when("Alice", "?!"),
+        lambda graph: graph.path("Alice", "Alice", max_depth=0),
+        lambda graph: graph.timeline("Alice", since="2026-05-01", until="2026-04-01"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused(space: Space, ask: Callable[[Any], Any]) -> None:
+    """Too few words, no such way to join, no such predicate, no steps, or a window turned round."""
+    space.relate("Alice", "knows", "Bob")
+    with pytest.raises(InvalidInput):
+        ask(space.graph)
+
+
+def test_when_is_asked_of_an_entity(space: Space) -> None:
+    """A memory has no intervals of its own."""
+    memory = space.add("Alice sings.")
+    with pytest.raises(InvalidInput, match="is a memory"):
+        space.graph.when(memory.id, "sings")
+
+
+async def test_the_graph_is_asked_off_the_event_loop(space: Space) -> None:
+    """Each async twin gives what its verb gives."""
+    await space.arelate("Alice", "knows", "Bob", valid_from="2026-01-01")
+    graph = space.graph
+
+    assert await graph.aquery("Alice", depth=1) == graph.query("Alice", depth=1)
+    assert await graph.apath("Alice", "Bob") == graph.path("Alice", "Bob")
+    assert await graph.awhen("Alice", "knows") == graph.when("Alice", "knows")
+    side = ("Alice", "knows")
+    assert await graph.ajoin(side, "while", side) == graph.join(side, "while", side)
+    [ended] = await graph.ainvalidate("Alice", "knows", "Bob", until="2026-02-01")
+    assert str(ended.valid) == "2026-01-01 to 2026-02-01"
+
+
+def test_a_memory_that_another_process_erases_meanwhile_is_left_out() -> None:
+    """The walk is taken once more, and only if it was disturbed."""
+    steps = iter([Vanished("line 7 was erased meanwhile"), "walked"])
+
+    @undisturbed
+    def walk() -> str:
+        step = next(steps)
+        if isinstance(step, Vanished):
+            raise step
+        return step
+
+    assert walk() == "walked"
+
+
+def test_a_place_is_one_for_all_names_of_an_entity(space: Space) -> None:
+    """Whichever name it is found by, the ground knows it as one place."""
+    space.entities.register("AlphaOne LLC", aliases=["AO"])
+    with space._engine.using(space.name) as index, index.lock:
+        ground = Ground(index, index.sight(index.catalog.position, space._engine.now()))
+        places: set[Place] = {ground.find(name) for name in ("AO", "AlphaOne LLC", "alphaone llc")}
+    assert len(places) == 1
