@@ -6,10 +6,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 import remanence
 from remanence.testing import FakeClock, HashingEmbedder
+
+# Machines are shared and noisy: how long an example takes says nothing about the code.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
 
 
 @pytest.fixture

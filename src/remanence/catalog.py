@@ -18,6 +18,7 @@ from remanence.events import Forgotten, Remembered
 from remanence.model import KINDS, Entry, Window, from_micros, micros
 
 FOREVER = np.iinfo(np.int64).max
+_CHANGE_WHAT_IS_SEEN = ("remembered", "forgotten", "restored", "erased")
 _ALWAYS = np.iinfo(np.int64).min
 
 
@@ -48,6 +49,9 @@ class Catalog:
         self._open_hiding: dict[int, int] = {}
         self._reasons: dict[int, list[int]] = {}  # lines that say why a memory was forgotten
         self._erased: set[int] = set()
+        # The last line that changed what is seen, and what every view from there on sees.
+        self._changed = 0
+        self._seen: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self._opened)
@@ -57,6 +61,8 @@ class Catalog:
         if entry.position <= self.position:
             return False
         self.position = entry.position
+        if entry.kind in _CHANGE_WHAT_IS_SEEN:
+            self._changed, self._seen = entry.position, None
         if entry.kind == "remembered":
             self._open(entry, entry.event if isinstance(entry.event, Remembered) else None)
             return True
@@ -145,6 +151,10 @@ class Catalog:
         earlier = [row for row in self.rows_of(memory) if self._opened.values[row] <= position]
         return earlier[-1] if earlier else None
 
+    def known(self, position: int) -> int:
+        """How many rows there are at this position."""
+        return int(np.searchsorted(self._opened.values, position, side="right"))
+
     def last_rows(self, position: int) -> NDArray[np.int64]:
         """The last version of each memory known at this position, hidden or not, in the order they were
         learned."""
@@ -192,13 +202,19 @@ class Catalog:
     # What may be seen
 
     def visible(self, position: int) -> NDArray[np.bool_]:
-        """The rows known at `position` and not hidden then."""
+        """The rows known at `position` and not hidden then. Not to be written to: it may be given again."""
+        latest = position >= self._changed
+        if latest and self._seen is not None:
+            return self._seen
         mask = self._opened.values <= position
         spans = self._hidden.values
         if len(spans):
             hidden = np.zeros(len(self._last_row), np.bool_)
             hidden[spans[(spans[:, 1] <= position) & (position < spans[:, 2]), 0]] = True
             mask &= ~hidden[self._memory.values]
+        if latest:
+            mask.flags.writeable = False
+            self._seen = mask
         return mask
 
     def allowed(
@@ -251,7 +267,8 @@ class Catalog:
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become the catalog that `save` wrote."""
         words = unpack(arrays["words"])
-        self.position = int(arrays["position"][0])
+        self.position = self._changed = int(arrays["position"][0])
+        self._seen = None
         self.ids, self.contents = words["ids"], words["contents"]
         self._number = {memory_id: number for number, memory_id in enumerate(self.ids)}
         self._by_identity = words["identities"]

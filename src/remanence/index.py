@@ -91,6 +91,7 @@ class Index:
         self._memories: OrderedDict[int, Memory] = OrderedDict()
         self._head = -1  # of the whole ledger, when this index last looked
         self._saved_rows = 0
+        self._stood: tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]] | None = None
         self._start()
         if self._load():
             self.vectors.reconcile()
@@ -228,8 +229,10 @@ class Index:
         """What a view at this position sees; `visible` are the rows it knows, where that is known."""
         with self.lock:
             known = self.catalog.visible(position) if visible is None else visible
-            rows = self.catalog.standing_among(known, position)
-            return Sight(position, now, rows, self.catalog.memories_among(rows))
+            if self._stood is None or self._stood[0] is not known:
+                rows = self.catalog.standing_among(known, position)
+                self._stood = known, rows, self.catalog.memories_among(rows)
+            return Sight(position, now, *self._stood[1:])
 
     def also_called(self, names: Sequence[str], position: int) -> tuple[str, ...]:
         """These names, and every other name of what they stand for."""

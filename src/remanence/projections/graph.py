@@ -25,6 +25,7 @@ from remanence.arrays import Column, pack, top, unpack
 from remanence.events import Remembered
 from remanence.model import Query, Ranking, micros
 from remanence.names import Names, named_in, spoken_by
+from remanence.sketches import Sketches
 from remanence.text import normal_name, text_hash, tokens
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Graph:
         self._subjects: dict[int, int] = {}
         self._described = Column(np.int64, width=3)
         self._hashes: list[bytes] = []
-        self._vectors: Column | None = None
+        self._vectors = Sketches()
         # Edges run from a name to a row; of each: what it says.
         self._edges = Adjacency()
         self._says = Column(np.int8)
@@ -145,9 +146,7 @@ class Graph:
             "used": np.array(self._used, np.int32),
             "ends": self._edges.ends,
         }
-        if self._vectors is not None:
-            out["vectors"] = self._vectors.values.astype(np.float16)
-        return out | {name: getattr(self, f"_{name}").values for name in _COLUMNS}
+        return out | dict(self._vectors.save()) | {name: getattr(self, f"_{name}").values for name in _COLUMNS}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become the index that `save` wrote."""
@@ -158,8 +157,7 @@ class Graph:
         self._sittings = int(arrays["sittings"][0])
         self._used = arrays["used"].tolist()
         self._edges = Adjacency(arrays["ends"])
-        if "vectors" in arrays:
-            self._vectors = Column(np.float32, arrays["vectors"])
+        self._vectors.load(arrays)
         for name in _COLUMNS:
             setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
         for place, (name, _, _) in enumerate(self._described.values.tolist()):
@@ -176,8 +174,7 @@ class Graph:
 
     def fill_unmade(self) -> None:
         """Try again the names that had no embedding."""
-        blank = [True] * len(self._hashes) if self._vectors is None else ~self._vectors.values.any(axis=1)
-        self._fill(np.flatnonzero(blank).tolist())
+        self._fill(self._vectors.blank(len(self._hashes)))
 
     def rows_naming(self, number: int) -> NDArray[np.int64]:
         """The rows that name this, oldest first, whoever may see them."""
@@ -257,15 +254,8 @@ class Graph:
 
     def _fill(self, places: Sequence[int]) -> None:
         kept = self._kept([self._hashes[place] for place in places])
-        if self._vectors is None:
-            if not kept:
-                return
-            self._vectors = Column(np.float32, width=len(next(iter(kept.values()))))
-        width = self._vectors.values.shape[1]
-        self._vectors.extend(np.zeros((len(self._hashes) - len(self._vectors), width), np.float32))
-        for place in places:
-            if self._hashes[place] in kept:
-                self._vectors.values[place] = kept[self._hashes[place]]
+        found = {place: kept[self._hashes[place]] for place in places if self._hashes[place] in kept}
+        self._vectors.put(found, len(self._hashes))
 
     # Walking
 
@@ -371,16 +361,15 @@ class Graph:
 
     def _alike(self, query: Query, horizon: int) -> list[tuple[int, float]]:
         """Names that memories are about, and whose own embedding is near the question's."""
-        if self._vectors is None or query.vector is None or not len(self._vectors):
+        if query.vector is None:
             return []
-        # Not `@`: BLAS threads wait for each other, 12 ms on a busy machine where this takes 0.1.
-        alike = np.einsum("ij,j->i", self._vectors.values, query.vector)
         named, rows, positions = self._described.values.T
         known = np.where(positions > 0, positions <= query.position, rows < horizon)
-        alike = np.where(known, alike, 0.0)
-        places = top(alike, _MOST_ALIKE)
-        best = {int(named[place]): float(alike[place]) for place in places[::-1] if alike[place] >= _ALIKE}
-        return sorted(best.items(), key=lambda item: -item[1])
+        best: dict[int, float] = {}
+        for place, alike in self._vectors.nearest(query.vector, known, _MOST_ALIKE):
+            if alike >= _ALIKE:
+                best.setdefault(int(named[place]), alike)
+        return list(best.items())
 
 
 class _Walk:

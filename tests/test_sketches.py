@@ -1,0 +1,57 @@
+"""The nearest of many vectors, found without looking at all of them in full."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from remanence import sketches
+from remanence.sketches import Sketches
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
+    """More vectors than are looked at in full, around a hundred centres."""
+    monkeypatch.setattr(sketches, "_ALL", 1_000)
+    dice = np.random.default_rng(7)
+    around = dice.standard_normal((100, 64))[dice.integers(0, 100, 5_000)]
+    vectors = around + 0.5 * dice.standard_normal((5_000, 64))
+    unit: np.ndarray = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+def kept(vectors: np.ndarray) -> Sketches:
+    near = Sketches()
+    near.put(dict(enumerate(vectors)), len(vectors))
+    return near
+
+
+def test_the_nearest_is_found_through_its_sketch(many: np.ndarray) -> None:
+    """And its score is the exact one."""
+    near = kept(many)
+    known = np.ones(len(many), np.bool_)
+    for place in range(0, 5_000, 97):
+        [(found, score)] = near.nearest(many[place], known, 1)
+        assert found == place
+        assert score == pytest.approx(1.0, abs=1e-5)
+
+
+def test_what_is_not_known_is_not_found(many: np.ndarray) -> None:
+    """However near it is."""
+    near = kept(many)
+    known = np.ones(len(many), np.bool_)
+    known[42] = False
+    assert 42 not in [place for place, _ in near.nearest(many[42], known, 20)]
+
+
+def test_one_that_comes_late_is_found_too(many: np.ndarray) -> None:
+    """Filled in, or added, after the sketches were first made."""
+    near = Sketches()
+    near.put({place: vector for place, vector in enumerate(many) if place != 7}, 5_000)
+    known = np.ones(5_001, np.bool_)
+    assert near.blank(5_001) == [7, 5_000]
+    assert near.nearest(many[7], known[:5_000], 1)[0][0] != 7
+
+    near.put({7: many[7], 5_000: many[0]}, 5_001)
+    assert near.nearest(many[7], known, 1)[0][0] == 7
+    assert {place for place, _ in near.nearest(many[0], known, 2)} == {0, 5_000}
