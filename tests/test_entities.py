@@ -890,3 +890,17 @@ def test_closed_and_opened_in_between_changes_nothing(first: list[Any], then: li
             moments += live(space, clock, then)
             agree(space, moments)
             assert space.check() == {}
+
+
+def test_who_is_only_in_a_stated_relation_is_known_too(space: Space) -> None:
+    """Listed, found, and merged like any other; gone when what it rested on is forgotten."""
+    memory = space.add("An old letter.", entities=[], triples=[])
+    space.relate("Bob", "knows", "Alice")
+    space.relate("Bob", "knows", "Carol", evidence=memory)
+    assert {entity.name for entity in space.entities.list()} == {"Bob", "Alice", "Carol"}
+    space.forget(memory.id)
+
+    assert {entity.name for entity in space.entities.list()} == {"Bob", "Alice"}
+    assert space.entities.resolve("Carol") is None
+    space.entities.merge("Bob", "Alice")
+    assert space.entities.resolve("Bob") == space.entities.resolve("Alice")

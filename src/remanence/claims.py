@@ -72,6 +72,18 @@ class Claims:
         """The claims with this name on either side, oldest first, whoever may see them."""
         return self._ties.at(name)
 
+    def names(self) -> list[int]:
+        """The names that a claim has on either side."""
+        named: list[int] = np.unique(self._ties.ends).tolist()
+        return named
+
+    def said_outright(self, sight: Sight) -> set[int]:
+        """The names in standing claims that were made outright, not by a memory."""
+        facts = self._facts.values
+        made = facts[facts[:, _SOURCE] < 0]
+        stands = [self._stands(source, sight) for source in made[:, _SOURCE].tolist()]
+        return set(made[stands, :2].ravel().tolist())
+
     def of_row(self, row: int) -> range:
         """The claims that a row makes."""
         if row >= len(self._of_row):

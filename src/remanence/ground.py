@@ -50,8 +50,8 @@ class Tie(NamedTuple):
 
     @property
     def key(self) -> object:
-        """The same for the same tie, from whichever end it is seen."""
-        return (self.source, self.target) if self.says is None else self.says.id
+        """The same for the same tie, from whichever end it is seen. One that held twice is two."""
+        return (self.source, self.target) if self.says is None else (self.says.id, self.says.valid.start)
 
     def other(self, place: Place) -> Place:
         """The other end."""
@@ -61,19 +61,24 @@ class Tie(NamedTuple):
 class Ground:
     """What one sight shows at one moment. Use it under the lock of the index.
 
-    A name stands for what it stood for `then`; without that, for what it does now, or did last.
+    A name stands for what it stood for `then`; without that, for what it does now, or did last. With
+    `ever`, it shows what held at any moment.
     """
 
-    def __init__(self, index: Index, sight: Sight, then: datetime | None = None) -> None:
+    def __init__(
+        self, index: Index, sight: Sight, then: datetime | None = None, *, ever: bool = False
+    ) -> None:
         self.index, self.sight = index, sight
         self.known = Known(index, sight.position)
-        self.at = sight.now if then is None else then
+        self.at = None if ever else then or sight.now
         self._then = then
         self._entities: dict[int, int] = {}  # by the number of a name
         self._first: dict[str, int] = {}  # by the id of an entity
         self._places: dict[str, Place] = {}  # by a name as it is spelled
-        holding = Window.at(self.at)
-        self._rows = self._holding(holding) | self._holding(replace(holding, start=None), "episode")
+        self._rows = sight.rows
+        if self.at is not None:
+            holding = Window.at(self.at)
+            self._rows = self._holding(holding) | self._holding(replace(holding, start=None), "episode")
 
     # Where things stand
 
@@ -106,6 +111,15 @@ class Ground:
         """The names of an entity, by number."""
         same = self.index.registry.same(place.number, self.sight.position)
         return [number for number in same if self.entity(number) == place.number]
+
+    def everything(self) -> Iterator[Place]:
+        """Every entity that a memory in sight names, or that a relation is about, and every memory."""
+        named = self.index.graph.named_by(self._rows).tolist()
+        for number in dict.fromkeys(map(self.entity, [*named, *self.index.relations.names()])):
+            if self._shows(number):
+                yield Place("entity", number)
+        for row in np.flatnonzero(self._rows)[::-1].tolist():
+            yield Place("memory", row)
 
     # What they are tied to
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
 from remanence import drafts, joins, walks
@@ -18,7 +19,7 @@ from remanence.ground import Ground, Place, Start, undisturbed
 from remanence.happenings import Happening
 from remanence.index import Index
 from remanence.joins import Joined
-from remanence.model import UTC, Link, Relation, Sight
+from remanence.model import UTC, Link, Memory, Relation, Sight
 from remanence.predicates import read_predicate
 from remanence.relations import Direction
 from remanence.timewords import read_moment
@@ -73,8 +74,8 @@ class GraphView:
         if direction not in ("out", "in", "both"):
             raise InvalidInput(f"direction={direction!r} is neither 'out', 'in' nor 'both'.")
         with self._standing(at) as ground:
-            start_at = ground.find(start)
-            return walks.walk(ground, start_at, names=names, depth=steps, direction=direction, limit=most)
+            places = [ground.find(start)]
+            return walks.walk(ground, places, names=names, depth=steps, direction=direction, limit=most)
 
     @undisturbed
     def path(self, a: Start, b: Start, max_depth: int = 6, at: Moment | None = None) -> Path | None:
@@ -196,6 +197,68 @@ class GraphView:
         """`timeline`, off the event loop."""
         return await asyncio.to_thread(self.timeline, node, **options)
 
+    # Pictures
+
+    def drawn(
+        self,
+        start: Start | None = None,
+        relations: str | Iterable[str] | None = None,
+        depth: int = 3,
+        at: Moment | None = None,
+        limit: int = 500,
+    ) -> Walked:
+        """What a picture shows: all that holds `at` a moment, or without one ever held; around a node, or
+        without one in the whole space. `query` asks the same of one moment."""
+        names, steps, most = _names(relations), _depth(depth, "depth"), drafts.limit(limit)
+        moment = None if at is None else read_moment(at, self._now(), what="at")
+        with self._looking() as (index, sight):
+            ground = Ground(index, sight, moment, ever=moment is None)
+            places = ground.everything() if start is None else [ground.find(start)]
+            steps = 1 if start is None else steps
+            return walks.walk(ground, places, names=names, depth=steps, direction="both", limit=most)
+
+    def to_igraph(self, start: Start | None = None, **options: Any) -> Any:
+        """The graph as an `igraph.Graph`, of one node's surroundings or of everything; options of `drawn`.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.relate("Alice", "lives_in", "Porto")
+        ...     space.graph.to_igraph().vs["label"]
+        ['Alice', 'Porto']
+        """
+        return pictures().to_igraph(self.drawn(start, **options))
+
+    def to_networkx(self, start: Start | None = None, **options: Any) -> Any:
+        """The graph as a `networkx.MultiDiGraph`; options of `drawn`."""
+        return pictures().to_networkx(self.drawn(start, **options))
+
+    def show(self, start: Start | None = None, **options: Any) -> Any:
+        """An interactive picture in a notebook, with a slider for time; options of `drawn`."""
+        return pictures().show(self.drawn(start, **options))
+
+    def save(self, path: str | FilePath, start: Start | None = None, **options: Any) -> FilePath:
+        """Write a picture: a page that needs no network (.html), .svg, or .graphml; options of `drawn`."""
+        written: FilePath = pictures().save(self.drawn(start, **options), path)
+        return written
+
+    def show_timeline(self, node: Start) -> Any:
+        """When what holds of an entity held, and what happened to it, as a picture in a notebook."""
+        return pictures().show_timeline(self._lines(node), self.timeline(node), now=self._now())
+
+    def save_timeline(self, node: Start, path: str | FilePath) -> FilePath:
+        """The same as a file: .html or .svg."""
+        written: FilePath = pictures().save_timeline(
+            self._lines(node), path, self.timeline(node), now=self._now()
+        )
+        return written
+
+    def _lines(self, node: Start) -> list[Relation]:
+        with self._standing(None) as ground:
+            place = _entity(ground, node, "node") if not isinstance(node, Memory) else ground.find(node)
+            if place.kind == "memory":
+                return []
+            return ground.index.relations.around(place.number, ground.sight)
+
     @contextmanager
     def _looking(self) -> Iterator[tuple[Index, Sight]]:
         with self._engine.using(self._space) as index, index.lock:
@@ -247,6 +310,13 @@ class Graph(GraphView):
     ) -> list[Relation | Link]:
         """`invalidate`, off the event loop."""
         return await asyncio.to_thread(self.invalidate, edge, *args, **options)
+
+
+def pictures() -> Any:
+    """The part that draws, loaded by the first who wants a picture."""
+    from remanence import pictures
+
+    return pictures
 
 
 def _names(given: object) -> set[str] | None:

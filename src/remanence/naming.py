@@ -1,4 +1,5 @@
-"""The entities that one view knows: those somebody registered, and those that a memory in sight names."""
+"""The entities that one view knows: registered ones, and those that a memory in sight or a stated relation
+names."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from remanence.errors import NotFound
 from remanence.index import Index
-from remanence.model import Entity
+from remanence.model import EPOCH, Entity
 from remanence.registry import Registry, is_entity_id
 from remanence.text import normal_name
 
@@ -91,12 +92,18 @@ class Known:
     def _visible(self) -> NDArray[np.bool_]:
         return self.index.catalog.visible(self.position)
 
+    @cached_property
+    def _stated(self) -> set[int]:
+        # When the view is asked matters to what holds, not to what is known.
+        return self.index.relations.said_outright(self.index.sight(self.position, EPOCH, self._visible))
+
     def _seen(self, number: int) -> bool:
-        """Whether a memory in sight says this name."""
-        return bool(self._visible[self.index.graph.rows_naming(number)].any())
+        """Whether a memory in sight says this name, or a relation that was stated."""
+        return bool(self._visible[self.index.graph.rows_naming(number)].any()) or number in self._stated
 
     def _said_in_sight(self) -> NDArray[np.bool_]:
         """Of each name, whether a memory in sight says it."""
         out = np.zeros(len(self.index.names), np.bool_)
         out[self.index.graph.named_by(self._visible)] = True
+        out[list(self._stated)] = True
         return out

@@ -148,6 +148,14 @@ class Relations:
                 return self._claims.edge(said.number)
         return None
 
+    def said_outright(self, sight: Sight) -> set[int]:
+        """The names in standing relations that somebody stated, whether a memory says them or not."""
+        return self._claims.said_outright(sight)
+
+    def names(self) -> list[int]:
+        """The names that any claim is about, by number, whoever may see it."""
+        return self._claims.names()
+
     # What a memory's claims have come to
 
     def rows_claiming(self, number: int, predicate: str, sight: Sight) -> list[int]:

@@ -92,4 +92,5 @@ class Sketches:
 def _directions(width: int) -> NDArray[np.float32]:
     """The same for the same width, always."""
     dice = np.random.default_rng(_DIRECTIONS * width)
-    return dice.standard_normal((width, _DIRECTIONS), np.float32) / np.float32(np.sqrt(_DIRECTIONS))
+    drawn = dice.standard_normal((width, _DIRECTIONS), np.float32) / np.float32(np.sqrt(_DIRECTIONS))
+    return np.asarray(drawn, np.float32)

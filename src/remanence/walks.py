@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 from typing import Literal, TypeAlias
 
 from remanence.ground import MENTIONS, Ground, Place, Tie
@@ -97,23 +98,24 @@ class Path:
 
 def walk(
     ground: Ground,
-    start: Place,
+    starts: Iterable[Place],
     *,
     names: Collection[str] | None,
     depth: int,
     direction: Direction,
     limit: int,
 ) -> Walked:
-    """Everything within so many steps of a place, nearest first, up to so many nodes."""
-    met: dict[Place, int] = {start: 0}
+    """Everything within so many steps of some places, nearest first, up to so many nodes."""
+    first = list(islice(starts, limit + 1))
+    met: dict[Place, int] = dict.fromkeys(first[:limit], 0)
     ties: dict[object, Tie] = {}
     left_out: set[object] = set()
-    cut = False
-    frontier = [start]
+    cut = len(first) > limit
+    frontier = list(met)
     for step in range(1, depth + 1):
         following: list[Place] = []
         for place in frontier:
-            if left_out:
+            if left_out and step > 1:
                 break  # there is no room for whatever is further away
             found, more = ground.ties(place, names, direction, max(FAN_OUT, limit) if step == 1 else FAN_OUT)
             cut |= more
@@ -128,7 +130,8 @@ def walk(
                 ties.setdefault(tie.key, tie)
         frontier = following
     walked = len(ties) + len(left_out)
-    return Walked(*_seen(ground, met, ties.values()), max(met.values()), walked, cut or bool(left_out))
+    reached = max(met.values(), default=0)
+    return Walked(*_seen(ground, met, ties.values()), reached, walked, cut or bool(left_out))
 
 
 def connect(ground: Ground, start: Place, goal: Place, most: int) -> Path | None:
