@@ -83,7 +83,13 @@ def _considered(index: Index, position: int, now: datetime) -> list[Memory]:
         order = np.lexsort((-index.catalog.when(rows), -importance))[: 4 * _MOST_MEMORIES]
         wanted = rows[order].tolist()
         sight = index.sight(position, now)
-        memories = index.memories([row for row in wanted if stands(index, row, sight)])
+        # A sentence of which half is past would say something untrue.
+        standing = [
+            row
+            for row in wanted
+            if stands(index, row, sight) and not index.relations.partly_stale(row, sight)
+        ]
+        memories = index.memories(standing)
         sources = index.journal.opinions
     facts = [m for m in memories if m.turn is None and m.kind != "episode" and len(m.text) <= _LONGEST]
     # A source that told several things is spoken for by the facts found in it.

@@ -186,6 +186,10 @@ class Relations:
         fates = self._fates(row, sight)
         return bool(fates) and all(fate.replaced_by or fate.ended for fate in fates)
 
+    def partly_stale(self, row: int, sight: Sight) -> bool:
+        """Whether something that this row claims was replaced, or ended by hand."""
+        return any(fate.replaced_by or fate.ended for fate in self._fates(row, sight))
+
     def clashes(self, row: int, sight: Sight) -> list[tuple[int, Disagreement, str]]:
         """The rows that disagree with this one: which, how, and about what ("Alice lives_in")."""
         look = self._look(sight)

@@ -2,6 +2,8 @@
 
 parser.py   what may be typed
 verbs.py    what is then done
+whole.py    the same, where it is about a space as a whole
+places.py   which folder and space is meant
 output.py   how the answer is shown, at a terminal and in a pipe
 demo.py     the story that `remanence demo` tells
 

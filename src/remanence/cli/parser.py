@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from remanence import __version__
-from remanence.cli import evaluating, verbs
+from remanence.cli import evaluating, knowing, remembering, verbs, whole
 from remanence.model import KINDS
 
 DEFAULT_FOLDER = "./memory"
@@ -77,6 +77,8 @@ def make_parser() -> Parser:
         it.add_argument("file", help="a file of JSON lines; - reads standard input")
         as_json(it)
 
+    remembering.declare(command, as_json, as_of)
+
     it = command("recall", verbs.recall, "answer a question", 'recall "Where does Alice live?" --explain')
     it.add_argument("query", help="the question")
     it.add_argument("--limit", type=int, default=10, help="how many answers at most (10)")
@@ -115,6 +117,8 @@ def make_parser() -> Parser:
     it.add_argument("id")
     it.add_argument("--yes", action="store_true", help="do not ask first")
 
+    knowing.declare(command, as_json, as_of)
+
     it = command("memories", verbs.memories, "list every memory of a space", "memories", folder=True)
     as_of(it)
     as_json(it)
@@ -123,6 +127,23 @@ def make_parser() -> Parser:
 
     it = command("count", verbs.count, "count the memories of a space", "count ./memory", folder=True)
     as_of(it)
+
+    it = command("stats", whole.stats, "count everything in a space", "stats ./memory", folder=True)
+    as_of(it)
+    as_json(it)
+    command(
+        "compact",
+        whole.compact,
+        "build indexes anew and give back room; ledger lines stay",
+        "compact ./memory",
+        folder=True,
+    )
+    it = command("export", whole.export, "write a space into a file", "export memory.jsonl.gz --children")
+    it.add_argument("file", help="where to; a name that ends in .gz is packed")
+    it.add_argument("--children", action="store_true", help="with the spaces below it")
+    it.add_argument("--vectors", action="store_true", help="with the embeddings")
+    it = command("import", whole.import_, "bring an export into an empty space", "import memory.jsonl.gz")
+    it.add_argument("file", help="what `remanence export` wrote")
 
     command("verify", verbs.verify, "check that no line was tampered with", "verify ./memory", folder=True)
     command(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import remanence
 from remanence.cli import output
-from remanence.errors import InvalidInput, NotFound, RemanenceError
+from remanence.cli.places import every_space, folder_of, space_of, spaces_below, view_of
+from remanence.cli.reading import read_rows, read_text
+from remanence.errors import NotFound, RemanenceError
 
 _FIELDS = (
     *("key", "kind", "valid_from", "valid_until", "importance", "confidence", "tags"),
@@ -22,29 +20,29 @@ _FIELDS = (
 
 def add(args: Namespace) -> None:
     """Keep a text and print its id."""
-    text = _standard_input() if args.text == "-" else args.text
-    with _space(args, new=True) as space:
+    text = read_text(args.text)
+    with space_of(args, new=True) as space:
         memory = space.add(text, **{field: getattr(args, field) for field in _FIELDS})
         output.kept(memory, as_json=args.json)
 
 
 def add_many(args: Namespace) -> None:
     """Keep the texts of a file."""
-    rows = _rows(args.file)
-    with _space(args, new=True) as space:
+    rows = read_rows(args.file)
+    with space_of(args, new=True) as space:
         output.kept_many(space.add_many(rows, progress=output.at_a_terminal()), as_json=args.json)
 
 
 def add_turns(args: Namespace) -> None:
     """Keep the chat turns of a file."""
-    rows = _rows(args.file)
-    with _space(args, new=True) as space:
+    rows = read_rows(args.file)
+    with space_of(args, new=True) as space:
         output.kept_many(space.add_turns(rows, progress=output.at_a_terminal()), as_json=args.json)
 
 
 def recall(args: Namespace) -> None:
     """Answer a question."""
-    with _view(args) as view:
+    with view_of(args) as view:
         answer = view.recall(
             args.query,
             limit=args.limit,
@@ -61,7 +59,7 @@ def recall(args: Namespace) -> None:
 
 def get(args: Namespace) -> None:
     """Show one memory."""
-    with _view(args) as view:
+    with view_of(args) as view:
         memory = view.get(args.id)
         if memory is None:
             raise NotFound(
@@ -73,14 +71,14 @@ def get(args: Namespace) -> None:
 
 def forget(args: Namespace) -> None:
     """Hide a memory."""
-    with _space(args) as space:
+    with space_of(args) as space:
         space.forget(args.id, why=args.why)
         print(f"forgotten; `remanence unforget {args.id}` brings it back")
 
 
 def unforget(args: Namespace) -> None:
     """Show a forgotten memory again."""
-    with _space(args) as space:
+    with space_of(args) as space:
         space.unforget(args.id)
         print("remembered again")
 
@@ -90,7 +88,7 @@ def erase(args: Namespace) -> int:
     if not args.yes and not sys.stdin.isatty():
         print("error: erasing cannot be undone. Nobody is here to ask, so say --yes.", file=sys.stderr)
         return 2
-    with _space(args) as space:
+    with space_of(args) as space:
         if not args.yes:
             memory = space.get(args.id)
             shown = "this memory (it is forgotten, or not there)" if memory is None else repr(memory.text)
@@ -104,25 +102,25 @@ def erase(args: Namespace) -> int:
 
 def memories(args: Namespace) -> None:
     """List the memories of a space."""
-    with _view(args) as view:
+    with view_of(args) as view:
         output.memories(view.memories(), as_json=args.json)
 
 
 def spaces(args: Namespace) -> None:
     """List the spaces of a folder, or those below one."""
-    for name in _every(args) if args.space is None else _below(args):
+    for name in every_space(args) if args.space is None else spaces_below(args):
         print(name)
 
 
 def count(args: Namespace) -> None:
     """Count the memories of a space."""
-    with _view(args) as view:
+    with view_of(args) as view:
         print(view.count())
 
 
 def verify(args: Namespace) -> None:
     """Check every digest of the ledger."""
-    with _space(args) as space:
+    with space_of(args) as space:
         found = space.verify()
         print(f"{found.lines} lines, each as it was written\ndigest {found.digest}")
 
@@ -130,12 +128,12 @@ def verify(args: Namespace) -> None:
 def check(args: Namespace) -> int:
     """Hold the indexes of each space against a fresh build."""
     wrong = 0
-    for name in _every(args) if args.space is None else [args.space]:
-        with _space(args, name) as space:
+    for name in every_space(args) if args.space is None else [args.space]:
+        with space_of(args, name) as space:
             differences = space.check()
         print(f"{name}: {'the indexes agree with the ledger' if not differences else ''}".rstrip())
         for part, what in differences.items():
-            print(f"  {part}: {what}. Run `remanence rebuild {_folder(args)}`.")
+            print(f"  {part}: {what}. Run `remanence rebuild {folder_of(args)}`.")
         wrong += bool(differences)
     return 1 if wrong else 0
 
@@ -143,13 +141,13 @@ def check(args: Namespace) -> int:
 def rebuild(args: Namespace) -> None:
     """Build the indexes of each space anew, with another embedder if one is named."""
     progress = output.at_a_terminal()
-    names = _every(args)
+    names = every_space(args)
     if args.embedder is not None:
-        remanence.reembed(_folder(args), embedder=args.embedder, progress=progress)
+        remanence.reembed(folder_of(args), embedder=args.embedder, progress=progress)
         print(f"embedded anew with {args.embedder}: {', '.join(names) or 'nothing was there'}")
         return
     for name in names if args.space is None else [args.space]:
-        with _space(args, name) as space:
+        with space_of(args, name) as space:
             space.rebuild(progress=progress)
         print(f"{name}: rebuilt")
 
@@ -189,87 +187,3 @@ def _agreed(question: str) -> bool:
     except EOFError:  # Ctrl-D
         print()
         return False
-
-
-def _folder(args: Namespace) -> Path:
-    return Path(getattr(args, "folder", None) or args.memory).expanduser()
-
-
-def _present(args: Namespace) -> Path:
-    """The folder, where there is one: asking must not leave an empty ledger behind."""
-    folder = _folder(args)
-    if not (folder / "ledger.db").is_file():
-        raise InvalidInput(
-            f"{folder} holds no memories. Add one with `remanence --memory {folder} add ...`, "
-            "or name the right folder with --memory or REMANENCE_MEMORY."
-        )
-    return folder
-
-
-@contextmanager
-def _space(args: Namespace, name: str | None = None, *, new: bool = False) -> Iterator[remanence.Space]:
-    """The space that was named. Names are read as `spaces` prints them: default/users/bob."""
-    folder = _folder(args) if new else _present(args)
-    first, *path = [_plain(part) for part in (name or args.space or "default").split("/")]
-    with remanence.open(folder, space=first, embedder=args.embedder) as root:
-        yield root.child(*path) if path else root
-
-
-@contextmanager
-def _view(args: Namespace) -> Iterator[remanence.View]:
-    with _space(args) as space:
-        yield space if args.as_of is None else space.as_of(args.as_of)
-
-
-def _every(args: Namespace) -> list[str]:
-    """Every space of the folder, whichever it would open with."""
-    from remanence.ledger import open_ledger
-
-    ledger = open_ledger(_present(args))
-    try:
-        return ledger.spaces()
-    finally:
-        ledger.close()
-
-
-def _below(args: Namespace) -> list[str]:
-    with _space(args) as space:
-        return space.spaces()
-
-
-def _plain(part: str) -> str:
-    """A part of a space's name as it was given; `spaces` shows a slash inside a part as %2F."""
-    return part.replace("%2F", "/").replace("%25", "%")
-
-
-def _rows(file: str) -> list[dict[str, Any]]:
-    """The JSON objects of a file, one a line; blank lines are skipped."""
-    rows = []
-    for number, line in enumerate(_standard_input().split("\n") if file == "-" else _lines(file), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise InvalidInput(f"{file}, line {number} is not JSON: {error}. Nothing was kept.") from None
-        if not isinstance(row, dict):
-            raise InvalidInput(f"{file}, line {number} is no JSON object, but {line[:60]!r}.")
-        rows.append(row)
-    return rows
-
-
-def _lines(file: str) -> list[str]:
-    try:
-        # Not splitlines(): a text may hold a line separator that JSON does not count as one.
-        return Path(file).expanduser().read_text("utf-8-sig").split("\n")
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{file} is not UTF-8 text: {error}.") from None
-
-
-def _standard_input() -> str:
-    try:
-        return sys.stdin.read()
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"standard input is not UTF-8 text: {error}.") from None
