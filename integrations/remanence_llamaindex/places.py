@@ -47,7 +47,8 @@ class Place(BaseModel):
         cls, space: Space | None = None, location: str | Path | None = None, path: Sequence[str] = ()
     ) -> Place:
         """The place of a space that is held, or of one at a location, and there below `path`."""
-        where = None if location is None else _whole(location)
+        given = space.location if location is None and space is not None else location
+        where = None if given is None else _whole(given)
         if space is None and where is None:
             raise InvalidInput(
                 "no space was given. Pass space=remanence.open('./memory'), or location='./memory' to have "

@@ -37,6 +37,7 @@ from remanence.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from remanence.answers import Recall
+    from remanence.compacting import Compacted
     from remanence.extractors.llm import LLMExtractor
     from remanence.framing import frame
     from remanence.jobs import Job
@@ -59,15 +60,19 @@ if TYPE_CHECKING:
         Verdict,
         Window,
     )
-    from remanence.opening import open, reembed
+    from remanence.opening import import_, open, reembed
+    from remanence.overview import Gathered, GraphPage, Stats, Tied
     from remanence.receipts import Receipt
     from remanence.space import Space, Verified
+    from remanence.transfer import Transfer
     from remanence.view import View
 
 _HOMES = {
     "Job": "jobs",
     "LLMExtractor": "extractors.llm",
     "Recall": "answers",
+    "Compacted": "compacting",
+    "Transfer": "transfer",
     "Receipt": "receipts",
     "View": "view",
     "frame": "framing",
@@ -78,7 +83,8 @@ _HOMES = {
         ),
         "model",
     ),
-    **dict.fromkeys(("open", "reembed"), "opening"),
+    **dict.fromkeys(("import_", "open", "reembed"), "opening"),
+    **dict.fromkeys(("Gathered", "GraphPage", "Stats", "Tied"), "overview"),
     **dict.fromkeys(("Space", "Verified"), "space"),
 }
 
@@ -86,6 +92,7 @@ __all__ = [
     "Alias",
     "Change",
     "Closed",
+    "Compacted",
     "EmbedderBroken",
     "EmbedderDown",
     "EmbedderError",
@@ -94,6 +101,8 @@ __all__ = [
     "Extraction",
     "Fact",
     "Found",
+    "Gathered",
+    "GraphPage",
     "Hit",
     "InvalidInput",
     "Job",
@@ -117,6 +126,9 @@ __all__ = [
     "RemanenceError",
     "Said",
     "Space",
+    "Stats",
+    "Tied",
+    "Transfer",
     "Triple",
     "Turn",
     "Verdict",
@@ -124,6 +136,7 @@ __all__ = [
     "View",
     "Window",
     "frame",
+    "import_",
     "open",
     "reembed",
 ]

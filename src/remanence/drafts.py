@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -320,11 +322,35 @@ def vector(value: object) -> NDArray[np.float32] | None:
     return made / length if length else made
 
 
+def whole(value: object, what: str, most: int | None = None) -> int:
+    """A whole number above zero."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most and value > most):
+        upto = f" to {most:,}" if most else " on"
+        raise InvalidInput(f"{what}={value!r} is not a whole number from 1{upto}.")
+    return value
+
+
+def path(value: object, what: str) -> Path:
+    """The path of a file, with ~ spelled out."""
+    if not isinstance(value, str | os.PathLike) or not str(value).strip() or "\0" in str(value):
+        raise InvalidInput(f"{what}={value!r} is no file name. Give one such as 'memory.jsonl.gz'.")
+    return Path(value).expanduser()
+
+
 def memory_id(value: object) -> str:
     """The id of a memory; whether there is such a one is another question."""
     if not isinstance(value, str):
         raise InvalidInput(f"{_shown(value)} is {_type(value)}, not an id. Give what memory.id holds.")
     return value
+
+
+def memory_ids(values: object) -> list[str]:
+    """The ids of several memories, as they were given."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidInput(
+            f"{_shown(values)} is {_type(values)}. Give a list of ids, as memory.id holds them."
+        )
+    return [memory_id(value) for value in values]
 
 
 def reason(why: object) -> str | None:

@@ -138,6 +138,16 @@ class Engine:
         """Hide a memory from now on. Hiding it again says nothing new."""
         self._change(space, memory_id, lambda shown: Forgotten(memory_id, why) if shown else None)
 
+    def forget_many(self, space: str, ids: Sequence[str], why: str | None) -> int:
+        """Hide these memories in one transaction; how many were not hidden before."""
+
+        def decide(index: Index) -> list[Event]:
+            visible = index.catalog.visible(index.catalog.position)
+            shown = index.catalog.memories_among(visible)
+            return [Forgotten(each, why) for each in dict.fromkeys(ids) if shown[known(index, each)]]
+
+        return len(self.write(space, decide))
+
     def unforget(self, space: str, memory_id: str) -> None:
         """Show a forgotten memory again."""
         self._change(space, memory_id, lambda shown: None if shown else Restored(memory_id))

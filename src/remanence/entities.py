@@ -147,7 +147,7 @@ class EntitiesView:
         """
         if kind is not None:
             kind = _name(kind, "kind")
-        first = (_whole(page, "page") - 1) * _whole(page_size, "page_size", MOST_PAGE)
+        first = (drafts.whole(page, "page") - 1) * drafts.whole(page_size, "page_size", MOST_PAGE)
         with self._looking() as known:
             numbers = known.listed(kind)
             ids = [known.registry.entity_of(n, known.position) for n in numbers[first : first + page_size]]
@@ -166,7 +166,7 @@ class EntitiesView:
         ...     [(c.entity.name, c.reason) for c in space.entities.propose("A. Smith")]
         [('Alice Smith', "'a' may stand for 'alice'")]
         """
-        name, limit = _name(name, "name"), _whole(limit, "limit")
+        name, limit = _name(name, "name"), drafts.whole(limit, "limit")
         with self._looking() as known:
             return tuple(
                 Candidate(*found[:2], found[2].score, found[2].reason)
@@ -404,15 +404,8 @@ def _some(given: object, what: str) -> list[object]:
     return out
 
 
-def _whole(value: object, what: str, most: int | None = None) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most and value > most):
-        upto = f" to {most:,}" if most else " on"
-        raise InvalidInput(f"{what}={value!r} is not a whole number from 1{upto}.")
-    return value
-
-
 def _line(revision: object) -> int:
     position = revision.position if isinstance(revision, Revision | Registration) else revision
     if position is None:
         raise InvalidInput(f"{revision!r} wrote no line, since nothing was new: there is nothing to undo.")
-    return _whole(position, "revision", FOREVER)
+    return drafts.whole(position, "revision", FOREVER)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FORMAT = "2"
+FORMAT = "3"
 SIGNALS = ("vectors", "words", "graph", "times")
 _BATCH = 2_000
 _SAVE_AFTER = 10_000

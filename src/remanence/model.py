@@ -388,7 +388,8 @@ class Query:
     that another signal put forward, for which a score is wanted too; `near` are the best of those with
     what meaning and words give them together. `position` is the last ledger line this view knows; `same`
     gives the names (by number) that stand for one entity there, `related` the names tied to one, each
-    with the predicate.
+    with the predicate. `terms` are the words to look for, where not all of `text`; `answered` gives for
+    rows the turns said right after them, -1 for none.
     """
 
     text: str
@@ -397,11 +398,13 @@ class Query:
     position: int = 0
     times: tuple[Window, ...] = ()
     names: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
     vector: NDArray[np.float32] | None = None
     also: Sequence[int] = ()
     near: Mapping[int, float] = field(default_factory=dict)
     same: Callable[[int], Sequence[int]] = _alone
     related: Callable[[int], Sequence[tuple[int, str]]] = _untied
+    answered: Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
+from remanence import drafts
+from remanence.arriving import Import
 from remanence.engine import Engine
 from remanence.errors import InvalidInput
 from remanence.jobs import Worker
+from remanence.jsonlines import Reader
 from remanence.model import UTC
 from remanence.progress import progress_bar
 from remanence.space import Space, part_of_name
+from remanence.transfer import Transfer
 
 if TYPE_CHECKING:
     from remanence.ports import Clock, Progress, Reranker
@@ -61,6 +67,44 @@ def reembed(
         engine.close()
 
 
+def import_(
+    path: str | Path, *, into: Space | str | Path, progress: bool | Progress = False, **opening: Any
+) -> Transfer:
+    """Bring what `space.export` wrote into an empty space: every line as it was, with its ids and times.
+
+    `into` is a space, or a folder, which is opened with what else is given (`space=`, `embedder=`) and closed
+    again. Spaces below the exported one come to lie below this one. All of it is written in one
+    transaction, or nothing. What came without vectors is embedded anew.
+
+    >>> import remanence, tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp()) / "memory.jsonl.gz"
+    >>> with remanence.open(None) as old, remanence.open(None) as new:
+    ...     memory = old.add("Alice lives in Porto.")
+    ...     _ = old.export(file)
+    ...     _ = remanence.import_(file, into=new)
+    ...     new.get(memory.id) == memory
+    True
+    """
+    place = drafts.path(path, "path")
+    with Reader(place) as file, ExitStack() as opened, progress_bar(progress, "importing") as shown:
+        found = Import(place, file)  # before a folder is made for it
+        if isinstance(into, Space):
+            if opening:
+                raise InvalidInput(
+                    f"{', '.join(opening)}: these are for opening a folder, and into={into!r} is open."
+                )
+            space = into
+        else:
+            space = opened.enter_context(open(into, **opening))
+        return found.into(space._engine, lambda below: _below(space, below), shown)
+
+
+def _below(space: Space, relative: str) -> str:
+    """The name of a space below this one, as `spaces` shows it."""
+    return space.child(*map(unquote, relative.split("/"))).name if relative else space.name
+
+
 def _engine(
     location: str | Path | None,
     embedder: Any,
@@ -83,7 +127,7 @@ def _engine(
             ledger,
             embedder,
             extractor,
-            folder=None if location is None else Path(location).expanduser(),
+            folder=None if location is None else Path(location).expanduser().absolute(),
             qdrant=qdrant,
             clock=clock or _system_clock,
             reranker=reranker,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remanence.fusion import Fused
 from remanence.index import Index
@@ -31,11 +32,18 @@ class Resolved:
 
 def stands(index: Index, row: int, sight: Sight) -> bool:
     """Whether nothing has taken the place of this row, or ended what it claims."""
-    if index.catalog.successor(row, sight.position) is not None:
-        return False
-    if index.links.superseded(sight)[index.catalog.memory_of(row)]:
-        return False
-    return not (index.graph.is_short(row, _LONGEST) and index.relations.stale(row, sight))
+    return bool(standing(index, np.array([row]), sight)[0])
+
+
+def standing(index: Index, rows: NDArray[np.int64], sight: Sight) -> NDArray[np.bool_]:
+    """Which of these rows nothing has taken the place of, or ended what they claim."""
+    catalog = index.catalog
+    out = catalog.standing(rows, sight.position)
+    out &= ~index.links.superseded(sight)[[catalog.memory_of(row) for row in rows.tolist()]]
+    for place in np.flatnonzero(out).tolist():
+        row = int(rows[place])
+        out[place] = not (index.graph.is_short(row, _LONGEST) and index.relations.stale(row, sight))
+    return out
 
 
 def replaced_by(index: Index, row: int, sight: Sight) -> int | None:

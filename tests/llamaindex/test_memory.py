@@ -340,6 +340,17 @@ def test_a_space_that_was_closed_is_opened_again_where_it_can_be(home: Path) -> 
     assert texts(RemanenceMemory.from_dict(written).get_all()) == ["Hello."]
 
 
+def test_a_space_says_itself_where_it_is_kept(home: Path) -> None:
+    """Given without a location, one in a folder is opened again all the same."""
+    with remanence.open(home) as space:
+        memory = RemanenceMemory(space.child("bob"), session_id="s1")
+        memory.put(user("Hello."))
+        written = memory.to_dict()
+    del memory
+
+    assert texts(RemanenceMemory.from_dict(written).get_all()) == ["Hello."]
+
+
 def test_a_space_that_is_gone_is_named_with_the_way_out(clock: object) -> None:
     """What was kept in memory only cannot be had again, and nobody pretends."""
     with remanence.open(None) as space:

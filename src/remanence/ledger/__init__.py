@@ -37,4 +37,4 @@ def open_ledger(location: str | Path | None) -> Ledger:
         raise InvalidInput(f"{str(location)!r} is no folder name. Give a path such as './memory'.")
     from remanence.ledger.sql import SqlLedger
 
-    return SqlLedger(Path(location))
+    return SqlLedger(Path(location).expanduser())

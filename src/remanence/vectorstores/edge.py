@@ -192,6 +192,12 @@ class EdgeStore:
         )
 
 
+def remove(folder: Path) -> None:
+    """Delete the files of a store that belongs to no space any more; StoreBusy if somebody holds it."""
+    with _hold(folder.with_name(folder.name + ".lock")):
+        shutil.rmtree(folder)
+
+
 def _nearest(
     shard: EdgeShard, query: list[float], limit: int, among: set[int] | None = None
 ) -> list[tuple[int, float]]:

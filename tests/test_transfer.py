@@ -1,0 +1,607 @@
+"""A space as a file and back: what goes out comes in, to the letter, or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import datetime, timezone
+from itertools import count
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import remanence
+from remanence import InvalidInput, LedgerTooNew, LedgerUnavailable, Space
+from remanence.cli import main
+from remanence.codec import name_of
+from remanence.events import Event, Remembered, Served
+from remanence.jsonlines import Reader, Writer
+from remanence.model import Window
+from remanence.pointers import repointed
+from remanence.testing import FakeClock, HashingEmbedder
+
+Opener = Callable[..., Space]
+LINK = {"link": "l", "source": "a", "target": "b"}
+QUESTIONS = ("Where does Alice live?", "What does AO make?", "Who drinks tea?", "door code")
+
+
+@pytest.fixture
+def fresh(clock: FakeClock) -> Iterator[Opener]:
+    """Opens spaces that are empty, and closes them when the test is over."""
+    held: list[Space] = []
+
+    def opened(location: Path | None = None, **options: Any) -> Space:
+        given = {"embedder": HashingEmbedder(), "clock": clock, "worker": False, **options}
+        held.append(remanence.open(location, **given))
+        return held[-1]
+
+    yield opened
+    for space in held:
+        space.close()
+
+
+@pytest.fixture
+def lived(fresh: Opener, clock: FakeClock, home: Path) -> Space:
+    """A space to which all sorts of things have happened, while another one was written to as well."""
+    space = fresh(home)
+    beside = space.child("beside")
+
+    def on() -> None:
+        clock.advance(hours=1)
+        beside.add(f"Something else happened at {clock.now()}.")
+
+    porto = space.add("Alice lives in Porto.", valid_from="2024-01-01", tags=["home"], importance=0.9)
+    space.add("The door code is 4711.", key="door", meta={"deep": [{"x": None}]})
+    on()
+    space.record(space.recall("door code"))
+    space.add("The door code is 1234.", key="door", expires_at="2026-05-05", observed_by="Bob")
+    lisbon = space.add("Alice lives in Lisbon.", valid_from="2026-05-03")
+    on()
+    space.link(lisbon, "supersedes", porto, why="she moved")
+    secret = space.add("Zoë's password is hunter2 \u2028 «really» 🏔.")
+    space.forget(secret.id, why="hunter2 is nobody's business")
+    on()
+    space.erase(secret.id)
+    tea = space.add("Alice drinks tea.", now="2026-05-04T15:00:00.000001")
+    space.forget(tea.id, why="she asked")
+    back = space.add("Bob drinks tea.")
+    space.forget(back.id)
+    space.unforget(back.id)
+    on()
+    firm = space.entities.register("AlphaOne LLC", aliases=["AO"], kind="organization")
+    space.entities.register("Alpha One", aliases=[("A1", "2020-01-01", None)])
+    on()
+    merged = space.entities.merge("Alpha One", "AlphaOne LLC", why="the same firm")
+    space.entities.undo(merged, why="they are not")
+    space.entities.rename(firm.entity, "AlphaOne Inc")
+    space.declare("makes", single_valued=False)
+    space.relate("AO", "makes", "bridges", valid_from="2025-01-01", evidence=[back])
+    space.graph.invalidate("AO", "makes", "bridges", until="2026-05-01", why="they stopped")
+    on()
+    space.remember([{"role": "user", "content": "I moved to Faro in April 2026."}])
+    space.remember("I like fado.", wait=False)
+    clock.advance(days=3)
+    space.sweep()
+    return space
+
+
+def body(path: Path) -> list[str]:
+    """A file without its first line, which names the ledger, and its last, which has the digest."""
+    return path.read_text("utf-8").split("\n")[1:-2]
+
+
+def held(space: Space) -> list[tuple[datetime, str, str, Any]]:
+    """Every line of a space, without where it stands."""
+    lines = space._engine.ledger.read(space.name)
+    return [(e.at, e.kind, e.subject, e.event and repointed(e.event, lambda _: 0)) for e in lines]
+
+
+def answers(space: Space) -> list[Any]:
+    """What a space says to all questions, now and at other times."""
+    views = [space, space.as_of("2026-05-04T10:30"), space.as_of("2026-05-04T13:30")]
+    return [
+        {**hit, "memory": {**hit["memory"], "space": ""}}
+        for view in views
+        for question in QUESTIONS
+        for history in (False, True)
+        for hit in view.recall(question, history=history).to_dicts()
+    ]
+
+
+class TestExact:
+    def test_a_life_comes_back_line_for_line(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
+        """Out, in and out again: the same file, from another ledger with other positions."""
+        new = fresh(tmp_path / "new")
+        out = lived.export(tmp_path / "a.jsonl")
+        came = remanence.import_(tmp_path / "a.jsonl", into=new)
+        new.export(tmp_path / "b.jsonl")
+
+        assert body(tmp_path / "a.jsonl") == body(tmp_path / "b.jsonl")
+        assert (came.lines, came.digest, came.spaces) == (out.lines, out.digest, ("default",))
+        assert held(new) == held(lived)
+        assert new.verify().lines == out.lines
+        assert new.check() == {}
+
+    @pytest.mark.parametrize("vectors", [True, False])
+    def test_it_answers_as_before(self, lived: Space, fresh: Opener, tmp_path: Path, vectors: bool) -> None:
+        """With the same scores and reasons, of now and of the past; vectors are made anew if need be."""
+        lived.export(tmp_path / "a.jsonl", vectors=vectors)
+        new = fresh(tmp_path / "new")
+        remanence.import_(tmp_path / "a.jsonl", into=new)
+
+        assert answers(new) == answers(lived)
+        assert new.stats().unembedded == 0
+
+    def test_with_its_vectors_nothing_is_embedded_again(
+        self, lived: Space, fresh: Opener, tmp_path: Path
+    ) -> None:
+        """They were paid for."""
+        kept = lived.export(tmp_path / "a.jsonl.gz", vectors=True)
+        counting = Counting()
+        new = fresh(embedder=counting)
+        assert remanence.import_(tmp_path / "a.jsonl.gz", into=new).vectors == kept.vectors > 5
+        assert counting.texts == 0
+
+        remanence.import_(tmp_path / "a.jsonl.gz", into=fresh(embedder=HashingEmbedder(32)))
+
+    def test_what_points_at_lines_points_at_them_still(
+        self, lived: Space, fresh: Opener, tmp_path: Path
+    ) -> None:
+        """Undone lines, receipts, jobs and erasures, though every line has another position."""
+        lived.export(tmp_path / "a.jsonl")
+        new = fresh(tmp_path / "new").child("elsewhere")
+        new.child("x").add("There is a line before the first one.")
+        remanence.import_(tmp_path / "a.jsonl", into=new)
+
+        door, old = new.find("door"), lived.find("door")
+        assert door is not None
+        assert old is not None
+        [told], [knew] = lived.exposures(old.id), new.exposures(door.id)
+        assert (knew.memory.text, knew.receipt.space) == ("The door code is 4711.", new.name)
+        assert [h.memory.text for h in new.replay(knew.receipt)] == [
+            h.memory.text for h in lived.replay(told.receipt)
+        ]
+        assert [job.status for job in new.jobs()] == ["queued"]
+        assert new.work() == 1
+        assert [job.status for job in new.jobs()] == ["done"]
+        entities = [(e.id, e.names, e.kind) for e in lived.entities.list()]
+        assert [(e.id, e.names, e.kind) for e in new.entities.list()][: len(entities)] == entities
+        assert [h.what for h in new.history("AO")] == [h.what for h in lived.history("AO")]
+
+    def test_every_kind_of_event_goes_out_and_comes_in(self, fresh: Opener, tmp_path: Path) -> None:
+        """Also one that is yet to be invented: each is made up from its fields, none of them left out."""
+        old, new = fresh(), fresh()
+        old.child("beside").add("So that positions differ.")
+        said = [sample(kind) for kind in get_args(Event)]
+        with old._engine.ledger.transaction() as pen:
+            pen.append("default", said, at=datetime(2026, 5, 4, tzinfo=timezone.utc))
+        old.export(tmp_path / "a.jsonl")
+        remanence.import_(tmp_path / "a.jsonl", into=new)
+        new.export(tmp_path / "b.jsonl")
+
+        assert body(tmp_path / "a.jsonl") == body(tmp_path / "b.jsonl")
+        came = [entry.event for entry in new._engine.ledger.read("default")]
+        assert [name_of(event) for event in came if event] == [name_of(event) for event in said]
+        assert held(new) == held(old)
+
+    def test_no_number_in_an_event_is_a_position_unnoticed(self) -> None:
+        """A new event with a whole number in it has to be looked at: `pointers` must know what it is."""
+        plain = {("Remembered", "passages"), ("Used", "times")}
+        moved = {("Erased", "positions"), ("Undone", "position"), ("Ran", "planned"), ("Ran", "revised")}
+        found = {
+            (kind.__name__, name)
+            for kind in get_args(Event)
+            for name, hint in get_type_hints(kind).items()
+            if re.search(r"\bint\b", getattr(hint, "__name__", "") + str(hint))
+        }
+
+        assert found == plain | moved
+
+    def test_packed_or_not_it_says_the_same(self, lived: Space, tmp_path: Path) -> None:
+        """And the same lines make the same bytes, whenever they are written."""
+        plain = lived.export(tmp_path / "a.jsonl")
+        packed = lived.export(tmp_path / "a.jsonl.gz")
+        lived.export(tmp_path / "b.jsonl.gz")
+
+        assert gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()) == (tmp_path / "a.jsonl").read_bytes()
+        assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
+        assert plain.digest == packed.digest
+
+    @given(st.lists(st.tuples(st.sampled_from("arfuekl"), st.integers(0, 5)), max_size=25))
+    @settings(max_examples=25, deadline=None, derandomize=True)
+    def test_whatever_was_done_comes_back(
+        self, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
+    ) -> None:
+        """Adding, revising, forgetting, bringing back, erasing, linking, in any order."""
+        folder, clock = tmp_path_factory.mktemp("life"), FakeClock("2026-05-04T09:00")
+        options: dict[str, Any] = {"embedder": HashingEmbedder(), "clock": clock}
+        with remanence.open(None, **options) as old, remanence.open(None, **options) as new:
+            for step in steps:
+                live(old, *step)
+                clock.advance(minutes=1)
+            old.export(folder / "a.jsonl")
+            remanence.import_(folder / "a.jsonl", into=new)
+            new.export(folder / "b.jsonl")
+
+            assert body(folder / "a.jsonl") == body(folder / "b.jsonl")
+            assert new.recall("Alice tea", history=True).to_dicts() == (
+                old.recall("Alice tea", history=True).to_dicts()
+            )
+            assert new.verify().lines == old.verify().lines
+
+
+class TestWhat:
+    def test_one_space_or_all_below_it(self, fresh: Opener, tmp_path: Path) -> None:
+        """Names below are kept, wherever the whole comes to lie."""
+        old = fresh()
+        for space in (old, old.child("users", "a/b"), old.child("users", "100%")):
+            space.add(f"This is {space.name}.")
+        fresh().export(tmp_path / "nothing.jsonl")
+        assert old.export(tmp_path / "one.jsonl").spaces == ("default",)
+        assert old.child("users").export(tmp_path / "users.jsonl", children=True).lines == 2
+
+        new = fresh()
+        assert remanence.import_(tmp_path / "nothing.jsonl", into=new).lines == 0
+        remanence.import_(tmp_path / "one.jsonl", into=new)
+        remanence.import_(tmp_path / "users.jsonl", into=new.child("x"))
+        assert new.spaces() == ["default", "default/x/100%25", "default/x/a%2Fb"]
+        assert [m.text for m in new.child("x", "a/b").memories()] == ["This is default/users/a%2Fb."]
+
+    def test_erased_words_are_not_in_the_file(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
+        """Nor in what is made of it; that something was there is."""
+        lived.export(tmp_path / "a.jsonl", vectors=True)
+        new = fresh()
+        remanence.import_(tmp_path / "a.jsonl", into=new)
+
+        assert "hunter2" not in (tmp_path / "a.jsonl").read_text("utf-8")
+        assert [each.status for each in new.read_graph("erased")] == ["erased"]
+        assert new.verify()
+
+    def test_a_folder_is_opened_for_it(self, lived: Space, tmp_path: Path) -> None:
+        """And closed again."""
+        lived.export(tmp_path / "a.jsonl")
+        remanence.import_(
+            tmp_path / "a.jsonl", into=tmp_path / "new", embedder=HashingEmbedder(), worker=False
+        )
+
+        with remanence.open(tmp_path / "new", embedder=HashingEmbedder(), worker=False) as new:
+            assert held(new) == held(lived)
+            with pytest.raises(InvalidInput, match="embedder: these are for opening a folder"):
+                remanence.import_(tmp_path / "a.jsonl", into=new, embedder=HashingEmbedder())
+
+    def test_it_can_be_written_to_afterwards(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
+        """The same text is the same memory, and a key finds its versions."""
+        lived.export(tmp_path / "a.jsonl")
+        new = fresh(tmp_path / "new")
+        remanence.import_(tmp_path / "a.jsonl", into=new)
+
+        assert new.add("Bob drinks tea.").id == lived.add("Bob drinks tea.").id
+        assert (
+            new.add("The door code is 9.", key="door").id == lived.add("The door code is 9.", key="door").id
+        )
+
+    async def test_it_keeps_the_event_loop_free(self, space: Space, tmp_path: Path) -> None:
+        """`aexport` is `export`."""
+        space.add("Alice drinks tea.")
+        assert (await space.aexport(tmp_path / "a.jsonl")).lines == 1
+
+
+class TestRefused:
+    def test_a_space_that_holds_something(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
+        """Its lines and those of the file could not both keep their times; a child can take it."""
+        space = fresh()
+        lived.export(tmp_path / "a.jsonl")
+        space.add("I was here first.")
+        with pytest.raises(
+            InvalidInput, match=r"'default' holds 1 lines already.*space\.child\('imported'\)"
+        ):
+            remanence.import_(tmp_path / "a.jsonl", into=space)
+        assert space.count() == 1
+
+        remanence.import_(tmp_path / "a.jsonl", into=space.child("imported"))
+        assert space.child("imported").count() == lived.count()
+
+    def test_a_file_cut_short_anywhere(self, lived: Space, space: Space, tmp_path: Path) -> None:
+        """After any line or within one, packed or not; and nothing of it is kept."""
+        lived.export(tmp_path / "a.jsonl")
+        lived.export(tmp_path / "a.jsonl.gz")
+        lines = (tmp_path / "a.jsonl").read_bytes().splitlines(keepends=True)
+        for number in range(len(lines)):
+            for more in (0, 20):
+                (tmp_path / "cut").write_bytes(b"".join(lines[:number]) + lines[number][:more])
+                with pytest.raises(InvalidInput, match=f"cut, line {number + 1}: .*Nothing was imported"):
+                    remanence.import_(tmp_path / "cut", into=space)
+        packed = (tmp_path / "a.jsonl.gz").read_bytes()
+        for length in (0, 1, 12, len(packed) // 2, len(packed) - 1):
+            (tmp_path / "cut").write_bytes(packed[:length])
+            with pytest.raises(InvalidInput, match="Nothing was imported"):
+                remanence.import_(tmp_path / "cut", into=space)
+        assert space.spaces() == []
+
+    def test_a_line_that_was_changed(self, lived: Space, space: Space, tmp_path: Path) -> None:
+        """One letter is enough, and its line is named."""
+        lived.export(tmp_path / "a.jsonl")
+        lines = (tmp_path / "a.jsonl").read_text("utf-8").split("\n")
+        place = next(number for number, line in enumerate(lines) if "4711" in line)
+        lines[place] = lines[place].replace("4711", "4712")
+        (tmp_path / "b.jsonl").write_text("\n".join(lines), "utf-8")
+
+        with pytest.raises(InvalidInput, match=rf"line {place + 1}: it was cut short or changed"):
+            remanence.import_(tmp_path / "b.jsonl", into=space)
+        assert space.spaces() == []
+
+    def test_lines_left_out_or_added(self, lived: Space, space: Space, tmp_path: Path) -> None:
+        """Each line may be as it was written and the file still not whole."""
+        lived.export(tmp_path / "a.jsonl")
+        lines = (tmp_path / "a.jsonl").read_bytes().splitlines(keepends=True)
+        for wrong in ([*lines[:5], *lines[6:]], [*lines, lines[5]], [*lines[:5], lines[5], *lines[5:]]):
+            (tmp_path / "b.jsonl").write_bytes(b"".join(wrong))
+            with pytest.raises(InvalidInput, match="Nothing was imported"):
+                remanence.import_(tmp_path / "b.jsonl", into=space)
+        assert space.spaces() == []
+
+    @pytest.mark.parametrize(
+        ("line", "why"),
+        [
+            ({"at": 1, "kind": "forgotten", "event": {"memory": 7}}, "forgotten: memory=7"),
+            ({"at": 1, "kind": "linked", "event": LINK | {"kind": "likes"}}, "linked: kind='likes'"),
+            ({"at": 1, "kind": "used", "event": {"memory": "m", "times": "two"}}, "used: times='two'"),
+            ({"at": 1, "kind": "forgotten", "event": {"memory": "m", "when": 3}}, "unexpected keyword"),
+            ({"at": "now", "kind": "restored", "event": {"memory": "m"}}, "no line of a ledger"),
+            ({"at": 10**30, "kind": "restored", "event": {"memory": "m"}}, "no line of a ledger"),
+            ({"at": -1, "kind": "restored", "event": {"memory": "m"}}, "written before the line above it"),
+            ({"at": 1, "kind": "erased", "event": {"memory": "m", "positions": [3]}}, "points at line 3"),
+            ({"at": 1, "kind": "restored"}, "no line of a ledger"),
+            ({"at": 1, "kind": "restored", "event": "m"}, "no line of a ledger"),
+            ({"vectors": {"00": "AAAA"}}, "its vectors cannot be read"),
+            ({"space": 3, "lines": 0}, "3 is not the name of a space"),
+            ({"space": "", "lines": 0}, "space 'default' comes twice"),
+        ],
+    )
+    def test_a_line_that_no_ledger_of_ours_holds(
+        self, space: Space, tmp_path: Path, line: dict[str, Any], why: str
+    ) -> None:
+        """Even where every checksum is right: somebody may have made them so."""
+        forge(tmp_path / "b.jsonl", {"at": 0, "kind": "restored", "event": {"memory": "m"}}, line)
+
+        with pytest.raises(InvalidInput, match=f"line 4: .*{why}"):
+            remanence.import_(tmp_path / "b.jsonl", into=space)
+        assert space.spaces() == []
+
+    def test_a_blank_line_that_nobody_vouches_for(self, space: Space, tmp_path: Path) -> None:
+        """`verify` would call it tampering, and rightly."""
+        forge(tmp_path / "b.jsonl", {"at": 0, "kind": "remembered", "subject": "m"})
+
+        with pytest.raises(InvalidInput, match="line 1 of space 'default' is blank, and no line says"):
+            remanence.import_(tmp_path / "b.jsonl", into=space)
+
+    def test_words_said_to_be_erased_are(self, space: Space, tmp_path: Path) -> None:
+        """A file that says so and has them all the same does not bring them in."""
+        words = {"memory": "m", "text": "hunter2", "identity": "i"}
+        erased = {"memory": "m", "positions": [1]}
+        forge(
+            tmp_path / "b.jsonl",
+            {"at": 0, "kind": "remembered", "event": words},
+            {"at": 0, "kind": "erased", "event": erased},
+        )
+        remanence.import_(tmp_path / "b.jsonl", into=space)
+
+        assert next(space._engine.ledger.read("default")).event is None
+        assert space.verify().lines == 2
+
+    def test_a_file_of_a_later_release(self, space: Space, tmp_path: Path) -> None:
+        """By its version, or by an event that is not known yet: the line is named, and what to do."""
+        with Writer(tmp_path / "a.jsonl") as file:
+            file.write('{"remanence":"export","version":2}')
+            file.finish()
+        with pytest.raises(
+            LedgerTooNew, match=r"line 1: this export has version 2.*pip install -U remanence"
+        ):
+            remanence.import_(tmp_path / "a.jsonl", into=space)
+
+        forge(tmp_path / "b.jsonl", {"at": 0, "kind": "dreamt", "event": {"dream": "d"}})
+        with pytest.raises(LedgerTooNew, match=r"line 3: a ledger line says 'dreamt'.*Nothing was imported"):
+            remanence.import_(tmp_path / "b.jsonl", into=space)
+        assert space.spaces() == []
+
+    def test_what_is_no_export(self, space: Space, tmp_path: Path) -> None:
+        """No folder is made for it."""
+        (tmp_path / "notes.txt").write_text("Dear diary,\n")
+        (tmp_path / "binary").write_bytes(bytes(range(256)))
+        for name in ("notes.txt", "binary"):
+            with pytest.raises(InvalidInput, match="line 1: this is not the export of a space"):
+                remanence.import_(tmp_path / name, into=tmp_path / "new")
+        for missing in (tmp_path / "nowhere.jsonl", tmp_path):
+            with pytest.raises(InvalidInput, match="cannot be read"):
+                remanence.import_(missing, into=tmp_path / "new")
+        assert not (tmp_path / "new").exists()
+        for odd in ("", 7, "a\0b"):
+            with pytest.raises(InvalidInput, match="is no file name"):
+                space.export(odd)  # type: ignore[arg-type]
+
+
+class TestMeanwhile:
+    def test_a_file_is_there_whole_or_not_at_all(self, lived: Space, tmp_path: Path) -> None:
+        """Who is interrupted leaves the file of before, and nothing beside it."""
+        lived.export(tmp_path / "a.jsonl")
+        before = (tmp_path / "a.jsonl").read_bytes()
+        lived.add_many([{"text": f"Line {number}."} for number in range(1_000)])
+        with pytest.raises(Interrupted):
+            lived.export(tmp_path / "a.jsonl", progress=interrupt)
+
+        assert (tmp_path / "a.jsonl").read_bytes() == before
+        assert not list(tmp_path.glob("*.part"))
+        with pytest.raises(InvalidInput, match="cannot be written: it is a folder"):
+            lived.export(tmp_path)
+        with pytest.raises(InvalidInput, match="cannot be written: No such file or directory"):
+            lived.export(tmp_path / "no" / "such" / "folder.jsonl")
+
+    def test_an_import_that_is_interrupted_never_was(
+        self, space: Space, fresh: Opener, tmp_path: Path
+    ) -> None:
+        """And can simply be done again."""
+        space.add_many([{"text": f"Line {number}."} for number in range(1_500)])
+        space.export(tmp_path / "a.jsonl")
+        new = fresh(tmp_path / "new")
+        with pytest.raises(Interrupted):
+            remanence.import_(tmp_path / "a.jsonl", into=new, progress=interrupt)
+        assert new.spaces() == []
+
+        assert remanence.import_(tmp_path / "a.jsonl", into=new).lines == 1_500
+
+    def test_what_is_added_meanwhile_is_left_for_the_next_time(self, space: Space, tmp_path: Path) -> None:
+        """A file holds the ledger as it was when it was begun."""
+        space.add_many([{"text": f"Line {number}."} for number in range(1_200)])
+        told = space.export(tmp_path / "a.jsonl", progress=lambda *_: space.add("Late.") and None)
+
+        assert told.lines == 1_200
+        assert "Late." not in (tmp_path / "a.jsonl").read_text()
+
+    def test_what_is_erased_meanwhile_is_not_in_the_file(
+        self, space: Space, fresh: Opener, tmp_path: Path
+    ) -> None:
+        """Its words may have been written before: then all of it is written anew."""
+        kept = space.add_many([{"text": f"Secret {number}."} for number in range(1_200)])
+        space.export(tmp_path / "a.jsonl", progress=lambda *_: space.erase(kept[3].id))
+        new = fresh()
+        remanence.import_(tmp_path / "a.jsonl", into=new)
+
+        assert "Secret 3." not in (tmp_path / "a.jsonl").read_text()
+        assert new.verify().lines == 1_201
+
+        left = iter(kept[4:])
+        with pytest.raises(LedgerUnavailable, match="erased each of the 5 times"):
+            space.export(tmp_path / "b.jsonl", progress=lambda *_: space.erase(next(left).id))
+        assert not (tmp_path / "b.jsonl").exists()
+
+    def test_a_long_ledger_takes_no_more_room_than_a_short_one(self, fresh: Opener, tmp_path: Path) -> None:
+        """Lines are read and written a few at a time."""
+        space = fresh(tmp_path / "memory")
+        at = datetime(2026, 5, 4, tzinfo=timezone.utc)
+        with space._engine.ledger.transaction() as pen:
+            for number in range(15):
+                said = [Remembered(f"m{number}-{n}", "word " * 100, f"{number}-{n}") for n in range(1_000)]
+                pen.append("default", said, at=at)
+        del said
+        tracemalloc.start()
+        space.export(tmp_path / "a.jsonl")
+        with Reader(tmp_path / "a.jsonl") as file:
+            assert sum(1 for _ in file) == 15_002
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+
+        assert (tmp_path / "a.jsonl").stat().st_size > 9_000_000
+        assert peak < 5_000_000
+
+
+class TestTyped:
+    def test_out_and_in_by_command(
+        self, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """`remanence export` and `remanence import`."""
+        with remanence.open(home) as space:
+            space.add("Alice lives in Porto.")
+            space.child("bob").add("Bob lives in Faro.")
+        file, new = tmp_path / "a.jsonl.gz", tmp_path / "new"
+
+        def typed(*words: str) -> tuple[int, str]:
+            code = main([*words])
+            out, err = capsys.readouterr()
+            return code, (out + err).strip()
+
+        assert typed("--memory", str(home), "export", str(file), "--children", "--vectors") == (
+            0,
+            f"{file}: 2 lines of 2 spaces, 4 vectors",
+        )
+        assert typed("--memory", str(new), "--space", "work/x", "import", str(file)) == (
+            0,
+            f"{file}: 2 lines of 2 spaces, 4 vectors",
+        )
+        assert typed("spaces", str(new)) == (0, "work/x\nwork/x/bob")
+        code, said = typed("--memory", str(tmp_path / "other"), "import", str(tmp_path / "nothing"))
+        assert (code, "cannot be read" in said, (tmp_path / "other").exists()) == (1, True, False)
+
+
+# Helpers
+
+
+class Counting(HashingEmbedder):
+    """Counts the texts it was given."""
+
+    texts = 0
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """As always."""
+        self.texts += len(texts)
+        return super().embed(texts)
+
+
+class Interrupted(Exception):
+    """Somebody pressed Ctrl-C."""
+
+
+def interrupt(done: int, total: int) -> None:
+    """A progress bar that is interrupted at once."""
+    raise Interrupted
+
+
+def forge(path: Path, *lines: dict[str, Any]) -> None:
+    """An export of one space with these lines, all checksums right."""
+    with Writer(path) as file:
+        head = {"remanence": "export", "version": 1, "space": "default", "spaces": 1, "lines": len(lines)}
+        for line in (head, {"space": "", "lines": len(lines)}, *lines):
+            file.write(json.dumps(line))
+        file.finish()
+
+
+def live(space: Space, step: str, number: int) -> None:
+    """One thing that happens in a space."""
+    kept = [change.memory_id for change in space.changes() if change.what == "remembered"]
+    if step == "a" or not kept:
+        space.add(f"Alice drinks {['tea', 'water', 'milk', 'ale', 'rum', 'mead'][number]}.")
+    elif step == "r":
+        space.add(f"The code is {number}.", key="code")
+    elif step == "k":
+        space.entities.register(f"Alice{number}", aliases=[f"A{number}"])
+    else:
+        one, other = kept[number % len(kept)], kept[-1]
+        try:
+            if step == "l":
+                space.link(one, "related_to", other)
+            else:
+                {"f": space.forget, "u": space.unforget, "e": space.erase}[step](one)
+        except (remanence.NotFound, InvalidInput):
+            return  # it was erased before, or is tied to itself: nothing happens
+
+
+_numbers = count()
+
+
+def sample(hint: Any) -> Any:
+    """A value of a type, nothing left at its default."""
+    origin, args = get_origin(hint), get_args(hint)
+    if hint is Served:
+        return Served(sample(str), {"space": "default", "position": 1, "question": "?"}, (sample(str),))
+    if origin in (Union, UnionType):
+        return sample(args[0])
+    if origin is Literal:
+        return args[-1]
+    if origin is tuple:
+        return (sample(args[0]),) if args[-1] is ... else tuple(map(sample, args))
+    if hint is Window:
+        return Window(sample(datetime), datetime(2026, 1, 1, 1, 1, 1, 1, tzinfo=timezone.utc))
+    if is_dataclass(hint):
+        hints = get_type_hints(hint)
+        return hint(**{each.name: sample(hints[each.name]) for each in fields(hint)})  # type: ignore[operator]
+    if origin is not None:  # a mapping
+        return {"deep": [1, {"x": None}]}
+    made = {str: f"«{next(_numbers)}»", int: 1, float: 0.25, bool: True}
+    return made.get(hint, datetime(2025, 1, 1, 1, 1, 1, 1, tzinfo=timezone.utc))
