@@ -399,3 +399,16 @@ def test_what_is_remembered_with_a_now_is_recorded_then(space: Space) -> None:
     assert {memory.revised_at.year for memory in space.memories()} == {2025}
     believed = space.as_of("2025-03-01").recall("Where do I live?")
     assert {hit.memory.text for hit in believed} == {"I live in Porto.", "The user lives in Porto."}
+
+
+def test_the_last_word_goes_before_the_turn_that_said_otherwise(space: Space) -> None:
+    """What somebody said stays said, but the newer fact is the answer, and says in whose place it stands."""
+    space.remember([{"role": "user", "content": "I work at Google."}], now="2026-01-10")
+    space.remember(
+        [{"role": "user", "content": "I left Google last May to join Anthropic."}], now="2026-06-03"
+    )
+    first, second, *_ = space.recall("Where do I work?")
+
+    assert (first.memory.text, first.current) == ("The user works at Anthropic.", True)
+    assert (second.memory.text, second.current) == ("I work at Google.", False)
+    assert "stands in the place of 'I work at Google.'" in first.because

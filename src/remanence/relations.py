@@ -317,9 +317,11 @@ class _Fate(NamedTuple):
 
 
 def _replaces(other: Claim, claim: Claim) -> bool:
-    """Whether another claim took the place of this one."""
+    """Whether another claim took the place of this one: began while it held, or after it was ended."""
     if other.value == claim.value:
         return False
+    if claim.until <= other.since:
+        return True
     how = classify(claim, other)
     return (how == "succession" and other.since > claim.since) or (
         how == "correction" and other.number > claim.number
