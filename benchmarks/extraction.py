@@ -389,6 +389,11 @@ MEASURES: dict[str, tuple[Callable[[Path, bool], Iterator[Score | Note]], tuple[
 }
 _WORD = re.compile(r"\w+")
 _OPTIONAL = re.compile(r"[\[\]\"]")
+_MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
+_DAY = re.compile(
+    r"(?P<a>\d{1,2})(?:st|nd|rd|th)? (?:of )?(?P<m>[A-Z][a-z]{2,8}),? (?P<y>\d{4})"
+    r"|(?P<n>[A-Z][a-z]{2,8}) (?P<b>\d{1,2})(?:st|nd|rd|th)?,? (?P<z>\d{4})"
+)
 
 
 def _claims(text: str) -> tuple[Triple, ...]:
@@ -400,6 +405,11 @@ def _words(text: str) -> set[str]:
 
 
 def _entity(text: str) -> str:
+    """A name as it is compared; a date by its day, however it is written (the set has 1978-11-12)."""
+    day = _DAY.fullmatch(text.strip('"'))
+    if day is not None:
+        number, month, year = day["a"] or day["b"], day["m"] or day["n"], day["y"] or day["z"]
+        return f"{year} {_MONTHS.index(month[:3].lower()) // 3 + 1:02} {int(number):02}"
     return " ".join(_WORD.findall(normal_name(_OPTIONAL.sub("", text).replace("_", " "))))
 
 

@@ -85,6 +85,84 @@ def test_the_first_person_is_called_by_name(said: str, expected: str) -> None:
     assert texts(said) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("I love jazz but hate opera.", "Alice loves jazz but hates opera."),
+        ("I live in Porto and work at Bosch.", "Alice lives in Porto and works at Bosch."),
+        ("I'm a nurse and have two kids.", "Alice is a nurse and has two kids."),
+        ("I like to cook and play the guitar.", "Alice likes to cook and play the guitar."),
+        ("I can cook and play the guitar.", "Alice can cook and play the guitar."),
+        ("I have some stuff from Rome, like my bowl.", "Alice has some stuff from Rome, like their bowl."),
+        ("I live in Ghent with my wife.", "Alice lives in Ghent with their wife."),
+        ("My wife and I love tea.", "Alice's wife and Alice love tea."),
+    ],
+)
+def test_each_verb_goes_with_its_subject(said: str, expected: str) -> None:
+    """Also the second one, and only where it is one of the speaker's own."""
+    assert texts(said) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (
+            "Meeting at 3pm today with Bob.",
+            "The user has a meeting at 3pm today (2026-05-20 15:00) with Bob.",
+        ),
+        ("Lunch with Maria tomorrow.", "The user has lunch with Maria tomorrow (2026-05-21)."),
+        ("Call me Ben.", "The user is called Ben."),
+        ("Always answer in French.", "The user wants the assistant to always answer in French."),
+        ("From now on, don't use emojis.", "The user wants the assistant to never use emojis."),
+        (
+            "Remind me to call mum tomorrow.",
+            "The user wants to be reminded to call mum tomorrow (2026-05-21).",
+        ),
+    ],
+)
+def test_what_is_left_unsaid_is_said(said: str, expected: str) -> None:
+    """A note, and a wish that lasts, become sentences of their own."""
+    assert texts(said, speaker="user") == [expected]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Book the flight for tomorrow.",
+        "Call me tomorrow.",
+        "Call Bob at 3pm today.",
+        "Don't use this now.",
+        "Always look up!",
+    ],
+)
+def test_what_is_to_be_done_now_is_no_fact(said: str) -> None:
+    """A request does not last."""
+    assert texts(said, speaker="user") == []
+
+
+def test_what_one_friend_tells_another_to_do_is_no_wish_of_an_assistant() -> None:
+    """Only the user talks to one."""
+    assert texts("Never use plastic bags!") == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["I'm vegetarian.", "I'm single.", "I'm French.", "I'm Ingrid.", "I don't eat meat.",
+     "I have no siblings.", "I don't have any pets."],
+)  # fmt: skip
+def test_a_few_words_can_tell_much(said: str) -> None:
+    """What somebody is, or has none of."""
+    assert len(texts(said, speaker="user")) == 1
+
+
+@pytest.mark.parametrize(
+    "said", ["I'm tired.", "I'm back.", "I'm starving!", "I have a question.", "Got it!"]
+)
+def test_a_few_words_mostly_tell_nothing(said: str) -> None:
+    """How somebody feels right now is small talk."""
+    assert texts(said, speaker="user") == []
+
+
 def test_without_a_name_the_speaker_is_the_user() -> None:
     """In words; in claims it is `SELF`, as everywhere."""
     (fact,) = facts("I live in Porto.", speaker="user")
@@ -125,6 +203,34 @@ def test_different_topics_are_different_facts() -> None:
         "Alice's brother Bob works at CERN.",
     ]
     assert len(texts("I visited Rome and Florence with Bob and Carol in 2019.")) == 1
+
+
+def test_what_is_liked_and_what_is_not_are_two_facts() -> None:
+    """Neither takes the other's place."""
+    likes, dislikes = facts("I like tea, but I don't like coffee.")
+
+    assert (likes.text, dislikes.text) == ("Alice likes tea.", "Alice doesn't like coffee.")
+    assert spoken(likes.triples) == ["Alice —likes→ tea"]
+    assert "Alice —likes→ coffee" in spoken(dislikes.ends)
+    assert "Alice —likes→ tea" not in spoken(dislikes.ends)
+
+
+def test_two_who_do_it_together_are_one_fact() -> None:
+    """And each of them has the new state."""
+    event, state = facts("My wife Ana and I moved to Berlin.")
+
+    assert event.text == "Alice's wife Ana and Alice moved to Berlin."
+    assert Triple("Ana", "wife_of", "Alice") in event.triples
+    assert state.text == "Ana and Alice live in Berlin."
+    assert set(spoken(state.triples)) == {"Alice —lives_in→ Berlin", "Ana —lives_in→ Berlin"}
+
+
+def test_who_gives_their_name_is_alone() -> None:
+    """ "I'm Nadia and I moved" is one person."""
+    event, state = facts("I'm Nadia and I moved to Ghent.", speaker="user")
+
+    assert Triple(SELF, "name", "Nadia") in event.triples
+    assert state.text == "The user lives in Ghent."
 
 
 def test_the_same_thing_said_twice_is_one_fact() -> None:
@@ -171,6 +277,10 @@ def test_a_fact_has_a_kind(text: str, kind: str) -> None:
     [
         ("My name is Alice Smith.", 0.9),
         ("My birthday is on 3 May.", 0.9),
+        ("My wife's birthday is 12 June.", 0.9),
+        ("I was born on 3 May 1990 in Braga.", 0.9),
+        ("I grew up in Naples.", 0.9),
+        ("I've never been to Asia.", 0.6),
         ("I'm allergic to peanuts.", 0.9),
         ("My sister Carol lives in Porto.", 0.9),
         ("I never drink coffee.", 0.9),
@@ -230,6 +340,12 @@ def test_an_event_without_a_time_happened_when_it_was_told() -> None:
         ("I have a meeting at 3pm today.", "2026-05-20 16:00"),
         ("I'm on a keto diet for the next two weeks.", "2026-06-04 00:00"),
         ("My flight is on Friday at 9am.", "2026-05-22 10:00"),
+        ("My meeting with Dr. Smith is at 3pm today.", "2026-05-20 16:00"),
+        ("Dentist appointment tomorrow at 9am.", "2026-05-21 10:00"),
+        ("I'm on holiday until 3 June.", "2026-06-03 00:00"),
+        ("I turn 40 next month.", "2026-07-01 00:00"),
+        ("The rent is due on Friday.", "2026-05-23 00:00"),
+        ("I was born on 3 May 1990.", None),
         ("I live in Porto.", None),
         ("My birthday is on 3 May.", None),
         ("I met Bob yesterday.", None),
@@ -240,6 +356,29 @@ def test_what_is_bound_to_a_time_expires_with_it(text: str, expires: str | None)
     (fact,) = facts(text)
 
     assert (f"{fact.expires_at:%Y-%m-%d %H:%M}" if fact.expires_at else None) == expires
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ("We're moving to Seville in September.", "2026-09-01 to 2026-10-01"),
+        ("Bob is joining me in March.", "2027-03-01 to 2027-04-01"),
+        ("Last Friday my boss Karen told me that she is leaving Bosch.", "2026-05-15 to 2026-05-16"),
+        ("I went to church with Bob this morning.", "2026-05-20 05:00 to 2026-05-20 12:00"),
+        ("Bob turned 6 last week.", "2026-05-11 to 2026-05-18"),
+    ],
+)
+def test_what_is_planned_is_ahead_and_what_happened_is_not(text: str, valid: str) -> None:
+    """Whatever the next or the last one of that name would be."""
+    assert str(facts(text)[0].valid) == valid
+
+
+@pytest.mark.parametrize("text", ["Meeting at 3pm today with Bob.", "I have an exam on Friday."])
+def test_a_meeting_happens_and_is_no_possession(text: str) -> None:
+    """Nobody owns an exam."""
+    (fact,) = facts(text)
+
+    assert (fact.kind, fact.triples) == ("episode", ())
 
 
 # -- what changes --------------------------------------------------------------------------------------
@@ -274,6 +413,12 @@ def test_a_switch_is_an_event_and_a_view() -> None:
         ("I was promoted to senior engineer.", "Alice works as a senior engineer.", None),
         ("I started a new job at Bosch.", "Alice works at Bosch.", None),
         ("My brother Bob joined CERN.", "Bob works at CERN.", None),
+        ("We moved to Utrecht in 2021.", "Alice and others live in Utrecht.", None),
+        ("I've just moved back to Prague from Vienna.", "Alice lives in Prague.", "Alice —lives_in→ Vienna"),
+        ("I changed my name to Sam.", "Alice's name is Sam.", None),
+        ("I left Berlin in 2019 and moved to Madrid.", "Alice lives in Madrid.", "Alice —lives_in→ Berlin"),
+        ("I replaced my old Honda with a Tesla.", "Alice has a Tesla.", "Alice —has→ Honda"),
+        ("I switched from coffee to tea.", "Alice prefers tea to coffee.", "Alice —likes→ coffee"),
     ],
 )
 def test_other_changes_leave_a_state_too(text: str, state: str, ended: str | None) -> None:
@@ -295,6 +440,14 @@ def test_other_changes_leave_a_state_too(text: str, state: str, ended: str | Non
         ("I broke up with Tom yesterday.", "Alice —dating→ Tom"),
         ("I sold my car last month.", "Alice —has→ car"),
         ("I don't like olives.", "Alice —likes→ olives"),
+        ("I don't like olives any more.", "Alice —loves→ olives"),
+        ("I've stopped using Twitter.", "Alice —uses→ Twitter"),
+        ("I cancelled my Netflix subscription.", "Alice —uses→ Netflix"),
+        ("I'm not working at Bosch anymore.", "Alice —works_at→ Bosch"),
+        ("I am no longer married to Greg.", "Alice —married_to→ Greg"),
+        ("Ben and I split up last week.", "Alice —dating→ Ben"),
+        ("I work at SAP, not Oracle.", "Alice —works_at→ Oracle"),
+        ("I don't live in Porto, I live in Braga.", "Alice —lives_in→ Porto"),
     ],
 )
 def test_a_denial_ends_a_claim(text: str, ended: str) -> None:
@@ -313,6 +466,14 @@ def test_a_correction_says_so() -> None:
     assert [fact.corrects for fact in whole] == [False, True]
     assert (word[1].text, word[1].corrects, word[1].said) == ("Alice lives in Lisbon.", True, (0, 1))
     assert spoken(word[1].ends) == ["Alice —lives_in→ Porto"]
+
+
+def test_a_month_does_not_correct_a_city() -> None:
+    """ "I meant April" says nothing of where somebody lives."""
+    assert texts("I moved to Braga in March.", "Sorry, I meant April.") == [
+        "Alice moved to Braga in March (March 2026).",
+        "Alice lives in Braga.",
+    ]
 
 
 def test_nobody_corrects_what_another_said_of_themselves() -> None:
@@ -374,6 +535,24 @@ def verdict(old: str, new: str, old_by: str | None = None, new_by: str | None = 
         ("The CEO of Apple is Steve Jobs.", "Tim Cook is the CEO of Apple."),
         ("The user's favourite color is blue.", "The user's favourite color is green."),
         ("Fatah was founded by Alan Turing.", "Fatah was founded by Yasser Arafat."),
+        ("Alice lives in Porto.", "Alice used to live in Porto but now Alice lives in Braga."),
+        ("Alice lives in Porto.", "Alice doesn't live in Porto, Alice lives in Braga."),
+        ("Alice works at Nokia.", "Alice quit her job."),
+        ("Alice works at Nokia.", "Alice got laid off last week."),
+        ("Alice works at Nokia.", "Alice retired in March."),
+        ("Alice works at Oracle.", "Alice works at SAP, not Oracle."),
+        ("Alice is married to Tom.", "Alice got divorced last year."),
+        ("Alice is engaged to Tom.", "Alice is single again."),
+        ("I'm dating Tom.", "I broke up with my boyfriend."),
+        ("Tom is Alice's boyfriend.", "Tom and Alice split up."),
+        ("Alice loves jazz.", "Alice doesn't like jazz any more."),
+        ("Alice drives a Honda.", "Alice sold her Honda."),
+        ("Alice uses Slack.", "Alice replaced Slack with Zulip."),
+        ("Alice's name is Samantha.", "Alice changed her name to Sam."),
+        ("Alice is 34 years old.", "Alice is 35 years old."),
+        ("Alice is allergic to nuts.", "Alice is not allergic to nuts."),
+        ("My wife is called Sofia.", "Sofia and I split up."),
+        ("My sister lives in Hull.", "My sister moved to York."),
     ],
 )
 def test_what_cannot_both_be_so_is_updated(old: str, new: str) -> None:
@@ -400,6 +579,26 @@ def test_what_cannot_both_be_so_is_updated(old: str, new: str) -> None:
         ("Alice speaks French.", "Alice speaks German."),
         ("The meeting is on Monday in room 4.", "The meeting is on Tuesday in room 5."),
         ("Alice lives in Porto.", "Alice lives in Porto."),
+        ("Alice lives in Porto.", "Alice used to live in Lisbon."),
+        ("Alice lives in Porto.", "Alice lived in Lisbon as a child."),
+        ("Alice lives in Porto.", "Alice grew up in Lisbon."),
+        ("Alice lives in Porto.", "Alice is moving to Lisbon next year."),
+        ("Alice lives in Porto.", "Alice wishes she lived in Lisbon."),
+        ("Alice lives in Porto.", "Alice's company moved to Lisbon."),
+        ("Alice works at Nokia.", "Alice worked at Bosch."),
+        ("Alice works at Nokia.", "Alice works part-time at a bakery."),
+        ("Alice works at Nokia.", "Alice almost quit her job."),
+        ("Alice works at Nokia.", "Alice didn't quit her job."),
+        ("Alice works at Nokia.", "If Alice quit her job, she would travel."),
+        ("Alice works at Nokia.", "Alice's brother quit his job."),
+        ("Alice works at Nokia.", "Alice doesn't work at Bosch."),
+        ("Alice is married to Tom.", "Alice's parents got divorced."),
+        ("Alice is married to Tom.", "Bob and Carol split up."),
+        ("Alice loves jazz.", "Alice's wife hates jazz."),
+        ("Alice speaks French.", "Alice doesn't speak German."),
+        ("Alice likes coffee.", "Alice prefers tea to coffee."),
+        ("Alice's birthday is 3 May.", "Alice's wife's birthday is 12 June."),
+        ("Alice's favourite film is Ran.", "Alice's favourite food is ramen."),
     ],
 )
 def test_an_unrelated_memory_is_left_alone(old: str, new: str) -> None:
@@ -413,6 +612,7 @@ def test_an_unrelated_memory_is_left_alone(old: str, new: str) -> None:
         ("Alice works at CERN.", "Alice works at CERN as a data engineer."),
         ("Alice works at Google.", "Alice also works at Stanford."),
         ("Alice lives in Porto and works at CERN.", "Alice moved to Lisbon."),
+        ("Alice plays tennis and chess.", "Alice stopped playing chess."),
     ],
 )
 def test_more_about_the_same_extends_it(old: str, new: str) -> None:

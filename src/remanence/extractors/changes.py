@@ -6,33 +6,25 @@ All here reads sentences in the third person, as `third_person` makes them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 
-from remanence.extractors.claims import find_claims
+from remanence.extractors.endings import (
+    ADVERBS,
+    Change,
+    beside,
+    end_claims,
+    finished,
+    gave_up,
+    opposed,
+    parted,
+)
 from remanence.extractors.lexicon import TRADES
 from remanence.extractors.marked import Name
-from remanence.extractors.person import conjugated
-from remanence.extractors.predicates import OPPOSITES, STATE_BEFORE
+from remanence.extractors.topics import tags_of
 from remanence.model import Triple
 
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """An event: what it claims, what it ends, and the state it leaves, in words and as a claim."""
-
-    events: tuple[Triple, ...]
-    ends: tuple[Triple, ...] = ()
-    state: str | None = None
-    claims: tuple[Triple, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Denied:
-    """Claims that a sentence says do not hold: no longer, or not at all."""
-
-    claims: tuple[Triple, ...]
-    no_longer: bool
+__all__ = ["Change", "end_claims", "find_change", "opposed"]
 
 
 def find_change(text: str, names: Sequence[Name]) -> Change | None:
@@ -47,64 +39,19 @@ def find_change(text: str, names: Sequence[Name]) -> Change | None:
     starts = {name.start: name for name in names}
     for name in names:
         if name.kind == "person" and text[name.end : name.end + 1] == " ":
-            for read in (_left, _moved, _switched, _joined, _wed, _parted, _promoted, _gave_up):
+            for read in (
+                *(_left, _moved, _renamed, _switched, _replaced, _joined, _wed, parted, _promoted),
+                *(gave_up, finished),
+            ):
                 change = read(text, name, starts)
                 if change is not None:
-                    return change
+                    return _both(text, name, names, change)
     return None
 
 
-def find_denied(text: str, names: Sequence[Name], me: str) -> Denied | None:
-    """The claims that the text denies: it is read once more without its "not".
-
-    >>> from remanence.extractors.names import find_names
-    >>> text = "Alice no longer lives in Porto."
-    >>> [str(claim) for claim in find_denied(text, find_names(text), "me").claims]
-    ['Alice —lives_in→ Porto']
-    """
-    for pattern, no_longer in _NEGATIONS:
-        found = pattern.search(text)
-        if found is None:
-            continue
-        verb = found["verb"]
-        positive = conjugated(verb) if found.re in _BASE_FORM else _FROM_GERUND.get(verb, verb)
-        plain = _ANY_MORE.sub("", text[: found.start()] + positive + text[found.end() :])
-        later = _ANY_MORE.search(text) is not None
-        shift = len(positive) - (found.end() - found.start())
-        moved = [
-            name
-            if name.end <= found.start()
-            else name._replace(start=name.start + shift, end=name.end + shift)
-            for name in names
-        ]
-        claims = find_claims(plain, moved, me)
-        if claims:
-            return Denied(claims, no_longer or later)
-    return None
-
-
-def end_claims(claims: Iterable[Triple]) -> tuple[Triple, ...]:
-    """The states that these events put an end to."""
-    return tuple(
-        Triple(claim.subject, state, claim.object)
-        for claim in claims
-        for state in STATE_BEFORE.get(claim.predicate, ())
-    )
-
-
-def opposed(claims: Iterable[Triple]) -> tuple[Triple, ...]:
-    """The claims that cannot hold together with these."""
-    return tuple(
-        Triple(claim.subject, other, claim.object)
-        for claim in claims
-        for other in OPPOSITES.get(claim.predicate, ())
-    )
-
-
-_ADVERBS = r"(?: (?:just|recently|finally|already|also|actually|then|officially))*"
 _OWN = r"(?:(?:my|their|his|her|a|an|the) (?:old |new )?(?:job|position|role) (?:at|with) )?(?:the )?"
 _LEFT = re.compile(
-    rf"{_ADVERBS} (?:has )?(?:left|quit|resigned from|retired from|departed|(?:was|got|been) (?:laid off"
+    rf"{ADVERBS} (?:has )?(?:left|quit|resigned from|retired from|departed|(?:was|got|been) (?:laid off"
     rf"|fired|let go)"
     rf" (?:from|by)) {_OWN}"
 )
@@ -114,75 +61,90 @@ _TO_JOIN = re.compile(
     rf"|(?:is )?now (?:works? (?:at|for)|at))|for (?=[A-Z])|for (?:a|an) (?:new )?(?:job|role"
     rf"|position) (?:at|with)) {_OWN}"
 )
-_MOVED = re.compile(rf"{_ADVERBS} (?:has )?(?:moved|relocated)\b(?: back| over| out)?")
+_MOVED = re.compile(rf"{ADVERBS} (?:has )?(?:moved|relocated)\b(?: back| over| out(?! of))?")
+_AND_MOVED = re.compile(r"[^.;]{0,30}? (?:and (?:then )?(?:moved|relocated)|to move) to (?:the )?")
 _FROM = re.compile(r" (?:from|out of) (?:the )?")
 _TO = re.compile(r"(?: with [^,.;]{1,30})? (?:back )?to (?:the )?")
 _SWITCHED = re.compile(
-    rf"{_ADVERBS} (?:has )?(?:switched|changed|migrated|converted)(?: over| back| completely| everything)*"
+    rf"{ADVERBS} (?:has )?(?:switched|changed|migrated|converted)(?: over| back| completely| everything)*"
     r"(?: from (?P<old>[^,.;]{1,40}?))? to (?P<new>[^,.;!]{1,40}?)"
     r"(?=[.,;!]|$| (?:last|this|in|on|because|since|for|after|when|a|an|two|three|yesterday|today|recently"
     r"|from|and|as)\b)"
     r"(?: from (?P<older>[^,.;!]{1,40}?)(?=[.,;!]|$))?"
 )
 _REPLACED = re.compile(
-    rf"{_ADVERBS} (?:has )?(?:replaced|swapped|traded|ditched|dropped) (?:their "
+    rf"{ADVERBS} (?:has )?(?:replaced|swapped|traded|traded in|ditched|dropped) (?P<own>their (?:old )?"
     rf"|the )?(?P<old>[^,.;]{{1,40}}?)"
-    r" (?:with|for|in favou?r of) (?:a |an |the )?(?P<new>[^,.;!]{1,40}?)(?=[.,;!]|$| (?:last|this|in|on"
+    r" (?:with|for|in favou?r of) (?P<article>an? (?:new )?|the )?(?P<new>[^,.;!]{1,40}?)(?=[.,;!]|$"
+    r"| (?:last|this|in|on"
     r"|because|since)\b)"
 )
 _JOINED = re.compile(
-    rf"{_ADVERBS} (?:has )?(?:joined|(?:got|was|been) hired (?:by|at)|(?:got|accepted|took|started"
+    rf"{ADVERBS} (?:has )?(?:joined|(?:got|was|been) hired (?:by|at)|(?:got|accepted|took|started"
     rf"|landed) an?(?: new)?"
     rf" (?:job|position|role|offer) (?:at|with|from)|started(?: working)? at) (?:the )?"
 )
 _CLUBS = re.compile(
     r"\b(?:club|team|gym|choir|band|group|class|society|association|league|discord|server)\b", re.IGNORECASE
 )
-_WED = re.compile(rf"{_ADVERBS} (?:has )?(?:got married to|married|tied the knot with|wed) ")
-_PARTED = re.compile(
-    rf"{_ADVERBS} (?:has )?(?:broke(?:n)? up with|split(?: up)? with|(?:got |is )?divorced(?: from)?"
-    rf"|separated from) "
-)
+_WED = re.compile(rf"{ADVERBS} (?:has )?(?:got married to|married|tied the knot with|wed) ")
 _PROMOTED = re.compile(
-    rf"{_ADVERBS} (?:has |have )?(?:became|become|(?:was|got|been) promoted to|started as) (?:an? |the )?"
+    rf"{ADVERBS} (?:has |have )?(?:became|become|(?:was|got|been) promoted to|started as) (?:an? |the )?"
     rf"(?P<job>(?:[a-z-]+ ){{0,3}}(?:{'|'.join(sorted(TRADES))}|lead|head|vp))\b(?! of\b)"
 )
-_GAVE_UP = re.compile(
-    rf"{_ADVERBS} (?:has )?(?:(?P<sold>sold|gave away|returned|lost) (?:my|their|his"
-    rf"|her) (?P<thing>[\w' -]{{2,30}}?)"
-    r"|(?:stopped|quit|gave up) (?P<habit>[a-z]+ing(?: [\w' -]{1,30}?)??))"
-    r"(?=[.,;!]|$| (?:last|this|in|on|because|since|for|after|when|to|a|two|three|yesterday|today|recently"
-    r"|at)\b)"
+_RENAMED = re.compile(
+    rf"{ADVERBS} (?:has )?changed (?:my|their|his|her|[\w ]{{2,30}}['’]s) (?P<what>name|email|phone number"
+    rf"|address|job title) to "
+    r"(?P<new>[^,;!]{1,40}?)(?=[,;!]|\.?$| (?:last|this|in|on|because|after|when)\b)"
 )
-_ANY_MORE = re.compile(r",? (?:any ?more|any longer)\b")
-_NOT_BASE = re.compile(
-    r"\b(?:does not|doesn['’]t|do not|don['’]t) (?:really |actually |even )?(?P<verb>[a-z]+)\b"
-)
-_USED_TO = re.compile(r"\bused to (?P<verb>[a-z]+)\b")
-_NO_LONGER = re.compile(r"\bno longer (?P<verb>[a-z]+)\b")
-_IS_NOT = re.compile(r"\b(?P<verb>is|was|has)(?: not|n['’]t| no longer)\b(?: (?:really|actually))?")
-_STOPPED = re.compile(r"\b(?:stopped|quit|gave up) (?P<verb>[a-z]+ing)\b")
-_NEGATIONS = ((_NO_LONGER, True), (_USED_TO, True), (_STOPPED, True), (_NOT_BASE, False), (_IS_NOT, False))
-_BASE_FORM = (_NOT_BASE, _USED_TO)
-_FROM_GERUND = {
-    "using": "uses", "playing": "plays", "working": "works", "living": "lives", "studying": "studies",
-    "driving": "drives", "liking": "likes", "learning": "is learning", "dating": "is dating",
-}  # fmt: skip
+
+
+def _both(text: str, who: Name, names: Sequence[Name], change: Change) -> Change:
+    """The change for both, where somebody else does the same: "Ana and Bob moved to Porto"."""
+    other = beside(text, who, names)
+    if other is None or change.over or any(claim.object == other.text for claim in change.events):
+        return change
+    state = change.state
+    if state is not None:
+        rest = state[len(_written(text, who)) + 1 :]
+        state = f"{_written(text, other)} and {text[who.start : who.end]} {_in_plural(rest)}"
+    events, ends, claims = (
+        _of_both(given, who, other) for given in (change.events, change.ends, change.claims)
+    )
+    return Change(events, ends, state, claims)
+
+
+def _of_both(claims: tuple[Triple, ...], who: Name, other: Name) -> tuple[Triple, ...]:
+    also = (replace(claim, subject=other.text) for claim in claims if claim.subject == who.text)
+    return (*claims, *also)
 
 
 def _left(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
     left = _LEFT.match(text, who.end)
     old = starts.get(left.end()) if left else None
-    if old is None or old.kind in ("person", "place"):
+    if old is None or old.kind == "person":
         return None
+    way = _AND_MOVED.match(text, old.end)
+    home = starts.get(way.end()) if way else None
+    if home is not None and home.kind != "person":
+        lives = (Triple(who.text, "lives_in", home.text),)
+        moved = (Triple(who.text, "moved_to", home.text),)
+        return Change(
+            moved,
+            (Triple(who.text, "lives_in", old.text),),
+            _state(text, who, f"lives in {home.text}"),
+            lives,
+        )
     events: tuple[Triple, ...] = (Triple(who.text, "left", old.text),)
+    if old.kind == "place":
+        return None
     ends = end_claims(events)
     for way in _TO_JOIN.finditer(text, old.end):
         new = starts.get(way.end())
         if new is not None and new.kind not in ("person", "place"):
             works = Triple(who.text, "works_at", new.text)
             events = (*events, Triple(who.text, "joined", new.text))
-            return Change(events, ends, f"{_written(text, who)} works at {new.text}", (works,))
+            return Change(events, ends, _state(text, who, f"works at {new.text}"), (works,))
     return Change(events, ends)
 
 
@@ -207,15 +169,12 @@ def _moved(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
         return None if old is None else Change((), ends)
     claims = (Triple(who.text, "lives_in", new.text),)
     event = (Triple(who.text, "moved_to", new.text),)
-    return Change(event, ends, f"{_written(text, who)} lives in {new.text}", claims)
+    return Change(event, ends, _state(text, who, f"lives in {new.text}"), claims)
 
 
 def _switched(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
     found = _SWITCHED.match(text, who.end)
     old = (found["old"] or found["older"]) if found else None
-    if found is None:
-        found = _REPLACED.match(text, who.end)
-        old = found["old"] if found else None
     if found is None:
         return None
     new = found["new"].strip()
@@ -223,9 +182,37 @@ def _switched(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
     if old:
         events.append(Triple(who.text, "switched_from", old))
     uses = Triple(who.text, "uses", new)
-    prefers = f"{_written(text, who)} uses {new}" + (f" and prefers it to {old}" if old else "")
-    claims = (uses, Triple(who.text, "prefers", new)) if old else (uses,)
+    prefers = _state(text, who, f"uses {new}") + (f" and prefers it to {old}" if old else "")
+    claims: tuple[Triple, ...] = (uses, Triple(who.text, "prefers", new)) if old else (uses,)
+    if old and "food" in tags_of(f"{old}, {new}"):  # nobody uses tea
+        prefers, claims = _state(text, who, f"prefers {new} to {old}"), claims[1:]
     return Change(tuple(events), end_claims(events), prefers, claims)
+
+
+def _replaced(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
+    """Their old Honda with a Tesla, Slack with Zulip: a thing is had, what has a name is used."""
+    found = _REPLACED.match(text, who.end)
+    if found is None:
+        return None
+    old, new = found["old"], found["new"].strip()
+    events = (Triple(who.text, "switched_to", new), Triple(who.text, "switched_from", old))
+    had = tuple(Triple(who.text, predicate, old) for predicate in ("has", "owns", "drives"))
+    if found["own"] is None:
+        claims = (Triple(who.text, "uses", new), Triple(who.text, "prefers", new))
+        return Change(
+            events, end_claims(events), _state(text, who, f"uses {new} and prefers it to {old}"), claims
+        )
+    has = _state(text, who, f"has {(found['article'] or '').replace('new ', '')}{new}")
+    return Change(events, (*had, *end_claims(events)), has, (Triple(who.text, "has", new),))
+
+
+def _renamed(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
+    found = _RENAMED.match(text, who.end)
+    if found is None:
+        return None
+    what, new = found["what"], found["new"]
+    claim = Triple(who.text, what.replace(" ", "_"), new)
+    return Change((), (), f"{_written(text, who)}'s {what} is {new}", (claim,))
 
 
 def _joined(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
@@ -238,9 +225,8 @@ def _joined(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
     ):
         return None
     works = Triple(who.text, "works_at", new.text)
-    return Change(
-        (Triple(who.text, "joined", new.text),), (), f"{_written(text, who)} works at {new.text}", (works,)
-    )
+    joined = (Triple(who.text, "joined", new.text),)
+    return Change(joined, (), _state(text, who, f"works at {new.text}"), (works,))
 
 
 def _wed(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
@@ -249,20 +235,7 @@ def _wed(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
     if other is None:
         return None
     married = Triple(who.text, "married_to", other.text)
-    return Change((married,), (), f"{_written(text, who)} is married to {other.text}", (married,))
-
-
-def _parted(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
-    found = _PARTED.match(text, who.end)
-    other = starts.get(found.end()) if found else None
-    if other is None:
-        return None
-    events = (Triple(who.text, "broke_up_with", other.text),)
-    kin = [
-        Triple(other.text, f"{role}_of", who.text)
-        for role in ("girlfriend", "boyfriend", "wife", "husband", "partner")
-    ]
-    return Change(events, (*end_claims(events), *kin))
+    return Change((married,), (), _state(text, who, f"is married to {other.text}"), (married,))
 
 
 def _promoted(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
@@ -272,28 +245,24 @@ def _promoted(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
     job = found["job"]
     article = "an" if job[0] in "aeiou" else "a"
     works = Triple(who.text, "works_as", job)
-    return Change((), (), f"{_written(text, who)} works as {article} {job}", (works,))
+    return Change((), (), _state(text, who, f"works as {article} {job}"), (works,))
 
 
-def _gave_up(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
-    found = _GAVE_UP.match(text, who.end)
-    if found is None:
-        return None
-    if found["sold"]:
-        return Change(
-            (), tuple(Triple(who.text, predicate, found["thing"]) for predicate in ("has", "owns", "drives"))
-        )
-    doing, _, rest = found["habit"].partition(" ")
-    denied = find_denied(text, sorted(starts.values(), key=_start), who.text)
-    ends = denied.claims if denied else (Triple(who.text, "does", f"{doing} {rest}".strip()),)
-    return Change((), ends)
+def _state(text: str, who: Name, rest: str) -> str:
+    """Who is in this state; "and others" have the verb in its plain form."""
+    written = _written(text, who)
+    return f"{written} {_in_plural(rest) if written.endswith(' others') else rest}"
 
 
-def _start(name: Name) -> int:
-    return name.start
+def _in_plural(rest: str) -> str:
+    verb, _, behind = rest.partition(" ")
+    return f"{_PLURAL.get(verb, verb[:-1])} {behind}"
+
+
+_PLURAL = {"is": "are", "has": "have"}
 
 
 def _written(text: str, who: Name) -> str:
     """How the text writes this name, with a capital to start a sentence."""
     written = text[who.start : who.end]
-    return written[:1].upper() + written[1:] if written == "the user" else written
+    return written[:1].upper() + written[1:] if written.startswith("the user") else written

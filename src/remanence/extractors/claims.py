@@ -11,61 +11,60 @@ import re
 from collections.abc import Iterator, Sequence
 
 from remanence.extractors import verbs
-from remanence.extractors.lexicon import KIN, LANGUAGES, TRADES, words
+from remanence.extractors.lexicon import KIN, words
 from remanence.extractors.marked import Name
+from remanence.extractors.objects import Names, date_at, followers, name_at, target_at, words_at
 from remanence.extractors.predicates import SINGLE_ROLES
 from remanence.extractors.statements import LONGEST_STATEMENT, find_statement
-from remanence.extractors.verbs import Verb, opens_claim, verb_at
+from remanence.extractors.verbs import opens_claim, verb_at
 from remanence.model import Triple
 
 _BEING = re.compile(
     r" (?:is|was|became)(?: now)?(?: (?:the|a|an))? ((?:[a-z][a-z-]+ )?(?:[a-z][a-z-]+|C[A-Z]O)) of (?:the )?"
 )
 _IS = re.compile(r"(?: (?:is|was|am)|['’]m) ")
-_PRESENTED = re.compile(r"[.!,]|$| from\b| and I\b")
+_PRESENTED = re.compile(r"[.!,]|$| from\b| and (?:I|the user)\b")
 _KIN = "|".join(sorted(KIN))
 _MY = re.compile(rf"my (?:[a-z]+ )?({_KIN})\b")
 _WHOSE = re.compile(rf"['’]s (?:[a-z]+ )?({_KIN})\b")
 _MY_FAVOURITE = re.compile(r"my favou?rite ([a-z]+(?: [a-z]+)?)(?=[.,;!\n]|$)")
 _OWN_KIN = re.compile(rf" (?:[a-z]+ )?({_KIN})(?:(?: is|['’]s)(?: called| named)|['’]s name is| is|,)? ")
+_APPOSED = re.compile(rf"(?:['’]s)? (?:[a-z]+ )?(?:{_KIN}) (?=[A-Z])")
 _OWN_NAME = re.compile(r" name(?: is|['’]s) ")
 _OWN_VALUE = re.compile(
-    r" (?:favou?rite ([a-z]+(?: [a-z]+)?)|(birthday|phone number|email|address))"
+    r" (?:favou?rite ([a-z]+(?: [a-z]+)?)|(birthday|phone number|email|address|native language"
+    r"|mother tongue|home ?town|nationality|pronouns|job title))"
     r"(?: is| are|['’]s)(?: (?:on|still|now|actually))? (?:the )?"
 )
 _WHOSE_ROLE = re.compile(
     rf" (?:[a-z]+ )?({'|'.join(sorted(SINGLE_ROLES))}|child|parent|sibling) (?:is|was) (?:called |named )?"
 )
-_WORDS = re.compile(
-    r"(?:(?:a|an|the|my|his|her|their|our) )?((?:[\w'’&-]+ ){0,3}?[\w'’&-]+?)"
-    r"(?: too| though| a lot| so much| very much| as well| the most| in general)?"
-    r"(?=[.;:!\n)]|$|, [A-Z]|,? (?:but|because|so|which|named|called|since|over|when|while|with|every|on"
-    r"|at|last|this|next"
-    r"|today|tomorrow|tonight|yesterday|soon|again|coming|these days)\b"
-    r"|,? and (?:I|my|he|she|it|we|they|his|her|(?:also |now )?[a-z]+s (?:at|in|for|to|an?)\b)\b)"
-)
-_DOING = re.compile(r"([a-z]+(?: [\w'’&-]+){0,7}?)(?=[.;:!,\n)]|$| (?:but|because|so|since)\b| and I\b)")
-_TRADE = re.compile(
-    rf"((?:[a-z-]+ ){{0,3}}(?:{'|'.join(sorted(TRADES))}))\b(?! of\b)(?: (?:at|for) (?:the )?)?"
-)
-_WORD = re.compile(r"\w+")
-_LANGUAGES = re.compile(r"(?:(?:,|,? and) [A-Z][a-z]+){1,6}")
-_NUMBERS = "one two three four five six seven eight nine ten".split()
-_COUNTED = re.compile(rf"(?:an? (?=[a-z])|(?=(?:{'|'.join(_NUMBERS)}|\d{{1,2}}) [a-z]))")
-_NUMBER = re.compile(r"(\d{1,3})(?: years old| today| now)?(?=[.,;!\n]|$| (?:and|but) )")
 _AND = re.compile(
-    r",? and(?= (?:also |now |currently )?[a-z])(?! (?:i|my|he|she|it|we|they|the|a|an|his|her)\b)"
+    r"(?:,? (?:and|but)|,)(?= (?:also |now |currently )?[a-z])"
+    r"(?! (?:i|my|he|she|it|we|they|the|a|an|his|her)\b)"
 )
 _UNREAL = re.compile(
     r"\b(?:if|unless|whether|would|could|might|(?-i:may)|maybe|perhaps|wish|hope|imagine|suppose|pretend"
-    r"|probably|not"
-    r"|never|no longer|nobody|none|used to|dream(?:ed|t)?)\b|n['’]t\b",
+    r"|probably|nobody|none|dream(?:ed|t)?)\b",
     re.IGNORECASE,
+)
+_NEGATED = re.compile(
+    r"\b(?:(?<!, )not|never|no longer|used to)\b|(?<!\bca)n['’]t\b|can['’]t\b(?! stand\b)", re.IGNORECASE
+)
+_CLAUSE = re.compile(
+    r"(?:,? but|;|, (?=(?:I|the user|[A-Z]\w+ (?:is|was|[a-z]+s))\b)"
+    r"|,? and (?=(?:I|the user|[A-Z]\w+)['’ ]|(?:don['’]t|doesn['’]t|do not|does not|no longer|never|am not"
+    r"|is not|used to)\b)) ?"
 )
 _SENTENCE_END = re.compile(r"[.!?\n](?=\s|$|[\"”')])|\n")
 _CLAUSE_START = re.compile(
     r"(?:^|[.!?;:\n,\"“(–—-]\s*|\b(?:and|but|that|because|so|since|now|yes|yeah|well|today|currently)\s+"
     rf"|(?:\b(?:[Mm]y|[Oo]ur)|\w['’]s) (?:[a-z]+ )?(?:{_KIN}),? )$"
+)
+_PERFECT = {"has_lived_in": ("lived_in", "lives_in"), "has_worked_at": ("worked_at", "works_at")}
+_STILL = re.compile(
+    r"(?:,? (?:as|in) [^.;!?]{1,30}?)? (?:since|for (?:the (?:last|past)|\d|an?|two|three|four|five|six|seven"
+    r"|eight|nine|ten|over|almost|nearly|many|some)) ?\b"
 )
 _MINE = frozenset(("my", "My"))
 _POSSESSIVE = ("'s ", "’s ")
@@ -75,13 +74,6 @@ _EMPTY_NOUNS = words("""
 one part some kind sort type lot most because out all many none also considered located only known made
 largest smallest biggest oldest north south east west instead
 """)
-_EMPTY_WORDS = words("""
-it that this them him her you me us these those to how when what being lot lots bit few couple ton number all
-some any every everything something nothing of if idea sound suggestion question feeling time chance way mr
-mrs dr following also so such no one made
-""")
-_EMPTY_FIRST = words("for in at with on by from as is are was not")
-_EMPTY_DOINGS = words("bed sleep work school church be do see say have the a an my your check this that it")
 _MOST_CLAIMS = 3  # that one subject makes in one clause, joined by "and"
 
 
@@ -112,10 +104,10 @@ def find_claims(text: str, names: Sequence[Name], me: str) -> tuple[Triple, ...]
     ends = {name.end for name in names}
     found: dict[Triple, None] = {}
     for name in openers:
-        if text[name.start - 2 : name.start] == ", " and name.start - 2 in ends:
+        if text[name.start - 2 : name.start] == ", " and name.start - 2 in ends and name.text != me:
             continue  # the second part of "Albert V, Duke of Bavaria" opens no clause
         made = [claim for claim in _claims(text, name, starts, me) if claim.subject != claim.object]
-        if made and is_stated(text, name):
+        if made and (is_stated(text, name) or _APPOSED.match(text, name.end)):
             found.update(dict.fromkeys(made))
     return tuple(found)
 
@@ -128,11 +120,22 @@ def is_stated(text: str, subject: Name) -> bool:
         return False
     ends = [match.end() for match in _SENTENCE_END.finditer(before)]
     stop = _SENTENCE_END.search(text, subject.end, subject.end + 300)
-    sentence = text[begin + (ends[-1] if ends else 0) : stop.end() if stop else subject.end + 300]
-    return "?" not in sentence and not _UNREAL.search(sentence)
+    first = begin + (ends[-1] if ends else 0)
+    sentence = text[first : stop.end() if stop else subject.end + 300]
+    if "?" in sentence or _UNREAL.search(sentence):
+        return False
+    return not _NEGATED.search(sentence) or not _NEGATED.search(_clause(sentence, subject.start - first))
 
 
-def _claims(text: str, subject: Name, starts: dict[int, Name], me: str) -> Iterator[Triple]:
+def _clause(sentence: str, at: int) -> str:
+    """The part of the sentence around `at`: a "not" behind "but" is none of its own."""
+    joints = [*_CLAUSE.finditer(sentence)]
+    begin = max((joint.end() for joint in joints if joint.end() <= at), default=0)
+    end = min((joint.start() for joint in joints if joint.start() > at), default=len(sentence))
+    return sentence[begin:end]
+
+
+def _claims(text: str, subject: Name, starts: Names, me: str) -> Iterator[Triple]:
     at = subject.end
     own = at if text[subject.start : at] in _MINE else at + 2 if text.startswith(_POSSESSIVE, at) else 0
     if own:
@@ -140,65 +143,33 @@ def _claims(text: str, subject: Name, starts: dict[int, Name], me: str) -> Itera
         return
     for number in range(_MOST_CLAIMS):
         verb = verb_at(text, at)
-        if verb is None:
+        target = target_at(text, verb, subject, starts) if verb else None
+        if verb is None or target is None:
             if number == 0:
                 yield from _being(text, subject, starts, me)
             return
-        target = _target(text, verb, subject, starts)
-        if target is None:
-            if number == 0:
-                yield from _being(text, subject, starts, me)
-            return
-        value, at = target
-        yield Triple(subject.text, verb.predicate, value)
-        if verb.wants == verbs.LANGUAGE:
-            also = _LANGUAGES.match(text, at)
-            for word in _WORD.findall(also.group()) if also else ():
-                if word.lower() in LANGUAGES:
-                    yield Triple(subject.text, verb.predicate, word)
+        at = target.end
+        predicate = _PERFECT.get(verb.predicate, (verb.predicate, verb.predicate))[
+            _STILL.match(text, at) is not None
+        ]
+        for value in target.values:
+            yield Triple(subject.text, predicate, value)
         if verb.wants == verbs.TRADE and text[at - 1] == " ":  # a nurse at …
-            employer = _name_at(text, at, starts)
+            employer = name_at(text, at, starts)
             if employer is None:
                 return
             yield Triple(subject.text, "works_at", employer.text)
             at = employer.end
+        elif len(target.values) == 1:
+            more, at = followers(text, at, Triple(subject.text, predicate, target.values[0]), starts)
+            yield from more
         joint = _AND.match(text, at)
         if joint is None:
             return
         at = joint.end()
 
 
-def _target(text: str, verb: Verb, subject: Name, starts: dict[int, Name]) -> tuple[str, int] | None:
-    """What stands behind the verb, if it is what the verb wants, and where it ends."""
-    at, wants = verb.end, verb.wants
-    if wants in (verbs.NAME, verbs.PLACE, verbs.WORDS):
-        name = _name_at(text, at, starts)
-        if name is not None:
-            return None if wants == verbs.PLACE and name.kind == "person" else (name.text, name.end)
-        return _words_at(text, at) if wants == verbs.WORDS and _may_have_words(subject, verb) else None
-    if wants == verbs.LANGUAGE:
-        word = _WORD.match(text, at)
-        return (word.group(), word.end()) if word and word.group().lower() in LANGUAGES else None
-    if subject.kind != "person":
-        return None
-    if wants == verbs.TRADE:
-        trade = _TRADE.match(text, at)
-        return (trade[1], trade.end()) if trade else None
-    if wants == verbs.COUNTED:
-        counted = _COUNTED.match(text, at)
-        return _words_at(text, counted.end()) if counted else None
-    if wants == verbs.NUMBER:
-        number = _NUMBER.match(text, at)
-        return (number[1], number.end()) if number else None
-    doing = _DOING.match(text, at)
-    return (doing[1], doing.end()) if doing and doing[1].split(" ")[0] not in _EMPTY_DOINGS else None
-
-
-def _may_have_words(subject: Name, verb: Verb) -> bool:
-    return subject.kind == "person" or verb.predicate in verbs.VALUE_CLASSES
-
-
-def _own(text: str, at: int, owner: str, starts: dict[int, Name]) -> Iterator[Triple]:
+def _own(text: str, at: int, owner: str, starts: Names) -> Iterator[Triple]:
     """My sister Carol; Alice's boss is called Bob; my name is Alice; my favourite colour is green."""
     kin = _OWN_KIN.match(text, at) or _WHOSE_ROLE.match(text, at)
     if kin:
@@ -208,7 +179,7 @@ def _own(text: str, at: int, owner: str, starts: dict[int, Name]) -> Iterator[Tr
         return
     named = _OWN_NAME.match(text, at)
     if named:
-        name = _name_at(text, named.end(), starts)
+        name = name_at(text, named.end(), starts)
         if name is not None:
             yield Triple(owner, "name", name.text)
         return
@@ -220,11 +191,11 @@ def _own(text: str, at: int, owner: str, starts: dict[int, Name]) -> Iterator[Tr
             yield Triple(owner, f"{'favourite_' if valued[1] else ''}{what.replace(' ', '_')}", value)
 
 
-def _being(text: str, subject: Name, starts: dict[int, Name], me: str) -> Iterator[Triple]:
+def _being(text: str, subject: Name, starts: Names, me: str) -> Iterator[Triple]:
     """Lisbon is the capital of Portugal; Carol is my sister; Juventus is my favourite team."""
     role = _BEING.match(text, subject.end)
     if role:
-        name = _name_at(text, role.end(), starts)
+        name = name_at(text, role.end(), starts)
         if name is not None and _EMPTY_NOUNS.isdisjoint(role[1].split()):
             yield Triple(subject.text, role[1].lower().replace(" ", "_").replace("-", "_") + "_of", name.text)
         return
@@ -249,30 +220,9 @@ def _being(text: str, subject: Name, starts: dict[int, Name], me: str) -> Iterat
         yield Triple(me, f"favourite_{favourite[1].replace(' ', '_')}", subject.text)
 
 
-def _value_at(text: str, start: int, starts: dict[int, Name]) -> str | None:
-    name = _name_at(text, start, starts)
+def _value_at(text: str, start: int, starts: Names) -> str | None:
+    name = name_at(text, start, starts)
     if name is not None:
         return name.text
-    plain = _words_at(text, start)
+    plain = date_at(text, start) or words_at(text, start)
     return plain[0] if plain else None
-
-
-def _name_at(text: str, start: int, starts: dict[int, Name]) -> Name | None:
-    """The name that begins at `start`, unless it goes on as "Bob's" or "Porto-based"."""
-    name = starts.get(start)
-    if name is None and text[start : start + 1] in ('"', "“", "'", "‘"):
-        name = starts.get(start + 1)
-    if name is None or (text[name.end : name.end + 1] in ("'", "’", "-") and name.kind != "title"):
-        return None
-    return name
-
-
-def _words_at(text: str, start: int) -> tuple[str, int] | None:
-    """A few plain words up to the end of the clause."""
-    found = _WORDS.match(text, start)
-    if found is None or len(found[1]) > 40:
-        return None
-    plain = found[1].lower().split()
-    if plain[0] in _EMPTY_FIRST or not _EMPTY_WORDS.isdisjoint(plain):
-        return None
-    return found[1], found.end()

@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
+from remanence.extractors.lexicon import MONTHS
+from remanence.extractors.unsaid import EVENTS
 from remanence.model import Window, short
 from remanence.timewords import TimePhrase, find_times
 
 _YEAR = re.compile(r"\b\d{4}\b")
 _DAY = timedelta(days=1)
+_WEEKDAY = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thurs?|fri|sat(?:ur)?|sun)(?:day)?s?\b", re.IGNORECASE)
+_MONTH = re.compile(rf"\b(?:{MONTHS})\b|\d[./]\d", re.IGNORECASE)
+_COUNT = re.compile(  # the 6 of "turned 6 last week" is no part of the time
+    r"(?<!at )(?<!by )(?<!to )(?<!from )(?<!until )\b\d+(?= (?:last|next|this)\b)"
+)
 _PASSING = re.compile(
-    r"\b(?:meeting|appointment|interview|flight|deadline|call|exam|reservation|booking|for the next|until"
+    rf"\b(?:{EVENTS}|for the next|until|reminded"
     r"|tonight|today"
     r"|tomorrow|this (?:week|weekend|month|morning|afternoon|evening)|temporarily|next (?:week|weekend"
     r"|month)|due|in \w+ (?:days?"
@@ -26,7 +33,7 @@ def times_of(text: str, at: datetime, *, ahead: bool) -> list[TimePhrase]:
     >>> [str(time.window) for time in times_of("The flight is on Friday.", datetime(2026, 5, 20), ahead=True)]
     ['2026-05-22 to 2026-05-23']
     """
-    phrases = find_times(text, at)
+    phrases = find_times(_COUNT.sub(lambda found: "#" * len(found.group()), text), at)
     return [_ahead(phrase, at) for phrase in phrases] if ahead else phrases
 
 
@@ -59,11 +66,11 @@ def _ahead(phrase: TimePhrase, at: datetime) -> TimePhrase:
     window = phrase.window
     if window.end is None or window.end > _aware(at, window.end) or _YEAR.search(phrase.text):
         return phrase
-    if re.search(r"\b(?:last|ago|yesterday|past)\b", phrase.text):
+    if re.search(r"\b(?:last|ago|yesterday|past)\b", phrase.text, re.IGNORECASE):
         return phrase
-    by_week = window.start is None or (
-        window.end - window.start <= _DAY and not re.search(r"\d", phrase.text[:2])
-    )
+    by_week = _WEEKDAY.search(phrase.text) is not None
+    if not (by_week or _MONTH.search(phrase.text)):
+        return phrase  # "this morning" comes once
     moved = Window(_later(window.start, by_week), _later(window.end, by_week))
     return TimePhrase(phrase.text, phrase.start, phrase.end, moved)
 

@@ -15,14 +15,14 @@ from datetime import datetime
 
 from remanence.extractors.changes import end_claims, opposed
 from remanence.extractors.dating import dated, expiry, times_of
-from remanence.extractors.lexicon import words
+from remanence.extractors.lexicon import CALENDAR, KIN, PLURAL_KIN
 from remanence.extractors.person import called, third_person
 from remanence.extractors.predicates import VIEWS, kind_of
 from remanence.extractors.reading import Reading, names_of, read
 from remanence.extractors.sentences import Sentence, is_boilerplate, is_unreal, sentences
 from remanence.extractors.telling import Told, told
 from remanence.extractors.topics import importance_of, tags_of
-from remanence.model import Fact, Mention, Said, Triple, Window
+from remanence.model import SELF, Fact, Mention, Said, Triple, Window
 from remanence.text import normal_name, normal_text
 from remanence.timewords import TimePhrase
 
@@ -65,14 +65,14 @@ def find_facts(said: Sequence[Said], speakers: Sequence[str], now: datetime) -> 
 
 def _facts_of(turn: _Turn, text: str, recent: Sequence[Fact]) -> list[Fact]:
     facts: list[Fact] = []
-    for sentence in sentences(text):
+    for sentence in sentences(text, to_assistant=turn.who == SELF):
         if turn.who == ASSISTANT and is_boilerplate(sentence.text):
             continue
         corrected = _corrected(sentence, turn, [*recent, *facts])
         if corrected is not None:
             facts.append(corrected)
             continue
-        written = _resolved(third_person(_with_subject(sentence.text), called(turn.who)), turn)
+        written = _resolved(third_person(sentence.text, called(turn.who)), turn)
         joined = _joined(written, turn)
         if joined is not None and turn.last in facts:
             facts[facts.index(turn.last)] = turn.last = joined
@@ -98,7 +98,8 @@ def _told(reading: Reading, sentence: Sentence, turn: _Turn) -> list[Fact]:
     if change is None or change.state is None:
         turn.last = fact
         return [fact]
-    started = times[0].window.start if times else turn.at if turn.dated else None
+    aside = _SUBORDINATE.match(reading.text) is not None
+    started = times[0].window.start if times else turn.at if turn.dated and not aside else None
     viewed = any(claim.predicate in ("uses", *VIEWS) for claim in change.claims)
     state = Fact(
         text=f"{change.state}.",
@@ -132,17 +133,22 @@ def _fact(reading: Reading, tells: Told, times: list[TimePhrase], sentence: Sent
             if claim.predicate in ("likes", "loves") and not denied.no_longer
         ]
     else:
-        ends = end_claims(claims)
+        ends = (*reading.instead, *end_claims(claims))
     kind = tells.kind
     if change is None and claims and not denied:
-        kinds = {kind_of(claim) for claim in claims}
+        told_of = [claim for claim in claims if not claim.predicate.endswith("_of")]
+        kinds = {kind_of(claim) for claim in told_of or claims}
         kind = "viewpoint" if kinds == {"viewpoint"} else "episode" if "episode" in kinds else kind
     if denied is not None and any(claim.predicate == "dislikes" for claim in claims):
         kind = "viewpoint"
+    if kind == "episode" and tells.ahead:
+        claims = [claim for claim in claims if claim.predicate != "has"]  # a meeting is no possession
     window = times[0].window if times else Window()
-    if not window.bounded and kind == "episode" and turn.dated and not tells.ahead:
+    aside = _SUBORDINATE.match(reading.text) is not None  # "Since I moved …" was some time ago
+    if not window.bounded and kind == "episode" and turn.dated and not (tells.ahead or aside):
         window = Window.at(turn.at)
-    text = _again(dated(reading.text, times), called(turn.who))
+    others = [name.text for name in reading.names if name.kind == "person" and name.text != turn.who]
+    text = _again(dated(reading.text, times), called(turn.who), others)
     return Fact(
         text=text if text[-1] in '.!?"”' else f"{text}.",
         kind=kind,
@@ -165,6 +171,8 @@ def _clauses(written: str, turn: _Turn, marked: bool) -> list[Reading]:
     """The sentence whole, or in parts where they have nothing to do with each other."""
     for joint in _AND.finditer(written):
         left, right = written[: joint.start()], written[joint.end() :]
+        if _WHO.fullmatch(left):
+            continue  # "Alice's wife Ana" and Alice do something together
         halves = [read(left, turn.who), read(right[:1].upper() + right[1:], turn.who)]
         if _apart(*halves) and all(told(half, called(turn.who), marked=marked) for half in halves):
             return [halves[0], *_clauses(halves[1].text, turn, marked)]
@@ -175,6 +183,8 @@ def _apart(one: Reading, other: Reading) -> bool:
     subjects = [{claim.subject for claim in _all_claims(reading)} for reading in (one, other)]
     if all(subjects) and subjects[0].isdisjoint(subjects[1]):
         return True
+    if (one.denied is None) != (other.denied is None) and all(subjects):
+        return True  # tea is liked, coffee is not
     tags = [set(tags_of(reading.text)) for reading in (one, other)]
     return all(tags) and tags[0].isdisjoint(tags[1])
 
@@ -185,13 +195,6 @@ def _all_claims(reading: Reading) -> Iterable[Triple]:
         yield from reading.change.events
     if reading.denied is not None:
         yield from reading.denied.claims
-
-
-def _with_subject(sentence: str) -> str:
-    """ "Went hiking yesterday" with the "I" that was left out."""
-    first, _, rest = sentence.partition(" ")
-    left_out = first in _SUBJECTLESS and rest and not rest.startswith(("me ", "us ", "it "))
-    return f"I {first.lower()} {rest}" if left_out else sentence
 
 
 def _resolved(written: str, turn: _Turn) -> str:
@@ -236,11 +239,17 @@ def _joined(written: str, turn: _Turn) -> Fact | None:
     return replace(last, text=text, mentions=tuple(mentions), triples=(*last.triples, *reading.claims))
 
 
-def _again(text: str, speaker: str) -> str:
-    """The text without the speaker's second "and Alice" where the first opens it."""
-    for name in (speaker, speaker.lower()):
-        if text.startswith(f"{speaker} ") and not text.startswith(f"{speaker} and "):
-            text = re.sub(rf"(?<!,) and {re.escape(name)} (?=[a-z]+\b)", " and ", text)
+def _again(text: str, speaker: str, others: Sequence[str]) -> str:
+    """The text without the speaker's second "and Alice" where the first opens it, nor a second "Alice's"
+    unless it could be taken for that of one of the `others`."""
+    if not text.startswith(f"{speaker} ") or text.startswith(f"{speaker} and "):
+        return text
+    for name in dict.fromkeys((speaker, speaker.lower())):
+        text = re.sub(rf"(?<!,) and {re.escape(name)} (?=[a-z]+\b)", " and ", text)
+        owned = re.search(rf" {re.escape(name)}['’]s (?={_KIN})", text)
+        while owned and not any(other in text[: owned.start()] for other in others):
+            text = f"{text[: owned.start()]} their {text[owned.end() :]}"
+            owned = re.search(rf" {re.escape(name)}['’]s (?={_KIN})", text)
     return text
 
 
@@ -254,7 +263,7 @@ def _corrected(sentence: Sentence, turn: _Turn, earlier: Sequence[Fact]) -> Fact
     for fact in reversed(own):
         stood = [old] if old else [triple.object for triple in fact.triples[:1] if len(fact.triples) == 1]
         for wrong in stood:
-            if f" {wrong}" in fact.text and wrong != new and wrong[:1].isupper() == new[:1].isupper():
+            if f" {wrong}" in fact.text and wrong != new and _alike(wrong, new):
                 triples = tuple(replace(t, object=new) if t.object == wrong else t for t in fact.triples)
                 return replace(
                     fact,
@@ -270,6 +279,12 @@ def _corrected(sentence: Sentence, turn: _Turn, earlier: Sequence[Fact]) -> Fact
     return None
 
 
+def _alike(wrong: str, new: str) -> bool:
+    """Whether one can have been said for the other: a name for a name, a time for a time."""
+    times = [word.lower() in CALENDAR or word[:1].isdigit() for word in (wrong, new)]
+    return wrong[:1].isupper() == new[:1].isupper() and times[0] == times[1]
+
+
 def _mentions(text: str, who: str) -> tuple[Mention, ...]:
     found: dict[str, Mention] = {}
     for name in names_of(text, who):
@@ -277,11 +292,9 @@ def _mentions(text: str, who: str) -> tuple[Mention, ...]:
     return tuple(found.values())
 
 
-_SUBJECTLESS = words("""
-Went Got Saw Had Met Took Bought Finished Started Moved Joined Visited Ate Watched Made Ran Spent Quit
-Left Adopted
-""")
-_AND = re.compile(r",? (?:and|but|while)(?: also)? (?=[A-Z]|the user\b)|; ")
+_AND = re.compile(r",? (?:and|but|while)(?: also| now)? (?=[A-Z]|the user\b)|; ")
+_KIN = rf"(?:[a-z]+ )?(?:{'|'.join(sorted(KIN | set(PLURAL_KIN) | {'family'}))})\b"
+_WHO = re.compile(rf"(?:The user|[A-Z][\w.-]+(?: [A-Z][\w.-]+)*)(?:['’]s {_KIN}(?:,? [A-Z][\w.-]+)*,?)?")
 _REPORTED = re.compile(
     r"([A-Z][\w.-]+) (?:told [^,.;]{1,30}?|said|mentioned)(?: that)? (?:he|she) (?!would|could|might|may)(.+)"
 )
@@ -296,6 +309,7 @@ _MEANT = re.compile(
     r"(?P<new>[\w'’-]+(?: [\w'’-]+){0,2}?)(?:,? (?:and )?not (?P<old>[\w'’-]+(?: [\w'’-]+){0,2}))?[.!]*",
     re.IGNORECASE,
 )
-_HABIT = re.compile(r"\b(?:never|always|usually|often|every|each|sometimes|rarely|birthday)\b")
-_YEARLY = ("birthday", "born_on", "died_on", "age")
+_HABIT = re.compile(r"\b(?:never|always|usually|often|every|each|sometimes|rarely|birthday|anniversary)\b")
+_YEARLY = ("birthday", "born_on")
+_SUBORDINATE = re.compile(r"(?:since|after|before|when|once) ", re.IGNORECASE)
 _LONGEST_JOINED = 300

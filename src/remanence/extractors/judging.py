@@ -52,6 +52,8 @@ class _Told:
     """What it says is so: its own triples and the states that its events leave behind."""
     ends: tuple[Triple, ...]
     """What it says is so no longer."""
+    over: tuple[tuple[str, str], ...]
+    """Of whom, and which predicate, it says that whatever was so is no longer: "got divorced"."""
     denies: tuple[Triple, ...]
     """What it says is not so, or cannot be so if its claims are."""
 
@@ -61,6 +63,7 @@ class _Told:
         claims = list(memory.triples)
         ends: list[Triple] = []
         denies: list[Triple] = []
+        over: list[tuple[str, str]] = []
         for sentence in sentences(memory.text[:_LONGEST]):
             if is_unreal(sentence.text):
                 continue
@@ -69,8 +72,10 @@ class _Told:
                 claims += reading.claims
             if reading.change is not None:
                 ends += reading.change.ends
+                over += reading.change.over
                 claims += reading.change.claims
-            elif reading.denied is not None:
+            ends += reading.instead
+            if reading.change is None and reading.denied is not None:
                 (ends if reading.denied.no_longer else denies).extend(reading.denied.claims)
         left = [(claim, STATE_AFTER[claim.predicate]) for claim in claims if claim.predicate in STATE_AFTER]
         claims += [Triple(claim.subject, state, claim.object) for claim, state in left]
@@ -78,6 +83,7 @@ class _Told:
             memory,
             claims=tuple(dict.fromkeys(claims)),
             ends=(*ends, *end_claims(claims)),
+            over=tuple(over),
             denies=(*denies, *opposed(claims)),
         )
 
@@ -106,6 +112,11 @@ def _gone(new: _Told, states: Sequence[Triple]) -> tuple[list[Triple], str]:
     for ended in _shares(new.ends, states):
         gone[ended] = None
         why = f"it says that {_spoken(ended)} no longer holds"
+    for claim in states:
+        whose = claim.object if claim.predicate.endswith("_of") else claim.subject
+        if any(who == whose and predicate == claim.predicate for who, predicate in new.over):
+            gone[claim] = None
+            why = why or f"it says that {_spoken(claim)} no longer holds"
     values = {key: claim for claim in new.claims if (key := claim_key(claim)) is not None}
     for claim in states:
         key = claim_key(claim)
@@ -122,7 +133,7 @@ def _weighed(
     """An update, unless it would take more with it than it replaces, or two people disagree."""
     if any(claim.predicate in UNCHANGING for claim in gone) and _others_word(new.memory, old.memory):
         return "contradicts", f"{why}, and two observers disagree on what cannot change"
-    if _ALSO.search(new.memory.text) and not new.ends:
+    if _ALSO.search(new.memory.text) and not (new.ends or new.over):
         return "extends", "it adds to the older one"
     rest = [claim for claim in states if claim not in gone and not _is_replaced(claim, new.claims)]
     if rest:

@@ -192,6 +192,19 @@ fiancée friend cousin uncle aunt nephew niece grandmother grandfather grandma g
 coworker neighbor neighbour roommate teacher coach mentor boyfriend dog cat puppy kitten doctor therapist
 """)
 
+PLURAL_KIN = {
+    "brothers": "brother", "sisters": "sister", "sons": "son", "daughters": "daughter", "cousins": "cousin",
+    "friends": "friend", "dogs": "dog", "cats": "cat", "puppies": "puppy", "kittens": "kitten",
+    "roommates": "roommate", "kids": "child", "children": "child", "kid": "child", "parents": "parent",
+    "siblings": "sibling", "grandparents": "grandparent", "colleagues": "colleague",
+}  # fmt: skip
+"""What several of them are called, with the word for one."""
+
+MONTHS = (
+    "January|February|March|April|May|June|July|August|September|October|November|December"
+    "|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
+)
+
 GREETINGS = words("""
 hey hi hello dear thanks congrats congratulations bye welcome sorry ok okay wow oh
 """)

@@ -28,10 +28,12 @@ def third_person(sentence: str, who: str) -> str:
 
     >>> third_person("I'm a nurse and I love my job.", "Alice")
     'Alice is a nurse and Alice loves their job.'
+    >>> third_person("I love jazz but hate opera.", "Alice")
+    'Alice loves jazz but hates opera.'
     >>> third_person("My sister told me that we don't listen to my mom.", "Alice")
     "Alice's sister told Alice that Alice and others don't listen to Alice's mom."
     """
-    pieces = _QUOTED.split(sentence)
+    pieces = _QUOTED.split(_STRETCH.sub(_agreed, sentence))
     said = _Said()
     for number in range(0, len(pieces), 2):  # what is quoted stands as it was said
         pieces[number] = _turned(pieces[number], who, said)
@@ -42,15 +44,40 @@ def third_person(sentence: str, who: str) -> str:
 
 
 _KIN = "|".join(sorted(KIN | {"parents", "kids", "children", "siblings", "sisters", "brothers", "family"}))
+_TRAIT = r"favou?rite|birthday|name|phone number|email|address|native language"
+r"|nationality"  # with a claim of its own
 _QUOTED = re.compile(r"(\"[^\"]*\"|“[^”]*”)")
 _FIRST_PERSON = re.compile(
     r"(?:(?<= )and )?\bI(?P<be>['’]m|['’]ve|['’]ll|['’]d)?(?![\w'’])"
     r"(?P<mid>(?: (?:no longer|also|really|just|still|now|always|never|usually|often|currently|recently"
     r"|already|actually|finally"
     r"|both|only|sometimes|rarely|even|[a-z]+ly))*)(?: (?P<verb>[A-Za-z]+(?:n['’]t)?)(?![\w'’]))?"
-    rf"|\b(?P<my>[Mm]y)\b(?P<kin> (?:[a-z]+ )?(?:{_KIN})\b)?|\b(?P<me>me)\b|\b(?P<mine>mine)\b"
+    rf"|\b(?P<my>[Mm]y)\b(?P<kin> (?:[a-z]+ )?(?:{_KIN})\b| (?:{_TRAIT})\b(?=(?: [a-z]+){{0,2}} (?:is"
+    rf"|are)\b))?|\b(?P<me>me)\b|\b(?P<mine>mine)\b"
     rf"|\b(?P<self>myself)\b"
     r"|\b(?P<we>[Ww]e)(?P<are>['’]re|['’]ve|['’]ll|['’]d)?\b|\b(?P<our>[Oo]ur)\b"
+)
+_STRETCH = re.compile(  # what one "I" does
+    r"(?<!and )(?<!or )\bI(?:['’](?:m|ve))? [^.;!?\"“]*?"
+    r"(?=\b(?:I|we|you|he|she|they|this|it|there|who|which|that|because|if|when|while|so)\b|[.;!?\"“]|$)"
+)
+_NOT_FINITE = re.compile(  # "I want to cook and play" has one verb that changes
+    r"^I (?:[a-z]+ly |also |just |still |never |always )*(?:can|could|will|would|should|shall|may|might"
+    r"|must|do"
+    r"|did|(?:ca|wo|do|did|could|would|should)n['’]t|cannot|let|make|help|see|watch|hear)\b"
+    r"|\bto (?!(?:the|an?|my|work|school|bed|church|music|college|university|town)\b)[a-z]+\b"
+)
+_SECOND_VERB = re.compile(
+    r"(?P<joint>(?:,? (?:and|but|or)|,) (?:(?:also|now|really|still|usually|often|never|always|currently) )*)"
+    r"(?P<verb>(?:love|hate|(?<!, )like|prefer|enjoy|dislike|adore|own|speak|play|drive|use|study|want"
+    r"|need|have"
+    r"|teach|run"
+    r"|go|eat|drink|cook|write|collect|don['’]t)(?= [\w'’])|live(?= (?:in|on|with|near|at|alone)\b)"
+    r"|work(?= (?:at|for|as|in|from|with|on|part|full|remotely)\b))"
+)
+_CLAUSE = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|will|can|loves?|likes?|lives?|works?|went|got"
+    r"|came|said|told)\b"
 )
 _AUXILIARY_BEFORE = re.compile(
     r"\b(?:do|did|am|was|were|have|had|will|would|can|could|should|shall|may|might|must|than|as|and)\s+$",
@@ -66,6 +93,7 @@ _FORMS = {
     "was": "was",
 }
 _STAYS = words("""
+been gone done seen neither nor
 will would can could should shall may might must did had was were won't wouldn't can't cannot couldn't
 shouldn't didn't
 hadn't wasn't weren't mustn't ought to of or and but in on at for with from as is are has
@@ -117,11 +145,21 @@ def _turned(text: str, who: str, said: _Said) -> str:
     return out + text[at:]
 
 
+def _agreed(stretch: re.Match[str]) -> str:
+    """Every verb of "I live here and work there" as it goes with he or she, but for the first."""
+    said = stretch.group()
+    if _NOT_FINITE.search(said):
+        return said
+    return _SECOND_VERB.sub(lambda found: f"{found['joint']}{conjugated(found['verb'])}", said)
+
+
 def _subject(found: re.Match[str], who: str, before: str, again: bool) -> str:
     """Who does it, with the verb that goes with them: "and I" is one person only where "I" stood before."""
     joined = found.group().startswith("and ")
     name = f"and {_inside(who)}" if joined else _placed(who, before)
-    singular = again if joined else not _AUXILIARY_BEFORE.search(before)
+    singular = (
+        (again or _CLAUSE.search(before) is not None) if joined else not _AUXILIARY_BEFORE.search(before)
+    )
     be, middle, verb = found["be"], found["mid"] or "", found["verb"] or ""
     if be:
         return f"{name} {_CONTRACTED[be[1:]]}{middle} {verb}".rstrip()

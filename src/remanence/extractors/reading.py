@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from remanence.extractors.changes import Change, Denied, find_change, find_denied
+from remanence.extractors.changes import Change, find_change
 from remanence.extractors.claims import find_claims
-from remanence.extractors.lexicon import KIN
+from remanence.extractors.denials import Denied, find_denied
+from remanence.extractors.lexicon import KIN, PLURAL_KIN
 from remanence.extractors.marked import Name
 from remanence.extractors.names import find_names
 from remanence.extractors.person import ASSISTANT, USER, called
@@ -24,6 +26,8 @@ class Reading:
     claims: tuple[Triple, ...] = ()
     change: Change | None = None
     denied: Denied | None = None
+    instead: tuple[Triple, ...] = ()
+    """What it says is not so, since something else is: "at SAP, not Oracle"."""
 
     @property
     def found(self) -> bool:
@@ -40,7 +44,26 @@ def read(text: str, who: str) -> Reading:
     """
     names = names_of(text, who)
     claims = find_claims(text, names, who)
-    return Reading(text, names, claims, find_change(text, names), find_denied(text, names, who))
+    return Reading(
+        text,
+        names,
+        claims,
+        find_change(text, names),
+        find_denied(text, names, who, claims),
+        tuple(_instead(text, claims)),
+    )
+
+
+def _instead(text: str, claims: Sequence[Triple]) -> Iterator[Triple]:
+    found = _NOT.search(text)
+    if found is not None:
+        told = text[: found.start()]
+        yield from (replace(claim, object=found[1]) for claim in claims if told.endswith(claim.object))
+
+
+_NOT = re.compile(
+    r"(?:,? (?:and )?not|,? instead of) (?:(?:in|at|on|to|for) )?([\w'’.+#& -]{2,40}?)(?: any ?more)?[.!]*$"
+)
 
 
 @lru_cache(256)
@@ -66,8 +89,8 @@ def names_of(text: str, who: str) -> tuple[Name, ...]:
 
 
 _KIN = re.compile(
-    rf"['’]s (?:[a-z]+ )?({'|'.join(sorted(KIN))})\b(?= (?!is (?:called|named|[A-Z])|was (?:called"
-    rf"|named))[a-z])"
+    rf"['’]s (?:[a-z]+ )?({'|'.join(sorted(KIN | set(PLURAL_KIN)))})\b"
+    r"(?= (?!(?:is|are) (?:called|named|[A-Z])|(?:was|were) (?:called|named))[a-z]|['’]s (?!name\b))"
 )
 
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from remanence.extractors.lexicon import ABBREVIATIONS
+from remanence.extractors.lexicon import ABBREVIATIONS, NATIONALITIES
+from remanence.extractors.unsaid import completed
 
 LONGEST = 100_000  # characters of one turn that are read: beyond is a book, not talk
 
@@ -22,8 +23,10 @@ class Sentence(NamedTuple):
     """Whether the speaker asked to remember it."""
 
 
-def sentences(text: str) -> Iterator[Sentence]:
+def sentences(text: str, *, to_assistant: bool = False) -> Iterator[Sentence]:
     """The sentences of a turn that tell something; questions, requests and small talk are left out.
+
+    What is said `to_assistant` may wish for something that lasts: "Always answer in French".
 
     >>> [one.text for one in sentences("Hi Bob! How are you? Well, actually, I live in St. Ives. Thanks!")]
     ['I live in St. Ives.']
@@ -31,7 +34,7 @@ def sentences(text: str) -> Iterator[Sentence]:
     for written in _cut(_CODE.sub("\n", text[:LONGEST])):
         if len(written) > LONGEST_SENTENCE:
             continue
-        sentence = _opened(written)
+        sentence = _opened(written, to_assistant)
         if sentence.text and (sentence.marked or sentence.corrects or not is_small_talk(sentence.text)):
             yield sentence
 
@@ -64,13 +67,23 @@ def is_small_talk(sentence: str) -> bool:
         is_question(sentence)
         or is_request(sentence)
         or _POLITE.match(sentence) is not None
-        or len(sentence.split()) < 3
+        or (len(sentence.split()) < 3 and not _STATUS.match(sentence))
     )
+
+
+STATUS = (
+    r"vegetarian|vegan|pescatarian|pregnant|diabetic|celiac|coeliac|single|married|divorced|widowed"
+    r"|engaged|retired"
+    r"|unemployed|self-employed|deaf|blind|colou?r-?blind|left-handed|autistic|dyslexic|gay|lesbian"
+    r"|bisexual|trans"
+    r"|an? (?:vegetarian|vegan)"
+)
+"""What somebody is, said in one word."""
 
 
 def is_unreal(sentence: str) -> bool:
     """Whether it wishes, supposes or doubts rather than tells."""
-    return _UNREAL.search(sentence) is not None
+    return _UNREAL.search(_RATHER.sub("", sentence)) is not None
 
 
 def is_boilerplate(sentence: str) -> bool:
@@ -78,6 +91,9 @@ def is_boilerplate(sentence: str) -> bool:
     return _DID.match(sentence) is None
 
 
+_STATUS = re.compile(
+    rf"(?:I['’]m|I am) (?:(?:{STATUS}|{'|'.join(sorted(map(str.title, NATIONALITIES)))})\b|[A-Z][a-z]+[.!]?$)"
+)
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _BREAK = re.compile(r"(?<=[.!?…])[\"”')\]]*\s+|\n+|(?<=[.!?])(?=[A-Z][a-z])")
 _BULLET = re.compile(r"^\s*(?:[-*•>]+|\d{1,2}[.)])\s+")
@@ -94,9 +110,11 @@ _OPENERS = re.compile(
 )
 _OPENER_COMMA = re.compile(r"[,:–—…-]|\.\.\.")
 _CORRECTS = re.compile(
-    r"(?:(?:sorry|oops|no|wait|no wait|hold on),? )*(?:actually|correction|i meant(?: to say)?|my mistake"
+    r"(?:(?:sorry|oops|no|wait|no wait|hold on),? )*(?:actually|no,? wait|wait,? no|correction"
+    r"|i meant(?: to say)?|my mistake"
     r"|scratch that"
-    r"|let me correct (?:that|myself)|i misspoke|sorry,? (?=it['’]s|it is|i meant))[,:.;]?\s+",
+    r"|let me correct (?:that|myself)|i misspoke|i made a mistake|sorry,? (?=it['’]s|it is"
+    r"|i meant))[,:.;]?\s+",
     re.IGNORECASE,
 )
 _MARKED = re.compile(
@@ -151,7 +169,7 @@ _POLITE = re.compile(
     r"|i(?:['’]d| would) (?:love|like) to (?:hear|know|see|help)|i['’]ll (?:let you|keep|try|check|think"
     r"|be there|see|do|definitely)"
     r"|i don['’]t (?:know|think so|mind)|i think (?:so|it|that['’]s|you|this|that would|we should)"
-    r"|i need (?:help|you|some help|your)"
+    r"|i need (?:help|you|some help|your)\b"
     r"|i want you|i love (?:it|that|this|you|how|your)\b|i like (?:it|that|this|how|your)\b|you(?:['’]re"
     r"| are| have|['’]ve| can|['’]ll| will| should| know| did| must)"
     r"|we should|one (?:moment|second)|as an ai|certainly|here (?:is|are)|hope )",
@@ -163,6 +181,7 @@ _UNREAL = re.compile(
     r"|supposedly|apparently|dreamed|dreamt|guess)\b|\w['’]d (?:love|like|rather|be|go|have)\b",
     re.IGNORECASE,
 )
+_RATHER = re.compile(r"(?:\bwould|['’]d) rather\b(?=.* than )")
 _DID = re.compile(
     r"I(?:['’]ve| have)?(?: just| now| already)? (?:booked|scheduled|ordered|reserved|sent|created|added"
     r"|cancell?ed|saved"
@@ -189,7 +208,7 @@ def _is_abbreviated(piece: str) -> bool:
     )
 
 
-def _opened(written: str) -> Sentence:
+def _opened(written: str, to_assistant: bool) -> Sentence:
     """The sentence behind its openers. An opener counts only where it is set off or nothing is lost."""
     text, corrects, marked = written, False, False
     for _ in range(4):
@@ -205,4 +224,4 @@ def _opened(written: str) -> Sentence:
         if begun is None:
             break
         text = text[begun.end() :]
-    return Sentence(text, corrects, marked)
+    return Sentence(completed(text, to_assistant=to_assistant), corrects, marked)

@@ -25,7 +25,7 @@ _FRAME = re.compile(
     r"|(?:plays?|speaks?|works? in|worked in) the [a-z]+ of) "
 )
 _THE = re.compile(
-    r"The (?:name of the )?(?:current |present )?"
+    r"The (?:name of the )?(?:current |present |new )?"
     r"(?:(?P<maker>[a-z]+) (?:that|who|which) (?P<made>[a-z]+) (?P<thing>.+?)"
     r"|(?P<what>[a-z]+(?: of [a-z]+)?) (?:that|which) (?P<doer>.+?) [a-z]+s"
     r"|[a-z]+ where (?P<pupil>.+?) was (?P<done>[a-z]+ed)"
@@ -46,6 +46,7 @@ _SUBJECT_BARS = (
         "my our your his her their its today yesterday tomorrow now currently some many most every each that"
     )
 )
+_ON = {"born_in": "born_on", "died_in": "died_on"}  # a year
 _PARTICIPLES = {"wrote": "written", "made": "produced", "built": "built"}
 
 
@@ -79,12 +80,17 @@ def find_statement(text: str, names: Sequence[Name] = ()) -> Triple | None:
     if verb is None:
         return None
     subject, value = sentence[: frame.start()], sentence[verb.end :]
-    known = bool(names) and names[0].text == subject
+    whole = bool(names) and (names[0].start, names[0].end) == (0, frame.start())
+    if whole:
+        subject = names[0].text  # "the user" has another name in claims
+    known = whole or (bool(names) and names[0].text == subject)
     if not known and not _is_subject(subject, strong=sentence.endswith(" of ", frame.start(), verb.end)):
         return None
     if not _is_named(value, _SMALL) and not (verb.predicate in VALUE_CLASSES and _is_plain(value)):
         return None
-    return Triple(subject, verb.predicate, value)
+    return Triple(
+        subject, _ON.get(verb.predicate, verb.predicate) if value.isdigit() else verb.predicate, value
+    )
 
 
 def _defined(sentence: str) -> Triple | None:

@@ -20,7 +20,8 @@ TAGS: dict[str, str] = {
     r"|baby|cousins?|uncle|aunt|nephew|niece|grand(?:ma|pa|mother|father|parents)|family|married|wedding"
     r"|divorced",
     "relationship": r"girlfriend|boyfriend|partner|dating|engaged|broke up|fiancée?|best friend|friends?",
-    "health": r"allerg\w+|diabet\w+|doctor|dentist|hospital|surgery|medication|therap\w+|sick|ill(?:ness)?"
+    "health": r"allerg\w+|diabet\w+|doctor|dentist|hospital|surgery|medication|metformin|insulin|pills?"
+    r"|therap\w+|sick|ill(?:ness)?"
     r"|injur\w+|pregnant"
     r"|asthma|diagnos\w+|anxiety|depress\w+|vaccin\w+|migraines?|blood pressure",
     "food": r"eats?|ate|food|cook\w*|bak(?:e|es|ed|ing)|vegan|vegetarian|gluten|restaurants?|dinner|lunch"
@@ -46,6 +47,7 @@ TAGS: dict[str, str] = {
 
 _IDENTITY = words("""
 name birthday born_on born_in age lives_in works_at works_as married_to engaged_to allergic_to is_from
+grew_up_in called native_language nationality
 """)
 _FAMILY = frozenset(KIN) - {
     "colleague",
@@ -60,7 +62,8 @@ _FAMILY = frozenset(KIN) - {
 }
 _OFFSPRING = re.compile(r"\b(?:kids?|children|sons?|daughters?|siblings|brothers?|sisters?)\b")
 _ESSENTIAL = re.compile(
-    r"\b(?:allerg(?:y|ies|ic)|important|never|always|must not|intolerant|diabetic|celiac|coeliac|asthma"
+    r"\b(?:allerg(?:y|ies|ic)|important|never(?! (?:been|seen|had|heard|tried|met|visited|tasted|used)\b)"
+    r"|always|must not|intolerant|diabetic|celiac|coeliac|asthma"
     r"|pregnant|epilep\w+"
     r"|vegan|vegetarian|emergency|can(?:not|['’]t) (?:eat|drink|have|take))\b",
     re.IGNORECASE,
@@ -88,7 +91,7 @@ def importance_of(text: str, claims: Iterable[Triple], *, marked: bool = False, 
     """
     if marked or _ESSENTIAL.search(text) or any(_defines(claim) for claim in claims):
         return 0.9
-    return 0.3 if plain else 0.6
+    return 0.3 if plain and not _SPEAKS["health"].search(text) else 0.6
 
 
 def _defines(claim: Triple) -> bool:

@@ -23,6 +23,10 @@ VERBS: tuple[tuple[str, str, str], ...] = (
     ("reside/resides/'m based/am based/is based + in", "lives_in", NAME),
     ("lived/was living + in", "lived_in", NAME),
     ("work/works/am working/'m working/is working + at/for", "works_at", NAME),
+    ("has/have/'ve + lived + in", "has_lived_in", NAME),
+    ("has/have/'ve + worked + at/for", "has_worked_at", NAME),
+    ("has been/have been/'ve been + working + at/for", "works_at", NAME),
+    ("has been/have been/'ve been + living + in", "lives_in", NAME),
     ("am/'m/is + employed + by/at", "works_at", NAME),
     ("started/started working/got a job/got a new job + at", "works_at", NAME),
     ("worked + at/for", "worked_at", NAME),
@@ -35,8 +39,10 @@ VERBS: tuple[tuple[str, str, str], ...] = (
     ("is/am/'m/got + engaged to", "engaged_to", NAME),
     ("am/'m/is + dating", "dating", NAME),
     ("is/am/'m/is originally/am originally/'m originally/come/comes/came + from", "is_from", NAME),
+    ("grew up/was raised/was brought up + in", "grew_up_in", NAME),
     ("was/were + born in", "born_in", NAME),
     ("was/were + born on", "born_on", WORDS),
+    ("am/is + called", "called", NAME),
     ("founded/co-founded", "founded", NAME),
     ("wrote", "wrote", NAME),
     ("directed", "directed", NAME),
@@ -93,12 +99,20 @@ _OF_CLASS = re.compile(
 )
 _CITY = rf"(?: the (?:{'|'.join(sorted(PLACE_CLASSES))}) of(?= )| the(?= ))?"
 _WORK_CITY = re.compile(r" work(?:s|ed) in the city of ")
+GOES_ON = (
+    r"(?:also |now |really |still |currently )*(?:(?:hates?|loves?|likes?|prefers?|enjoys?|dislikes?|adores?"
+    r"|owns?|speaks?|plays?|drives?|uses?|stud(?:y|ies)|wants?|needs?|has|have) (?=[\w'’])|lives? in"
+    r"|works? (?:at"
+    r"|for|as|in|from|on)|am|is|was|can['’]t|don['’]t|doesn['’]t|never|moved)"
+)
+"""The words with which a second claim about one subject begins: "loves tea and *hates* coffee"."""
 ADVERBS = words("""
 also now still currently just recently really always already absolutely actually finally both usually often
 simply
 truly totally definitely only
 """)
 _ADVERB = rf"(?: (?:{'|'.join(sorted(ADVERBS))}))?"
+_MIDDLE = r"(?: (?:currently|now|also|still|originally|really)(?= ))?"  # is currently living in
 _CLASS_STARTS = words("is was are were play plays speak speaks work works worked practices practises")
 _FIRST = re.compile(rf"{_ADVERB}(?: (?=[^'’])|(?=['’]))((?:['’])?[a-z]+(?:[-'’][a-z]+)?)")
 
@@ -162,7 +176,7 @@ def _pattern(rests: list[tuple[str, str, str]]) -> tuple[re.Pattern[str], list[t
     ordered = sorted(rests, key=lambda rest: -len(rest[0]))  # "is a fan of" before "is a"
     options = [f"( {rest})" if rest else "()" for rest, _, _ in ordered]
     return (
-        re.compile(rf"(?:{'|'.join(options)})\b{_CITY} ?"),
+        re.compile(rf"{_MIDDLE}(?:{'|'.join(options)})\b{_CITY} ?"),
         [(predicate, wants) for _, predicate, wants in ordered],
     )
 
