@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from remanence import InvalidInput, NotFound, Relation, Space
-from remanence.happenings import Happening
+from remanence.graph.happenings import Happening
 from remanence.model import Link, Memory
 from remanence.testing import FakeClock
 

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput, NotFound, Space
-from remanence.entities import MOST_ALIASES
 from remanence.events import Forgotten, Merged, Registered, Remembered, Renamed, Restored, Split, Undone
-from remanence.likeness import likeness
+from remanence.graph.entities import MOST_ALIASES
+from remanence.knowledge.likeness import likeness
+from remanence.knowledge.registry import entity_id
 from remanence.model import UTC, Alias, Entity, Entry, Window
-from remanence.registry import entity_id
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.text import normal_name, text_hash
 

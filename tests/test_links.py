@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remanence import InvalidInput, NotFound, Space
-from remanence.assertions import Assertions
 from remanence.events import Linked, Remembered
+from remanence.graph.assertions import Assertions
 from remanence.index import Index
 from remanence.ledger.volatile import VolatileLedger
 from remanence.model import LINKS, UTC, Memory

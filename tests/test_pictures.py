@@ -21,16 +21,16 @@ import networkx
 import pytest
 
 from remanence import InvalidInput, MissingExtra, Relation, Space, Window
-from remanence.happenings import Happening
+from remanence.graph.happenings import Happening
+from remanence.graph.pictures import save, save_timeline, show, show_timeline, to_igraph, to_networkx
+from remanence.graph.pictures.layout import RADIUS, lay_out
+from remanence.graph.pictures.lettering import LETTER, letters
+from remanence.graph.pictures.page import graph_page
+from remanence.graph.pictures.svg import graph_svg
+from remanence.graph.pictures.timeline import timeline_page, timeline_svg
+from remanence.graph.walks import Edge, Node, Walked
 from remanence.model import UTC
-from remanence.pictures import save, save_timeline, show, show_timeline, to_igraph, to_networkx
-from remanence.pictures.layout import RADIUS, lay_out
-from remanence.pictures.lettering import LETTER, letters
-from remanence.pictures.page import graph_page
-from remanence.pictures.svg import graph_svg
-from remanence.pictures.timeline import timeline_page, timeline_svg
 from remanence.testing import FakeClock
-from remanence.walks import Edge, Node, Walked
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [

@@ -103,12 +103,13 @@ def test_the_graph_finds_what_is_two_steps_away(town: Space) -> None:
     assert "Harbour Books" in graph.note
 
 
-def test_the_graph_finds_the_turn_beside_the_one_that_matches(town: Space) -> None:
+def test_the_turn_after_the_one_that_matches_is_found(town: Space) -> None:
     """The answer to a question stands in the next turn and shares no word with it."""
     hits = {hit.memory.text: hit for hit in town.recall("Who suggested the ramen place?")}
     reply = hits["Only if they have something without pork."]
 
-    assert any(e.signal == "graph" and "turn" in e.note for e in reply.evidence)
+    assert any(e.signal == "words" and "follows a turn" in e.note for e in reply.evidence)
+    assert any(e.signal == "graph" for e in reply.evidence)
 
 
 def test_a_signal_with_nothing_to_say_says_why(town: Space) -> None:

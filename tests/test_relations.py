@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput, NotFound, Space
-from remanence.assertions import Assertions
-from remanence.intervals import ALWAYS, FOREVER, Claim, classify, resolve, unite
+from remanence.graph.assertions import Assertions
+from remanence.knowledge.intervals import ALWAYS, FOREVER, Claim, classify, resolve, unite
 from remanence.model import Relation
 from remanence.testing import FakeClock
 from remanence.timewords import read_moment

@@ -23,10 +23,10 @@ from remanence import InvalidInput, LedgerTooNew, LedgerUnavailable, Space
 from remanence.cli import main
 from remanence.codec import name_of
 from remanence.events import Event, Remembered, Served
-from remanence.jsonlines import Reader, Writer
 from remanence.model import Window
-from remanence.pointers import repointed
 from remanence.testing import FakeClock, HashingEmbedder
+from remanence.whole.jsonlines import Reader, Writer
+from remanence.whole.pointers import repointed
 
 Opener = Callable[..., Space]
 LINK = {"link": "l", "source": "a", "target": "b"}

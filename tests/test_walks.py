@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remanence import InvalidInput, NotFound, Relation, Space, Window
-from remanence.ground import Ground, Place, undisturbed
+from remanence.graph.ground import Ground, Place, undisturbed
+from remanence.graph.joins import join, shared
+from remanence.graph.walks import FAN_OUT, Walked
 from remanence.index import Vanished
-from remanence.joins import join, shared
 from remanence.testing import FakeClock
-from remanence.walks import FAN_OUT, Walked
 
 
 def labels(walked: Walked) -> list[str]:

@@ -37,10 +37,8 @@ from remanence.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from remanence.answers import Recall
-    from remanence.compacting import Compacted
     from remanence.extractors.llm import LLMExtractor
     from remanence.framing import frame
-    from remanence.jobs import Job
     from remanence.model import (
         Alias,
         Change,
@@ -61,18 +59,20 @@ if TYPE_CHECKING:
         Window,
     )
     from remanence.opening import import_, open, reembed
-    from remanence.overview import Gathered, GraphPage, Stats, Tied
     from remanence.receipts import Receipt
+    from remanence.remembering.jobs import Job
     from remanence.space import Space, Verified
-    from remanence.transfer import Transfer
     from remanence.view import View
+    from remanence.whole.compacting import Compacted
+    from remanence.whole.overview import Gathered, GraphPage, Stats, Tied
+    from remanence.whole.transfer import Transfer
 
 _HOMES = {
-    "Job": "jobs",
+    "Job": "remembering.jobs",
     "LLMExtractor": "extractors.llm",
     "Recall": "answers",
-    "Compacted": "compacting",
-    "Transfer": "transfer",
+    "Compacted": "whole.compacting",
+    "Transfer": "whole.transfer",
     "Receipt": "receipts",
     "View": "view",
     "frame": "framing",
@@ -84,7 +84,7 @@ _HOMES = {
         "model",
     ),
     **dict.fromkeys(("import_", "open", "reembed"), "opening"),
-    **dict.fromkeys(("Gathered", "GraphPage", "Stats", "Tied"), "overview"),
+    **dict.fromkeys(("Gathered", "GraphPage", "Stats", "Tied"), "whole.overview"),
     **dict.fromkeys(("Space", "Verified"), "space"),
 }
 

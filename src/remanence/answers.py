@@ -207,4 +207,3 @@ def _label(hit: Hit) -> str:
 def _reasons(hit: Hit) -> list[str]:
     ordered = sorted(hit.evidence, key=lambda e: (-e.share, e.signal))
     return [f"{e.share:+.2f} {e.signal} #{e.rank}: {e.note}" for e in ordered]
-

@@ -26,15 +26,15 @@ from remanence.arrays import pack, unpack
 from remanence.catalog import Catalog
 from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.journal import Journal
-from remanence.links import Links
+from remanence.knowledge.links import Links
+from remanence.knowledge.names import Names, named_in
+from remanence.knowledge.registry import Registry
+from remanence.knowledge.relations import Relations
 from remanence.model import Change, Entry, Memory, Sight
-from remanence.names import Names, named_in
 from remanence.projections.graph import Graph, about
 from remanence.projections.times import Times
 from remanence.projections.vectors import Vectors, spoken
 from remanence.projections.words import Words
-from remanence.registry import Registry
-from remanence.relations import Relations
 from remanence.text import TOKENIZER, normal_text, text_hash
 from remanence.usage import Usage
 
@@ -189,14 +189,14 @@ class Index:
         return sorted(set(lines))
 
     def with_derived(self, memory: int) -> list[int]:
-        """A memory, and those that come of nothing else."""
+        """A memory, those that come of nothing else, and those that took its place with its words in them."""
         found = [memory]
         for source in found:
+            replacing = self.links.ever(source, "supersedes", "in")
             for fact in self.links.ever(source, "derived_from", "in"):
                 sources = self.links.ever(fact, "derived_from", "out")
-                if fact not in found and all(
-                    each in found or self.catalog.is_erased(each) for each in sources
-                ):
+                alone = all(each in found or self.catalog.is_erased(each) for each in sources)
+                if fact not in found and (alone or fact in replacing):
                     found.append(fact)
         return found
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from remanence import drafts
-from remanence.arriving import Import
 from remanence.engine import Engine
 from remanence.errors import InvalidInput
-from remanence.jobs import Worker
-from remanence.jsonlines import Reader
 from remanence.model import UTC
 from remanence.progress import progress_bar
+from remanence.remembering.jobs import Worker
 from remanence.space import Space, part_of_name
-from remanence.transfer import Transfer
+from remanence.whole.arriving import Import
+from remanence.whole.jsonlines import Reader
+from remanence.whole.transfer import Transfer
 
 if TYPE_CHECKING:
     from remanence.ports import Clock, Progress, Reranker

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from remanence.extractors import names_in
 from remanence.model import Window
-from remanence.timewords import find_times
+from remanence.timewords import TimePhrase, find_times
 
 # Wording that asks for what no longer holds. Plain past tense does not: "Where did Alice meet Bob?" asks
 # for an event that is as true today as it was then.
@@ -18,6 +19,9 @@ _PAST = re.compile(
     r"changed over time|over the years|first version|old(er)? version)\b",
     re.IGNORECASE,
 )
+# Says what sort of answer is wanted, and stands in texts that have nothing to do with it.
+_HOW_MUCH = re.compile(r"\bhow (?:many|much)\b|\bin total\b", re.IGNORECASE)
+_NAMED_TIME = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,8 @@ class Reading:
     times: tuple[Window, ...]
     names: tuple[str, ...]
     past: bool
+    words: str
+    """The text without how it asks and what only the calendar answers: "how many", "two weeks ago"."""
 
 
 def read(text: str, now: datetime) -> Reading:
@@ -37,6 +43,17 @@ def read(text: str, now: datetime) -> Reading:
     >>> reading.names, str(reading.times[0])
     (('Alice',), '2026-05-01 to 2026-06-01')
     """
-    times = tuple(phrase.window for phrase in find_times(text, now))
+    phrases = find_times(text, now)
+    times = tuple(phrase.window for phrase in phrases)
     ended = any(window.end is not None and window.end <= now for window in times)
-    return Reading(times, names_in(text), ended or bool(_PAST.search(text)))
+    return Reading(times, names_in(text), ended or bool(_PAST.search(text)), _words(text, phrases))
+
+
+def _words(text: str, phrases: Sequence[TimePhrase]) -> str:
+    """What to look for. Of a time only names and numbers: memories of May may say so, but those of two
+    weeks ago said it otherwise."""
+    kept, at = [], 0
+    for phrase in phrases:
+        kept += [text[at : phrase.start], *_NAMED_TIME.findall(text[phrase.start : phrase.end])]
+        at = phrase.end
+    return _HOW_MUCH.sub(" ", " ".join([*kept, text[at:]]))

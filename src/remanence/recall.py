@@ -18,6 +18,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remanence import query as reading
 from remanence.answers import Recall
@@ -26,6 +27,7 @@ from remanence.fusion import WEIGHTS, Fused, fuse
 from remanence.index import SIGNALS, Index, Vanished
 from remanence.model import Evidence, Hit, Query, Ranking, Sight, Window, micros
 from remanence.receipts import Receipt
+from remanence.text import tokens
 from remanence.truth import Resolved, disagreements, replaced_by, resolve, stands
 
 if TYPE_CHECKING:
@@ -125,9 +127,11 @@ def recall(index: Index, question: Question, embedder: Embedder, reranker: Reran
             position=question.position,
             times=asked.times if question.during is None else (question.during,),
             names=index.also_called(asked.names, question.position),
+            terms=_terms(index, asked, visible),
             vector=vector,
             same=lambda name: index.registry.same(name, question.position),
             related=lambda name: index.relations.beside(name, sight),
+            answered=index.graph.answered,
         )
         rankings = _rankings(index, query, question, unembedded)
         fused = _freshened(index, fuse(rankings, question.weights or WEIGHTS), question.now)
@@ -157,6 +161,13 @@ def _embed(question: Question, embedder: Embedder) -> tuple[Vector | None, str |
     except EmbedderError as error:
         log.warning("recall goes on without meaning: %s", error)
         return None, str(error)
+
+
+def _terms(index: Index, asked: reading.Reading, visible: NDArray[np.bool_]) -> tuple[str, ...]:
+    """The words to look for. Who speaks is the graph's: others say a name more often than its bearer."""
+    speakers = (name for name in asked.names if index.graph.speaks(name, visible))
+    spoken = {word for name in speakers for word in tokens(name)}
+    return tuple(word for word in tokens(asked.words) if word not in spoken)
 
 
 def _rankings(index: Index, query: Query, question: Question, unembedded: str | None) -> list[Ranking]:

@@ -10,25 +10,26 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 from urllib.parse import quote
 
-from remanence import drafts, understand
+from remanence import drafts
 from remanence.answers import Recall
-from remanence.assertions import Assertions, Kept, Named
-from remanence.compacting import Compacted, compact
 from remanence.drafts import Moment
 from remanence.engine import Engine
-from remanence.entities import Entities
 from remanence.errors import InvalidInput
 from remanence.events import Served
-from remanence.jobs import Job, Worker, enqueue, work_off
-from remanence.knowledge import Graph
+from remanence.graph.assertions import Assertions, Kept, Named
+from remanence.graph.entities import Entities
+from remanence.graph.facade import Graph
 from remanence.model import Link, Memory, Relation
 from remanence.progress import progress_bar
 from remanence.receipts import Receipt
 from remanence.remember import prepare, prepare_conversation, prepare_turns
+from remanence.remembering import understand
+from remanence.remembering.jobs import Job, Worker, enqueue, work_off
 from remanence.timewords import read_moment
-from remanence.transfer import Transfer, export
 from remanence.upkeep import Upkeep
 from remanence.view import View
+from remanence.whole.compacting import Compacted, compact
+from remanence.whole.transfer import Transfer, export
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -116,6 +116,23 @@ def _grams(run: str) -> list[str]:
     return out
 
 
+_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
+_OF_ONESELF = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
+
+
+def asking(text: str) -> float:
+    """How much of a text only asks, from 0 to 1: questions that tell nothing of the one who asks.
+
+    >>> asking("What do you cook?"), asking("I have a wok."), asking("Could you look at my wok?")
+    (1.0, 0.0, 0.0)
+    """
+    if "?" not in text and "？" not in text:
+        return 0.0
+    sentences = _SENTENCE.findall(text)
+    asked = (s for s in sentences if s.rstrip()[-1:] in ("?", "？") and not _OF_ONESELF.search(s))
+    return sum(map(len, asked)) / max(sum(map(len, sentences)), 1)
+
+
 def strip_accents(text: str) -> str:
     """The letters without their marks.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from remanence.fusion import Fused
 from remanence.index import Index
-from remanence.intervals import Disagreement as How
+from remanence.knowledge.intervals import Disagreement as How
 from remanence.model import Disagreement, Sight
 
 _LONGEST = 240

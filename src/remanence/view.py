@@ -9,24 +9,33 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from remanence import drafts
-from remanence.analysis import Analysis, RecallAnalysis, analyze_for_recall, analyze_message
 from remanence.answers import Recall
-from remanence.differences import Diff, difference
 from remanence.drafts import Moment
 from remanence.engine import Engine
-from remanence.entities import EntitiesView
 from remanence.errors import InvalidInput, ProjectionStale
-from remanence.exposures import exposures
-from remanence.ground import undisturbed
-from remanence.happenings import Happening
+from remanence.graph.differences import Diff, difference
+from remanence.graph.entities import EntitiesView
+from remanence.graph.exposures import exposures
+from remanence.graph.facade import GraphView
+from remanence.graph.ground import undisturbed
+from remanence.graph.happenings import Happening
 from remanence.index import SIGNALS, Index, Vanished
-from remanence.knowledge import GraphView
 from remanence.model import Change, Entity, Memory, Window
-from remanence.overview import MOST_PAGE, STATUSES, Gathered, GraphPage, Overview, Stats, Status, disk_use
 from remanence.profile import Profile
 from remanence.recall import Question
 from remanence.receipts import Exposure, Receipt
+from remanence.remembering.analysis import Analysis, RecallAnalysis, analyze_for_recall, analyze_message
 from remanence.timewords import read_moment, read_window
+from remanence.whole.overview import (
+    MOST_PAGE,
+    STATUSES,
+    Gathered,
+    GraphPage,
+    Overview,
+    Stats,
+    Status,
+    disk_use,
+)
 
 if TYPE_CHECKING:
     from remanence.ports import Vector

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from remanence import __version__
-from remanence.cli import evaluating, knowing, remembering, verbs, whole
+from remanence.cli import evaluating, knowing, remembering, tending, verbs, whole
 from remanence.model import KINDS
 
 DEFAULT_FOLDER = "./memory"
@@ -119,6 +119,10 @@ def make_parser() -> Parser:
 
     knowing.declare(command, as_json, as_of)
 
+    it = command("touch", tending.touch, "record that a memory was of use", f"touch {some_id} --boost")
+    it.add_argument("id")
+    it.add_argument("--boost", action="store_true", help="make it stronger, too")
+
     it = command("memories", verbs.memories, "list every memory of a space", "memories", folder=True)
     as_of(it)
     as_json(it)
@@ -144,6 +148,26 @@ def make_parser() -> Parser:
     it.add_argument("--vectors", action="store_true", help="with the embeddings")
     it = command("import", whole.import_, "bring an export into an empty space", "import memory.jsonl.gz")
     it.add_argument("file", help="what `remanence export` wrote")
+
+    it = command(
+        "upkeep",
+        tending.upkeep,
+        "show what upkeep would do; with --apply, do it",
+        "upkeep ./memory --apply --every 1h",
+        folder=True,
+    )
+    it.add_argument("--apply", action="store_true", help="do it, as one run that can be undone")
+    it.add_argument("--every", metavar="TIME", help="go on at intervals such as 30m, 1h or 1d (with --apply)")
+    it.add_argument(
+        "--step",
+        action="append",
+        choices=tending.STEPS,
+        dest="steps",
+        help="only this; repeatable (everything but gc, which forgets what has faded)",
+    )
+    it.add_argument("--vault", metavar="DIR", help="write what is promoted there as Markdown notes")
+    it.add_argument("--runs", action="store_true", help="list what upkeep has done")
+    it.add_argument("--undo", metavar="RUN", help="take back a run")
 
     command("verify", verbs.verify, "check that no line was tampered with", "verify ./memory", folder=True)
     command(

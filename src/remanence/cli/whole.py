@@ -35,8 +35,8 @@ def export(args: Namespace) -> None:
 
 def import_(args: Namespace) -> None:
     """Bring a file into an empty space."""
-    from remanence.arriving import Import
-    from remanence.jsonlines import Reader
+    from remanence.whole.arriving import Import
+    from remanence.whole.jsonlines import Reader
 
     path = Path(args.file).expanduser()
     with Reader(path) as file:

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.adjacency import Adjacency
 from remanence.arrays import Column, pack, top, unpack
 from remanence.events import Remembered
+from remanence.knowledge.adjacency import Adjacency
+from remanence.knowledge.names import Names, named_in, spoken_by
 from remanence.model import Query, Ranking, micros
-from remanence.names import Names, named_in, spoken_by
 from remanence.sketches import Sketches
-from remanence.text import normal_name, text_hash, tokens
+from remanence.text import asking, normal_name, text_hash, tokens
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -38,9 +38,11 @@ SITTING_GAP = 6 * 3600 * 1_000_000
 # How much each tie is worth, beside a memory that both meaning and words put first, which is worth 1.
 SAID_BY, ABOUT_NAMED, ABOUT_ALIKE = 0.4, 0.4, 0.15
 ONE_HOP, BY_RELATION = 0.9, 0.3
-BEFORE, AFTER, SAME_SITTING = 0.35, 0.25, 0.25
+BEFORE, AFTER, SAME_SITTING = 0.15, 0.25, 0.25
 CEILING = 1.0
 LEAD = 1.0
+ASKING = 0.5
+"""What a turn loses that only asks: it may match well, and the answer is another one."""
 
 _SHORT = 450
 """A turn longer than this stands on its own; the longer, the less its neighbours say about it."""
@@ -84,6 +86,9 @@ class Graph:
         self._sitting = Column(np.int32)
         self._short = Column(np.float32)
         self._length = Column(np.int32)
+        self._asks = Column(np.float32)
+        # Of each speaker, the first row that is theirs.
+        self._spoke: dict[int, int] = {}
         self._sittings = 0
         self._last_turn: dict[str, tuple[int, int]] = {}
 
@@ -96,6 +101,7 @@ class Graph:
         self._subject.extend(np.full((len(new), 2), -1))
         self._short.extend([1.0 if v is None else min(1.0, _SHORT / len(v.text)) for v in new])
         self._length.extend([0 if v is None else len(v.text) for v in new])
+        self._asks.extend([0.0 if v is None or v.turn is None else asking(v.text) for v in new])
         self._used += [0] * (len(self._names) - len(self._used))
         edges: list[tuple[int, int]] = []
         says: list[int] = []
@@ -124,6 +130,7 @@ class Graph:
         rows = walk.reached()
         if not len(rows):
             return Ranking.abstain(self.name, "nothing that may answer is tied to what the question is about")
+        walk.scores[rows] *= 1 - ASKING * self._asks.values[rows]
         rows = rows[top(walk.scores[rows], limit)]
         return Ranking(
             self.name,
@@ -146,7 +153,9 @@ class Graph:
             "used": np.array(self._used, np.int32),
             "ends": self._edges.ends,
         }
-        return out | dict(self._vectors.save()) | {name: getattr(self, f"_{name}").values for name in _COLUMNS}
+        return (
+            out | dict(self._vectors.save()) | {name: getattr(self, f"_{name}").values for name in _COLUMNS}
+        )
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become the index that `save` wrote."""
@@ -160,6 +169,8 @@ class Graph:
         self._vectors.load(arrays)
         for name in _COLUMNS:
             setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
+        speakers, firsts = np.unique(self._speaker.values, return_index=True)
+        self._spoke = dict(zip(speakers.tolist(), firsts.tolist(), strict=True))
         for place, (name, _, _) in enumerate(self._described.values.tolist()):
             self._subjects.setdefault(name, place)
 
@@ -190,6 +201,19 @@ class Graph:
         """The numbers of the names that a row says."""
         named: list[int] = (self._edges.ends[self._edges.at(_row_vertex(row)), 0] // 2).tolist()
         return named
+
+    def answered(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+        """The turn said right after each of these, where both are short; -1 where there is none."""
+        after = self._after.values[rows]
+        short = (self._short.values[rows] == 1.0) & (self._short.values[after] == 1.0)
+        found: NDArray[np.integer[Any]] = np.where(short, after, -1)
+        return found
+
+    def speaks(self, name: str, visible: NDArray[np.bool_]) -> bool:
+        """Whether somebody of this name had said something by the last row that a view knows."""
+        number = self._names.number(name)
+        said = self._spoke.get(number, _NEVER) if number is not None else _NEVER
+        return bool(visible[said:].any())
 
     def is_turn(self, row: int) -> bool:
         """Whether a row is something said in a conversation."""
@@ -226,6 +250,7 @@ class Graph:
             number = self._names.learn(speaker)
             said[number] = SAID
             self._speaker.values[row] = number
+            self._spoke.setdefault(number, row)
         for place, name in enumerate(about(version)):
             number = self._names.learn(name)
             said[number] = ABOUT
@@ -412,7 +437,18 @@ class _Walk:
         return str(self._reasons[self._because[row]])
 
 
-_COLUMNS = ("described", "says", "speaker", "subject", "before", "after", "sitting", "short", "length")
+_COLUMNS = (
+    "described",
+    "says",
+    "speaker",
+    "subject",
+    "before",
+    "after",
+    "sitting",
+    "short",
+    "length",
+    "asks",
+)
 
 
 @lru_cache(1 << 14)

@@ -10,7 +10,7 @@ those without the word; that constant is left out here, so a text without any of
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -23,9 +23,15 @@ from remanence.model import Query, Ranking
 from remanence.text import tokens
 
 K1, B = 0.9, 0.5
+LENT = 0.5
+"""What a word is worth to the turn after the one that holds it: what answers need not repeat the question."""
 _MOST_SHOWN = 4
 _SHORT = 2_048
 """Words in a tail that is searched as it is, beside one for every 32 in the base."""
+
+Answered = Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
+Holding = dict[str, tuple[NDArray[np.int32], NDArray[np.int32]]]
+"""Of each word the documents that hold it, in order, and those that follow one."""
 
 
 class Words:
@@ -70,12 +76,12 @@ class Words:
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows whose words match best."""
-        asked = sorted(set(tokens(query.text)))
+        asked = sorted(set(query.terms or tokens(query.text)))
         if not asked:
             return Ranking.abstain(self.name, "the question holds only stop words")
         if not self._rows:
             return Ranking.nothing(self.name, "nothing is remembered yet")
-        scores, holding = self.scores(asked, query.visible)
+        scores, holding = self.scores(asked, query.visible, query.answered)
         if not holding:
             return Ranking.nothing(self.name, f"no memory holds {_listed(asked)}")
         rows, best = self._per_row(scores, query.allowed)
@@ -87,9 +93,12 @@ class Words:
         )
 
     def scores(
-        self, asked: Sequence[str], visible: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float64], dict[str, NDArray[np.int32]]]:
-        """BM25Plus of every document for these words, less the constant; and which documents hold each."""
+        self, asked: Sequence[str], visible: NDArray[np.bool_], answered: Answered | None = None
+    ) -> tuple[NDArray[np.float64], Holding]:
+        """BM25Plus of every document for these words, less the constant; and which documents hold each.
+
+        With `answered`, a turn also has a share in the words of the turn before it.
+        """
         if len(self._tail_terms) > _SHORT + len(self._docs) // 32:
             self._pack()
         lengths = self._lengths.values
@@ -99,17 +108,33 @@ class Words:
         if not total:
             return scores, {}
         mean = float(lengths.sum() if shown is None else lengths[shown].sum()) / total
-        holding = {}
+        holding: Holding = {}
         for word in asked:
             docs, counts = self._postings(word)
             if shown is not None:
                 among = shown[docs]
                 docs, counts = docs[among], counts[among]
             if len(docs):
-                holding[word] = docs
                 norms = K1 * (1 - B + B * lengths[docs] / mean)
-                scores[docs] += np.log((total + 1) / len(docs)) * (counts * (K1 + 1) / (norms + counts))
+                gains = np.log((total + 1) / len(docs)) * (counts * (K1 + 1) / (norms + counts))
+                scores[docs] += gains
+                after, theirs = docs[:0], gains[:0]
+                if answered is not None:
+                    after, theirs = self._lent(docs, gains, answered)
+                    scores[after] += theirs
+                holding[word] = docs, after
         return scores, holding
+
+    def _lent(
+        self, docs: NDArray[np.int32], gains: NDArray[np.float64], answered: Answered
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The turns after these that do not hold the word themselves, and what it is worth to them."""
+        rows = answered(self._row_of.values[docs])
+        there = rows >= 0
+        # Only short turns are asked after, and each of those is one document.
+        after = self._row_of.values.searchsorted(rows[there]).astype(np.int32)
+        new = docs[np.minimum(docs.searchsorted(after), len(docs) - 1)] != after
+        return after[new], LENT * gains[there][new]
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         """The postings, packed."""
@@ -181,16 +206,20 @@ class Words:
         runs, _ = _runs(rows)  # documents of one row lie side by side
         return rows[runs], np.maximum.reduceat(found, runs)
 
-    def _why(self, row: int, postings: Mapping[str, NDArray[np.int32]]) -> str:
+    def _why(self, row: int, holding: Holding) -> str:
         # Rows and documents both grow, so a row's documents are a stretch, and so are a posting's.
         first, last = self._row_of.values.searchsorted(np.array((row, row + 1), np.int32))
         stretch = np.array((first, last), np.int32)
-        held = []
-        for word, docs in postings.items():
+        held, lent = [], []
+        for word, (docs, after) in holding.items():
             begin, end = docs.searchsorted(stretch)
             if begin < end:
                 held.append(word)
-        return f"holds {_listed(held)}"
+            elif first in after:
+                lent.append(word)
+        why = [f"holds {_listed(held)}"] if held else []
+        why += [f"follows a turn that holds {_listed(lent)}"] if lent else []
+        return " and ".join(why)
 
 
 def documents(version: Remembered | None) -> list[list[str]]:

@@ -1,0 +1,121 @@
+"""Recall with one part taken out or done another way: what does each part earn?
+
+All variants ask the same space. A part is taken out from outside: a signal by leaving it out of the
+question; a seed of the graph, or the boosts, by setting what they are worth to nothing for as long as the
+question runs; another fusion by calling another function in its place. So the engine has no switches for
+experiments, and a constant that was renamed stops the benchmark instead of measuring nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
+
+from remanence import fusion, recall
+from remanence.evaluation import Asked, Build, Remembering, World
+from remanence.fusion import WEIGHTS, Fused
+from remanence.index import SIGNALS
+from remanence.model import Ranking
+from remanence.projections import graph
+
+Patches = Mapping[ModuleType, Mapping[str, Any]]
+_K = 60
+
+
+def reciprocal_ranks(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) -> Fused:
+    """Each signal counts by the rank it gives, 1 / (60 + rank), and not by how sure it is."""
+    ranked = [
+        replace(r, scores=[1 / (_K + rank) for rank in range(1, len(r.rows) + 1)], floor=0.0, ceiling=None)
+        for r in rankings
+    ]
+    return fusion.fuse(ranked, weights)
+
+
+def min_max_sum(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) -> Fused:
+    """Each signal from its own last hit, 0, to its own first, 1."""
+    ranked = [replace(r, floor=min(r.scores, default=0.0), ceiling=None) for r in rankings]
+    return fusion.fuse(ranked, weights)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to ask."""
+
+    name: str
+    signals: Sequence[str] | None = None
+    weights: Mapping[str, float] | None = None
+    patches: Patches = field(default_factory=dict)
+
+
+def _without(*signals: str) -> list[str]:
+    return [signal for signal in SIGNALS if signal not in signals]
+
+
+def _zero(module: ModuleType, *constants: str) -> Patches:
+    return {module: dict.fromkeys(constants, 0.0)}
+
+
+_EQUAL = dict.fromkeys(SIGNALS, 1.0)
+_BY_NAME, _BY_LIKENESS, _BY_MEMORY = ("SAID_BY", "ABOUT_NAMED", "BY_RELATION"), ("ABOUT_ALIKE",), ("ONE_HOP",)
+_BY_TURN = ("BEFORE", "AFTER", "SAME_SITTING")
+
+SEEDS = (
+    Variant("all of it"),
+    Variant("no graph", signals=_without("graph")),
+    Variant("no seed", patches=_zero(graph, *_BY_NAME, *_BY_LIKENESS, *_BY_MEMORY)),
+    Variant("no seed: names in the question", patches=_zero(graph, *_BY_NAME)),
+    Variant("no seed: names near the question", patches=_zero(graph, *_BY_LIKENESS)),
+    Variant("no seed: names in near memories", patches=_zero(graph, *_BY_MEMORY)),
+    Variant("no turns beside, no sitting", patches=_zero(graph, *_BY_TURN)),
+)
+VARIANTS = (
+    *SEEDS,
+    Variant("no vectors", signals=_without("vectors")),
+    Variant("no words", signals=_without("words")),
+    Variant("no times", signals=_without("times")),
+    Variant("words and vectors only", signals=["words", "vectors"]),
+    Variant("equal weights", weights=_EQUAL),
+    Variant("fused by reciprocal ranks", patches={recall: {"fuse": reciprocal_ranks}}),
+    Variant("… with equal weights", weights=_EQUAL, patches={recall: {"fuse": reciprocal_ranks}}),
+    Variant("fused by min-max sum", patches={recall: {"fuse": min_max_sum}}),
+    Variant("no boosts", patches=_zero(recall, "_RECENCY", "_IMPORTANCE")),
+)
+
+
+class Varied:
+    """A space that is asked one way, and that others ask too."""
+
+    def __init__(self, remembering: Remembering, variant: Variant) -> None:
+        self._remembering, self._variant = remembering, variant
+
+    def ask(self, asked: Asked, now: str | None) -> list[str]:
+        with ExitStack() as stack:
+            for module, constants in self._variant.patches.items():
+                stack.enter_context(patch.multiple(module, **constants))
+            return self._remembering.ask(
+                asked, now, signals=self._variant.signals, weights=self._variant.weights
+            )
+
+    def close(self) -> None:
+        """The space is closed when the next world is built."""
+
+
+def ablations(embedder: Any, variants: Sequence[Variant]) -> dict[str, Build]:
+    """Every variant of recall; they share a space, which the first one fills."""
+    shared: list[tuple[World, Remembering]] = []
+
+    def build(world: World, variant: Variant) -> Varied:
+        if not shared or shared[0][0] is not world:
+            while shared:
+                shared.pop()[1].close()
+            shared.append((world, Remembering(world, embedder=embedder)))
+        return Varied(shared[0][1], variant)
+
+    def builder(variant: Variant) -> Callable[[World], Varied]:
+        return lambda world: build(world, variant)
+
+    return {variant.name: builder(variant) for variant in variants}

@@ -1,0 +1,1 @@
+"""What people hold as `space.graph` and `space.entities`: walking, dating, correcting and telling."""

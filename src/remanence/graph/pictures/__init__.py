@@ -1,0 +1,90 @@
+"""Pictures of the graph: to look at, to play with, and to give to other libraries.
+
+networks   for igraph, networkx, and GraphML files
+layout     where each node stands
+svg        a picture that stands still
+page       one to play with: a single HTML file, whose other half is `graph.html`
+timeline   what held when, as bars
+files      writing a file, whole or not at all
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from remanence.graph.pictures.files import write
+from remanence.graph.pictures.lettering import title
+from remanence.graph.pictures.networks import to_igraph, to_networkx, write_graphml
+from remanence.graph.pictures.page import graph_page
+from remanence.graph.pictures.svg import graph_svg
+from remanence.graph.pictures.timeline import timeline_page, timeline_svg, timeline_title
+
+if TYPE_CHECKING:
+    from remanence.graph.happenings import Happening
+    from remanence.graph.walks import Walked
+    from remanence.model import Relation
+
+__all__ = ["Shown", "save", "save_timeline", "show", "show_timeline", "to_igraph", "to_networkx"]
+
+
+def save(walked: Walked, path: str | os.PathLike[str]) -> Path:
+    """Save a part of the graph as .html (to play with), .svg (to print) or .graphml (for other programs)."""
+    formats: dict[str, Callable[[Path], object]] = {
+        ".html": lambda file: file.write_text(graph_page(walked), "utf-8"),
+        ".svg": lambda file: file.write_text(graph_svg(walked), "utf-8"),
+        ".graphml": partial(write_graphml, walked),
+    }
+    return write(path, formats)
+
+
+def show(walked: Walked) -> Shown:
+    """A part of the graph as a picture that a notebook shows, to play with."""
+    return Shown(title(walked), partial(graph_page, walked), 560)
+
+
+def save_timeline(
+    relations: Sequence[Relation],
+    path: str | os.PathLike[str],
+    happenings: Sequence[Happening] = (),
+    *,
+    now: datetime | None = None,
+) -> Path:
+    """Save what held when, and when it was learned, as .html or .svg."""
+    formats: dict[str, Callable[[Path], object]] = {
+        ".html": lambda file: file.write_text(timeline_page(relations, happenings, now=now), "utf-8"),
+        ".svg": lambda file: file.write_text(timeline_svg(relations, happenings, now=now), "utf-8"),
+    }
+    return write(path, formats)
+
+
+def show_timeline(
+    relations: Sequence[Relation], happenings: Sequence[Happening] = (), *, now: datetime | None = None
+) -> Shown:
+    """What held when, and when it was learned, as a picture that a notebook shows."""
+    return Shown(timeline_title(relations), partial(timeline_page, relations, happenings, now=now), 420)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Shown:
+    """A picture that a notebook shows. It is drawn when it is looked at, not before."""
+
+    title: str
+    page: Callable[[], str]
+    height: int
+
+    def __repr__(self) -> str:
+        return f"<{self.title}. A notebook draws it; elsewhere save it, for example as 'picture.html'>"
+
+    def _repr_html_(self) -> str:
+        # In a frame of its own, with scripts but nothing else: neither can reach into the other.
+        return (
+            f'<iframe title="{escape(self.title)}" sandbox="allow-scripts" srcdoc="{escape(self.page())}" '
+            f'style="width: 100%; height: {self.height}px; border: 0"></iframe>'
+        )

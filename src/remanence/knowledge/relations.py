@@ -1,0 +1,328 @@
+"""Claims about two entities: who says so, when they hold, and which of them stands.
+
+`claims` keeps what was said, `predicates` how each predicate behaves, `intervals` decides what holds when,
+and `slots` puts a sight on all that. Here it becomes relations, and what they mean for a memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from remanence.arrays import pack, unpack
+from remanence.catalog import Catalog
+from remanence.events import Declared, Related, Remembered
+from remanence.knowledge.claims import Claims
+from remanence.knowledge.intervals import ALWAYS, FOREVER, Claim, Disagreement, Stretch, classify, window_of
+from remanence.knowledge.names import Names
+from remanence.knowledge.predicates import Predicates, normal_predicate, states
+from remanence.knowledge.registry import Registry
+from remanence.knowledge.slots import Direction, Form, Held, Look, Tie
+from remanence.model import UTC, Entry, Relation, Sight, from_micros, micros
+
+__all__ = ["Direction", "Relations"]
+
+MOST_BESIDE = 256
+"""How many claims, the newest, `beside` looks at: it is asked in every recall."""
+_MOST_CLASHES = 64
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+class Relations:
+    """Claims about two entities: who says so, when they hold, and which of them stands."""
+
+    def __init__(self, names: Names, registry: Registry, catalog: Catalog) -> None:
+        self._names, self._registry, self._catalog = names, registry, catalog
+        self._predicates = Predicates()
+        self._claims = Claims(names, self._predicates, catalog)
+        self._last: Look | None = None
+        self._known_fates: dict[int, list[_Fate]] = {}  # of rows, in the last look
+
+    # What holds
+
+    def around(
+        self,
+        number: int,
+        sight: Sight,
+        *,
+        at: datetime | None = None,
+        predicates: Sequence[str] | None = None,
+        direction: Direction = "both",
+        limit: int | None = None,
+    ) -> list[Relation]:
+        """The relations of the entity that a name stands for, in the order they were first said.
+
+        `at` keeps to those that hold then. One with an inverse is shown from whichever end fits
+        `predicates` and `direction`. `limit` looks at that many claims only, the newest.
+        """
+        look = self._look(sight)
+        me = look.entity(number)
+        wanted = None if predicates is None else {normal_predicate(name) for name in predicates}
+        moment = None if at is None else micros(at)
+        found: list[tuple[int, Relation]] = []
+        for held in look.around(number, wanted, limit):
+            if moment is None or moment in held.stretch:
+                forms = (
+                    form for form in held.tie.forms(me, direction) if wanted is None or form[1] in wanted
+                )
+                if form := next(forms, None):
+                    found.append((held.tie.claim.number, self._relation(held, form, sight)))
+        return [relation for _, relation in sorted(found, key=itemgetter(0))]
+
+    def line(self, number: int, predicate: str, sight: Sight) -> list[Relation]:
+        """What held when of one entity and predicate, in the order of time."""
+        rule = self._predicates.rule(normal_predicate(predicate), sight.position)
+        # Asked of Apple, ceo_of means who led it.
+        direction: Direction = "both" if rule.of_object and not rule.flipped else "out"
+        found = self.around(number, sight, predicates=[predicate], direction=direction)
+        return sorted(found, key=lambda relation: relation.valid.start or _EARLIEST)
+
+    def beside(self, number: int, sight: Sight) -> list[tuple[int, str]]:
+        """The names tied to an entity now, each with the predicate."""
+        look, now = self._look(sight), micros(sight.now)
+        me = look.entity(number)
+        out: dict[tuple[int, str], None] = {}
+        for held in look.around(number, None, MOST_BESIDE):
+            if now in held.stretch:
+                subject, object_ = held.tie.ends
+                out[object_ if held.tie.subject == me else subject, held.tie.rule.name] = None
+        return list(out)
+
+    def get(self, edge: str, sight: Sight) -> Relation | None:
+        """The relation with this id as this sight knows it; None if it knows of none.
+
+        Where it held in several stretches, the one of now, or else the last. One that was corrected or
+        withdrawn held at no time: its window ends where it begins.
+        """
+        look, now = self._look(sight), micros(sight.now)
+        for tie in self._with_edge(edge, sight):
+            mine = [held for held in look.held(tie) if tie.claim in held.stretch.claims]
+            held = next((held for held in mine if now in held.stretch), mine[-1] if mine else None)
+            if held is None:
+                moment = max(tie.claim.since, tie.said.recorded if tie.claim.since == ALWAYS else ALWAYS)
+                held = Held(tie, Stretch(tie.claim.value, moment, moment, tie.claim, (tie.claim,)))
+            return self._relation(held._replace(tie=tie), tie.form, sight)
+        return None
+
+    def resting_on(self, rows: Sequence[int], sight: Sight) -> dict[int, list[Relation]]:
+        """The relations that each of these rows speaks for, as they hold in this sight."""
+        out: dict[int, list[Relation]] = {}
+        for row, claims in self._claims.for_rows(rows).items():
+            edges = dict.fromkeys(map(self._claims.edge, claims))
+            found = (self.get(edge, sight) for edge in edges)
+            out[row] = [relation for relation in found if relation is not None]
+        return out
+
+    def count(self, sight: Sight) -> int:
+        """How many relations this sight knows, whenever they hold."""
+        return self._claims.count(sight)
+
+    def saying(self, edge: str, sight: Sight) -> list[tuple[str, Claim]]:
+        """The standing claims that say what the one with this id says, itself first, with their ids."""
+        look = self._look(sight)
+        for tie in self._with_edge(edge, sight):
+            same = [other for other in look.ties(tie.said.subject, {tie.rule.name}) if other.says_as(tie)]
+            return [
+                (self._claims.edge(o.claim.number), o.claim) for o in sorted(same, key=lambda o: o != tie)
+            ]
+        return []
+
+    def repeated(self, claim: Related, sight: Sight) -> str | None:
+        """The id of a relation that was made in the very same words, and still holds as it was made."""
+        subject, object_ = self._names.number(claim.subject), self._names.number(claim.object)
+        if subject is None or object_ is None:
+            return None
+        look, now = self._look(sight), micros(sight.now)
+        for said in self._claims.outright(subject, claim, sight):
+            tie = look.tie(said)
+            if look.entity(said.object) != look.entity(object_) or tie.claim.until != FOREVER:
+                continue
+            # Said again after something else took its place, an undated claim is news.
+            dated = tie.claim.start != ALWAYS or not tie.rule.single
+            held = [h.stretch for h in look.held(tie) if tie.claim in h.stretch.claims]
+            if any(dated or now in stretch for stretch in held):
+                return self._claims.edge(said.number)
+        return None
+
+    def said_outright(self, sight: Sight) -> set[int]:
+        """The names in standing relations that somebody stated, whether a memory says them or not."""
+        return self._claims.said_outright(sight)
+
+    def names(self) -> list[int]:
+        """The names that any claim is about, by number, whoever may see it."""
+        return self._claims.names()
+
+    # What a memory's claims have come to
+
+    def rows_claiming(self, number: int, predicate: str, sight: Sight) -> list[int]:
+        """The rows that say something of an entity under a predicate, or under the state it begins; as
+        they were said."""
+        look, name = self._look(sight), normal_predicate(predicate)
+        me = look.entity(number)
+        ties = [t for t in look.ties(number, {name, *states(name)}) if me in (t.subject, t.holder)]
+        rows = (row for tie in ties for row in self._claims.rows_for(tie.claim.number, sight))
+        return list(dict.fromkeys(rows))
+
+    def superseded(self, row: int, sight: Sight) -> int | None:
+        """The row of the memory that took the place of everything that this row claims.
+
+        None if some of it holds, or may hold beside other values, or if nothing followed it; and if what
+        followed was said outright, with no memory for it: see `stale`.
+        """
+        fates = self._fates(row, sight)
+        rows = [self._row_of(fate.replaced_by, sight) for fate in fates]
+        found = [row for row in rows if row is not None]
+        return max(found) if found and len(found) == len(fates) else None
+
+    def stale(self, row: int, sight: Sight) -> bool:
+        """Whether nothing that this row claims holds any longer: all was replaced, or ended by hand.
+
+        A claim whose own window is past is not stale: that it was so then is as true as ever.
+        """
+        fates = self._fates(row, sight)
+        return bool(fates) and all(fate.replaced_by or fate.ended for fate in fates)
+
+    def partly_stale(self, row: int, sight: Sight) -> bool:
+        """Whether something that this row claims was replaced, or ended by hand."""
+        return any(fate.replaced_by or fate.ended for fate in self._fates(row, sight))
+
+    def clashes(self, row: int, sight: Sight) -> list[tuple[int, Disagreement, str]]:
+        """The rows that disagree with this one: which, how, and about what ("Alice lives_in")."""
+        look = self._look(sight)
+        out: dict[tuple[int, str], Disagreement] = {}
+        for tie in self._made_by(row, sight):
+            if not tie.rule.single:
+                continue
+            others = [other for other in look.slot(tie).ties if other.claim.value != tie.claim.value]
+            about = f"{self._names.spelled[tie.ends[tie.rule.of_object]]} {tie.rule.name}"
+            for other in others[-_MOST_CLASHES:]:
+                for another in self._claims.rows_for(other.claim.number, sight):
+                    if another != row:
+                        out[another, about] = classify(tie.claim, other.claim)
+        return [(another, how, about) for (another, about), how in out.items()]
+
+    def lines_of(self, memory: int) -> list[int]:
+        """The ledger lines of what was said outright on the word of this memory alone."""
+        return self._claims.lines_of(memory)
+
+    # How predicates behave
+
+    def single_valued(self, predicate: str, position: int) -> bool:
+        """Whether something has one value at a time under this predicate."""
+        return self._predicates.rule(normal_predicate(predicate), position).single
+
+    def declared(self, predicate: str, position: int) -> bool | None:
+        """Whether a predicate was declared single-valued; None if nothing was said about that."""
+        return self._predicates.declared(normal_predicate(predicate), position)
+
+    def inverse(self, predicate: str, position: int) -> str | None:
+        """What a predicate is called from the other end."""
+        name = normal_predicate(predicate)
+        rule = self._predicates.rule(name, position)
+        return rule.name if rule.flipped else rule.inverse
+
+    # Taking in
+
+    def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
+        """Take in versions numbered from row `first`."""
+        self._claims.apply(first, versions)
+
+    def take(self, entry: Entry) -> None:
+        """Take in a line that is not a version of a memory."""
+        if isinstance(entry.event, Declared):
+            self._predicates.take(entry, entry.event)
+        else:
+            self._claims.take(entry)
+
+    def save(self) -> Mapping[str, NDArray[Any]]:
+        """Everything as plain arrays."""
+        return {**self._claims.save(), "predicates": pack(self._predicates.save())}
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Become what `save` wrote."""
+        self._predicates.load(unpack(arrays["predicates"]))
+        self._claims.load(arrays)
+
+    # Helpers
+
+    def _look(self, sight: Sight) -> Look:
+        """What is worked out for a sight is kept until another one looks: a walk asks many times."""
+        look = self._last
+        if look is None or look.sight is not sight:
+            look = self._last = Look(self._claims, self._predicates, self._registry, sight)
+            self._known_fates = {}
+        return look
+
+    def _with_edge(self, edge: str, sight: Sight) -> Iterator[Tie]:
+        return map(self._look(sight).tie, self._claims.seen(self._claims.with_edge(edge), sight))
+
+    def _made_by(self, row: int, sight: Sight) -> list[Tie]:
+        claims = self._claims.of_row(row)
+        return list(map(self._look(sight).tie, self._claims.seen(claims, sight))) if claims else []
+
+    def _fates(self, row: int, sight: Sight) -> list[_Fate]:
+        """What each claim of a row has come to by now. Asked several times of one row in a recall."""
+        look = self._look(sight)
+        known = self._known_fates.get(row)
+        if known is None:
+            known = self._known_fates[row] = self._worked_out(row, look)
+        return known
+
+    def _worked_out(self, row: int, look: Look) -> list[_Fate]:
+        sight, now = look.sight, micros(look.sight.now)
+        out: list[_Fate] = []
+        for tie in self._made_by(row, sight):
+            ended = tie.claim.until <= now
+            held = look.held(tie) if tie.rule.single else []
+            begun = [h for h in held if h.stretch.start <= now]
+            latest = [h for h in begun if now in h.stretch] or begun[-1:]
+            lasting = any(h.stretch.end > now and tie.claim in h.stretch.claims for h in held)
+            replacing = [h for h in latest if any(_replaces(c, tie.claim) for c in h.stretch.claims)]
+            out.append(_Fate(() if lasting or not replacing else replacing[0].stretch.claims, ended))
+        return out
+
+    def _row_of(self, claims: Sequence[Claim], sight: Sight) -> int | None:
+        rows = [row for claim in claims for row in self._claims.rows_for(claim.number, sight)]
+        return max(rows, default=None)
+
+    def _relation(self, held: Held, form: Form, sight: Sight) -> Relation:
+        stretch, said = held.stretch, held.tie.said
+        subject, predicate, object_ = form
+        rows = [row for claim in stretch.claims for row in self._claims.rows_for(claim.number, sight)]
+        memories = dict.fromkeys(map(self._catalog.memory_of, rows))
+        return Relation(
+            id=self._claims.edge(said.number),
+            subject=self._names.spelled[subject],
+            predicate=predicate,
+            object=self._names.spelled[object_],
+            valid=window_of(stretch.start, stretch.end),
+            claimed=window_of(said.start, said.end),
+            recorded_at=from_micros(said.recorded),
+            confidence=max(claim.confidence for claim in stretch.claims),
+            observed_by=held.tie.claim.observer,
+            evidence=tuple([self._catalog.ids[memory] for memory in memories]),
+            replaced_by=None if held.following is None else self._claims.edge(held.following),
+        )
+
+
+class _Fate(NamedTuple):
+    """What a claim has come to: the claims that took its place, and whether it was ended by hand."""
+
+    replaced_by: Sequence[Claim]
+    ended: bool
+
+
+def _replaces(other: Claim, claim: Claim) -> bool:
+    """Whether another claim took the place of this one: began while it held, or after it was ended."""
+    if other.value == claim.value:
+        return False
+    if claim.until <= other.since:
+        return True
+    how = classify(claim, other)
+    return (how == "succession" and other.since > claim.since) or (
+        how == "correction" and other.number > claim.number
+    )

@@ -1,0 +1,1 @@
+"""From a conversation to facts that evolve: reading, judging, jobs, profiles."""

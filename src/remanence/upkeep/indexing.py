@@ -1,0 +1,222 @@
+"""A vault that a person has worked in, read back.
+
+An edited note of a memory is a new version of it. A note that a person wrote is theirs: it becomes a
+memory of the space below this one that is called `vault`, under its path. A deleted note is reported, and
+its memory stays: to delete a file is not to forget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from remanence import drafts
+from remanence.errors import InvalidInput
+from remanence.events import Event, Ran
+from remanence.index import Index
+from remanence.passages import split
+from remanence.remember import Prepared, keyed, prepare
+from remanence.upkeep import notes
+from remanence.upkeep.notes import Note
+from remanence.upkeep.standing import unchanged
+from remanence.upkeep.tables import many, table
+
+if TYPE_CHECKING:
+    from remanence.engine import Engine
+    from remanence.ports import Progress
+
+STEP = "index_vault"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A memory whose note was edited: what it says now, and the version that says so."""
+
+    memory: str
+    note: str
+    before: str
+    line: int
+    prepared: Prepared
+
+    @property
+    def text(self) -> str:
+        """What the note says."""
+        return self.prepared.version.text
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A note that a person wrote, ready to be kept."""
+
+    note: str
+    prepared: Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPlan:
+    """What a person did to a vault. It prints as a table; `space.upkeep.apply(plan)` takes it in."""
+
+    edits: tuple[Edit, ...]
+    written: tuple[Written, ...]
+    missing: tuple[str, ...]
+    """Notes of memories that were deleted."""
+    skipped: tuple[tuple[str, str], ...]
+    """Notes that cannot be taken in, and why."""
+    vault: str
+    position: int
+    run: str | None = None
+    """The run that did this, once it was done."""
+
+    def __len__(self) -> int:
+        return len(self.edits) + len(self.written)
+
+    def __iter__(self) -> Iterator[Edit | Written]:
+        return iter((*self.edits, *self.written))
+
+    def __str__(self) -> str:
+        done = f"run {self.run} took in" if self.run else "would take in"
+        title = (
+            f"index_vault: {done} {many(len(self.edits), 'edited note')} and "
+            f"{many(len(self.written), 'new note')} of {self.vault}"
+        )
+        rows = [(each.note, each.before, each.text) for each in self.edits]
+        rows += [(each.note, "", each.prepared.version.text) for each in self.written]
+        out = [table(title, ("note", "was", "is"), rows)]
+        out += [f"  {note} was deleted; its memory stays" for note in self.missing]
+        out += [f"  {note} is left out: {why}" for note, why in self.skipped]
+        return "\n".join(out)
+
+
+def below(space: str) -> str:
+    """The space that holds a person's own notes."""
+    return f"{space}/vault"
+
+
+def plan(engine: Engine, space: str, vault: Path, now: datetime, progress: Progress | None) -> IndexPlan:
+    """Read every note of a vault, and hold it against what is known."""
+    if not vault.is_dir():
+        raise InvalidInput(f"there is no vault at {vault}. Promote something to it first, or name another.")
+    every = list(notes.paths(vault))
+    found: list[Edit | Written] = []
+    skipped: list[tuple[str, str]] = []
+    with engine.using(space) as index, engine.using(below(space)) as theirs:
+        for done, path in enumerate(every, 1):
+            try:
+                if (news := _news(engine, index, theirs, vault, path, now)) is not None:
+                    found.append(news)
+            except _Skipped as why:
+                skipped.append((path, str(why)))
+            if progress is not None:
+                progress(done, len(every))
+        there = set(every)
+        missing = [note for note in index.usage.promoted.values() if note is not None and note not in there]
+        position = index.catalog.position
+    return IndexPlan(
+        edits=tuple(each for each in found if isinstance(each, Edit)),
+        written=tuple(each for each in found if isinstance(each, Written)),
+        missing=tuple(sorted(missing)),
+        skipped=tuple(skipped),
+        vault=str(vault),
+        position=position,
+    )
+
+
+def write(engine: Engine, space: str, plan: IndexPlan, run: str, progress: Progress | None = None) -> None:
+    """Keep the new versions, and in the space below the person's own notes."""
+    given = {"vault": plan.vault}
+
+    def revised(index: Index, ids: Sequence[str]) -> list[Event]:
+        # Their own new lines are written by now, so what is held against the plan is what was before.
+        before = tuple((edit.memory, edit.line) for edit in plan.edits)
+        return [Ran(run, STEP, plan.position, given, revised=before)]
+
+    def kept(index: Index, ids: Sequence[str]) -> list[Event]:
+        new = tuple(memory for memory in ids if index.catalog.number(memory) is None)
+        old = [memory for memory in ids if memory not in new]
+        return [Ran(run, STEP, index.catalog.position, given, made=new, revised=_lines(index, old))]
+
+    if plan.edits:
+        with engine.using(space) as index:
+            unchanged(index, {edit.memory: edit.line for edit in plan.edits}, plan.position)
+        engine.add(space, [edit.prepared for edit in plan.edits], progress, also=revised)
+    if plan.written:
+        engine.add(below(space), [each.prepared for each in plan.written], progress, also=kept)
+
+
+class _Skipped(Exception):
+    """A note that cannot be taken in; it says why."""
+
+
+def _news(
+    engine: Engine, index: Index, theirs: Index, vault: Path, path: str, now: datetime
+) -> Edit | Written | None:
+    """What a note says that is not known; None if it says nothing new."""
+    note = notes.read(vault, path)
+    if note is None:
+        raise _Skipped("it is not UTF-8 text")
+    if "entity" in note.fields or note.fields.get("space", index.space) != index.space:
+        return None
+    text = notes.without_links(note.body)
+    if not text.strip():
+        return None
+    if "id" in note.fields:
+        return _edit(engine, index, note, text, now)
+    prepared = _prepared(engine, note, text, now, key=path, source=f"vault:{path}")
+    number = theirs.catalog.with_identity(keyed(path))
+    if number is not None and theirs.catalog.contents[number] == prepared.version.content:
+        return None
+    return Written(path, prepared)
+
+
+def _edit(engine: Engine, index: Index, note: Note, text: str, now: datetime) -> Edit | None:
+    memory = str(note.fields["id"])
+    catalog = index.catalog
+    number = catalog.number(memory)
+    version = None if number is None else index.version(memory)
+    if number is None or version is None:
+        raise _Skipped("its memory was erased, or is of another space")
+    tags = note.tags
+    said = notes.plain(version.text) in (note.body, text)
+    if (said or not note.edited) and set(tags) == set(version.tags):
+        return None
+    if not catalog.shown(number, catalog.position):
+        raise _Skipped("its memory is forgotten; space.unforget brings it back")
+    row = catalog.row_at(number, catalog.position)
+    assert row is not None, "a memory with a version has a row"
+    [line] = catalog.positions([row])
+    if said or not note.edited:
+        return Edit(
+            memory, note.path, version.text, line, Prepared(replace(version, tags=tags), now, revises=True)
+        )
+    read = _prepared(engine, note, text, now).version
+    fresh = replace(
+        version,
+        text=text,
+        content=read.content,
+        tags=tags,
+        mentions=read.mentions,
+        triples=read.triples,
+        times=read.times,
+        passages=split(text),
+    )
+    return Edit(memory, note.path, version.text, line, Prepared(fresh, now, revises=True))
+
+
+def _prepared(
+    engine: Engine, note: Note, text: str, now: datetime, *, key: str | None = None, source: str | None = None
+) -> Prepared:
+    try:
+        draft = drafts.draft({"text": text, "tags": list(note.tags), "key": key, "source": source})
+    except InvalidInput as error:
+        raise _Skipped(str(error)) from None
+    return prepare(draft, engine.extractor, now)
+
+
+def _lines(index: Index, memories: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """The lines that the versions of these memories stand on."""
+    numbers = [index.catalog.number(memory) for memory in memories]
+    rows = [index.catalog.rows_of(number)[-1] for number in numbers if number is not None]
+    return tuple(zip(memories, index.catalog.positions(rows), strict=True))

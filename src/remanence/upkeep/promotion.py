@@ -1,0 +1,167 @@
+"""What is worth keeping for long: marked in the ledger, and written to a vault of Markdown notes.
+
+The vault is a projection that people can read: a note for each promoted memory, and one for each entity
+they name. A note that a person has edited is theirs, and is never written over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from remanence.events import Event, Promoted, Ran
+from remanence.index import Index
+from remanence.model import micros
+from remanence.upkeep import notes
+from remanence.upkeep.notes import Note
+from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.standing import Item, Standing, unchanged
+from remanence.upkeep.tables import many, table
+from remanence.upkeep.vault import Differences, differences, note_path
+
+if TYPE_CHECKING:
+    from remanence.engine import Engine
+    from remanence.ports import Progress
+
+STEP = "promote"
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """A memory to be kept for long, why, and its note if there is a vault."""
+
+    memory: str
+    text: str
+    score: float
+    why: str
+    line: int
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionPlan:
+    """What is promoted, and what that changes in the vault. It prints as a table;
+    `space.upkeep.apply(plan)` does it."""
+
+    promotes: tuple[Promotion, ...]
+    noted: tuple[tuple[str, str], ...]
+    """Memories promoted before there was a vault, and the notes they get now."""
+    writes: tuple[Note, ...]
+    removes: tuple[str, ...]
+    """Notes of memories that were forgotten or erased since."""
+    edited: tuple[str, ...]
+    """Notes that would be written or removed, had a person not edited them."""
+    missing: tuple[str, ...]
+    """Notes that somebody has deleted; their memories stay."""
+    vault: str | None
+    position: int
+    run: str | None = None
+    """The run that did this, once it was done."""
+
+    def __len__(self) -> int:
+        return len(self.promotes) + len(self.noted) + len(self.writes) + len(self.removes)
+
+    def __iter__(self) -> Iterator[Promotion]:
+        return iter(self.promotes)
+
+    def __str__(self) -> str:
+        done = f"run {self.run} promoted" if self.run else "would promote"
+        title = f"promote: {done} {many(len(self.promotes), 'memory', 'memories')}"
+        if self.vault is not None:
+            title += (
+                f"; in {self.vault}: {many(len(self.writes), 'note')} written, {len(self.removes)} removed"
+            )
+        rows = [(each.score, each.why, each.memory, each.text) for each in self.promotes]
+        out = [table(title, ("score", "because", "id", "memory"), rows)]
+        out += [f"  {note} was edited by hand and is left alone" for note in self.edited]
+        out += [f"  {note} was deleted; its memory stays" for note in self.missing]
+        return "\n".join(out)
+
+
+def plan(index: Index, there: Standing, settings: UpkeepSettings, vault: Path | None) -> PromotionPlan:
+    """What has proved its worth and is not promoted yet, and what the vault lacks."""
+    promoted = index.usage.promoted
+    new = [
+        Promotion(
+            i.memory.id, i.memory.text, i.score, why, i.line, None if vault is None else note_path(i.memory)
+        )
+        for i in there.items
+        if i.memory.id not in promoted and (why := _worth(i, there, settings)) is not None
+    ]
+    new.sort(key=lambda each: (-each.score, each.memory))
+    if vault is None:
+        return PromotionPlan(tuple(new), (), (), (), (), (), None, there.position)
+    found = differences(index, there, vault, {**promoted, **{each.memory: None for each in new}})
+    fresh = {each.memory for each in new}
+    noted = tuple((memory, path) for memory, path in found.named.items() if memory not in fresh)
+    return _planned(new, noted, found, vault, there.position)
+
+
+def write(
+    engine: Engine, space: str, plan: PromotionPlan, run: str, progress: Progress | None = None
+) -> None:
+    """Write the notes, then mark the memories: a crash between the two leaves notes that fit anyway."""
+    lines = {each.memory: each.line for each in plan.promotes}
+    with engine.using(space) as index:
+        unchanged(index, lines, plan.position)
+    if plan.vault is not None:
+        _write_notes(Path(plan.vault), plan.writes, plan.removes, progress)
+    promoted = tuple(each.memory for each in plan.promotes)
+    given: dict[str, Any] = {} if plan.vault is None else {"vault": plan.vault}
+
+    def decide(index: Index) -> list[Event]:
+        unchanged(index, lines, plan.position)
+        marks = [Promoted(each.memory, each.note) for each in plan.promotes]
+        marks += [Promoted(memory, note) for memory, note in plan.noted]
+        return [*marks, Ran(run, STEP, plan.position, given, promoted=promoted)]
+
+    engine.write(space, decide)
+
+
+def tidy(index: Index, there: Standing, vault: Path) -> None:
+    """Make a vault hold the notes of what is promoted now, and leave alone what a person has edited."""
+    found = differences(index, there, vault, index.usage.promoted)
+    _write_notes(vault, found.writes, found.removes, None)
+
+
+def _planned(
+    new: Sequence[Promotion],
+    noted: tuple[tuple[str, str], ...],
+    found: Differences,
+    vault: Path,
+    position: int,
+) -> PromotionPlan:
+    return PromotionPlan(
+        promotes=tuple(new),
+        noted=noted,
+        writes=found.writes,
+        removes=found.removes,
+        edited=found.edited,
+        missing=found.missing,
+        vault=str(vault),
+        position=position,
+    )
+
+
+def _write_notes(
+    vault: Path, writes: Sequence[Note], removes: Sequence[str], progress: Progress | None
+) -> None:
+    for done, note in enumerate(writes, 1):
+        notes.write(vault, note)
+        if progress is not None:
+            progress(done, len(writes))
+    for path in removes:
+        (vault / path).unlink(missing_ok=True)
+
+
+def _worth(item: Item, there: Standing, settings: UpkeepSettings) -> str | None:
+    """Why a memory is worth promoting; None if it is not."""
+    now = there.sight.now
+    recent = item.use.since(micros(now - timedelta(days=settings.promote_days)))
+    if recent >= settings.promote_uses:
+        return f"{recent} uses in {settings.promote_days:g} days"
+    old_enough = now - item.memory.recorded_at >= timedelta(days=settings.promote_after_days)
+    return f"score {item.score:.2f}" if old_enough and item.score >= settings.promote_above else None

@@ -1,0 +1,174 @@
+"""One upkeep run: that it is the only one, what it did, and how it is undone.
+
+Every step writes its changes and the line that says what they were in one transaction, so that a run that
+dies half way can be undone as far as it went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from remanence.errors import InvalidInput, LedgerUnavailable, NotFound
+from remanence.events import Demoted, Event, Forgotten, Invalidated, Remembered, Restored, Reversed
+from remanence.index import Index, snapshot_name
+from remanence.model import from_micros, short
+from remanence.remembering.jobs import _held as held_lock
+from remanence.upkeep.tables import many
+from remanence.usage import RunState
+
+if TYPE_CHECKING:
+    from remanence.engine import Engine
+
+_ABOUT_MEMORIES = ("remembered", "forgotten", "restored", "erased")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What upkeep did, in one go. Give it to `space.upkeep.undo` to take it back."""
+
+    id: str
+    at: datetime
+    steps: tuple[str, ...]
+    made: tuple[str, ...] = ()
+    revised: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    promoted: tuple[str, ...] = ()
+    links: int = 0
+    undone: bool = False
+
+    @classmethod
+    def of(cls, state: RunState) -> Run:
+        """A run as the ledger tells it."""
+        return cls(
+            id=state.id,
+            at=from_micros(state.at),
+            steps=state.steps,
+            made=state.made,
+            revised=tuple(memory for memory, _ in state.revised),
+            hidden=state.hidden,
+            promoted=state.promoted,
+            links=len(state.edges),
+            undone=state.undone,
+        )
+
+    def __str__(self) -> str:
+        counts = (
+            (len(self.made), "made"),
+            (len(self.revised), "revised"),
+            (len(self.hidden), "forgotten"),
+            (len(self.promoted), "promoted"),
+        )
+        done = [f"{count} {what}" for count, what in counts if count]
+        done += [many(self.links, "link") + " drawn"] if self.links else []
+        undone = ", undone since" if self.undone else ""
+        what = ", ".join(done) or "nothing to do"
+        return f"run {self.id}, {short(self.at)}: {', '.join(self.steps)}; {what}{undone}"
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """That a run was undone. `left` are the memories that had changed since, and were let be."""
+
+    run: str
+    left: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        left = (
+            f"; {many(len(self.left), 'memory', 'memories')} had changed since, and stay" if self.left else ""
+        )
+        return f"run {self.run} was undone{left}"
+
+
+@contextmanager
+def alone(engine: Engine, space: str) -> Iterator[None]:
+    """Be the only upkeep run of this space, in this process and in all that opened the same folder."""
+    with held_lock(engine, f"upkeep-{snapshot_name(space).removesuffix('.npz')}") as mine:
+        if not mine:
+            raise LedgerUnavailable(
+                f"another upkeep run is at work in space {space!r}. "
+                "Nothing was done; try again when it is over."
+            )
+        yield
+
+
+def reverse(engine: Engine, space: str, run_id: str) -> Undo:
+    """Append what takes a run back."""
+    told: list[Undo] = []
+
+    def decide(index: Index) -> list[Event]:
+        run = _to_undo(index, run_id)
+        since = _changed(engine, index, run)
+        left = tuple(
+            memory for memory in (*run.made, *(m for m, _ in run.revised), *run.hidden) if memory in since
+        )
+        told[:] = [Undo(run_id, left)]
+        return [*_reversal(engine, run, set(left)), Reversed(run_id, left)]
+
+    engine.write(space, decide)
+    return told[0]
+
+
+def _to_undo(index: Index, run_id: str) -> RunState:
+    run = index.usage.runs.get(run_id)
+    if run is None:
+        raise NotFound(
+            f"space {index.space!r} knows no upkeep run {run_id!r}. `space.upkeep.runs()` lists them."
+        )
+    if run.undone:
+        raise InvalidInput(f"upkeep run {run_id!r} was undone already.")
+    mine = set(run.made)
+    for later in index.usage.runs.values():
+        if later.line > run.line and not later.undone and mine.intersection(later.used):
+            raise InvalidInput(
+                f"upkeep run {run_id!r} cannot be undone: run {later.id!r} has built on what it made. "
+                f"First undo that one: space.upkeep.undo({later.id!r})."
+            )
+    return run
+
+
+def _changed(engine: Engine, index: Index, run: RunState) -> set[str]:
+    """The memories of a run about which somebody has said something else since.
+
+    One that it hid: anything. One that it made or revised: if it is hidden, or in another version; what a
+    later run did to it and took back is no change.
+    """
+    later = engine.ledger.read(space=index.space, after=run.line)
+    said = {entry.subject for entry in later if entry.kind in _ABOUT_MEMORIES}
+    written = {*run.made, *(memory for memory, _ in run.revised)}
+    return {
+        memory for memory in said if memory not in written or not _is_as_it_was(engine, index, memory, run)
+    }
+
+
+def _is_as_it_was(engine: Engine, index: Index, memory: str, run: RunState) -> bool:
+    catalog = index.catalog
+    number = catalog.number(memory)
+    if number is None or not catalog.shown(number, catalog.position):
+        return False
+    rows = [catalog.row_at(number, position) for position in (run.line, catalog.position)]
+    then, now = catalog.positions([row for row in rows if row is not None])
+    lines = engine.ledger.at([then, now])
+    return lines[then].event == lines[now].event
+
+
+def _reversal(engine: Engine, run: RunState, left: set[str]) -> Iterator[Event]:
+    now, why = engine.now(), f"upkeep run {run.id} was undone"
+    for edge in run.edges:
+        yield Invalidated(edge, now, why=why)
+    for memory in run.made:
+        if memory not in left:
+            yield Forgotten(memory, why)
+    lines = engine.ledger.at([line for _, line in run.revised])
+    for memory, line in run.revised:
+        before = lines[line].event if line in lines else None
+        if memory not in left and isinstance(before, Remembered):
+            yield before
+    for memory in run.hidden:
+        if memory not in left:
+            yield Restored(memory)
+    for memory in run.promoted:
+        yield Demoted(memory)

@@ -1,0 +1,187 @@
+"""Which notes a vault should hold, and how it differs from that."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from remanence.index import Index
+from remanence.model import Entity, Memory
+from remanence.upkeep import notes
+from remanence.upkeep.notes import ENTITIES, MEMORIES, Note, plain, safe_name, wiki_link
+from remanence.upkeep.standing import Standing
+
+_TITLE = 60
+_MOST_RELATIONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What has to be written to and removed from a vault, and what a person did to it."""
+
+    writes: tuple[Note, ...]
+    removes: tuple[str, ...]
+    edited: tuple[str, ...]
+    missing: tuple[str, ...]
+    named: Mapping[str, str]
+    """The memories that have no note on record yet, and what it is to be called."""
+
+
+def note_path(memory: Memory) -> str:
+    """Where the note of a memory lies. No word of it is in the name: the ledger keeps the name, also once
+    the words are erased."""
+    return f"{MEMORIES}/{memory.recorded_at:%Y-%m-%d} {memory.id[-8:]}.md"
+
+
+def differences(
+    index: Index, there: Standing, vault: Path, promoted: Mapping[str, str | None]
+) -> Differences:
+    """How a vault differs from what it should hold, given what is promoted and under which notes."""
+    shown = [memory for memory_id in promoted if (memory := _shown(index, memory_id)) is not None]
+    found = {path: note for path in notes.paths(vault) if (note := notes.read(vault, path)) is not None}
+    ours = {path: note for path, note in found.items() if "id" in note.fields or "entity" in note.fields}
+    kept = {memory.id: path for memory in shown if (path := promoted[memory.id]) is not None}
+    # A vault that holds none of the notes on record is a new one, and gets them all.
+    known = any(path in ours for path in kept.values())
+    missing = {path for path in kept.values() if known and path not in ours}
+    wanted = _wanted(index, there, shown, kept)
+    writes, edited = [], []
+    for note in wanted:
+        there_is = found.get(note.path)
+        if note.path in missing or (there_is is not None and str(there_is) == str(note)):
+            continue
+        if there_is is None or (note.path in ours and not there_is.edited):
+            writes.append(note)
+        elif notes.without_links(there_is.body) != note.body:
+            edited.append(note.path)
+    paths = {note.path for note in wanted}
+    surplus = [path for path in ours if path not in paths and _is_of_here(index, ours[path])]
+    return Differences(
+        writes=tuple(writes),
+        removes=tuple(path for path in surplus if not ours[path].edited),
+        edited=tuple(sorted({*edited, *(path for path in surplus if ours[path].edited)})),
+        missing=tuple(sorted(missing)),
+        named={memory.id: note_path(memory) for memory in shown if memory.id not in kept},
+    )
+
+
+def _wanted(index: Index, there: Standing, shown: list[Memory], kept: Mapping[str, str]) -> list[Note]:
+    """The notes of promoted memories, and of the entities that they name."""
+    known = _Entities(index, there)
+    out: list[Note] = []
+    naming: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for memory in shown:
+        path = kept.get(memory.id) or note_path(memory)
+        entities = known.of(memory)
+        out.append(Note(path, _memory_fields(index, memory, known.links(entities)), plain(memory.text)))
+        for entity in entities:
+            naming[entity].append((Path(path).stem, _title(memory)))
+    for entity, named in naming.items():
+        out.append(known.note(entity, named, naming.keys()))
+    return out
+
+
+def _memory_fields(index: Index, memory: Memory, entities: list[str]) -> dict[str, Any]:
+    fields = {
+        "id": memory.id,
+        "space": index.space,
+        "aliases": [_title(memory)],
+        "kind": memory.kind,
+        "recorded": memory.recorded_at.isoformat(),
+        "valid": str(memory.valid) if memory.valid.bounded else None,
+        "importance": memory.importance,
+        "tags": list(memory.tags),
+        "entities": entities,
+        "source": memory.source,
+        "observed_by": memory.observed_by,
+    }
+    return {name: value for name, value in fields.items() if value not in (None, [])}
+
+
+class _Entities:
+    """The entities of promoted memories, each with a file name of its own."""
+
+    def __init__(self, index: Index, there: Standing) -> None:
+        self._index, self._there = index, there
+        self._files: dict[str, str] = {}
+        self._known: dict[str, Entity] = {}
+
+    def of(self, memory: Memory) -> list[str]:
+        """The ids of the entities that a memory names."""
+        out: dict[str, None] = {}
+        for mention in memory.mentions:
+            number = self._index.names.number(mention.name)
+            if number is not None:
+                id_ = self._index.registry.entity_of(number, self._there.position)
+                self._learn(id_, mention.name)
+                out[id_] = None
+        return list(out)
+
+    def links(self, ids: list[str]) -> list[str]:
+        """Wiki links to the notes of these entities."""
+        return [wiki_link(self._files[id_], self._known[id_].name) for id_ in ids]
+
+    def note(self, id_: str, named: list[tuple[str, str]], others: Any) -> Note:
+        """The note of an entity: what it is tied to, and the memories that name it."""
+        entity = self._known[id_]
+        fields: dict[str, Any] = {"entity": id_, "space": self._index.space, "kind": entity.kind}
+        aliases = [name for name in entity.names if name != self._files[id_]]
+        if aliases:
+            fields["aliases"] = aliases
+        lines = [f"# {' '.join(entity.name.split())}"]
+        relations = list(self._relations(id_, others))
+        if relations:
+            lines += ["", *relations]
+        lines += ["", *(f"- {wiki_link(file, title)}" for file, title in named)]
+        return Note(f"{ENTITIES}/{self._files[id_]}.md", fields, "\n".join(lines))
+
+    def _relations(self, id_: str, others: Any) -> Iterator[str]:
+        index, sight = self._index, self._there.sight
+        number = index.names.number(self._known[id_].name)
+        if number is None:
+            return
+        seen: set[str] = set()
+        with index.lock:
+            found = index.relations.around(number, sight, at=sight.now, limit=_MOST_RELATIONS)
+            for relation in found:
+                ends = [self._id(relation.subject), self._id(relation.object)]
+                if id_ in ends and all(end in others for end in ends):
+                    shown = [wiki_link(self._files[end], self._known[end].name) for end in ends]
+                    line = f"- {shown[0]} {relation.predicate.replace('_', ' ')} {shown[1]}"
+                    if line not in seen:
+                        seen.add(line)
+                        yield line
+
+    def _id(self, name: str) -> str:
+        number = self._index.names.number(name)
+        return name if number is None else self._index.registry.entity_of(number, self._there.position)
+
+    def _learn(self, id_: str, name: str) -> None:
+        if id_ in self._known:
+            return
+        entity = self._index.registry.get(id_, self._there.position) or Entity(id_, name)
+        self._known[id_] = entity
+        # Names that differ in case only are one entity, so two of them are never one file anywhere.
+        self._files[id_] = safe_name(entity.name)
+
+
+def _title(memory: Memory) -> str:
+    words = " ".join(memory.text.split())
+    return words if len(words) <= _TITLE else f"{words[: _TITLE - 1].rstrip()}…"
+
+
+def _shown(index: Index, memory_id: str) -> Memory | None:
+    with index.lock:
+        number = index.catalog.number(memory_id)
+        if number is None or not index.catalog.shown(number, index.catalog.position):
+            return None
+        row = index.catalog.row_at(number, index.catalog.position)
+        return None if row is None else index.memories([row])[0]
+
+
+def _is_of_here(index: Index, note: Note) -> bool:
+    """Whether a note was written for this space: one vault may hold the notes of several."""
+    return bool(note.fields.get("space") == index.space)

@@ -1,0 +1,1 @@
+"""A space as a whole: counting, paging, export and import, compacting."""

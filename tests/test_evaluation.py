@@ -1,0 +1,290 @@
+"""Measuring recall: reading sets, judging lists, and what is printed of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remanence.cli import main
+from remanence.errors import InvalidInput
+from remanence.evaluation import (
+    Asked,
+    Dataset,
+    Line,
+    Remembering,
+    World,
+    evaluate,
+    find,
+    markdown,
+    means,
+    measures,
+    read,
+)
+from remanence.testing import HashingEmbedder
+
+SAID = (
+    ("1", "a1", "Alice", "I moved to Porto.", "2026-05-01T10:00:00"),
+    ("2", "a1", "Bob", "Porto has six bridges.", "2026-05-01T10:01:00"),
+    ("3", "a2", "Bob", "My cat is called Plum.", "2026-05-03T10:00:00"),
+    ("4", "b1", "Cem", "My cat is called Rye.", "2026-05-04T10:00:00"),
+)
+CORPUS = [
+    {"id": i, "conversation": session[0], "session": session, "speaker": who, "text": text, "time": time}
+    for i, session, who, text, time in SAID
+]
+ASKED = (
+    ("q1", "a", "What is Bob's cat called?", "pets", ["3"]),
+    ("q2", "b", "What is the cat called?", "pets", ["4"]),
+    ("q3", "a", "Where did Alice move?", "places", ["1"]),
+    ("q4", "a", "Who won?", "trick", ["2"]),
+    ("q5", "a", "Who lost?", "places", []),
+)
+QUESTIONS = [
+    {
+        "id": i,
+        "conversation": conversation,
+        "question": question,
+        "category": category,
+        "evidence": evidence,
+        "answerable": category != "trick",
+    }
+    for i, conversation, question, category, evidence in ASKED
+]
+
+Written = Callable[..., Path]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    """Writes a set into a folder and gives back the folder."""
+
+    def write(
+        corpus: Sequence[Mapping[str, Any]] = CORPUS, questions: Sequence[Mapping[str, Any]] = QUESTIONS
+    ) -> Path:
+        (tmp_path / "chat.corpus.jsonl").write_text("\n\n".join(map(json.dumps, corpus)))
+        with gzip.open(tmp_path / "chat.questions.jsonl.gz", "wt") as file:
+            file.write("\n".join(map(json.dumps, questions)))
+        return tmp_path
+
+    return write
+
+
+def dataset_in(folder: Path, **options: Any) -> Dataset:
+    [(name, corpus, questions)] = find([folder])
+    return read(name, corpus, questions, **options)
+
+
+class TestSets:
+    def test_each_conversation_is_a_world(self, written: Written) -> None:
+        """A question can be answered from its own conversation and from no other."""
+        worlds = dataset_in(written()).worlds
+
+        assert [[line.id for line in world.lines] for world in worlds] == [["1", "2", "3"], ["4"]]
+
+    def test_what_cannot_be_judged_is_not_asked(self, written: Written) -> None:
+        """Neither questions without an answer nor those without evidence."""
+        asked = [asked.id for world in dataset_in(written()).worlds for asked in world.asked]
+
+        assert asked == ["q1", "q3", "q2"]
+
+    def test_a_category_can_stand_apart(self, written: Written) -> None:
+        """It is asked although it has no answer, and stays out of the figures for all."""
+        report = evaluate(dataset_in(written(), apart=["trick"]), {"it": Remembering})
+
+        scores = report["systems"]["it"]["scores"]
+        assert scores["all"]["n"] == 3
+        assert scores["trick"]["n"] == 1
+
+    def test_a_limit_is_spread_evenly(self, written: Written) -> None:
+        """Not the first few, which may all be of one kind."""
+        questions = [{**QUESTIONS[0], "id": str(number)} for number in range(10)]
+
+        [world] = dataset_in(written(questions=questions), limit=5).worlds
+
+        assert [asked.id for asked in world.asked] == ["0", "2", "4", "6", "8"]
+
+    def test_either_file_names_the_set(self, written: Written) -> None:
+        """The folder, the corpus and the questions are one set, not three."""
+        folder = written()
+
+        found = find([folder, folder / "chat.corpus.jsonl", folder / "chat.questions.jsonl.gz"])
+
+        assert [name for name, _, _ in found] == ["chat"]
+
+    @pytest.mark.parametrize(
+        ("corpus", "questions", "said"),
+        [
+            (CORPUS, [{**QUESTIONS[0], "evidence": ["4"]}], "evidence '4' is no line of conversation 'a'"),
+            ([{"id": "1"}], QUESTIONS, "chat.corpus.jsonl, line 1: text=None"),
+            (CORPUS, [{"evidence": ["3"], "conversation": "a"}], "line 1: question=None"),
+        ],
+    )
+    def test_bad_data_is_named_with_its_line(
+        self, written: Written, corpus: Any, questions: Any, said: str
+    ) -> None:
+        """A typo in an id would otherwise count as a miss."""
+        with pytest.raises(InvalidInput, match=said):
+            dataset_in(written(corpus, questions))
+
+    def test_a_set_without_questions_is_refused(self, tmp_path: Path) -> None:
+        """The file that is missing is named."""
+        (tmp_path / "chat.corpus.jsonl").write_text("{}")
+
+        with pytest.raises(InvalidInput, match=r"chat\.questions"):
+            find([tmp_path])
+
+
+class TestMeasures:
+    def test_all_the_evidence_early_is_a_perfect_list(self) -> None:
+        """Nothing can be better than the two answers in the first two places."""
+        assert set(measures(["a", "b", "c"], ["b", "a"]).values()) == {1.0, 0.5}
+        assert measures(["a", "b", "c"], ["b", "a"])["R@1"] == 0.5
+
+    def test_each_measure_by_hand(self) -> None:
+        """One of two answers in third place, the other in seventh."""
+        got = measures([*"xxaxxxb"], ["a", "b"])
+
+        assert got["R@1"] == 0.0
+        assert got["R@5"] == 0.5
+        assert got["R@10"] == 1.0
+        assert (got["all@5"], got["all@10"]) == (0.0, 1.0)
+        assert got["MRR"] == pytest.approx(1 / 3)
+        assert got["NDCG@10"] == pytest.approx((1 / 2 + 1 / 3) / (1 + 1 / 1.5849625))
+
+    def test_an_empty_list_is_worth_nothing(self) -> None:
+        """And divides nothing by zero."""
+        assert set(measures([], ["a"]).values()) == {0.0}
+
+    def test_the_interval_holds_the_mean_and_stays_the_same(self) -> None:
+        """The same scores give the same interval, and more of them a narrower one."""
+        few = [{"R@1": float(number % 2)} for number in range(20)]
+        mean, low, high = means(few)["R@1"]
+        _, lower, higher = means(few * 20)["R@1"]
+
+        assert low < mean == 0.5 < high
+        assert higher - lower < high - low
+        assert means(few) == means(few)
+
+
+class TestEvaluate:
+    def test_recall_finds_what_was_said(self, written: Written) -> None:
+        """Turn and session, in both conversations."""
+        report = evaluate(dataset_in(written()), {"it": lambda w: Remembering(w, embedder=HashingEmbedder())})
+
+        everything = report["systems"]["it"]["scores"]["all"]
+        assert everything["R@1"][0] == 1.0
+        assert everything["session R@1"][0] == 1.0
+
+    def test_passages_have_no_sessions(self) -> None:
+        """Where each line is a session of its own, the session level would only repeat the other."""
+        passages = [Line("1", "Porto has six bridges.", session="s"), Line("2", "Plums.", session="t")]
+        report = evaluate(Dataset.of("it", passages, [Asked("plums", ("2",))]), {"it": Remembering})
+
+        assert "session R@5" not in report["systems"]["it"]["scores"]["all"]
+
+    def test_systems_are_asked_in_the_same_worlds(self) -> None:
+        """One that knows the answer beside one that never does; a session is found by its best line."""
+
+        class Fixed:
+            def __init__(self, found: list[str]) -> None:
+                self.found = found
+                self.asked_at: list[str | None] = []
+
+            def ask(self, asked: Asked, now: str | None) -> list[str]:
+                self.asked_at.append(now)
+                return self.found
+
+            def close(self) -> None:
+                self.found = []
+
+        lines = [
+            Line("1", "…", session="s", time="2026-01-01"),
+            Line("2", "…", session="s", time="2026-01-02"),
+            Line("3", "…", session="t"),
+        ]
+        now, then = (
+            Asked("?", ("2",), sessions=("s",)),
+            Asked("?", ("2",), sessions=("s",), time="2026-02-01"),
+        )
+        data = Dataset.of("it", lines, [now, then])
+        right, wrong = Fixed(["3", "2"]), Fixed(["1"])
+
+        done: list[tuple[int, int]] = []
+        report = evaluate(
+            data,
+            {"right": lambda w: right, "wrong": lambda w: wrong},
+            progress=lambda *at: done.append(at),
+        )
+
+        scores = {name: one["scores"]["all"] for name, one in report["systems"].items()}
+        assert (scores["right"]["MRR"][0], scores["wrong"]["MRR"][0]) == (0.5, 0.0)
+        assert (scores["right"]["session MRR"][0], scores["wrong"]["session MRR"][0]) == (0.5, 1.0)
+        assert right.asked_at == ["2026-01-02", "2026-02-01"]
+        assert done[-1] == (4, 4)
+        assert right.found == []
+
+    def test_given_triples_take_the_place_of_found_ones(self) -> None:
+        """Gold relations can be handed in with a passage."""
+        line = Line("1", "Ann met him.", triples=(("Ann", "married_to", "Bob"),))
+        remembering = Remembering(World([line], ()))
+
+        [memory] = remembering.space.memories()
+
+        assert [str(claim) for claim in memory.triples] == ["Ann —married_to→ Bob"]
+        remembering.close()
+
+
+class TestTheCommand:
+    def test_it_prints_the_figures(self, written: Written, capsys: pytest.CaptureFixture[str]) -> None:
+        """A row for all questions and one for each category."""
+        assert main(["eval", str(written()), "--signals", "words,graph"]) == 0
+
+        printed = capsys.readouterr().out
+        assert "### chat (3 questions)" in printed
+        assert "| remanence | 100.0 ±0.0 |" in printed
+        assert "| pets | 2 | remanence | 100.0 ±0.0 |" in printed
+
+    def test_it_prints_json(self, written: Written, capsys: pytest.CaptureFixture[str]) -> None:
+        """With the interval of each mean."""
+        assert main(["eval", str(written()), "--json", "--limit", "1", "--weights", "words=1,vectors=0"]) == 0
+
+        [report] = json.loads(capsys.readouterr().out)
+        assert report["questions"] == 1
+        assert report["systems"]["remanence"]["scores"]["all"]["R@1"] == [1.0, 1.0, 1.0]
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [(["--weights", "words"], "--weights 'words'"), (["--signals", "smell"], "smell")],
+    )
+    def test_a_bad_setting_is_named(
+        self, written: Written, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+    ) -> None:
+        """Before anything is measured with another."""
+        assert main(["eval", str(written()), *words]) == 1
+        assert said in capsys.readouterr().err
+
+    def test_nothing_to_judge_is_said(self, written: Written, capsys: pytest.CaptureFixture[str]) -> None:
+        """No figures rather than figures of nothing."""
+        assert main(["eval", str(written(questions=QUESTIONS[4:]))]) == 1
+        assert "nothing to judge" in capsys.readouterr().err
+
+
+def test_markdown_is_in_points_with_half_the_interval() -> None:
+    """What is shown is what was measured."""
+    scores = {"n": 4, "R@5": [0.5, 0.25, 0.75]}
+    report = {
+        "set": "it",
+        "questions": 4,
+        "systems": {"us": {"scores": {"all": scores}, "ingest_seconds": 1.26, "query_ms": 2.5}},
+    }
+
+    assert markdown(report).splitlines()[2:] == [
+        "| system | R@5 | ingest s | query ms |",
+        "| --- | --- | --- | --- |",
+        "| us | 50.0 ±25.0 | 1.3 | 2.5 |",
+    ]

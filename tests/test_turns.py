@@ -1,0 +1,168 @@
+"""What recall makes of conversations: questions lend their words to answers, and who speaks is no word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from remanence import Recall, Space
+from remanence.testing import FakeClock
+
+Chat = Callable[..., None]
+
+
+@pytest.fixture
+def chat(space: Space) -> Chat:
+    """Adds a conversation given as (speaker, text)."""
+
+    def say(*said: tuple[str, str], into: Space = space) -> None:
+        into.add_turns(
+            {"speaker": who, "content": text, "time": f"2026-05-01T10:{minute:02}"}
+            for minute, (who, text) in enumerate(said)
+        )
+
+    return say
+
+
+def texts(found: Recall) -> list[str]:
+    return [hit.memory.text for hit in found]
+
+
+class TestWordsOfTheTurnBefore:
+    def test_an_answer_has_a_share_in_them(self, space: Space, chat: Chat) -> None:
+        """It need not repeat what was asked; but it comes after what does."""
+        chat(("Ann", "Did anybody find a ramen place?"), ("Bob", "By the harbour."), ("Ann", "Lovely."))
+
+        found = space.recall("ramen", signals=["words"])
+
+        assert texts(found) == ["Did anybody find a ramen place?", "By the harbour."]
+        assert "follows a turn that holds 'ramen'" in found[1].because
+
+    def test_an_answer_that_repeats_them_gets_them_once(self, space: Space, chat: Chat) -> None:
+        """Its own words count in full, and the lent ones not on top."""
+        chat(("Ann", "Ramen?"), ("Bob", "Ramen!"))
+
+        first, second = space.recall("ramen", signals=["words"])
+
+        assert first.evidence[0].raw == second.evidence[0].raw
+        assert "follows" not in first.because + second.because
+
+    def test_what_was_forgotten_lends_nothing(self, space: Space, chat: Chat) -> None:
+        """The answer would otherwise tell what the question was about."""
+        chat(("Ann", "Did anybody find a ramen place?"), ("Bob", "By the harbour."))
+        [asked, _] = space.memories()
+
+        space.forget(asked.id)
+
+        assert not space.recall("ramen", signals=["words"])
+
+    def test_what_was_erased_lends_nothing(self, space: Space, chat: Chat) -> None:
+        """Not even to the indexes."""
+        chat(("Ann", "Did anybody find a ramen place?"), ("Bob", "By the harbour."))
+        [asked, _] = space.memories()
+
+        space.erase(asked.id)
+
+        assert not space.recall("ramen", signals=["words"])
+
+    def test_a_long_turn_stands_on_its_own(self, space: Space, chat: Chat) -> None:
+        """It says enough to be found by itself."""
+        chat(("user", "Is there a ramen place?"), ("assistant", "There are many things to eat. " * 20))
+
+        assert texts(space.recall("ramen", signals=["words"])) == ["Is there a ramen place?"]
+
+    def test_texts_are_no_conversation(self, space: Space) -> None:
+        """Two notes in a row have nothing to do with each other."""
+        space.add("The ramen place is closed.")
+        space.add("Trams run until midnight.")
+
+        assert texts(space.recall("ramen", signals=["words"])) == ["The ramen place is closed."]
+
+
+class TestTurnsThatOnlyAsk:
+    def test_who_tells_comes_before_who_asks(self, space: Space, chat: Chat) -> None:
+        """Both are hers, and the question has more of the words."""
+        chat(
+            ("Ann", "What hobbies do you have, and which hobbies did you give up?"),
+            ("Bob", "None."),
+            ("Ann", "For me the best of all hobbies is chess."),
+        )
+
+        assert (
+            texts(space.recall("What hobbies does Ann have?"))[0]
+            == "For me the best of all hobbies is chess."
+        )
+
+    def test_a_request_that_tells_something_is_no_mere_question(self, space: Space, chat: Chat) -> None:
+        """People tell assistants about themselves in questions."""
+        chat(("user", "Did you see the budget?"), ("assistant", "Yes."), ("user", "Did you see my budget?"))
+
+        found = space.recall("What was the budget I showed you?", signals=["words", "graph"])
+
+        assert texts(found)[0] == "Did you see my budget?"
+
+
+class TestWhoSpeaks:
+    def test_a_speakers_name_is_no_word_to_look_for(self, space: Space, chat: Chat) -> None:
+        """Others say it more often than she does."""
+        chat(("Bob", "Ann! Good to see you, Ann."), ("Ann", "I baked bread."), ("Bob", "Well done, Ann."))
+
+        found = space.recall("What did Ann bake?", signals=["words"])
+
+        assert texts(found) == ["I baked bread.", "Well done, Ann."]
+        assert "'ann'" not in found[0].because + found[1].because
+
+    def test_a_view_of_before_looks_for_it(self, space: Space, chat: Chat, clock: FakeClock) -> None:
+        """Who speaks later moves nothing in the past."""
+        space.add("Ann is expected at noon.")
+        before = clock.now()
+        clock.advance(hours=1)
+        chat(("Ann", "Here is the bread."), ("Bob", "Thanks."))
+
+        assert texts(space.as_of(before).recall("Ann", signals=["words"])) == ["Ann is expected at noon."]
+
+    def test_a_name_alone_is_looked_for(self, space: Space, chat: Chat) -> None:
+        """There is nothing else to go by."""
+        chat(("Bob", "Ann is late."), ("Ann", "Not at all."))
+
+        assert "Ann is late." in texts(space.recall("Ann?", signals=["words"]))
+
+    def test_it_is_known_again_after_opening(self, reopen: Callable[..., Space], chat: Chat) -> None:
+        """From the saved index as from the ledger."""
+        said = ("Bob", "Hello Ann, hello Ann."), ("Ann", "What do you cook?"), ("Bob", "Ann, I bake bread.")
+        space = reopen()
+        chat(*said, into=space)
+        fresh = [
+            (hit.memory.text, hit.score) for hit in space.recall("What does Ann bake?", now="2026-05-04")
+        ]
+
+        again = reopen()
+
+        assert [
+            (h.memory.text, h.score) for h in again.recall("What does Ann bake?", now="2026-05-04")
+        ] == fresh
+        assert again.check() == {}
+
+
+class TestWordsThatAnotherSignalAnswers:
+    def test_how_long_ago_is_read_by_the_calendar(self, space: Space) -> None:
+        """A memory of then was not worded so."""
+        space.add("The course takes two weeks.")
+        space.add("I bought a lamp.")
+
+        found = space.recall("Which lamp did I buy two weeks ago?", signals=["words"])
+
+        assert texts(found) == ["I bought a lamp."]
+
+    def test_a_month_is_looked_for_as_a_word_too(self, space: Space) -> None:
+        """A memory may say it."""
+        space.add("Our fair is held every September.")
+
+        assert space.recall("What is on in September 2025?", signals=["words"])
+
+    def test_how_many_is_no_word_to_look_for(self, space: Space) -> None:
+        """It says what sort of answer is wanted."""
+        space.add("Many things happened.")
+
+        assert not space.recall("How many bicycles are there?", signals=["words"])

@@ -1,0 +1,448 @@
+"""Upkeep: use, decay, forgetting, and that every step can be previewed, repeated and undone."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import remanence
+from remanence import InvalidInput, LedgerUnavailable, NotFound
+from remanence.cli import main
+from remanence.testing import FakeClock, HashingEmbedder
+from remanence.upkeep import UpkeepSettings
+from remanence.upkeep.decay import MODELS, retention
+from remanence.upkeep.runs import alone
+from remanence.upkeep.schedule import Schedule, seconds
+
+QUESTIONS = ("Where does Alice live?", "tea", "What does Bob like?", "the bridge in Porto")
+
+
+def answers(space: remanence.Space) -> list[list[tuple[str, float]]]:
+    """What a space answers to the questions, to the last digit."""
+    return [[(hit.memory.id, hit.score) for hit in space.recall(question)] for question in QUESTIONS]
+
+
+def lines(space: remanence.Space) -> int:
+    return space.verify().lines
+
+
+class TestSettings:
+    def test_the_environment_changes_the_defaults(self) -> None:
+        """Every field has its variable, each kind its half-life."""
+        told = UpkeepSettings.from_env(
+            {
+                "REMANENCE_DECAY": "exponential",
+                "REMANENCE_PROMOTE_USES": "3",
+                "REMANENCE_HALF_LIFE_DAYS_EPISODE": "7",
+                "REMANENCE_VAULT": "/notes",
+            }
+        )
+
+        assert (told.decay, told.promote_uses, told.vault) == ("exponential", 3, "/notes")
+        assert told.half_life_by_kind["episode"] == 7
+        assert UpkeepSettings.from_env({}) == UpkeepSettings()
+
+    @pytest.mark.parametrize(
+        ("changes", "says"),
+        [
+            ({"decay": "linear"}, "power_law"),
+            ({"half_life_days": 0}, "between"),
+            ({"half_life_days": "3"}, "not a number"),
+            ({"half_life_days": float("nan")}, "between"),
+            ({"cluster_size": 2.5}, "whole number"),
+            ({"beta": True}, "not a number"),
+            ({"half_life_by_kind": {"dream": 3}}, "episode"),
+            ({"half_life_by_kind": 3}, "dict"),
+            ({"danger_from": 0.5}, "danger_until"),
+        ],
+    )
+    def test_what_cannot_be_is_refused(self, changes: dict[str, Any], says: str) -> None:
+        """With the field, the value, and what is allowed."""
+        with pytest.raises(InvalidInput, match=says):
+            UpkeepSettings(**changes)
+
+    def test_a_variable_that_is_no_number_is_named(self) -> None:
+        """Not a traceback from deep inside."""
+        with pytest.raises(InvalidInput, match="REMANENCE_BETA='lots'"):
+            UpkeepSettings.from_env({"REMANENCE_BETA": "lots"})
+
+    def test_one_space_may_have_its_own(self, space: remanence.Space) -> None:
+        """An unknown name is refused with the known ones."""
+        assert space.upkeep.using(half_life_days=30).settings.half_life_days == 30
+        with pytest.raises(InvalidInput, match="half_life_days"):
+            space.upkeep.using(halflife=30)
+
+
+class TestDecay:
+    @pytest.mark.parametrize("model", MODELS)
+    @given(st.floats(0, 1e12), st.floats(0, 1e12))
+    def test_it_only_falls_and_never_to_zero(self, model: str, one: float, other: float) -> None:
+        """Whatever the age."""
+        younger, older = sorted((one, other))
+        assert 1 >= retention(model, younger, 3) >= retention(model, older, 3) > 0
+
+    @pytest.mark.parametrize("model", MODELS)
+    def test_half_is_left_after_a_half_life(self, model: str) -> None:
+        """In every model."""
+        assert retention(model, 30, 30) == pytest.approx(0.5, abs=1e-4)
+
+    def test_the_report_names_what_is_at_risk(self, space: remanence.Space, clock: FakeClock) -> None:
+        """The weakest first; what matters lasts longer; nothing is hidden by fading alone."""
+        small = space.add("Small talk about rain.", kind="episode")
+        great = space.add("Alice is a doctor.", kind="episode", importance=0.9)
+        some = space.add("Bob bought a car.", kind="episode", importance=0.6)
+        clock.advance(days=14)
+
+        report = space.upkeep.decay()
+        assert [risk.memory for risk in report] == [small.id, some.id]
+        assert [risk.action for risk in report] == ["needs review", "reinforce"]
+        assert great.id not in str(report)
+        assert "Small talk" in str(report)
+        assert len(space.recall("rain")) >= 1
+
+    def test_what_is_used_fades_later(self, space: remanence.Space, clock: FakeClock) -> None:
+        """Importance, age and use decide together."""
+        used, unused = (space.add(text, kind="episode") for text in ("A red car.", "A blue boat."))
+        clock.advance(days=10)
+        told = space.touch(used.id)
+        clock.advance(days=5)
+
+        assert told.new_score > told.old_score
+        assert [risk.memory for risk in space.upkeep.decay()] == [unused.id]
+
+
+class TestUse:
+    def test_a_touch_is_a_line_and_nothing_else_is(self, space: remanence.Space) -> None:
+        """Recall writes nothing; touching does."""
+        memory = space.add("Alice lives in Porto.")
+        space.recall("Alice")
+        assert lines(space) == 1
+
+        told = space.touch(memory.id)
+        assert (lines(space), told.uses, told.strength) == (2, 1, 1.0)
+        assert space.touch(memory.id, boost=True).strength == pytest.approx(1.1)
+        assert "3 uses, strength 1.10" in str(space.touch(memory.id))
+
+    def test_strength_stops_at_two(self, space: remanence.Space) -> None:
+        """However often it is boosted."""
+        memory = space.add("Alice lives in Porto.")
+        for _ in range(15):
+            told = space.touch(memory.id, boost=True)
+        assert told.strength == 2.0
+
+    def test_use_in_another_domain_makes_stronger(self, space: remanence.Space) -> None:
+        """Seen by tags that hardly overlap; without tags nothing is known of domains."""
+        cooking = space.add("Salt lowers the freezing point.", tags=["cooking"])
+        plain = space.add("Ice melts at zero degrees.")
+
+        abroad, unknown = space.observe_usage([cooking.id, plain.id], context_tags=["roads"])
+        assert (abroad.cross_domain, abroad.strength) == (True, pytest.approx(1.1))
+        assert (unknown.cross_domain, unknown.strength) == (False, 1.0)
+        [at_home] = space.observe_usage(cooking.id, context_tags=["cooking"])
+        assert not at_home.cross_domain
+
+    def test_what_is_not_there_cannot_be_used(self, space: remanence.Space) -> None:
+        """Unknown or forgotten: the error says which, and nothing is written for the others."""
+        memory, other = space.add("Alice lives in Porto."), space.add("Bob likes tea.")
+        space.forget(memory.id)
+        before = lines(space)
+
+        with pytest.raises(NotFound, match="unforget"):
+            space.observe_usage([other.id, memory.id])
+        with pytest.raises(NotFound, match="no memory"):
+            space.touch("nobody")
+        assert lines(space) == before
+
+    def test_use_survives_reopening(self, reopen: Callable[..., remanence.Space]) -> None:
+        """From the ledger, and from the snapshot."""
+        space = reopen()
+        memory = space.add("Alice lives in Porto.")
+        space.touch(memory.id, boost=True)
+        space.rebuild()
+
+        assert reopen().touch(memory.id).uses == 2
+        assert reopen().check() == {}
+
+
+@pytest.fixture
+def faded(space: remanence.Space, clock: FakeClock) -> remanence.Space:
+    """A space where chatter has faded, and what matters has not."""
+    for text in ("Small talk about rain.", "Somebody mentioned the bus.", "A dog barked twice."):
+        space.add(text, kind="episode")
+    space.add("Alice is a doctor in Porto.", importance=0.9)
+    clock.advance(days=365)
+    return space
+
+
+class TestForgetting:
+    def test_gc_forgets_only_what_has_faded(self, faded: remanence.Space) -> None:
+        """Hidden, not destroyed; one call brings all of it back."""
+        before = answers(faded)
+        plan = faded.upkeep.gc()
+        assert len(plan) == 3
+        assert 0 < plan.freed < 0.15
+        assert faded.count() == 4
+
+        done = faded.upkeep.gc(dry_run=False)
+        assert [f.memory for f in done] == [f.memory for f in plan]
+        assert [m.text for m in faded.memories()] == ["Alice is a doctor in Porto."]
+        faded.upkeep.undo(done)
+        assert answers(faded) == before
+
+    def test_a_limit_takes_the_weakest(self, faded: remanence.Space) -> None:
+        """And says how many are left."""
+        plan = faded.upkeep.gc(limit=1)
+        assert (len(plan), plan.kept) == (1, 2)
+        with pytest.raises(InvalidInput, match="limit=0"):
+            faded.upkeep.gc(limit=0)
+
+    def test_a_plan_is_refused_once_it_is_out_of_date(self, faded: remanence.Space) -> None:
+        """A memory used since is not forgotten behind its user's back; another one does not matter."""
+        plan = faded.upkeep.gc()
+        faded.add("Something else altogether.")
+        faded.touch(plan.forgets[0].memory)
+        before = lines(faded)
+
+        with pytest.raises(InvalidInput, match="was used since"):
+            faded.upkeep.apply(plan)
+        assert lines(faded) == before
+        run = faded.upkeep.apply(faded.upkeep.gc())
+        assert run is not None
+        assert len(run.hidden) == 2
+
+    def test_a_plan_about_what_is_gone_is_refused(self, faded: remanence.Space) -> None:
+        """Forgotten meanwhile by somebody else."""
+        plan = faded.upkeep.gc()
+        faded.forget(plan.forgets[0].memory)
+        with pytest.raises(InvalidInput, match="Make the plan anew"):
+            faded.upkeep.apply(plan)
+
+    def test_undoing_leaves_what_somebody_changed_since(self, faded: remanence.Space) -> None:
+        """Restored and forgotten again by hand, or erased: that was said later, and stands."""
+        done = faded.upkeep.gc(dry_run=False)
+        by_hand, erased, last = (each.memory for each in done)
+        faded.unforget(by_hand)
+        faded.forget(by_hand)
+        faded.erase(erased)
+
+        undo = faded.upkeep.undo(done)
+        assert set(undo.left) == {by_hand, erased}
+        assert faded.get(last) is not None
+        assert faded.get(by_hand) is None
+        assert faded.verify()
+
+    def test_a_run_is_undone_once(self, faded: remanence.Space) -> None:
+        """And an unknown one is named."""
+        done = faded.upkeep.gc(dry_run=False)
+        faded.upkeep.undo(done)
+        with pytest.raises(InvalidInput, match="already"):
+            faded.upkeep.undo(done)
+        with pytest.raises(NotFound, match="runs"):
+            faded.upkeep.undo("nothing")
+        with pytest.raises(InvalidInput, match="not applied"):
+            faded.upkeep.undo(faded.upkeep.gc())
+        assert [run.undone for run in faded.upkeep.runs()] == [True]
+
+    def test_regret_is_measured_on_recorded_recalls(self, faded: remanence.Space) -> None:
+        """What would have been among the first ten is named, and can be brought back."""
+        faded.upkeep.gc(dry_run=False)
+        faded.record(faded.recall("Did a dog bark?"))
+
+        regret = faded.upkeep.regret()
+        assert (regret.recalls, regret.affected, regret.rate) == (1, 1, 1.0)
+        assert "A dog barked twice." in [missed.text for missed in regret.missed]
+        assert "unforget" in str(regret)
+        assert faded.upkeep.restore(regret) == len(regret.missed)
+        assert faded.recall("Did a dog bark?")[0].memory.text == "A dog barked twice."
+        assert not faded.upkeep.regret().missed
+
+    def test_no_regret_without_recalls(self, faded: remanence.Space) -> None:
+        """It says what is lacking."""
+        faded.upkeep.gc(dry_run=False)
+        assert "record" in faded.upkeep.regret().suggestion
+
+
+class TestOneRunAtATime:
+    def test_a_second_run_is_turned_away(self, faded: remanence.Space) -> None:
+        """It changes nothing, and says why."""
+        with alone(faded._engine, faded.name), pytest.raises(LedgerUnavailable, match="another upkeep run"):
+            faded.upkeep.gc(dry_run=False)
+        assert faded.count() == 4
+
+    def test_across_processes_too(self, reopen: Callable[..., remanence.Space], clock: FakeClock) -> None:
+        """Two openers of one folder hold one lock."""
+        space = reopen()
+        space.add("Small talk.", kind="episode")
+        clock.advance(days=365)
+        with (
+            remanence.open(space._engine.folder, embedder=HashingEmbedder(), clock=clock) as second,
+            alone(space._engine, space.name),
+            pytest.raises(LedgerUnavailable),
+        ):
+            second.upkeep.gc(dry_run=False)
+
+    def test_the_schedule_works_until_it_is_stopped(self, faded: remanence.Space) -> None:
+        """A run at once, then at intervals; what was done is in the ledger."""
+        with faded.upkeep.start(every="1h", steps=("gc",)) as schedule:
+            for _ in range(500):
+                if faded.upkeep.runs():
+                    break
+                threading.Event().wait(0.01)
+            assert schedule.running
+        assert not schedule.running
+        assert len(faded.upkeep.runs()) == 1
+
+    def test_work_that_fails_is_tried_again(self) -> None:
+        """And a stop is heard at once, however long the interval."""
+        tries = threading.Semaphore(0)
+
+        def work() -> None:
+            tries.release()
+            raise ValueError("no")
+
+        with Schedule(work, 0.001):
+            assert all(tries.acquire(timeout=5) for _ in range(3))
+
+    @pytest.mark.parametrize("every", ["soon", "0s", "-1h", "", 0, True, None])
+    def test_what_is_no_interval_is_refused(self, every: Any) -> None:
+        """With examples of one."""
+        with pytest.raises(InvalidInput, match="every="):
+            seconds(every)
+
+
+WORDS = ("Alice", "Bob", "Porto", "Lisbon", "lives in", "likes", "tea", "a bridge", "never", "met", "42")
+SENTENCE = st.lists(st.sampled_from(WORDS), min_size=2, max_size=5).map(lambda words: " ".join(words) + ".")
+MEMORIES = st.lists(
+    st.fixed_dictionaries(
+        {
+            "text": SENTENCE,
+            "kind": st.sampled_from(["episode", "semantic"]),
+            "importance": st.sampled_from([0.3, 0.5, 0.9]),
+            "tags": st.lists(st.sampled_from(["a", "b"]), max_size=2, unique=True),
+        }
+    ),
+    min_size=1,
+    max_size=14,
+)
+EVERY = ("decay", "gc", "clusters", "consolidate", "promote", "discover")
+QUIET = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def lived(rows: list[dict[str, Any]], days: int) -> Iterator[remanence.Space]:
+    clock = FakeClock("2026-05-04")
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as space:
+        memories = space.add_many(rows)
+        clock.advance(days=days)
+        space.touch(memories[0].id)
+        yield space
+
+
+class TestProperties:
+    @QUIET
+    @given(MEMORIES, st.sampled_from([1, 20, 400]))
+    def test_a_dry_run_changes_nothing(self, rows: list[dict[str, Any]], days: int) -> None:
+        """Not one line, and not one digit of an answer."""
+        for space in lived(rows, days):
+            before = answers(space), lines(space)
+            space.upkeep.run(steps=EVERY)
+            assert (answers(space), lines(space)) == before
+
+    @QUIET
+    @given(MEMORIES, st.sampled_from([1, 20, 400]))
+    def test_applied_and_undone_is_as_before(self, rows: list[dict[str, Any]], days: int) -> None:
+        """The same answers with the same scores; and the ledger only grew."""
+        for space in lived(rows, days):
+            before, length = answers(space), lines(space)
+            done = space.upkeep.run(steps=EVERY, dry_run=False)
+            grown = lines(space)
+            assert grown >= length
+            if done.run is not None:
+                space.upkeep.undo(done)
+                assert lines(space) > grown
+            assert answers(space) == before
+            assert space.check() == {}
+
+    @QUIET
+    @given(MEMORIES, st.sampled_from([1, 20, 400]))
+    def test_two_runs_in_a_row_equal_one(self, rows: list[dict[str, Any]], days: int) -> None:
+        """The second finds nothing to do."""
+        for space in lived(rows, days):
+            space.upkeep.run(steps=EVERY, dry_run=False)
+            once = answers(space), lines(space)
+            again = space.upkeep.run(steps=EVERY, dry_run=False)
+            assert (len(again), again.run) == (0, None)
+            assert (answers(space), lines(space)) == once
+
+    @QUIET
+    @given(MEMORIES)
+    def test_what_was_planned_is_what_is_done(self, rows: list[dict[str, Any]]) -> None:
+        """A plan applied later does what it said."""
+        for space in lived(rows, 20):
+            plan = space.upkeep.run(steps=EVERY)
+            run = space.upkeep.apply(plan)
+            made = [m.version.memory for p in plan.plans for m in getattr(p, "merges", ())]
+            assert (() if run is None else run.made) == tuple(made)
+            assert all(space.get(memory) is not None for memory in made)
+
+
+class TestCommands:
+    @pytest.fixture
+    def run(self, home: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+        """Types a command about the folder `home` and gives back what it printed."""
+
+        def typed(*words: str, code: int = 0) -> str:
+            capsys.readouterr()
+            assert main(["--memory", str(home), *words]) == code
+            out, err = capsys.readouterr()
+            return (err if code else out).strip()
+
+        return typed
+
+    def test_a_touch_says_old_and_new_score(self, run: Callable[..., str]) -> None:
+        """And an unknown memory is an error."""
+        memory = run("add", "Alice lives in Porto.")
+        assert re.search(r"score 1\.00 -> 1\.6\d \(1 use, strength 1\.10\)", run("touch", memory, "--boost"))
+        assert "no memory" in run("touch", "nothing", code=1)
+
+    def test_a_preview_changes_nothing_and_a_run_can_be_undone(self, run: Callable[..., str]) -> None:
+        """From typing to typing."""
+        run("add", "Alice met Bob in Porto.")
+        run("add", "Bob and Alice have a boat.")
+        assert "Say --apply" in run("upkeep")
+        assert run("upkeep", "--runs") == ""
+
+        shown = run("upkeep", "--apply", "--step", "discover")
+        assert "both name Alice and Bob" in shown
+        run_id = shown.split()[-1]
+        assert run_id in run("upkeep", "--runs")
+        assert "was undone" in run("upkeep", "--undo", run_id)
+        assert "undone since" in run("upkeep", "--runs")
+
+    def test_intervals_are_for_doing(self, run: Callable[..., str]) -> None:
+        """A preview every hour helps nobody; and an interval is checked before anything is done."""
+        run("add", "Alice lives in Porto.")
+        assert "--apply" in run("upkeep", "--every", "1h", code=1)
+        assert "'soon'" in run("upkeep", "--apply", "--every", "soon", code=1)
+
+    def test_it_goes_on_until_it_is_interrupted(
+        self, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Twice, and then somebody presses Ctrl-C."""
+        waits: list[float] = []
+
+        def sleep(duration: float) -> None:
+            waits.append(duration)
+            if len(waits) == 2:
+                raise KeyboardInterrupt
+
+        run("add", "Alice lives in Porto.")
+        monkeypatch.setattr("remanence.cli.tending.time.sleep", sleep)
+        run("upkeep", "--apply", "--every", "1h", code=130)
+        assert waits == [3600.0, 3600.0]

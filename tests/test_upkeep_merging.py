@@ -1,0 +1,339 @@
+"""Upkeep: memories that say the same become one, and memories about the same are related."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import remanence
+from remanence import Extraction, InvalidInput
+from remanence.extractors.rules import RuleExtractor
+from remanence.testing import FakeClock, HashingEmbedder
+from remanence.upkeep.wording import form, merged, sentences, written
+
+TEA = (
+    "Alice drinks green tea in the morning.",
+    "Alice drinks green tea every morning.",
+    "Alice drinks green tea in the mornings.",
+)
+
+
+@pytest.fixture
+def repetitive(space: remanence.Space) -> remanence.Space:
+    """Three memories that say one thing, and two others."""
+    for number, text in enumerate(TEA):
+        space.add(text, tags=[f"tea-{number}"], importance=0.4 + number / 10)
+    space.add("The harbour bridge was painted red.")
+    space.add("Bob repairs old clocks.")
+    return space
+
+
+def recalled(space: remanence.Space, question: str) -> list[tuple[str, float]]:
+    return [(hit.memory.text, hit.score) for hit in space.recall(question)]
+
+
+class TestClusters:
+    def test_what_says_the_same_is_found(self, repetitive: remanence.Space) -> None:
+        """One group, tight enough to merge; the others stand alone."""
+        found = repetitive.upkeep.clusters(similarity=0.7)
+        assert [set(cluster.texts) for cluster in found] == [set(TEA)]
+        [cluster] = found
+        assert 0.7 < cluster.cohesion <= 1
+        assert "Alice drinks" in str(found)
+
+    def test_cohesion_decides_what_is_suggested(self, repetitive: remanence.Space) -> None:
+        """Merge, have a look, or leave alone."""
+        upkeep = repetitive.upkeep.using(cluster_similarity=0.7)
+        [cluster] = upkeep.clusters()
+        for merge, review, action in ((0.7, 0.6, "merge"), (0.99, 0.6, "review"), (0.99, 0.98, "keep")):
+            [found] = upkeep.using(merge_cohesion=merge, review_cohesion=review).clusters()
+            assert (found.id, found.action) == (cluster.id, action)
+
+    def test_duplicates_mode_is_stricter(self, repetitive: remanence.Space) -> None:
+        """Its own threshold."""
+        upkeep = repetitive.upkeep.using(cluster_similarity=0.5, duplicate_similarity=1.0)
+        assert len(upkeep.clusters()) >= 1
+        assert len(upkeep.clusters(duplicates=True)) == 0
+
+    def test_no_cluster_is_larger_than_allowed(self, space: remanence.Space) -> None:
+        """And every memory is in one at most."""
+        space.add_many([{"text": f"Alice drinks green tea in the morning{'!' * n}"} for n in range(30)])
+        found = space.upkeep.clusters()
+        sizes = [len(cluster.items) for cluster in found]
+        assert max(sizes) == 12
+        assert sum(sizes) == len({memory for cluster in found for memory in cluster.memories})
+
+    @pytest.mark.parametrize(
+        ("one", "other", "why"),
+        [
+            ({"text": "Alice likes the tea."}, {"text": "Alice never likes the tea."}, "says no"),
+            ({"text": "The door code is 4711."}, {"text": "The door code is 4712."}, "numbers"),
+            ({"text": "We had dinner.", "valid_from": "2026-01-01"},
+             {"text": "We had a dinner.", "valid_from": "2026-02-01"}, "different times"),
+            ({"text": "I like the tea.", "observed_by": "Bob"},
+             {"text": "I like tea.", "observed_by": "Ann"}, "different people"),
+            ({"text": "The door is open.", "key": "door"}, {"text": "A door is open."}, "key"),
+            ({"text": "Alice lives in Porto."}, {"text": "Alice lives in Porta."}, "disagree"),
+        ],
+    )  # fmt: skip
+    def test_what_differs_in_what_matters_is_for_a_person(
+        self, space: remanence.Space, one: dict[str, str], other: dict[str, str], why: str
+    ) -> None:
+        """Near in meaning is not the same thing."""
+        space.add_many([one, other])
+        upkeep = space.upkeep.using(cluster_similarity=0.3, merge_cohesion=0.3, review_cohesion=0.2)
+
+        [cluster] = upkeep.clusters()
+        assert cluster.action == "review"
+        assert why in cluster.why
+        assert len(upkeep.consolidate()) == 0
+
+    def test_what_was_said_stays_said(self, space: remanence.Space) -> None:
+        """Chat turns are not merged, and neither is a document."""
+        space.add_turns(
+            [{"speaker": "Ann", "content": "I like tea.", "time": f"2026-01-0{n}"} for n in (1, 2)]
+        )
+        space.add("Long. " * 300)
+        space.add("Long. " * 301)
+        assert len(space.upkeep.clusters(similarity=0.1)) == 0
+
+
+class TestConsolidating:
+    def test_one_memory_says_what_all_of_them_said(
+        self, repetitive: remanence.Space, clock: FakeClock
+    ) -> None:
+        """Every sentence once; tags, importance and strength of all; sources step back and are reachable."""
+        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        plan = upkeep.consolidate()
+        run = upkeep.apply(plan)
+
+        assert run is not None
+        memory = repetitive.get(run.made[0])
+        assert memory is not None
+        assert memory.text == " ".join(TEA) == plan.merges[0].text
+        assert memory.tags == ("tea-0", "tea-1", "tea-2")
+        assert memory.importance == pytest.approx(0.6)
+        assert memory.strength == pytest.approx(1 + plan.merges[0].cluster.cohesion / 2, abs=1e-3)
+        assert {mention.name for mention in memory.mentions} >= {"Alice"}
+        assert repetitive.recall("green tea")[0].memory.id == memory.id
+        assert not {hit.memory.text for hit in repetitive.recall("green tea")} & set(TEA)
+        history = {hit.memory.text: hit for hit in repetitive.recall("green tea", history=True)}
+        assert set(TEA) <= set(history)
+        superseded = history[TEA[0]].superseded_by
+        assert superseded is not None
+        assert superseded.id == memory.id
+        with repetitive._engine.using(repetitive.name) as index:
+            sight = index.sight(index.catalog.position, clock.now())
+            number = index.catalog.number(memory.id)
+            assert number is not None
+            links = index.links.of(number, sight, kinds=["derived_from"], direction="out")
+        assert {link.target for link in links} == set(plan.retired)
+
+    def test_merged_and_undone_is_as_before(self, repetitive: remanence.Space) -> None:
+        """To the last digit; and merged again it is the same memory."""
+        before = recalled(repetitive, "green tea")
+        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        first = upkeep.consolidate("apply")
+        after = recalled(repetitive, "green tea")
+        upkeep.undo(first)
+        assert recalled(repetitive, "green tea") == before
+
+        again = upkeep.consolidate("apply")
+        assert again.merges[0].version.memory == first.merges[0].version.memory
+        assert recalled(repetitive, "green tea") == after
+
+    def test_a_run_that_others_built_on_is_undone_last(
+        self, repetitive: remanence.Space, clock: FakeClock
+    ) -> None:
+        """Something new near what was merged is merged with it; then the first run waits for the second."""
+        upkeep = repetitive.upkeep.using(cluster_similarity=0.6, merge_cohesion=0.6, review_cohesion=0.5)
+        first = upkeep.consolidate("apply")
+        repetitive.add("Alice drinks her green tea in the morning.")
+        second = upkeep.consolidate("apply")
+        assert first.merges[0].version.memory in second.retired
+
+        with pytest.raises(InvalidInput, match="First undo that one"):
+            upkeep.undo(first)
+        upkeep.undo(second)
+        upkeep.undo(first)
+        assert {memory.text for memory in repetitive.memories()} >= set(TEA)
+
+    def test_what_was_let_be_is_let_be_again(self, space: remanence.Space) -> None:
+        """Merging twelve of twenty makes the rest no business of the next run."""
+        space.add_many([{"text": f"Alice drinks green tea in the morning{'!' * n}"} for n in range(20)])
+        assert len(space.upkeep.consolidate("apply")) > 0
+        assert len(space.upkeep.consolidate()) == 0
+
+    def test_that_nothing_was_alike_is_written_down_once(self, space: remanence.Space) -> None:
+        """So that a run every hour compares only what is new."""
+        space.add_many([{"text": "Bob repairs old clocks."}, {"text": "The bridge was painted red."}])
+        done = space.upkeep.consolidate("apply")
+        assert (len(done), done.looked, space.verify().lines) == (0, True, 3)
+        assert "nothing to do" in str(space.upkeep.runs()[0])
+        again = space.upkeep.consolidate("apply")
+        assert (again.looked, again.run, space.verify().lines) == (False, None, 3)
+        space.add("Bob repairs old clocks!!")
+        assert space.upkeep.consolidate().looked
+
+    def test_link_mode_only_ties_together(self, repetitive: remanence.Space) -> None:
+        """Nothing steps back."""
+        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        before = repetitive.count()
+        assert len(upkeep.consolidate("link")) == 2
+        done = upkeep.consolidate("link", dry_run=False)
+        run = upkeep.runs()[-1]
+        assert (run.id, run.links, run.made) == (done.run, 2, ())
+        assert repetitive.count() == before
+        assert len(upkeep.consolidate("link")) == 0
+
+    def test_a_person_may_choose_the_clusters(self, repetitive: remanence.Space) -> None:
+        """Whatever was suggested for them; but no memory twice."""
+        chosen = repetitive.upkeep.clusters(similarity=0.7).found
+        plan = repetitive.upkeep.using(merge_cohesion=1.0).consolidate(clusters=chosen)
+        assert set(plan.retired) == set(chosen[0].memories)
+        with pytest.raises(InvalidInput, match="two of the clusters"):
+            repetitive.upkeep.consolidate(clusters=[*chosen, *chosen])
+        with pytest.raises(InvalidInput, match="preview"):
+            repetitive.upkeep.consolidate("merge")  # type: ignore[arg-type]
+
+    def test_uses_are_carried_over(self, repetitive: remanence.Space) -> None:
+        """What was of use is not forgotten sooner for having been merged."""
+        for memory in list(repetitive.memories())[:3]:
+            repetitive.touch(memory.id)
+        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        plan = upkeep.consolidate("apply")
+        assert repetitive.touch(plan.merges[0].version.memory).uses == 4
+
+    def test_erasing_a_source_erases_what_was_merged_of_it(self, repetitive: remanence.Space) -> None:
+        """Its words stand there too. What the others said comes forward again."""
+        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        plan = upkeep.consolidate("apply")
+        repetitive.erase(plan.retired[0])
+
+        texts = [memory.text for memory in repetitive.memories()]
+        assert not any(TEA[0] in text for text in texts)
+        found = {hit.memory.text for hit in repetitive.recall("green tea")}
+        assert found & set(TEA) == set(TEA[1:])
+
+
+class _Writer(RuleExtractor):
+    """Rules that can also write: it says what it is told to."""
+
+    name = "writer"
+
+    def __init__(self, says: object) -> None:
+        self._says = says
+
+    def merge(self, texts: Sequence[str]) -> object:
+        if isinstance(self._says, Exception):
+            raise self._says
+        return self._says
+
+    def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
+        return Extraction()
+
+
+class TestWording:
+    @settings(max_examples=200, deadline=None)
+    @given(st.lists(st.text(alphabet="ab .!?\n'\"DrSt。", max_size=40), min_size=1, max_size=5))
+    def test_no_sentence_is_lost(self, texts: list[str]) -> None:
+        """Every sentence of every text is in the merged one, once."""
+        out = [form(sentence) for sentence in sentences(merged(texts))]
+        joined = " ".join(out).replace(".", "").split()
+        for text in texts:
+            for sentence in sentences(text):
+                assert set(form(sentence).replace(".", "").split()) <= set(joined)
+
+    def test_abbreviations_do_not_end_a_sentence(self) -> None:
+        """Or half of one would be lost as a repetition."""
+        both = ["I went to see Dr. Smith.", "I went to see Dr. Jones."]
+        assert merged(both) == " ".join(both)
+
+    def test_a_model_writes_it_where_there_is_one(self) -> None:
+        """What it leaves out is put behind."""
+        texts = ["Alice likes tea.", "Bob repairs clocks."]
+        text, by = written(_Writer("Alice is fond of, and likes, tea."), texts)
+        assert (text, by) == ("Alice is fond of, and likes, tea. Bob repairs clocks.", "writer")
+
+    @pytest.mark.parametrize("says", [None, "", 42, RuntimeError("down")])
+    def test_a_model_that_fails_leaves_it_to_the_rules(self, says: object) -> None:
+        """Nothing is lost with it."""
+        assert written(_Writer(says), ["One thing.", "Another."]) == ("One thing. Another.", "rules")
+
+    def test_the_plan_shows_what_the_model_wrote(self, clock: FakeClock) -> None:
+        """And applying asks it no more."""
+        writer = _Writer("Alice drinks green tea every morning, in the mornings.")
+        with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=writer) as space:
+            space.add_many([{"text": text} for text in TEA])
+            upkeep = space.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+            plan = upkeep.consolidate()
+            writer._says = "something else"
+            run = upkeep.apply(plan)
+            assert run is not None
+            kept = space.get(run.made[0])
+            assert kept is not None
+            assert (
+                kept.text == plan.merges[0].text == "Alice drinks green tea every morning, in the mornings."
+            )
+
+
+class TestDiscovering:
+    def test_memories_about_the_same_are_related(self, space: remanence.Space) -> None:
+        """Two shared names are needed, and the reason can be read."""
+        one = space.add("Alice met Bob in Porto.", tags=["travel"])
+        other = space.add("Bob and Alice have a boat.", tags=["travel"])
+        space.add("Alice has a cat.")
+
+        plan = space.upkeep.discover()
+        assert [(found.source, found.target) for found in plan] == [(one.id, other.id)]
+        assert plan.relations[0].why == "both name Alice and Bob, and are tagged travel"
+        assert "both name" in str(plan)
+
+    def test_drawn_once_and_undone(self, space: remanence.Space) -> None:
+        """A second run finds it drawn; after an undo it is found again."""
+        for text in ("Alice met Bob in Porto.", "Bob and Alice have a boat."):
+            space.add(text)
+        done = space.upkeep.discover(dry_run=False)
+        assert len(space.upkeep.discover()) == 0
+        space.upkeep.undo(done)
+        assert len(space.upkeep.discover()) == 1
+
+    def test_other_names_of_one_entity_count_as_one(self, space: remanence.Space) -> None:
+        """What is known about names is used."""
+        space.entities.register("Robert", aliases=["Bob"])
+        space.add("Alice met Bob.", entities=["Alice", "Bob"])
+        space.add("Alice wrote to Robert.", entities=["Alice", "Robert"])
+        assert len(space.upkeep.discover()) == 1
+
+    def test_a_hub_is_not_looked_through(self, space: remanence.Space) -> None:
+        """Everything names Alice and Bob: that says nothing about any two of them. A third name does."""
+        space.add_many([{"text": f"Note {n}.", "entities": ["Alice", "Bob"]} for n in range(10)])
+        for text in ("One.", "Two."):
+            space.add(text, entities=["Alice", "Bob", "Porto"])
+        plan = space.upkeep.using(relate_hub=5).discover()
+        assert [found.why for found in plan] == ["both name Alice, Bob and Porto"]
+
+    def test_each_memory_gets_a_few(self, space: remanence.Space) -> None:
+        """The best ones; and the next run does not add the next best."""
+        space.add_many([{"text": f"Note {n}.", "entities": ["Alice", "Bob"]} for n in range(12)])
+        upkeep = space.upkeep.using(relate_most=2)
+        plan = upkeep.discover(dry_run=False)
+        assert 0 < len(plan) < len(list(combinations(range(12), 2)))
+        assert len(upkeep.discover()) == 0
+
+    def test_what_is_about_to_be_merged_is_related_as_one(self, repetitive: remanence.Space) -> None:
+        """In one run, relations are drawn from the new memory, not from those that step back."""
+        repetitive.add("Alice brings Bob green tea.", entities=["Alice", "Bob", "green tea"])
+        for memory in list(repetitive.memories())[:3]:
+            repetitive.add(memory.text, entities=["Alice", "green tea"])
+        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7, relate_above=0.1)
+        done = upkeep.run(dry_run=False)
+        assert done.run is not None
+        [run] = upkeep.runs()
+        links = [plan for plan in done.plans if plan.__class__.__name__ == "DiscoveryPlan"]
+        assert {end for found in links[0] for end in (found.source, found.target)} >= set(run.made)  # type: ignore[union-attr]

@@ -1,0 +1,292 @@
+"""Upkeep: a vault of Markdown notes that people may read, edit, add to and delete from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import remanence
+from remanence import InvalidInput
+from remanence.testing import FakeClock
+from remanence.upkeep import notes
+from remanence.upkeep.notes import Note, parse, safe_name, wiki_link
+
+HOSTILE = (
+    "../../etc/passwd",
+    "CON",
+    "a/b\\c",
+    "]] [[x",
+    "x\ny: z",
+    ".hidden",
+    "…",
+    "名" * 200,
+    "🎈" * 90,
+    "-- -",
+)
+
+
+def files(vault: Path) -> dict[str, bytes]:
+    return {path.relative_to(vault).as_posix(): path.read_bytes() for path in vault.rglob("*.md")}
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    return tmp_path / "vault"
+
+
+@pytest.fixture
+def lived(space: remanence.Space, clock: FakeClock) -> remanence.Space:
+    """Two memories that matter and one that does not, a week later."""
+    space.add("Alice lives in Porto.", importance=0.9, tags=["home"])
+    space.add("Alice works with Bob.\n\nHe repairs clocks.", importance=0.9)
+    space.add("It rained.", kind="episode", importance=0.3)
+    clock.advance(days=7)
+    return space
+
+
+def note_of(vault: Path, words: str) -> Path:
+    """The file of the memory that says this."""
+    return next(file for file in (vault / "memories").iterdir() if words in file.read_text("utf-8"))
+
+
+class TestPromoting:
+    def test_what_is_worth_it_becomes_a_note(self, lived: remanence.Space, vault: Path) -> None:
+        """Front matter, the text, and links between memories and entities."""
+        plan = lived.upkeep.promote(vault=vault)
+        assert not vault.exists()
+        assert [each.text[:11] for each in plan] == ["Alice lives", "Alice works"]
+        lived.upkeep.apply(plan)
+
+        note = parse("", note_of(vault, "lives").read_text("utf-8"))
+        assert (note.body, note.tags) == ("Alice lives in Porto.", ("home",))
+        assert {"[[Alice]]", "[[Porto]]"} <= set(note.fields["entities"])
+        entity = (vault / "entities" / "Alice.md").read_text("utf-8")
+        assert note_of(vault, "lives").stem in entity
+        assert "[[Alice]] lives in [[Porto]]" in entity
+
+    def test_again_changes_nothing(self, lived: remanence.Space, vault: Path) -> None:
+        """Not a file and not a line."""
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        before = files(vault), lived.verify().lines
+        again = lived.upkeep.promote(vault=vault, dry_run=False)
+        assert (len(again), again.run) == (0, None)
+        assert (files(vault), lived.verify().lines) == before
+
+    def test_five_uses_in_a_fortnight_promote(self, space: remanence.Space) -> None:
+        """However young it is; four do not."""
+        memory = space.add("The door sticks.")
+        for _ in range(4):
+            space.touch(memory.id)
+        assert len(space.upkeep.promote()) == 0
+        space.touch(memory.id)
+        [promotion] = space.upkeep.promote()
+        assert promotion.why == "5 uses in 14 days"
+
+    def test_what_is_only_new_is_not_promoted(self, space: remanence.Space) -> None:
+        """Everything new scores high."""
+        space.add("Alice lives in Porto.", importance=0.9)
+        assert len(space.upkeep.promote()) == 0
+
+    def test_without_a_vault_it_is_only_marked(self, lived: remanence.Space, vault: Path) -> None:
+        """A vault given later gets the notes; what is promoted is not let go."""
+        lived.upkeep.promote(dry_run=False)
+        plan = lived.upkeep.promote(vault=vault, dry_run=False)
+        assert (len(plan.promotes), len(plan.noted)) == (0, 2)
+        assert len(lived.upkeep.promote(vault=vault)) == 0
+        greedy = lived.upkeep.using(forget_below=1.0, danger_from=1.0, danger_until=1.0)
+        assert [faded.text for faded in greedy.gc()] == ["It rained."]
+
+    def test_undone_the_notes_are_gone(self, lived: remanence.Space, vault: Path) -> None:
+        """But not the one that a person has edited."""
+        done = lived.upkeep.promote(vault=vault, dry_run=False)
+        mine = note_of(vault, "lives")
+        mine.write_text(mine.read_text("utf-8") + "\nAnd likes it.\n", "utf-8")
+        lived.upkeep.undo(done)
+        assert [path for path in files(vault) if path.startswith("memories")] == [f"memories/{mine.name}"]
+        assert len(lived.upkeep.promote(vault=vault).promotes) == 2
+
+    def test_a_revised_memory_has_a_revised_note(
+        self, space: remanence.Space, clock: FakeClock, vault: Path
+    ) -> None:
+        """Under the same name; one that a person has edited is left alone, and named."""
+        space.add("The code is 1.", key="code", importance=0.9)
+        clock.advance(days=7)
+        space.upkeep.promote(vault=vault, dry_run=False)
+        [file] = (vault / "memories").iterdir()
+        space.add("The code is 2.", key="code", importance=0.9)
+        space.upkeep.promote(vault=vault, dry_run=False)
+        assert "The code is 2." in file.read_text("utf-8")
+
+        file.write_text(file.read_text("utf-8").replace("is 2", "was changed"), "utf-8")
+        space.add("The code is 3.", key="code", importance=0.9)
+        plan = space.upkeep.promote(vault=vault, dry_run=False)
+        assert plan.edited == (f"memories/{file.name}",)
+        assert "was changed" in file.read_text("utf-8")
+
+    def test_an_erased_memory_leaves_the_vault(self, lived: remanence.Space, vault: Path) -> None:
+        """And its words are not in the name that the ledger keeps."""
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        note = note_of(vault, "lives")
+        assert "lives" not in note.name
+        [memory] = [m for m in lived.memories() if "lives" in m.text]
+        lived.erase(memory.id)
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        assert not any(b"lives in Porto" in content for content in files(vault).values())
+
+    def test_a_file_in_the_way_is_named(self, lived: remanence.Space, vault: Path) -> None:
+        """The vault cannot be made where a file is."""
+        vault.write_text("here already")
+        with pytest.raises(remanence.RemanenceError, match="cannot be written"):
+            lived.upkeep.promote(vault=vault, dry_run=False)
+
+
+class TestNames:
+    @pytest.mark.parametrize("name", HOSTILE)
+    def test_a_hostile_name_stays_in_the_vault(
+        self, space: remanence.Space, clock: FakeClock, vault: Path, name: str
+    ) -> None:
+        """It makes a file there, and a link that leads to it."""
+        space.add("A note about something.", entities=[name, "Alice"], importance=0.9, tags=[name])
+        clock.advance(days=7)
+        space.upkeep.promote(vault=vault, dry_run=False)
+
+        inside = sorted(path for path in vault.parent.rglob("*") if path.is_file())
+        assert len(inside) == 3
+        assert all(vault in path.parents for path in inside)
+        assert len(space.upkeep.promote(vault=vault)) == 0
+        assert len(space.upkeep.index_vault(vault)) == 0
+        file = safe_name(name)
+        assert (vault / "entities" / f"{file}.md").is_file()
+        assert f"[[{file}" in note_of(vault, "something").read_text("utf-8")
+
+    @settings(max_examples=300, deadline=None)
+    @given(st.text(max_size=300), st.text(max_size=300))
+    def test_names_are_safe_and_their_own(self, one: str, other: str) -> None:
+        """Different names, different files; none with a separator, a dot in front, or too long."""
+        first, second = safe_name(one), safe_name(other)
+        assert (first == second) <= (one == other)
+        assert first
+        assert len(first.encode()) < 140
+        assert not set(first) & set('/\\:*?"<>|\n\0[]#^')
+        assert not first.startswith(".")
+
+    @settings(max_examples=300, deadline=None)
+    @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=80), st.lists(st.text(max_size=9)))
+    def test_a_note_is_read_as_it_was_written(self, body: str, tags: list[str]) -> None:
+        """Whatever is in it, and nobody is taken to have edited it."""
+        note = Note("a.md", {"id": "m1", "tags": tags}, notes.plain(body))
+        again = parse("a.md", str(note))
+        assert (again.body, again.fields["id"], again.fields["tags"]) == (note.body, "m1", tags)
+        assert not again.edited
+
+    def test_a_link_cannot_be_broken_out_of(self) -> None:
+        """The words shown hold no bracket."""
+        assert wiki_link("file", "a]] [[b|c") == "[[file|a b c]]"
+
+
+class TestReadingBack:
+    def test_an_edited_note_is_a_new_version(self, lived: remanence.Space, vault: Path) -> None:
+        """With new tags, links as plain words; the old version stays in the past."""
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        file = note_of(vault, "lives")
+        text = file.read_text("utf-8").replace(
+            "Alice lives in Porto.", "[[Alice]] lives in [[Lisbon|Lisboa]]."
+        )
+        file.write_text(text.replace('tags: ["home"]', "tags:\n  - home\n  - moved"), "utf-8")
+        question = "Where does Alice live?"
+        before = [hit.memory.text for hit in lived.recall(question)]
+
+        plan = lived.upkeep.index_vault(vault)
+        assert [(edit.before, edit.text) for edit in plan.edits] == [
+            ("Alice lives in Porto.", "Alice lives in Lisboa.")
+        ]
+        done = lived.upkeep.index_vault(vault, dry_run=False)
+        hit = lived.recall(question)[0]
+        assert (hit.memory.text, hit.memory.tags) == ("Alice lives in Lisboa.", ("home", "moved"))
+        assert len(lived.upkeep.index_vault(vault)) == 0
+        follow = lived.upkeep.promote(vault=vault)
+        assert [note.path for note in follow.writes] == ["entities/Alice.md", "entities/Lisboa.md"]
+        assert (follow.removes, follow.edited) == (("entities/Porto.md",), ())
+
+        lived.upkeep.undo(done)
+        # The same list; not the same digits, as the old version was said once more.
+        assert [hit.memory.text for hit in lived.recall(question)] == before
+
+    def test_a_person_s_own_note_is_searched_too(self, lived: remanence.Space, vault: Path) -> None:
+        """With less weight, beside the space and not in it; what both say is given once."""
+        (vault / "daily").mkdir(parents=True)
+        (vault / "daily" / "monday.md").write_text("Alice has a boat called Ondina.", "utf-8")
+        (vault / "copy.md").write_text("Alice lives in  Porto.", "utf-8")
+        (vault / ".obsidian").mkdir()
+        (vault / ".obsidian" / "state.md").write_text("Not a note.", "utf-8")
+        done = lived.upkeep.index_vault(vault, dry_run=False)
+        assert sorted(each.note for each in done.written) == ["copy.md", "daily/monday.md"]
+        assert len(lived.upkeep.index_vault(vault)) == 0
+        assert "Ondina" not in str(lived.recall("boat"))
+
+        found = lived.upkeep.recall_with_vault("Does Alice have a boat?")
+        assert "Ondina" in str(found)
+        boat = next(hit for hit in found if "Ondina" in hit.memory.text)
+        alone = lived.child("vault").recall("Does Alice have a boat?")[0]
+        assert boat.score == pytest.approx(0.7 * alone.score)
+        assert "a note of yours: daily/monday.md" in boat.because
+        texts = [" ".join(hit.memory.text.split()) for hit in found]
+        assert len(texts) == len(set(texts))
+
+    def test_an_own_note_changed_and_undone(self, lived: remanence.Space, vault: Path) -> None:
+        """The same path is the same memory."""
+        vault.mkdir()
+        (vault / "a.md").write_text("The boat is red.", "utf-8")
+        lived.upkeep.index_vault(vault, dry_run=False)
+        (vault / "a.md").write_text("The boat is blue.", "utf-8")
+        second = lived.upkeep.index_vault(vault, dry_run=False)
+        notes_space = lived.child("vault")
+        assert [memory.text for memory in notes_space.memories()] == ["The boat is blue."]
+        lived.upkeep.undo(second)
+        assert [memory.text for memory in notes_space.memories()] == ["The boat is red."]
+        lived.upkeep.undo(lived.upkeep.runs()[0])
+        assert notes_space.count() == 0
+
+    def test_a_deleted_note_is_reported_and_nothing_is_forgotten(
+        self, lived: remanence.Space, vault: Path
+    ) -> None:
+        """To delete a file is not to forget; and it does not come back by itself."""
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        file = note_of(vault, "lives")
+        file.unlink()
+        plan = lived.upkeep.index_vault(vault, dry_run=False)
+        assert plan.missing == (f"memories/{file.name}",)
+        assert lived.count() == 3
+        assert lived.upkeep.promote(vault=vault, dry_run=False).missing == plan.missing
+        assert not file.exists()
+
+    def test_what_was_let_go_does_not_come_back(self, lived: remanence.Space, vault: Path) -> None:
+        """An edited note of a forgotten or erased memory is left out, and the reason given."""
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        for words, let_go in (("lives", lived.forget), ("works", lived.erase)):
+            file = note_of(vault, words)
+            file.write_text(file.read_text("utf-8") + "More.\n", "utf-8")
+            let_go(next(memory.id for memory in lived.memories() if words in memory.text))
+        plan = lived.upkeep.index_vault(vault)
+        assert len(plan) == 0
+        assert sorted(why[:20] for _, why in plan.skipped) == ["its memory is forgot", "its memory was erase"]
+
+    def test_what_is_no_text_is_named(self, lived: remanence.Space, vault: Path) -> None:
+        """The rest is taken in all the same."""
+        vault.mkdir()
+        (vault / "bad.md").write_bytes(b"\xff\xfe\x00")
+        (vault / "good.md").write_text("The boat is red.", "utf-8")
+        (vault / "empty.md").write_text("\n", "utf-8")
+        plan = lived.upkeep.index_vault(vault)
+        assert [path for path, _ in plan.skipped] == ["bad.md"]
+        assert [each.note for each in plan.written] == ["good.md"]
+
+    def test_no_vault_is_named(self, lived: remanence.Space, vault: Path) -> None:
+        """Not given, or not there."""
+        with pytest.raises(InvalidInput, match="REMANENCE_VAULT"):
+            lived.upkeep.index_vault()
+        with pytest.raises(InvalidInput, match="no vault at"):
+            lived.upkeep.index_vault(vault)
