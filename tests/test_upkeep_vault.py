@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -249,6 +250,28 @@ class TestReadingBack:
         assert [memory.text for memory in notes_space.memories()] == ["The boat is red."]
         lived.upkeep.undo(lived.upkeep.runs()[0])
         assert notes_space.count() == 0
+
+    def test_a_large_vault_is_taken_in_and_undone_whole(self, lived: remanence.Space, vault: Path) -> None:
+        """More notes than one transaction holds; and none are there before."""
+        vault.mkdir()
+        for number in range(1_200):
+            (vault / f"{number}.md").write_text(f"Note number {number} is about something.", "utf-8")
+        done = lived.upkeep.index_vault(vault, dry_run=False)
+        assert lived.child("vault").count() == 1_200
+        [run] = lived.upkeep.runs()
+        assert (run.id, len(run.made), run.revised) == (done.run, 1_200, ())
+        lived.upkeep.undo(run)
+        assert lived.child("vault").count() == 0
+
+    def test_without_notes_only_the_space_is_asked(
+        self, reopen: Callable[..., remanence.Space], home: Path
+    ) -> None:
+        """And nothing is made for notes that are not there."""
+        space = reopen()
+        space.add("Alice lives in Porto.")
+        assert len(space.upkeep.recall_with_vault("Alice")) == 1
+        assert space.upkeep.runs() == []
+        assert not list((home / "vectors").glob("*vault*"))
 
     def test_a_deleted_note_is_reported_and_nothing_is_forgotten(
         self, lived: remanence.Space, vault: Path

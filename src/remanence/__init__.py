@@ -39,9 +39,14 @@ if TYPE_CHECKING:
     from remanence.answers import Recall
     from remanence.extractors.llm import LLMExtractor
     from remanence.framing import frame
+    from remanence.graph.differences import Diff
+    from remanence.graph.entities import Candidate, Registration
+    from remanence.graph.happenings import Happening
+    from remanence.graph.walks import Edge, Node, Walked
     from remanence.model import (
         Alias,
         Change,
+        Disagreement,
         Entity,
         Evidence,
         Extraction,
@@ -59,9 +64,11 @@ if TYPE_CHECKING:
         Window,
     )
     from remanence.opening import import_, open, reembed
-    from remanence.receipts import Receipt
+    from remanence.profile import Profile
+    from remanence.receipts import Exposure, Receipt
     from remanence.remembering.jobs import Job
     from remanence.space import Space, Verified
+    from remanence.upkeep.settings import UpkeepSettings
     from remanence.view import View
     from remanence.whole.compacting import Compacted
     from remanence.whole.overview import Gathered, GraphPage, Stats, Tied
@@ -75,6 +82,17 @@ _HOMES = {
     "Transfer": "whole.transfer",
     "Receipt": "receipts",
     "View": "view",
+    "UpkeepSettings": "upkeep.settings",
+    "Happening": "graph.happenings",
+    "Walked": "graph.walks",
+    "Node": "graph.walks",
+    "Edge": "graph.walks",
+    "Diff": "graph.differences",
+    "Exposure": "receipts",
+    "Registration": "graph.entities",
+    "Candidate": "graph.entities",
+    "Profile": "profile",
+    "Disagreement": "model",
     "frame": "framing",
     **dict.fromkeys(
         (
@@ -90,19 +108,25 @@ _HOMES = {
 
 __all__ = [
     "Alias",
+    "Candidate",
     "Change",
     "Closed",
     "Compacted",
+    "Diff",
+    "Disagreement",
+    "Edge",
     "EmbedderBroken",
     "EmbedderDown",
     "EmbedderError",
     "Entity",
     "Evidence",
+    "Exposure",
     "Extraction",
     "Fact",
     "Found",
     "Gathered",
     "GraphPage",
+    "Happening",
     "Hit",
     "InvalidInput",
     "Job",
@@ -117,11 +141,14 @@ __all__ = [
     "Memory",
     "Mention",
     "MissingExtra",
+    "Node",
     "NotFound",
+    "Profile",
     "ProjectionError",
     "ProjectionStale",
     "Recall",
     "Receipt",
+    "Registration",
     "Relation",
     "RemanenceError",
     "Said",
@@ -131,9 +158,11 @@ __all__ = [
     "Transfer",
     "Triple",
     "Turn",
+    "UpkeepSettings",
     "Verdict",
     "Verified",
     "View",
+    "Walked",
     "Window",
     "frame",
     "import_",

@@ -87,6 +87,8 @@ class Graph:
         self._short = Column(np.float32)
         self._length = Column(np.int32)
         self._asks = Column(np.float32)
+        # The turn after, where both are short.
+        self._answer = Column(np.int32)
         # Of each speaker, the first row that is theirs.
         self._spoke: dict[int, int] = {}
         self._sittings = 0
@@ -96,7 +98,7 @@ class Graph:
         """Take in versions numbered from row `first`."""
         known = len(self._before)
         new = versions[max(0, known - first) :]
-        for column in (self._speaker, self._before, self._after, self._sitting):
+        for column in (self._speaker, self._before, self._after, self._answer, self._sitting):
             column.extend(np.full(len(new), -1))
         self._subject.extend(np.full((len(new), 2), -1))
         self._short.extend([1.0 if v is None else min(1.0, _SHORT / len(v.text)) for v in new])
@@ -204,9 +206,7 @@ class Graph:
 
     def answered(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
         """The turn said right after each of these, where both are short; -1 where there is none."""
-        after = self._after.values[rows]
-        short = (self._short.values[rows] == 1.0) & (self._short.values[after] == 1.0)
-        found: NDArray[np.integer[Any]] = np.where(short, after, -1)
+        found: NDArray[np.integer[Any]] = self._answer.values[rows]
         return found
 
     def speaks(self, name: str, visible: NDArray[np.bool_]) -> bool:
@@ -237,6 +237,8 @@ class Graph:
             before = last[0]
             self._before.values[row] = before
             self._after.values[before] = row
+            if self._short.values[before] == self._short.values[row] == 1.0:
+                self._answer.values[before] = row
             self._sitting.values[row] = self._sitting.values[before]
         else:
             self._sitting.values[row] = self._sittings
@@ -448,6 +450,7 @@ _COLUMNS = (
     "short",
     "length",
     "asks",
+    "answer",
 )
 
 

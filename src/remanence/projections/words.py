@@ -30,7 +30,7 @@ _SHORT = 2_048
 """Words in a tail that is searched as it is, beside one for every 32 in the base."""
 
 Answered = Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
-Holding = dict[str, tuple[NDArray[np.int32], NDArray[np.int32]]]
+Holding = dict[str, tuple[NDArray[np.int32], NDArray[np.integer[Any]]]]
 """Of each word the documents that hold it, in order, and those that follow one."""
 
 
@@ -109,6 +109,7 @@ class Words:
             return scores, {}
         mean = float(lengths.sum() if shown is None else lengths[shown].sum()) / total
         holding: Holding = {}
+        held = np.zeros(len(lengths), np.bool_)
         for word in asked:
             docs, counts = self._postings(word)
             if shown is not None:
@@ -118,23 +119,28 @@ class Words:
                 norms = K1 * (1 - B + B * lengths[docs] / mean)
                 gains = np.log((total + 1) / len(docs)) * (counts * (K1 + 1) / (norms + counts))
                 scores[docs] += gains
-                after, theirs = docs[:0], gains[:0]
+                after: NDArray[np.integer[Any]] = docs[:0]
                 if answered is not None:
-                    after, theirs = self._lent(docs, gains, answered)
-                    scores[after] += theirs
+                    held[docs] = True
+                    after, there = self._after(docs, answered)
+                    new = ~held[after]
+                    after = after[new]
+                    scores[after] += LENT * gains[there][new]
+                    held[docs] = False
                 holding[word] = docs, after
         return scores, holding
 
-    def _lent(
-        self, docs: NDArray[np.int32], gains: NDArray[np.float64], answered: Answered
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """The turns after these that do not hold the word themselves, and what it is worth to them."""
+    def _after(
+        self, docs: NDArray[np.int32], answered: Answered
+    ) -> tuple[NDArray[np.integer[Any]], NDArray[np.bool_]]:
+        """The turns said after these, and for which of these there is one."""
         rows = answered(self._row_of.values[docs])
         there = rows >= 0
+        rows = rows[there]
+        if len(self._row_of) == self._rows:
+            return rows, there
         # Only short turns are asked after, and each of those is one document.
-        after = self._row_of.values.searchsorted(rows[there]).astype(np.int32)
-        new = docs[np.minimum(docs.searchsorted(after), len(docs) - 1)] != after
-        return after[new], LENT * gains[there][new]
+        return self._row_of.values.searchsorted(rows), there
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         """The postings, packed."""

@@ -117,7 +117,7 @@ def soonest(engine: Engine, space: str) -> datetime | None:
 
 def _work(engine: Engine, space: str, job: JobState) -> bool:
     """One try at one job. False if somebody else is at it, or it is over."""
-    with _held(engine, job.id) as mine:
+    with held(engine, job.id) as mine:
         if not mine:
             return False
         with engine.using(space) as index:
@@ -227,7 +227,7 @@ _HELD_LOCK = threading.Lock()
 
 
 @contextmanager
-def _held(engine: Engine, job: str) -> Iterator[bool]:
+def held(engine: Engine, job: str) -> Iterator[bool]:
     """Hold a job's lock while in the block; False if somebody else does."""
     name = (id(engine), job)
     with _HELD_LOCK:

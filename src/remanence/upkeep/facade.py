@@ -119,10 +119,10 @@ class Upkeep:
         """What upkeep has done here, oldest first."""
         with self._engine.using(self._space) as index:
             mine = {run.id: Run.of(run) for run in index.usage.runs.values()}
-        with self._engine.using(indexing.below(self._space)) as theirs:
-            others = {run.id: Run.of(run) for run in theirs.usage.runs.values()}
-        for id_, run in others.items():
-            mine[id_] = run if id_ not in mine else replace(mine[id_], made=run.made)
+        if indexing.has_notes(self._engine, self._space):
+            with self._engine.using(indexing.below(self._space)) as theirs:
+                others = [Run.of(run) for run in theirs.usage.runs.values()]
+            mine |= {run.id: run if run.id not in mine else mine[run.id].and_of(run) for run in others}
         return sorted(mine.values(), key=lambda run: (run.at, run.id))
 
     def recall_with_vault(self, query: str, *, limit: int = 10, **options: Any) -> Recall:

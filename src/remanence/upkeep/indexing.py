@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from remanence import drafts
 from remanence.errors import InvalidInput
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from remanence.ports import Progress
 
 STEP = "index_vault"
+_BATCH = 500
+
+_Some = TypeVar("_Some")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,26 +127,37 @@ def plan(engine: Engine, space: str, vault: Path, now: datetime, progress: Progr
     )
 
 
-def write(engine: Engine, space: str, plan: IndexPlan, run: str, progress: Progress | None = None) -> None:
-    """Keep the new versions, and in the space below the person's own notes."""
-    given = {"vault": plan.vault}
+def has_notes(engine: Engine, space: str) -> bool:
+    """Whether a person's own notes were ever taken in. To open their space would make its files."""
+    return below(space) in engine.ledger.spaces()
 
-    def revised(index: Index, ids: Sequence[str]) -> list[Event]:
-        # Their own new lines are written by now, so what is held against the plan is what was before.
-        before = tuple((edit.memory, edit.line) for edit in plan.edits)
-        return [Ran(run, STEP, plan.position, given, revised=before)]
+
+def write(engine: Engine, space: str, plan: IndexPlan, run: str, progress: Progress | None = None) -> None:
+    """Keep the new versions, and in the space below the person's own notes; some in each transaction."""
+    given = {"vault": plan.vault}
+    done = 0
+    for edits in _batches(plan.edits):
+
+        def revised(index: Index, ids: Sequence[str], edits: Sequence[Edit] = edits) -> list[Event]:
+            before = tuple((edit.memory, edit.line) for edit in edits)
+            unchanged(index, dict(before), plan.position)
+            return [Ran(run, STEP, plan.position, given, revised=before)]
+
+        engine.add(space, [edit.prepared for edit in edits], also=revised)
+        done += len(edits)
+        if progress is not None:
+            progress(done, len(plan))
 
     def kept(index: Index, ids: Sequence[str]) -> list[Event]:
         new = tuple(memory for memory in ids if index.catalog.number(memory) is None)
         old = [memory for memory in ids if memory not in new]
         return [Ran(run, STEP, index.catalog.position, given, made=new, revised=_lines(index, old))]
 
-    if plan.edits:
-        with engine.using(space) as index:
-            unchanged(index, {edit.memory: edit.line for edit in plan.edits}, plan.position)
-        engine.add(space, [edit.prepared for edit in plan.edits], progress, also=revised)
-    if plan.written:
-        engine.add(below(space), [each.prepared for each in plan.written], progress, also=kept)
+    for written in _batches(plan.written):
+        engine.add(below(space), [each.prepared for each in written], also=kept)
+        done += len(written)
+        if progress is not None:
+            progress(done, len(plan))
 
 
 class _Skipped(Exception):
@@ -213,6 +227,11 @@ def _prepared(
     except InvalidInput as error:
         raise _Skipped(str(error)) from None
     return prepare(draft, engine.extractor, now)
+
+
+def _batches(every: Sequence[_Some]) -> Iterator[Sequence[_Some]]:
+    for begin in range(0, len(every), _BATCH):
+        yield every[begin : begin + _BATCH]
 
 
 def _lines(index: Index, memories: Sequence[str]) -> tuple[tuple[str, int], ...]:

@@ -114,13 +114,16 @@ def done(engine: Engine, space: str, plans: Sequence[Plan], progress: Progress |
 def undone(engine: Engine, space: str, run: str, settings: UpkeepSettings) -> Undo:
     """Take a run back, here and among a person's own notes."""
     with runs.alone(engine, space):
-        below = indexing.below(space)
-        with engine.using(space) as mine, engine.using(below) as theirs:
-            here, there = run in mine.usage.runs, run in theirs.usage.runs
-        undos = [runs.reverse(engine, space, run)] if here or not there else []
-        undos += [runs.reverse(engine, below, run)] if there else []
+        places = [space, *([indexing.below(space)] if indexing.has_notes(engine, space) else [])]
+        told = [place for place in places if _knows(engine, place, run)]
+        undos = [runs.reverse(engine, place, run) for place in told or [space]]
         _tidy(engine, space, run, settings)
     return Undo(run, tuple(memory for undo in undos for memory in undo.left))
+
+
+def _knows(engine: Engine, space: str, run: str) -> bool:
+    with engine.using(space) as index:
+        return run in index.usage.runs
 
 
 def _tidy(engine: Engine, space: str, run: str, settings: UpkeepSettings) -> None:

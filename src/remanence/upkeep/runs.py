@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from remanence.errors import InvalidInput, LedgerUnavailable, NotFound
 from remanence.events import Demoted, Event, Forgotten, Invalidated, Remembered, Restored, Reversed
 from remanence.index import Index, snapshot_name
 from remanence.model import from_micros, short
-from remanence.remembering.jobs import _held as held_lock
+from remanence.remembering.jobs import held as held_lock
 from remanence.upkeep.tables import many
 from remanence.usage import RunState
 
@@ -54,6 +54,10 @@ class Run:
             links=len(state.edges),
             undone=state.undone,
         )
+
+    def and_of(self, other: Run) -> Run:
+        """This run with what it did in another space."""
+        return replace(self, made=(*self.made, *other.made), revised=(*self.revised, *other.revised))
 
     def __str__(self) -> str:
         counts = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from remanence.answers import Recall
 from remanence.model import Evidence, Hit
 from remanence.text import normal_text
-from remanence.upkeep.indexing import below
+from remanence.upkeep.indexing import below, has_notes
 from remanence.view import View
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ def recall(
 ) -> Recall:
     """What the space says, and what the notes say at `weight` of their score; what both say, once."""
     mine = View(engine, space).recall(query, limit=limit, **options)
+    if not has_notes(engine, space):
+        return mine
     theirs = View(engine, below(space)).recall(query, limit=limit, **options)
     lighter = (_from_vault(hit, weight) for hit in theirs)
     ranked = sorted((*mine, *lighter), key=lambda hit: (-hit.score, hit.memory.id))
