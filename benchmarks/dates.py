@@ -40,8 +40,18 @@ def main() -> None:
         return
     report = {}
     ours("23-Sep-2020", datetime(2020, 1, 1))  # dateparser's import is not what we time
-    columns = ("set", "reader", "times", "found", "overlap", "exact", "strays", "dateless", "ms")
-    print("{:<24}{:<14}{:>6}{:>8}{:>9}{:>8}{:>8}{:>10}{:>8}".format(*columns))
+    columns = (
+        "set",
+        "reader",
+        "times",
+        "found",
+        "overlapping",
+        "exact",
+        "false alarms",
+        "dateless fired",
+        "ms",
+    )
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for name in present:
         with gzip.open(chosen.data / f"{name}.jsonl.gz", "rt") as lines:
             rows = [json.loads(line) for line in lines]
@@ -50,11 +60,12 @@ def main() -> None:
             show = chosen.misses and title == "remanence"
             score = report[f"{name}/{title}"] = judge(rows, reader, show, future="duckling" in name)
             print(
-                f"{name:<24}{title:<14}{score['times']:>6}{score['found']:>8.1%}{score['overlap']:>9.1%}"
-                f"{score['exact']:>8.1%}{score['strays']:>8}"
-                f"{score['dateless_fired']:>6}/{score['dateless']:<3}{score['ms']:>8.3f}"
+                f"| {name} | {title} | {score['times']} | {score['found']:.1%} | {score['overlap']:.1%} "
+                f"| {score['exact']:.1%} | {score['strays_share']:.1%} "
+                f"| {score['dateless_fired']} of {score['dateless']} | {score['ms']:.3f} |"
             )
-    print("strays: phrases where no time stands. dateless: sentences without any time, and how many fired.")
+    print("\nfalse alarms: phrases where no time stands, for each hundred sentences.")
+    print("dateless fired: sentences without any time in which one was found.")
     if chosen.json:
         chosen.json.write_text(json.dumps(report, indent=2) + "\n")
 

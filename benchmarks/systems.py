@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.evaluation import DEPTH, Asked, Build, Line, World
+from remanence.model import UTC
 from remanence.text import tokens
 
 # They would call home otherwise.
@@ -149,7 +150,10 @@ class Filed:
 
 
 class Mem0(Filed):
-    """`add(infer=False)`: no LLM, each line kept as it is; local Qdrant."""
+    """`add(infer=False)`: no LLM, each line kept as it is; local Qdrant.
+
+    Its keyword half needs spaCy and a model that fastembed downloads; without them it searches vectors only.
+    """
 
     def __init__(self, world: World, embedder: Any) -> None:
         from mem0 import Memory
@@ -254,7 +258,9 @@ class Memvara(Filed):
                 {
                     "content": line.text,
                     "role": line.speaker if line.speaker in ("user", "assistant") else "user",
-                    "ts": None if line.time is None else datetime.fromisoformat(line.time),
+                    "ts": None
+                    if line.time is None
+                    else datetime.fromisoformat(line.time).replace(tzinfo=UTC),
                     "line": line.id,
                 }
                 for line in world.lines
@@ -289,12 +295,13 @@ def peers(embedder: Any) -> tuple[dict[str, Build], dict[str, str]]:
     """What is installed and works here, and why each of the others is left out."""
     found: dict[str, Build] = {}
     left_out: dict[str, str] = {}
-    little = World([Line("a", "The bridge is closed."), Line("b", "Alice lives in Porto.")], ())
+    said = (("a", "The bridge is closed."), ("b", "Alice lives in Porto."), ("c", "The bridge is closed."))
+    little = World([Line(i, text, speaker="user", time="2026-05-01T09:00:00") for i, text in said], ())
     for name, peer in PEERS.items():
         try:
             tried = peer(little, embedder)
             if "a" not in tried.ask(Asked("Is the bridge closed?", ("a",)), None):
-                raise LookupError("it does not find the first of two lines, so it is not used right here")
+                raise LookupError("it does not find the first of three lines, so it is not used right here")
             tried.close()
             found[name] = partial(peer, embedder=embedder)
         except ImportError as error:
