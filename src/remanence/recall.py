@@ -25,10 +25,10 @@ from remanence.answers import Recall
 from remanence.errors import EmbedderError
 from remanence.fusion import WEIGHTS, Fused, fuse
 from remanence.index import SIGNALS, Index, Vanished
-from remanence.model import Evidence, Hit, Query, Ranking, Sight, Window, micros
+from remanence.model import Disagreement, Evidence, Hit, Query, Ranking, Sight, Window, micros
 from remanence.receipts import Receipt
 from remanence.text import tokens
-from remanence.truth import Resolved, disagreements, replaced_by, resolve, stands
+from remanence.truth import Resolved, disagreements, is_plain, replaced_by, resolve, stands
 
 if TYPE_CHECKING:
     from remanence.ports import Embedder, Reranker, Vector
@@ -243,9 +243,12 @@ def _hits(index: Index, resolved: Resolved, sight: Sight) -> tuple[Hit, ...]:
         evidence = [Evidence(p.signal, p.rank, p.share, p.raw, whys[p.signal](row)) for p in parts]
         if row in resolved.notes:
             evidence.append(Evidence("truth", 1, 0.0, 0.0, resolved.notes[row]))
-        later = replaced_by(index, row, sight)
+        later = index.catalog.successor(row, sight.position)
+        against: tuple[Disagreement, ...] = ()
+        if not is_plain(index, row):
+            later, against = replaced_by(index, row, sight), disagreements(index, row, sight)
+            is_current = is_current and stands(index, row, sight)
         successor = index.memories([later])[0] if later is not None else None
-        against = disagreements(index, row, sight)
-        is_current = is_current and successor is None and stands(index, row, sight)
+        is_current = is_current and successor is None
         hits.append(Hit(memory, score, tuple(evidence), is_current, successor, against))
     return tuple(hits)

@@ -30,6 +30,11 @@ class Resolved:
     notes: dict[int, str] = field(default_factory=dict)
 
 
+def is_plain(index: Index, row: int) -> bool:
+    """Whether a row claims nothing and is tied to nothing, so that only a later version can replace it."""
+    return not index.relations.claims(row) and not index.links.tied(index.catalog.memory_of(row))
+
+
 def stands(index: Index, row: int, sight: Sight) -> bool:
     """Whether nothing has taken the place of this row, or ended what it claims."""
     return bool(standing(index, np.array([row]), sight)[0])
@@ -79,6 +84,9 @@ def resolve(index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit
 
     Looks no further than the first `limit` that stand: the rest is not asked for.
     """
+    first = fused.rows[:limit].tolist()
+    if all(is_plain(index, row) for row in first):
+        return Resolved(fused)
     scores = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
     notes: dict[int, str] = {}
     standing: set[int] = set()
@@ -98,7 +106,7 @@ def resolve(index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit
             # What somebody said stays said: it only lets the newer word go first.
             scores[row] = score * _AFTER
     for row in sorted(standing, key=lambda row: -scores[row])[:limit]:
-        for other in _against(index, row, sight):
+        for other in () if is_plain(index, row) else _against(index, row, sight):
             if other not in standing and allowed[other]:
                 scores[other] = max(scores[row] * _AFTER, scores.get(other, 0.0))
                 notes[other] = f"contradicts {_said(index, row)}"

@@ -501,6 +501,7 @@ async def test_async_nodes_are_followed_as_well(space: remanence.Space) -> None:
     assert (await app.ainvoke({"say": ""}, of("t")))["before"] == "Madrid"
 
 
+@ON_311
 async def test_fifty_threads_at_once_keep_their_branches_apart(space: remanence.Space) -> None:
     """Each forks its own past while all the others run."""
     saver = InMemorySaver()

@@ -100,6 +100,10 @@ class Links:
         ends = self._ties.ends[edges] if direction == "out" else self._ties.ends[edges, ::-1]
         return list(dict.fromkeys(ends[ends[:, 0] == memory, 1].tolist()))
 
+    def tied(self, memory: int) -> bool:
+        """Whether a link was ever drawn from or to a memory."""
+        return bool(self._ids) and bool(self._ties.at(memory))
+
     def lines_of(self, memory: int) -> list[int]:
         """The ledger lines that draw a link from or to a memory."""
         lines: list[int] = self._facts.values[self._ties.at(memory), 4].tolist()

@@ -158,6 +158,10 @@ class Relations:
 
     # What a memory's claims have come to
 
+    def claims(self, row: int) -> bool:
+        """Whether a row claims anything."""
+        return bool(self._claims.of_row(row))
+
     def rows_claiming(self, number: int, predicate: str, sight: Sight) -> list[int]:
         """The rows that say something of an entity under a predicate, or under the state it begins; as
         they were said."""
