@@ -51,6 +51,13 @@ class Column:
             self._data[self._size : self._size + count] = values
             self._size += count
 
+    def fill(self, count: int, value: Any) -> None:
+        """Add so many at the end, all the same."""
+        if count:
+            self._reserve(count)
+            self._data[self._size : self._size + count] = value
+            self._size += count
+
     def _reserve(self, count: int) -> None:
         need = self._size + count
         if need > len(self._data):

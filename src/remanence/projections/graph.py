@@ -98,9 +98,11 @@ class Graph:
         """Take in versions numbered from row `first`."""
         known = len(self._before)
         new = versions[max(0, known - first) :]
-        for column in (self._speaker, self._before, self._after, self._answer, self._sitting):
-            column.extend(np.full(len(new), -1))
-        self._subject.extend(np.full((len(new), 2), -1))
+        for column in (
+            *(self._speaker, self._subject),
+            *(self._before, self._after, self._answer, self._sitting),
+        ):
+            column.fill(len(new), -1)
         self._short.extend([1.0 if v is None else min(1.0, _SHORT / len(v.text)) for v in new])
         self._length.extend([0 if v is None else len(v.text) for v in new])
         self._asks.extend([0.0 if v is None or v.turn is None else asking(v.text) for v in new])
