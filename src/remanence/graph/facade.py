@@ -54,7 +54,7 @@ class GraphView:
         depth: int = 3,
         direction: Direction = "both",
         at: Moment | None = None,
-        limit: int = 500,
+        limit: int = 100,
     ) -> Walked:
         """Everything within so many steps of a node, nearest first: what holds `at` a moment, else now (in a
         view of the past, at the moment of that view).
