@@ -135,6 +135,17 @@ def test_remembering_again_asks_nobody_and_writes_nothing(clock: FakeClock) -> N
         assert len(space._engine.extractor.asked) == 1  # type: ignore[attr-defined]
 
 
+def test_a_long_conversation_is_read_a_stretch_at_a_time(clock: FakeClock) -> None:
+    """All of it, with each stretch shown when it is done."""
+    shown: list[tuple[int, int]] = []
+    turns = [{"role": "user", "content": f"Number {number} was called."} for number in range(450)]
+    with told(clock=clock) as space:
+        space.remember(turns, progress=lambda done, all_: shown.append((done, all_)))
+
+        assert shown == [(200, 450), (400, 450), (450, 450)]
+        assert [len(said) for said in space._engine.extractor.asked] == [200, 200, 50]  # type: ignore[attr-defined]
+
+
 def test_an_extractor_that_raises_costs_only_its_opinion(clock: FakeClock) -> None:
     """The words are kept, and the rules read them."""
     extractor = Scripted([RuntimeError("quota")])

@@ -147,6 +147,7 @@ class Space(View):
         now: Moment | None = None,
         source: str | None = None,
         observed_by: str | None = None,
+        progress: bool | Progress = False,
     ) -> list[Memory]: ...
     @overload
     def remember(
@@ -157,6 +158,7 @@ class Space(View):
         now: Moment | None = None,
         source: str | None = None,
         observed_by: str | None = None,
+        progress: bool | Progress = False,
     ) -> Job: ...
     def remember(
         self,
@@ -166,6 +168,7 @@ class Space(View):
         now: Moment | None = None,
         source: str | None = None,
         observed_by: str | None = None,
+        progress: bool | Progress = False,
     ) -> list[Memory] | Job:
         """Understand a text or a conversation: keep it verbatim, and the facts it tells as memories.
 
@@ -173,6 +176,7 @@ class Space(View):
         or LlamaIndex. Facts are found by the extractor of this space: a model if it was opened with one,
         else rules. What they mean for older memories is recorded: one that updates another takes its
         place. With `wait=False` the words are kept and a `Job` is returned at once; a thread does the rest.
+        `progress` shows a bar, or is called with (done, all), for long conversations.
 
         >>> import remanence
         >>> with remanence.open(None) as space:
@@ -189,7 +193,9 @@ class Space(View):
             if self._worker is not None:
                 self._worker.look_at(self.name)
             return job
-        return understand.remember(self._engine, self.name, self._engine.add(self.name, prepared), at)
+        sources = self._engine.add(self.name, prepared)
+        with progress_bar(progress, "reading") as shown:
+            return understand.remember(self._engine, self.name, sources, at, shown)
 
     def reextract(
         self, memory_id: str | None = None, *, now: Moment | None = None, progress: bool | Progress = False

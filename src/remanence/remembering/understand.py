@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_STRETCH = 200
+"""How many turns are read, judged and written at once."""
+
 Settled = Callable[[Index, Sequence[str]], Sequence[Event]]
 
 
@@ -42,8 +45,27 @@ class Reading:
     found: Found
 
 
-def remember(engine: Engine, space: str, sources: Sequence[Memory], now: datetime) -> list[Memory]:
-    """What these sources tell, as memories. The same extractor is not asked about the same ones twice."""
+def remember(
+    engine: Engine,
+    space: str,
+    sources: Sequence[Memory],
+    now: datetime,
+    progress: Progress | None = None,
+) -> list[Memory]:
+    """What these sources tell, as memories. The same extractor is not asked about the same ones twice.
+
+    A long conversation is read and written a stretch at a time.
+    """
+    out: dict[str, Memory] = {}
+    for begin in range(0, len(sources), _STRETCH):
+        stretch = sources[begin : begin + _STRETCH]
+        out |= {memory.id: memory for memory in _remember(engine, space, stretch, now)}
+        if progress is not None:
+            progress(begin + len(stretch), len(sources))
+    return list(out.values())
+
+
+def _remember(engine: Engine, space: str, sources: Sequence[Memory], now: datetime) -> list[Memory]:
     with engine.using(space) as index:
         told = known(index, sources, author(engine.extractor))
     if told is not None:
