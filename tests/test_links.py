@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from remanence import InvalidInput, NotFound, Space
 from remanence.events import Linked, Remembered
-from remanence.graph.assertions import Assertions
 from remanence.index import Index
 from remanence.ledger.volatile import VolatileLedger
 from remanence.model import LINKS, UTC, Memory
@@ -22,8 +21,9 @@ Reopen = Callable[..., Space]
 
 
 @pytest.fixture
-def says(space: Space) -> Assertions:
-    return Assertions(space._engine, space.name)
+def says(space: Space) -> Space:
+    """Who states things outright: the space itself."""
+    return space
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def superseded(space: Space) -> list[int]:
 
 @pytest.mark.parametrize("kind", LINKS)
 def test_memories_are_linked_in_so_many_ways(
-    space: Space, says: Assertions, memories: list[Memory], kind: str
+    space: Space, says: Space, memories: list[Memory], kind: str
 ) -> None:
     """A link is seen from both its ends, and knows which is which."""
     red, green, _ = memories
@@ -57,13 +57,13 @@ def test_memories_are_linked_in_so_many_ways(
     assert ask(space, "of", 0, kinds=[other for other in LINKS if other != kind]) == []
 
 
-def test_any_other_name_is_refused_with_the_list(says: Assertions, memories: list[Memory]) -> None:
+def test_any_other_name_is_refused_with_the_list(says: Space, memories: list[Memory]) -> None:
     """The set is closed, or nobody could say what a link means."""
     with pytest.raises(InvalidInput, match=r"'replaces' is no link.*related_to, supersedes.*causes"):
         says.link(memories[0], "replaces", memories[1])
 
 
-def test_what_cannot_be_linked_is_refused(space: Space, says: Assertions, memories: list[Memory]) -> None:
+def test_what_cannot_be_linked_is_refused(space: Space, says: Space, memories: list[Memory]) -> None:
     """A memory to itself, to none, to one that is forgotten or erased; a window reversed."""
     red, green, blue = memories
     space.forget(green.id)
@@ -81,21 +81,19 @@ def test_what_cannot_be_linked_is_refused(space: Space, says: Assertions, memori
     assert ask(space, "of", 0) == []
 
 
-def test_the_very_same_link_again_writes_nothing(
-    space: Space, says: Assertions, memories: list[Memory]
-) -> None:
+def test_the_very_same_link_again_writes_nothing(space: Space, says: Space, memories: list[Memory]) -> None:
     """Another confidence is another link; so is the same one after it was ended."""
     red, green, _ = memories
     link = says.link(red, "supports", green)
 
     assert says.link(red.id, "supports", green.id) == link
     assert says.link(red, "supports", green, confidence=0.5).id != link.id
-    says.invalidate(link)
+    says.graph.invalidate(link)
     assert says.link(red, "supports", green).id != link.id
     assert len(ask(space, "of", 0)) == 3
 
 
-def test_a_link_with_a_hidden_end_is_hidden(space: Space, says: Assertions, memories: list[Memory]) -> None:
+def test_a_link_with_a_hidden_end_is_hidden(space: Space, says: Space, memories: list[Memory]) -> None:
     """It comes back with its memory."""
     red, green, _ = memories
     link = says.link(red, "supersedes", green)
@@ -110,7 +108,7 @@ def test_a_link_with_a_hidden_end_is_hidden(space: Space, says: Assertions, memo
 
 
 def test_a_link_holds_in_its_window(
-    space: Space, says: Assertions, memories: list[Memory], clock: FakeClock
+    space: Space, says: Space, memories: list[Memory], clock: FakeClock
 ) -> None:
     """Not before it, and no longer than it was ended."""
     red, green, blue = memories
@@ -120,31 +118,29 @@ def test_a_link_holds_in_its_window(
     clock.advance(days=60)
     assert superseded(space) == [1, 2]
 
-    (ended,) = says.invalidate(link.id)
+    (ended,) = says.graph.invalidate(link.id)
     assert ended.valid.end == clock.now()
     assert superseded(space) == [1]
     assert ask(space, "of", 2, at=clock.now()) == []
     with pytest.raises(InvalidInput, match="before"):
-        says.invalidate(ask(space, "of", 1)[0], until="2026-05-01")
+        says.graph.invalidate(ask(space, "of", 1)[0], until="2026-05-01")
 
 
 def test_a_view_of_before_knows_no_later_link(
-    space: Space, says: Assertions, memories: list[Memory], clock: FakeClock
+    space: Space, says: Space, memories: list[Memory], clock: FakeClock
 ) -> None:
     """Neither that it was drawn, nor that it was ended."""
     link = says.link(memories[0], "supersedes", memories[1])
     before = space._engine.ledger.head()
     clock.advance(days=1)
-    says.invalidate(link)
+    says.graph.invalidate(link)
 
     with space._engine.using(space.name) as index:
         assert index.links.superseded(index.sight(before, clock.now())).tolist() == [False, True, False]
         assert not index.links.superseded(index.sight(before - 1, clock.now())).any()
 
 
-def test_contradictions_are_seen_from_either_side(
-    space: Space, says: Assertions, memories: list[Memory]
-) -> None:
+def test_contradictions_are_seen_from_either_side(space: Space, says: Space, memories: list[Memory]) -> None:
     """Whoever contradicts is contradicted."""
     red, green, blue = memories
     says.link(red, "contradicts", green)
@@ -154,7 +150,7 @@ def test_contradictions_are_seen_from_either_side(
     assert [ask(space, "contradicting", number) for number in range(3)] == [[1, 2], [0], [0]]
 
 
-def test_a_chain_leaves_its_head(space: Space, says: Assertions, memories: list[Memory]) -> None:
+def test_a_chain_leaves_its_head(space: Space, says: Space, memories: list[Memory]) -> None:
     """Blue took the place of green, which took that of red."""
     red, green, blue = memories
     says.link(green, "supersedes", red)
@@ -163,7 +159,7 @@ def test_a_chain_leaves_its_head(space: Space, says: Assertions, memories: list[
     assert superseded(space) == [0, 1]
 
 
-def test_in_a_circle_the_last_word_counts(space: Space, says: Assertions, memories: list[Memory]) -> None:
+def test_in_a_circle_the_last_word_counts(space: Space, says: Space, memories: list[Memory]) -> None:
     """Or all of them would be gone."""
     red, green, blue = memories
     says.link(green, "supersedes", red)
@@ -176,11 +172,11 @@ def test_in_a_circle_the_last_word_counts(space: Space, says: Assertions, memori
 def test_links_are_the_same_after_a_rebuild_and_after_opening_again(reopen: Reopen) -> None:
     """They are arithmetic over the ledger, with a snapshot or without."""
     space = reopen()
-    says = Assertions(space._engine, space.name)
+    says = space
     red, green = space.add("The harbour is red."), space.add("The harbour is green.")
     says.link(green, "supersedes", red, why="repainted", confidence=0.9)
     says.link(red, "supersedes", green)
-    says.invalidate(says.link(red, "supports", green), until="2026-06-01")
+    says.graph.invalidate(says.link(red, "supports", green), until="2026-06-01")
 
     before = ask(space, "of", 0)
     assert len(before) == 3

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput, NotFound, Space
-from remanence.graph.assertions import Assertions
 from remanence.knowledge.intervals import ALWAYS, FOREVER, Claim, classify, resolve, unite
 from remanence.model import Relation
 from remanence.testing import FakeClock
@@ -22,8 +21,9 @@ Reopen = Callable[..., Space]
 
 
 @pytest.fixture
-def says(space: Space) -> Assertions:
-    return Assertions(space._engine, space.name)
+def says(space: Space) -> Space:
+    """Who states things outright: the space itself."""
+    return space
 
 
 def ask(space: Space, method: str, *given: Any, as_of: datetime | None = None, **more: Any) -> Any:
@@ -174,7 +174,7 @@ def test_something_said_a_thousand_times_is_one_stretch() -> None:
 # Single-valued
 
 
-def test_a_later_fact_closes_the_earlier(space: Space, says: Assertions) -> None:
+def test_a_later_fact_closes_the_earlier(space: Space, says: Space) -> None:
     """She lives in one place at a time; the old line stays, with its end."""
     says.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
     lisbon = says.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05")
@@ -185,7 +185,7 @@ def test_a_later_fact_closes_the_earlier(space: Space, says: Assertions) -> None
     assert str(old.claimed) == "since 2026-01-01"
 
 
-def test_a_late_fact_lands_where_it_belongs(space: Space, says: Assertions) -> None:
+def test_a_late_fact_lands_where_it_belongs(space: Space, says: Space) -> None:
     """Learned last that she was in Faro in March: Porto is split, Lisbon is untouched."""
     says.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
     says.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05")
@@ -211,7 +211,7 @@ def test_undated_facts_follow_each_other_as_they_were_learned(space: Space, cloc
     ]
 
 
-def test_a_memory_and_a_saying_outright_are_one_relation(space: Space, says: Assertions) -> None:
+def test_a_memory_and_a_saying_outright_are_one_relation(space: Space, says: Space) -> None:
     """Whoever says the same adds evidence, not a second relation."""
     memory = space.add("Alice lives in Porto.")
     other = space.add("Bob says she likes it there.")
@@ -251,7 +251,7 @@ def test_a_role_has_one_holder(space: Space, clock: FakeClock) -> None:
     assert line(space, "Tim Cook", "ceo_of") == ["Apple, since 2011-08-01"]
 
 
-def test_what_never_changes_is_not_succeeded(space: Space, says: Assertions, clock: FakeClock) -> None:
+def test_what_never_changes_is_not_succeeded(space: Space, says: Space, clock: FakeClock) -> None:
     """Two birthplaces from two people are a conflict, however much later the second is told."""
     says.relate("Alice", "born_in", "Porto", observed_by="ann")
     clock.advance(days=30)
@@ -260,7 +260,7 @@ def test_what_never_changes_is_not_succeeded(space: Space, says: Assertions, clo
     assert line(space, "Alice", "born_in") == ["Porto, any time", "Faro, any time"]
 
 
-def test_many_valued_claims_stand_beside_each_other(space: Space, says: Assertions) -> None:
+def test_many_valued_claims_stand_beside_each_other(space: Space, says: Space) -> None:
     """She may like two things; each has the union of its windows."""
     says.relate("Alice", "likes", "tea", valid_from="2026-01", valid_until="2026-02")
     says.relate("Alice", "likes", "coffee")
@@ -269,7 +269,7 @@ def test_many_valued_claims_stand_beside_each_other(space: Space, says: Assertio
     assert sorted(line(space, "Alice", "likes")) == ["coffee, any time", "tea, 2026-01-01 to 2026-03-01"]
 
 
-def test_a_declaration_holds_from_where_it_was_made(space: Space, says: Assertions, clock: FakeClock) -> None:
+def test_a_declaration_holds_from_where_it_was_made(space: Space, says: Space, clock: FakeClock) -> None:
     """Declared single-valued, the later value closes the earlier; a view of before knows nothing of it."""
     says.relate("Alice", "drives", "a Volvo", valid_from="2025")
     says.relate("Alice", "drives", "a Fiat", valid_from="2026")
@@ -286,7 +286,7 @@ def test_a_declaration_holds_from_where_it_was_made(space: Space, says: Assertio
     assert len(around(space, "Alice", at=clock.now())) == 2
 
 
-def test_an_inverse_is_the_same_relation_from_the_other_end(space: Space, says: Assertions) -> None:
+def test_an_inverse_is_the_same_relation_from_the_other_end(space: Space, says: Space) -> None:
     """Said either way, shown either way; and what is single-valued one way is so the other way round."""
     says.declare("works_at", inverse="employs")
     says.relate("Alice", "works_at", "Acme", valid_from="2025")
@@ -299,7 +299,7 @@ def test_an_inverse_is_the_same_relation_from_the_other_end(space: Space, says: 
     assert line(space, "Globex", "employs") == ["Alice, since 2026-01-01"]
 
 
-def test_a_predicate_that_is_its_own_inverse_holds_both_ways(space: Space, says: Assertions) -> None:
+def test_a_predicate_that_is_its_own_inverse_holds_both_ways(space: Space, says: Space) -> None:
     """Whoever is asked is the subject."""
     says.declare("married_to", inverse="married_to")
     says.relate("Alice", "married_to", "Bob", valid_from="2020")
@@ -344,7 +344,7 @@ def test_in_a_conflict_neither_is_superseded(space: Space) -> None:
     assert len(around(space, "Alice", at=on("2026-03-01"))) == 2
 
 
-def test_a_saying_outright_makes_a_memory_stale(space: Space, says: Assertions, clock: FakeClock) -> None:
+def test_a_saying_outright_makes_a_memory_stale(space: Space, says: Space, clock: FakeClock) -> None:
     """No memory took its place, but what it says holds no longer."""
     space.add("Alice lives in Porto.")
     clock.advance(days=1)
@@ -379,7 +379,7 @@ def test_a_revision_that_changes_no_claim_does_not_make_it_newer(space: Space, c
 # Forgetting, erasing, ending
 
 
-def test_forgetting_hides_what_only_that_memory_supports(space: Space, says: Assertions) -> None:
+def test_forgetting_hides_what_only_that_memory_supports(space: Space, says: Space) -> None:
     """And bringing it back brings that back, with no word said about relations."""
     memory = space.add("Alice met Bob.", triples=[])
     says.relate("Alice", "knows", "Bob", evidence=[memory])
@@ -401,7 +401,7 @@ def test_forgetting_the_successor_opens_the_earlier_again(space: Space, clock: F
     assert line(space, "Alice", "lives_in") == ["Porto, any time"]
 
 
-def test_an_erased_memory_supports_nothing(space: Space, says: Assertions) -> None:
+def test_an_erased_memory_supports_nothing(space: Space, says: Space) -> None:
     """Neither its own claims nor those it was evidence for."""
     space.add("Alice was here.")
     memory = space.add("Alice lives in Porto.")
@@ -411,13 +411,13 @@ def test_an_erased_memory_supports_nothing(space: Space, says: Assertions) -> No
     assert around(space, "Alice") == []
 
 
-def test_ending_stamps_the_end_and_keeps_the_line(space: Space, says: Assertions, clock: FakeClock) -> None:
+def test_ending_stamps_the_end_and_keeps_the_line(space: Space, says: Space, clock: FakeClock) -> None:
     """What had been replaced does not come back, and a view of before knows nothing of it."""
     says.relate("Alice", "works_at", "Acme", valid_from="2025")
     job = says.relate("Alice", "works_at", "Globex", valid_from="2026")
     before = clock.now()
     clock.advance(days=1)
-    (ended,) = says.invalidate(job, until="2026-04", why="she left")
+    (ended,) = says.graph.invalidate(job, until="2026-04", why="she left")
 
     assert (ended.id, str(ended.valid)) == (job.id, "2026-01-01 to 2026-04-01")
     assert line(space, "Alice", "works_at")[0] == "Acme, 2025-01-01 to 2026-01-01"
@@ -425,12 +425,12 @@ def test_ending_stamps_the_end_and_keeps_the_line(space: Space, says: Assertions
     assert line(space, "Alice", "works_at", as_of=before)[-1] == "Globex, since 2026-01-01"
 
 
-def test_ending_what_two_memories_say_ends_both(space: Space, says: Assertions, clock: FakeClock) -> None:
+def test_ending_what_two_memories_say_ends_both(space: Space, says: Space, clock: FakeClock) -> None:
     """Or the second would go on saying it; said again later, it is news."""
     first = space.add("Alice works at Acme.")
     space.add("At Acme, Alice is well known.", triples=[("Alice", "works_at", "Acme")])
     clock.advance(days=1)
-    says.invalidate("Alice", "works_at", "Acme")
+    says.graph.invalidate("Alice", "works_at", "Acme")
 
     assert around(space, "Alice", at=clock.now()) == []
     assert ask(space, "stale", 0)
@@ -441,20 +441,22 @@ def test_ending_what_two_memories_say_ends_both(space: Space, says: Assertions, 
     assert held.evidence[0] == first.id
 
 
-def test_ending_at_the_moment_of_a_move_ends_the_old_home(space: Space, says: Assertions) -> None:
+def test_ending_at_the_moment_of_a_move_ends_the_old_home(space: Space, says: Space) -> None:
     """What holds up to that moment, not what begins with it."""
     says.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
     says.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
 
-    assert [ended.object for ended in says.invalidate("Alice", "lives_in", until="2026-03")] == ["Porto"]
+    assert [ended.object for ended in says.graph.invalidate("Alice", "lives_in", until="2026-03")] == [
+        "Porto"
+    ]
     assert line(space, "Alice", "lives_in") == ["Porto, 2026-01-01 to 2026-03-01", "Lisbon, since 2026-03-01"]
 
 
-def test_a_relation_that_is_ended_where_it_begins_never_held(space: Space, says: Assertions) -> None:
+def test_a_relation_that_is_ended_where_it_begins_never_held(space: Space, says: Space) -> None:
     """That is how a mistake is taken back, and what it had closed is open again."""
     says.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
     wrong = says.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
-    says.invalidate(wrong.id, until="2026-03")
+    says.graph.invalidate(wrong.id, until="2026-03")
 
     assert line(space, "Alice", "lives_in") == ["Porto, since 2026-01-01"]
     taken_back = ask(space, "get", wrong.id)
@@ -464,7 +466,7 @@ def test_a_relation_that_is_ended_where_it_begins_never_held(space: Space, says:
 # Names
 
 
-def test_names_of_one_entity_share_its_relations(space: Space, says: Assertions) -> None:
+def test_names_of_one_entity_share_its_relations(space: Space, says: Space) -> None:
     """What is said of an alias is said of the entity."""
     with space._engine.using(space.name):
         registered = remanence.events.Registered("e" + "0" * 16, "Robert", (remanence.model.Alias("Bob"),))
@@ -476,7 +478,7 @@ def test_names_of_one_entity_share_its_relations(space: Space, says: Assertions)
     assert around(space, "Robert", at=on("2026-02-01")) == ["Bob lives_in Faro"]
 
 
-def test_beside_gives_what_is_tied_now(space: Space, says: Assertions) -> None:
+def test_beside_gives_what_is_tied_now(space: Space, says: Space) -> None:
     """The other name and the predicate, from either end; not what is past or was replaced."""
     says.relate("Alice", "lives_in", "Porto", valid_from="2025")
     says.relate("Alice", "lives_in", "Lisbon", valid_from="2026")
@@ -495,7 +497,7 @@ def test_beside_gives_what_is_tied_now(space: Space, says: Assertions) -> None:
 # Saying the same again, and saying it wrongly
 
 
-def test_the_very_same_again_writes_nothing(space: Space, says: Assertions) -> None:
+def test_the_very_same_again_writes_nothing(space: Space, says: Space) -> None:
     """Relations, declarations and endings alike."""
     memory = space.add("Alice knows Bob well.")
     told: list[Callable[[], Any]] = [
@@ -503,7 +505,7 @@ def test_the_very_same_again_writes_nothing(space: Space, says: Assertions) -> N
         lambda: says.relate("alice", "Likes", "Tea"),
         lambda: says.declare("works_at", single_valued=True, inverse="employs"),
         lambda: says.declare("employs", inverse="works_at"),
-        lambda: says.invalidate("Alice", "likes", until="2026-06-01"),
+        lambda: says.graph.invalidate("Alice", "likes", until="2026-06-01"),
     ]
     first = [tell() for tell in told]
     with space._engine.using(space.name) as index:
@@ -514,7 +516,7 @@ def test_the_very_same_again_writes_nothing(space: Space, says: Assertions) -> N
 
 
 def test_an_undated_claim_is_news_after_another_took_its_place(
-    space: Space, says: Assertions, clock: FakeClock
+    space: Space, says: Space, clock: FakeClock
 ) -> None:
     """Porto, Lisbon, and back to Porto: three moves."""
     for place in ("Porto", "Porto", "Lisbon", "Porto"):
@@ -542,10 +544,10 @@ def test_an_undated_claim_is_news_after_another_took_its_place(
         (lambda says: says.relate("Alice", "likes", "tea", evidence=7), "evidence=7"),
         (lambda says: says.declare("likes"), "nothing is said about 'likes'"),
         (lambda says: says.declare("likes", single_valued="yes"), "single_valued='yes'"),
-        (lambda says: says.invalidate(7), "neither a relation"),
+        (lambda says: says.graph.invalidate(7), "neither a relation"),
     ],
 )
-def test_what_cannot_be_said_is_refused(space: Space, says: Assertions, wrong: Any, complaint: str) -> None:
+def test_what_cannot_be_said_is_refused(space: Space, says: Space, wrong: Any, complaint: str) -> None:
     """With what is wrong and how to mend it, and nothing is written."""
     with pytest.raises(InvalidInput, match=complaint):
         wrong(says)
@@ -553,7 +555,7 @@ def test_what_cannot_be_said_is_refused(space: Space, says: Assertions, wrong: A
         assert index.catalog.position == 0
 
 
-def test_what_is_not_there_cannot_be_spoken_of(space: Space, says: Assertions) -> None:
+def test_what_is_not_there_cannot_be_spoken_of(space: Space, says: Space) -> None:
     """Unknown and forgotten memories, unknown relations, what does not hold, an entity nobody knows."""
     gone = space.add("Alice likes tea.")
     space.forget(gone.id)
@@ -563,13 +565,13 @@ def test_what_is_not_there_cannot_be_spoken_of(space: Space, says: Assertions) -
     with pytest.raises(NotFound, match="is forgotten"):
         says.relate("Alice", "likes", "tea", evidence=gone)
     with pytest.raises(NotFound, match="no relation or link 'nope'"):
-        says.invalidate("nope")
+        says.graph.invalidate("nope")
     with pytest.raises(NotFound, match="Alice lives_in anything"):
-        says.invalidate("Alice", "lives_in")
+        says.graph.invalidate("Alice", "lives_in")
     with pytest.raises(NotFound, match="has no entity"):
         says.relate("e0123456789abcdef", "likes", "tea")
     with pytest.raises(InvalidInput, match=r"is before .* begins"):
-        says.invalidate(job, until="2026-02")
+        says.graph.invalidate(job, until="2026-02")
 
 
 # Keeping
@@ -580,13 +582,13 @@ def test_relations_are_the_same_after_a_rebuild_and_after_opening_again(
 ) -> None:
     """They are arithmetic over the ledger, with a snapshot or without."""
     space = reopen()
-    says = Assertions(space._engine, space.name)
+    says = space
     memory = space.add("Alice lives in Porto.", observed_by="ann")
     says.relate("Alice", "likes", "tea", evidence=memory, confidence=0.7)
     says.declare("works_at", inverse="employs")
     says.relate("Acme", "employs", "Alice")
     clock.advance(days=1)
-    says.invalidate("Alice", "lives_in", "Porto")
+    says.graph.invalidate("Alice", "lives_in", "Porto")
 
     def everything(space: Space) -> list[Relation]:
         found: list[Relation] = ask(space, "around", "Alice")

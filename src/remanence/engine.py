@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from remanence.drafts import utc
-from remanence.errors import Closed, EmbedderDown, NotFound, ProjectionStale
-from remanence.events import Erased, Event, Expired, Forgotten, Remembered, Restored
+from remanence.errors import Closed, EmbedderDown, ProjectionStale
+from remanence.events import Event, Remembered
 from remanence.index import FORMAT, Index, Vanished, as_memory, snapshot_name, texts_of
 from remanence.model import Change, Entry, Memory
 from remanence.profile import Profile, make_profile
@@ -65,7 +65,7 @@ class Engine:
         self._qdrant = qdrant
         self._clock = clock
         self._reranker = reranker
-        self._pen = threading.RLock()
+        self.pen = threading.RLock()
         self._door = threading.Lock()
         self._indexes: OrderedDict[str, Index] = OrderedDict()
         self._users: dict[str, int] = {}
@@ -134,57 +134,6 @@ class Engine:
                 progress(len(out), len(prepared))
         return out
 
-    def forget(self, space: str, memory_id: str, why: str | None) -> None:
-        """Hide a memory from now on. Hiding it again says nothing new."""
-        self._change(space, memory_id, lambda shown: Forgotten(memory_id, why) if shown else None)
-
-    def forget_many(self, space: str, ids: Sequence[str], why: str | None) -> int:
-        """Hide these memories in one transaction; how many were not hidden before."""
-
-        def decide(index: Index) -> list[Event]:
-            visible = index.catalog.visible(index.catalog.position)
-            shown = index.catalog.memories_among(visible)
-            return [Forgotten(each, why) for each in dict.fromkeys(ids) if shown[known(index, each)]]
-
-        return len(self.write(space, decide))
-
-    def unforget(self, space: str, memory_id: str) -> None:
-        """Show a forgotten memory again."""
-        self._change(space, memory_id, lambda shown: None if shown else Restored(memory_id))
-
-    def erase(self, space: str, memory_id: str) -> list[str]:
-        """Blank the words of a memory, in every version, for ever; and of what was found in it alone."""
-        with self.using(space) as index, self._pen:
-            with self.ledger.transaction() as pen:
-                index.catch_up()
-                catalog = index.catalog
-                known = index.with_derived(_known(index, memory_id))
-                lines_of = {n: index.lines_about(n) for n in known if not catalog.is_erased(n)}
-                positions = sorted({line for lines in lines_of.values() for line in lines})
-                found = self.ledger.at(positions).values()
-                versions = [e.event for e in found if isinstance(e.event, Remembered)]
-                # What another memory says too, here or in another space, keeps its vector.
-                texts = {text for version in versions for text in texts_of(version)}
-                unheld = [text for text in texts if not self.ledger.holds(text, besides=positions)]
-                pen.erase(positions, [text_hash(text) for text in unheld])
-                erased = [Erased(catalog.ids[n], tuple(lines)) for n, lines in lines_of.items()]
-                entries = pen.append(space, erased, at=self.now()) if erased else []
-            index.written(entries)
-        return [event.memory for event in erased]
-
-    def sweep(self, space: str) -> list[Memory]:
-        """Record which memories have expired since this was last done."""
-        ids: list[str] = []
-
-        def decide(index: Index) -> list[Event]:
-            rows = index.expired_rows(index.catalog.position, self.now())
-            ids.extend(index.catalog.ids[index.catalog.memory_of(row)] for row in rows)
-            return [Expired(memory_id) for memory_id in ids]
-
-        self.write(space, decide)
-        found = (self.get(space, memory_id, None) for memory_id in ids)
-        return [memory for memory in found if memory is not None]
-
     def write(
         self, space: str, decide: Callable[[Index], Sequence[Event]], *, embed: Sequence[str] = ()
     ) -> list[Entry]:
@@ -195,7 +144,7 @@ class Engine:
         with self.using(space) as index:
             vectors, made = self.embed(embed)  # before the pen is taken: this may call somebody's model
             entries: list[Entry] = []
-            with self._pen, self.ledger.transaction() as pen:
+            with self.pen, self.ledger.transaction() as pen:
                 index.catch_up()
                 events = decide(index)
                 if events:
@@ -207,7 +156,7 @@ class Engine:
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
         """The pen, for what is not about one space alone. Indexes take it in when they next catch up."""
-        with self._pen, self.ledger.transaction() as pen:
+        with self.pen, self.ledger.transaction() as pen:
             yield pen
 
     def arrived(self, space: str, progress: Progress | None = None) -> None:
@@ -300,7 +249,7 @@ class Engine:
         """Make the given embedder the one of this ledger, and embed every text with it."""
         if self.embedder.dimension is None:
             self.embedder.embed(["memory"])  # one that is down rises here, before anything is changed
-        with self._pen, self.ledger.transaction() as pen:
+        with self.pen, self.ledger.transaction() as pen:
             pen.set_meta("embedder", json.dumps(self._signature()))
         for space in self.ledger.spaces():
             self.rebuild(space, progress)
@@ -334,7 +283,7 @@ class Engine:
             # Before the pen is taken: this may call somebody's model.
             vectors, made = self.embed(index.new_texts([p.version for p in prepared]))
             entries: list[Entry] = []
-            with self._pen, self.ledger.transaction() as pen:
+            with self.pen, self.ledger.transaction() as pen:
                 index.catch_up()
                 settling = Settling(index.catalog, index.recalled)
                 settled = [(settling.settle(p), p.at) for p in prepared]
@@ -359,7 +308,7 @@ class Engine:
         written = iter(entries)
         with index.lock:
             for memory_id, line in settled:
-                number = _known(index, memory_id)
+                number = index.number_of(memory_id)
                 if line is not None:
                     out.append(as_memory(next(written), line, index.catalog.first_recorded(number)))
                 else:
@@ -367,14 +316,6 @@ class Engine:
                     assert row is not None, "a memory that is known has a version"
                     out += index.memories([row])
         return out
-
-    def _change(self, space: str, memory_id: str, event: Callable[[bool], Event | None]) -> None:
-        def decide(index: Index) -> list[Event]:
-            number = known(index, memory_id)
-            change = event(index.catalog.shown(number, index.catalog.position))
-            return [] if change is None else [change]
-
-        self.write(space, decide)
 
     def _keep(self, pen: Transaction, vectors: Mapping[bytes, Vector], made: Mapping[bytes, Vector]) -> None:
         """Keep new embeddings, and with the first of them which embedder made them."""
@@ -419,7 +360,7 @@ class Engine:
                 lines = self.ledger.at(index.catalog.positions(some)).values()
                 versions = [e.event for e in lines if isinstance(e.event, Remembered)]
                 _, made = self.embed([text for version in versions for text in texts_of(version)])
-                with self._pen, self.ledger.transaction() as pen:
+                with self.pen, self.ledger.transaction() as pen:
                     pen.keep_vectors(self.embedder.fingerprint, made)
                 if progress is not None:
                     progress(begin + len(some), len(rows))
@@ -427,7 +368,7 @@ class Engine:
                 described = index.registry.descriptions(index.catalog.position)
             _, made = self.embed(described)
             if made:
-                with self._pen, self.ledger.transaction() as pen:
+                with self.pen, self.ledger.transaction() as pen:
                     pen.keep_vectors(self.embedder.fingerprint, made)
             words = list(index.undescribed)
             for begin in range(0, len(words), _CHUNK):
@@ -490,21 +431,3 @@ class Engine:
                 f"remanence.reembed({str(where)!r}, embedder=...) or "
                 f"`remanence rebuild {where} --embedder ...`."
             )
-
-
-def known(index: Index, memory_id: str) -> int:
-    """The number of a memory that there is, and whose words are not erased."""
-    number = _known(index, memory_id)
-    if index.catalog.is_erased(number):
-        raise NotFound(f"memory {memory_id!r} was erased: its words are gone for ever.")
-    return number
-
-
-def _known(index: Index, memory_id: str) -> int:
-    number = index.catalog.number(memory_id)
-    if number is None:
-        raise NotFound(
-            f"space {index.space!r} has no memory {memory_id!r}. "
-            "Ids come from add(), recall() and get(), and belong to one space."
-        )
-    return number

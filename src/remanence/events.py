@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from remanence.model import Alias, Kind, LinkKind, Mention, Triple, Turn, Window
 
@@ -198,7 +198,7 @@ class Worked:
     """How a job went: "waiting" (it failed, and is tried again from `until` on), "done" or "given up"."""
 
     job: str
-    status: str
+    status: Literal["waiting", "done", "given up"]
     until: datetime | None = None
     problem: str | None = None
     memories: tuple[str, ...] = ()

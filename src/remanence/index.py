@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from remanence.arrays import pack, unpack
 from remanence.catalog import Catalog
+from remanence.errors import NotFound
 from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.journal import Journal
 from remanence.knowledge.links import Links
@@ -176,6 +177,23 @@ class Index:
                 self._memories.popitem(last=False)
             return found
 
+    def number_of(self, memory_id: str) -> int:
+        """The number of a memory that there is, be it erased."""
+        number = self.catalog.number(memory_id)
+        if number is None:
+            raise NotFound(
+                f"space {self.space!r} has no memory {memory_id!r}. "
+                "Ids come from add(), recall() and get(), and belong to one space."
+            )
+        return number
+
+    def known(self, memory_id: str) -> int:
+        """The number of a memory that there is, and whose words are not erased."""
+        number = self.number_of(memory_id)
+        if self.catalog.is_erased(number):
+            raise NotFound(f"memory {memory_id!r} was erased: its words are gone for ever.")
+        return number
+
     def lines_about(self, memory: int) -> list[int]:
         """Every ledger line that holds words of a memory, or about it and nothing else: its versions, why it
         was forgotten, links to it, relations that rest on it alone, what was found in it."""
@@ -247,7 +265,8 @@ class Index:
         """The rows that stand at this position, in the order they were written; expired ones too."""
         with self.lock:
             visible = self.catalog.visible(position)
-            return np.flatnonzero(self.catalog.standing_among(visible, position)).tolist()  # type: ignore[no-any-return]
+            rows: list[int] = np.flatnonzero(self.catalog.standing_among(visible, position)).tolist()
+            return rows
 
     def expired_rows(self, position: int, now: datetime) -> list[int]:
         """The standing rows whose time is up, and that no sweep has recorded yet."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from remanence.arrays import pack, unpack
 from remanence.events import Expired, Extracted, Queued, Served, Worked
-from remanence.model import Entry, from_micros, micros
+from remanence.model import Entry, micros
 
 Status = Literal["queued", "waiting", "done", "given up"]
 
@@ -121,12 +121,6 @@ class Journal:
             return
         until = 0 if event.until is None else micros(event.until)
         tries = job.tries + (event.status == "waiting")
-        status: Status = event.status  # type: ignore[assignment]
         self.jobs[job.id] = replace(
-            job, status=status, tries=tries, until=until, problem=event.problem, memories=event.memories
+            job, status=event.status, tries=tries, until=until, problem=event.problem, memories=event.memories
         )
-
-
-def waits_until(job: JobState) -> datetime:
-    """When a job may be tried again."""
-    return from_micros(job.until)

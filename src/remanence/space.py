@@ -10,16 +10,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 from urllib.parse import quote
 
-from remanence import drafts
+from remanence import drafts, forgetting
 from remanence.answers import Recall
 from remanence.drafts import Moment
 from remanence.engine import Engine
 from remanence.errors import InvalidInput
 from remanence.events import Served
-from remanence.graph.assertions import Assertions, Kept, Named
+from remanence.graph.assertions import Stating
 from remanence.graph.entities import Entities
 from remanence.graph.facade import Graph
-from remanence.model import Link, Memory, Relation
+from remanence.model import Memory
 from remanence.progress import progress_bar
 from remanence.receipts import Receipt
 from remanence.remember import prepare, prepare_conversation, prepare_turns
@@ -51,7 +51,7 @@ class Verified:
     digest: str
 
 
-class Space(View):
+class Space(View, Stating):
     """A space as it is now: ask it, and tell it."""
 
     def __init__(
@@ -220,11 +220,11 @@ class Space(View):
 
     def sweep(self) -> list[Memory]:
         """Record which memories have expired since the last sweep. Recall has left them out already."""
-        return self._engine.sweep(self.name)
+        return forgetting.sweep(self._engine, self.name)
 
     def forget(self, memory_id: str, why: str | None = None) -> None:
         """Hide a memory from now on. It stays in views of the past, and `unforget` brings it back."""
-        self._engine.forget(self.name, drafts.memory_id(memory_id), drafts.reason(why))
+        forgetting.forget(self._engine, self.name, drafts.memory_id(memory_id), drafts.reason(why))
 
     def forget_many(self, ids: Iterable[str], why: str | None = None) -> int:
         """Hide these memories, all at once or, if one of them is not there, none; how many were in sight.
@@ -235,11 +235,11 @@ class Space(View):
         ...     space.forget_many([memory.id for memory in kept], why="they asked"), space.count()
         (2, 0)
         """
-        return self._engine.forget_many(self.name, drafts.memory_ids(ids), drafts.reason(why))
+        return forgetting.forget_many(self._engine, self.name, drafts.memory_ids(ids), drafts.reason(why))
 
     def unforget(self, memory_id: str) -> None:
         """Bring a forgotten memory back."""
-        self._engine.unforget(self.name, drafts.memory_id(memory_id))
+        forgetting.unforget(self._engine, self.name, drafts.memory_id(memory_id))
 
     def erase(self, memory_id: str) -> list[str]:
         """Blank the words of a memory for ever, in the past too, and in every file; the ids of what went.
@@ -247,7 +247,7 @@ class Space(View):
         With a source go the facts that were found in it alone. The lines stay, without their words, so
         that `verify` still holds.
         """
-        return self._engine.erase(self.name, drafts.memory_id(memory_id))
+        return forgetting.erase(self._engine, self.name, drafts.memory_id(memory_id))
 
     def touch(self, memory_id: str, boost: bool = False) -> Touched:
         """Record that a memory was of use, so that it fades later; with `boost`, make it stronger too.
@@ -280,89 +280,6 @@ class Space(View):
         served = Served(receipt.id, receipt.to_dict(), tuple(hit.memory.id for hit in answer))
         self._engine.write(self.name, lambda _: [served])
         return receipt
-
-    def relate(
-        self,
-        subject: Named,
-        predicate: str,
-        object: Named,
-        *,
-        valid_from: Moment | None = None,
-        valid_until: Moment | None = None,
-        confidence: float = 1.0,
-        observed_by: str | None = None,
-        evidence: Kept | Iterable[Kept] = (),
-    ) -> Relation:
-        """Say that two entities are related; what comes back is the relation as it now holds.
-
-        Where a predicate has one value at a time, a later value ends the earlier one when it begins.
-        `evidence` are memories: the relation is there while one of them is. The same again says nothing new.
-
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.relate("Alice", "lives_in", "Porto", valid_from="2024-01-01")
-        ...     _ = space.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05-03")
-        ...     [str(relation) for relation in space.graph.when("Alice", "lives_in")][0]
-        'Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)'
-        """
-        return Assertions(self._engine, self.name).relate(
-            subject,
-            predicate,
-            object,
-            valid_from=valid_from,
-            valid_until=valid_until,
-            confidence=confidence,
-            observed_by=observed_by,
-            evidence=evidence,
-        )
-
-    def link(
-        self,
-        a: Kept,
-        kind: str,
-        b: Kept,
-        *,
-        valid_from: Moment | None = None,
-        valid_until: Moment | None = None,
-        confidence: float = 1.0,
-        observed_by: str | None = None,
-        why: str | None = None,
-    ) -> Link:
-        """Say that memory `a` stands to memory `b` as `kind` says: "related_to", "supersedes",
-        "contradicts", "derived_from", "extends", "supports" or "causes".
-
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
-        ...     _ = space.link(new, "supersedes", old)
-        ...     [hit.memory.id for hit in space.recall("bridge")] == [new.id]
-        True
-        """
-        return Assertions(self._engine, self.name).link(
-            a,
-            kind,
-            b,
-            valid_from=valid_from,
-            valid_until=valid_until,
-            confidence=confidence,
-            observed_by=observed_by,
-            why=why,
-        )
-
-    def declare(
-        self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None
-    ) -> None:
-        """Say how a predicate behaves from now on: one value at a time or many, and its name from the other
-        end. What is left out stays as it is.
-
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     space.declare("parent_of", inverse="child_of")
-        ...     _ = space.relate("Ann", "parent_of", "Bob")
-        ...     [relation.object for relation in space.graph.when("Bob", "child_of")]
-        ['Ann']
-        """
-        Assertions(self._engine, self.name).declare(predicate, single_valued=single_valued, inverse=inverse)
 
     @property
     def graph(self) -> Graph:
@@ -494,18 +411,6 @@ class Space(View):
     async def aerase(self, memory_id: str) -> list[str]:
         """`erase`, off the event loop."""
         return await asyncio.to_thread(self.erase, memory_id)
-
-    async def arelate(self, subject: Named, predicate: str, object: Named, **fields: Any) -> Relation:
-        """`relate`, off the event loop."""
-        return await asyncio.to_thread(self.relate, subject, predicate, object, **fields)
-
-    async def alink(self, a: Kept, kind: str, b: Kept, **fields: Any) -> Link:
-        """`link`, off the event loop."""
-        return await asyncio.to_thread(self.link, a, kind, b, **fields)
-
-    async def adeclare(self, predicate: str, **fields: Any) -> None:
-        """`declare`, off the event loop."""
-        await asyncio.to_thread(self.declare, predicate, **fields)
 
     async def aexport(self, path: str | os.PathLike[str], **options: Any) -> Transfer:
         """`export`, off the event loop."""

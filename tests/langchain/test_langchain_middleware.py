@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -26,11 +25,6 @@ import remanence
 from remanence import InvalidInput, Space
 from remanence.framing import OPEN
 from remanence_langchain import MemoryMiddleware
-
-ON_311 = pytest.mark.skipif(
-    sys.version_info < (3, 11), reason="before 3.11 the config of a run is not seen in async hooks and nodes"
-)
-
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}
 LOOK_UP = AIMessage("Let me see.", tool_calls=[{"name": "look_up", "args": {"city": "Porto"}, "id": "c1"}])
@@ -159,7 +153,7 @@ def test_a_retried_call_is_reminded_once(space: Space, ask: Callable[..., Any]) 
         assert [system(prompt).count(OPEN) for prompt in model.prompts] == [1, 1, 1]
 
 
-@ON_311
+@pytest.mark.run_config
 def test_an_interrupted_turn_is_kept_once(space: Space, ask: Callable[..., Any]) -> None:
     """A person is asked in the middle; the run goes on later, and each turn is one memory."""
     model = Actor(lines=[LOOK_UP, "Six."])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from dataclasses import dataclass
 from typing import Any, TypedDict
 from uuid import UUID
@@ -17,10 +16,6 @@ from pydantic import BaseModel
 
 from remanence import InvalidInput, Space
 from remanence_langchain import MemoryMiddleware, memory_tools
-
-ON_311 = pytest.mark.skipif(
-    sys.version_info < (3, 11), reason="before 3.11 the config of a run is not seen in async hooks and nodes"
-)
 
 
 @dataclass
@@ -42,7 +37,7 @@ def hello(agent: Any, context: Any = None, **configurable: Any) -> Any:
     )
 
 
-@ON_311
+@pytest.mark.run_config
 async def test_fifty_users_at_once_each_see_their_own(space: Space) -> None:
     """A model that repeats all it was given, three turns each, all at the same time, by both ways of saying
     who it is: no answer and no space holds anything of anybody else."""
@@ -102,7 +97,7 @@ def test_an_id_may_hold_anything_that_can_be_read(space: Space, user: Any) -> No
     assert len(space.spaces()) == 1
 
 
-@ON_311
+@pytest.mark.run_config
 @pytest.mark.parametrize(
     ("context", "configurable", "problem"),
     [

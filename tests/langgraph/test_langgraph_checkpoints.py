@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -28,11 +27,6 @@ from remanence.testing import FakeClock, HashingEmbedder
 from remanence_langchain.checkpoints import CheckpointView
 from remanence_langchain.store import RemanenceStore
 from remanence_langchain.store_lineage import CheckpointUnknown, Lineage
-
-ON_311 = pytest.mark.skipif(
-    sys.version_info < (3, 11), reason="before 3.11 the config of a run is not seen in async hooks and nodes"
-)
-
 
 FACTS = ("facts",)
 
@@ -478,7 +472,7 @@ def test_a_subgraph_is_one_step_of_the_outer_graph(
     assert city(store.at(second)) == "Porto"
 
 
-@ON_311
+@pytest.mark.run_config
 async def test_async_nodes_are_followed_as_well(space: remanence.Space) -> None:
     """The same through `ainvoke` and the async methods, where saving goes on in the same loop."""
     saver = InMemorySaver()
@@ -501,7 +495,7 @@ async def test_async_nodes_are_followed_as_well(space: remanence.Space) -> None:
     assert (await app.ainvoke({"say": ""}, of("t")))["before"] == "Madrid"
 
 
-@ON_311
+@pytest.mark.run_config
 async def test_fifty_threads_at_once_keep_their_branches_apart(space: remanence.Space) -> None:
     """Each forks its own past while all the others run."""
     saver = InMemorySaver()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from remanence.engine import known
 from remanence.events import Served
 from remanence.index import Index
 from remanence.model import Sight
@@ -16,7 +15,7 @@ from remanence.truth import replaced_by
 def exposures(index: Index, ledger: Ledger, memory_id: str, sight: Sight) -> list[Exposure]:
     """The recorded recalls that gave out a memory which stood then and has stepped back since: it was
     revised or superseded, forgotten, or has expired. Under the lock of the index."""
-    number = known(index, memory_id)
+    number = index.known(memory_id)
     lines = [line for line in index.journal.served.get(memory_id, ()) if line <= sight.position]
     out: list[Exposure] = []
     for _, entry in sorted(ledger.at(lines).items()):

@@ -14,8 +14,9 @@ from remanence.drafts import Moment
 from remanence.engine import Engine
 from remanence.errors import InvalidInput
 from remanence.graph import joins, walks
-from remanence.graph.assertions import Assertions, Named
+from remanence.graph.assertions import Named
 from remanence.graph.chronicle import Chronicle
+from remanence.graph.endings import invalidate
 from remanence.graph.ground import Ground, Place, Start, undisturbed
 from remanence.graph.happenings import Happening
 from remanence.graph.joins import Joined
@@ -303,8 +304,7 @@ class Graph(GraphView):
         ...     str(ended.valid)
         '2025-01-01 to 2026-03-01'
         """
-        said = Assertions(self._engine, self._space)
-        return said.invalidate(edge, predicate, object, until=until, why=why, by=by)
+        return invalidate(self._engine, self._space, edge, predicate, object, until, why, by)
 
     async def ainvalidate(
         self, edge: Relation | Link | Named, *args: Any, **options: Any

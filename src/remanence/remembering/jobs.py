@@ -11,17 +11,16 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remanence.errors import Closed, JobFailed, NotFound
 from remanence.events import Event, Queued, Worked
 from remanence.index import Index
 from remanence.journal import JobState
+from remanence.locks import drop_lock, held, is_held
 from remanence.model import Memory, from_micros, micros
 from remanence.remember import Prepared, new_id
 from remanence.remembering import understand
@@ -52,7 +51,7 @@ class Job:
     def status(self) -> str:
         """One of "queued", "running", "waiting" (for another try), "done" and "given up"."""
         state = self._state()
-        running = state.status in ("queued", "waiting") and _is_held(self._engine, self.id)
+        running = state.status in ("queued", "waiting") and is_held(self._engine, self.id)
         return "running" if running else state.status
 
     @property
@@ -145,7 +144,7 @@ def _work(engine: Engine, space: str, job: JobState) -> bool:
                 return [Worked(job.id, "done", problem=reading.found.problem, memories=tuple(facts))]
 
             understand.write(engine, space, reading, from_micros(given.given["now"]), also=done)
-            _drop_lock_file(engine, job.id)
+            drop_lock(engine, job.id)
         except _Overtaken:
             return False
         except Closed:
@@ -160,7 +159,7 @@ def _put_off(engine: Engine, space: str, job: JobState, problem: str) -> None:
     """Try again later, each time four times as late; give up in the end."""
     if job.tries + 1 >= MOST_TRIES:
         engine.write(space, lambda _: [Worked(job.id, "given up", problem=problem)])
-        _drop_lock_file(engine, job.id)
+        drop_lock(engine, job.id)
         return
     until = engine.now() + _FIRST_WAIT * 4**job.tries
     log.warning("job %s of space %r is tried again at %s: %s", job.id, space, until, problem)
@@ -219,65 +218,3 @@ class Worker:
         if not waits:
             return None
         return max(_LOOK_EVERY, (min(waits) - self._engine.now()).total_seconds())
-
-
-# A job's lock: held in this process by its name, and against other processes by a file.
-_HELD: set[tuple[int, str]] = set()
-_HELD_LOCK = threading.Lock()
-
-
-@contextmanager
-def held(engine: Engine, job: str) -> Iterator[bool]:
-    """Hold a job's lock while in the block; False if somebody else does."""
-    name = (id(engine), job)
-    with _HELD_LOCK:
-        free = name not in _HELD
-        _HELD.add(name)
-    if not free:
-        yield False
-        return
-    try:
-        with _file_lock(_lock_file(engine.folder, job)) as mine:
-            yield mine
-    finally:
-        with _HELD_LOCK:
-            _HELD.discard(name)
-
-
-def _is_held(engine: Engine, job: str) -> bool:
-    with _HELD_LOCK:
-        if (id(engine), job) in _HELD:
-            return True
-    path = _lock_file(engine.folder, job)
-    if path is None or not path.exists():
-        return False
-    with _file_lock(path) as free:
-        return not free
-
-
-def _lock_file(folder: Path | None, job: str) -> Path | None:
-    return None if folder is None else folder / "jobs" / f"{job}.lock"
-
-
-def _drop_lock_file(engine: Engine, job: str) -> None:
-    """Once a job is over nobody will want its lock."""
-    path = _lock_file(engine.folder, job)
-    if path is not None:
-        path.unlink(missing_ok=True)
-
-
-@contextmanager
-def _file_lock(path: Path | None) -> Iterator[bool]:
-    if path is None:
-        yield True
-        return
-    import fcntl
-
-    path.parent.mkdir(exist_ok=True)
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        yield True

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from remanence.errors import NotFound
 from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked
 from remanence.extractors.rules import RuleExtractor
-from remanence.graph.assertions import ending
+from remanence.graph.endings import ending
 from remanence.index import Index, as_memory
 from remanence.model import Entry, Fact, Found, Memory, Said
 from remanence.remember import Prepared, better, new_id, prepare_fact

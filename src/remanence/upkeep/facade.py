@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from remanence import drafts
 from remanence.engine import Engine
 from remanence.errors import InvalidInput
+from remanence.forgetting import unforget
 from remanence.index import Index
 from remanence.progress import progress_bar
 from remanence.upkeep import clusters as clustering
@@ -243,7 +244,7 @@ class Upkeep:
     def restore(self, regret: Regret) -> int:
         """Bring back every memory that was missed; how many."""
         for missed in regret.missed:
-            self._engine.unforget(self._space, missed.memory)
+            unforget(self._engine, self._space, missed.memory)
         return len(regret.missed)
 
     def start(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from remanence.engine import Engine, known
+from remanence.engine import Engine
 from remanence.errors import NotFound
 from remanence.events import Event, Used
 from remanence.index import Index
@@ -74,7 +74,7 @@ def _touched(
 
 
 def _shown(index: Index, memory_id: str) -> Memory:
-    number = known(index, memory_id)
+    number = index.known(memory_id)
     row = index.catalog.row_at(number, index.catalog.position)
     if row is None or not index.catalog.shown(number, index.catalog.position):
         raise NotFound(

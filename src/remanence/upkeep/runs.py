@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from remanence.errors import InvalidInput, LedgerUnavailable, NotFound
 from remanence.events import Demoted, Event, Forgotten, Invalidated, Remembered, Restored, Reversed
 from remanence.index import Index, snapshot_name
+from remanence.locks import held as held_lock
 from remanence.model import from_micros, short
-from remanence.remembering.jobs import held as held_lock
 from remanence.upkeep.tables import many
 from remanence.usage import RunState
 
