@@ -88,3 +88,12 @@ def test_it_is_made_once_for_each_position(clock: FakeClock) -> None:
         space.add("Alice likes tea.")
         space.profile()
         assert len(asked) == 2
+
+
+def test_each_moment_has_its_own_profile_whichever_was_asked_for_first(space: Space) -> None:
+    """Nothing was learned between the two, but something was over by the later one."""
+    space.add("I live in Porto.", valid_from="2026-01-01", valid_until="2027-01-01")
+
+    assert str(space.as_of("2028-01-01").profile()) == ""
+    assert str(space.as_of("2026-06-01").profile()) == "The user lives in Porto."
+    assert str(space.as_of("2028-01-01").profile()) == ""

@@ -210,3 +210,17 @@ async def test_exposures_are_told_off_the_event_loop(space: Space) -> None:
     space.add("The door code is 1234.", key="door")
 
     assert await space.aexposures(code.id) == space.exposures(code.id)
+
+
+def test_what_was_ended_by_hand_was_exposed_too(space: Space, clock: FakeClock) -> None:
+    """Nothing followed it, and it holds no longer all the same."""
+    memory = space.add("Alice lives in Porto.")
+    space.record(space.recall("Where does Alice live?"))
+    assert space.exposures(memory.id) == []
+    before = clock.now()
+    clock.advance(days=1)
+    space.graph.invalidate("Alice", "lives_in", why="she left")
+
+    [exposure] = space.exposures(memory.id)
+    assert (exposure.memory.id, exposure.superseded_by) == (memory.id, None)
+    assert space.diff(before).invalidated

@@ -17,6 +17,7 @@ import pytest
 
 import remanence
 from remanence import Extraction, Fact, Found, Memory, Said, Space, Triple, Verdict
+from remanence.remembering import jobs
 from remanence.testing import FakeClock, HashingEmbedder
 
 Reopen = Callable[..., Space]
@@ -423,3 +424,24 @@ def test_the_last_word_goes_before_the_turn_that_said_otherwise(space: Space) ->
     assert (first.memory.text, first.current) == ("The user works at Anthropic.", True)
     assert (second.memory.text, second.current) == ("I work at Google.", False)
     assert "stands in the place of 'I work at Google.'" in first.because
+
+
+def test_a_worker_that_meets_with_an_error_goes_on(
+    clock: FakeClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One look that failed does not leave later jobs waiting for ever."""
+    looked: list[str] = []
+    look = jobs.work_off
+
+    def troubled(engine: object, name: str) -> int:
+        looked.append(name)
+        if len(looked) == 1:
+            raise remanence.LedgerUnavailable("the disk is full")
+        return look(engine, name)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(jobs, "work_off", troubled)
+    monkeypatch.setattr(jobs, "_AFTER_TROUBLE", 0.01)
+    with told(PORTO, clock=clock) as space:
+        job = space.remember(CHAT, wait=False)
+        assert [memory.text for memory in job.result(timeout=20)] == [PORTO.text]
+    assert "the disk is full" in caplog.text

@@ -11,6 +11,7 @@ import pytest
 
 import remanence
 from remanence import Recall, Space
+from remanence.model import Entry
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.text import text_hash
 
@@ -645,3 +646,26 @@ def test_a_folder_of_the_first_release_opens(home: Path) -> None:
         assert not space.recall("What is Bob's PIN?", history=True, signals=["words"])
         assert len(space.child("users", "bob").recall("山田")) == 1
         assert space.check() == {}
+
+
+def test_lines_that_are_no_memories_are_in_the_snapshot_too(
+    reopen: Reopen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or every opening would read them again."""
+    space = reopen()
+    memory = space.add("Alice lives in Porto.")
+    space = reopen()
+    for _ in range(3):
+        space.touch(memory.id)
+    space = reopen()
+    ledger = space._engine.ledger
+    read, asked = ledger.read, []
+
+    def noted(name: str, *, after: int = 0) -> Iterator[Entry]:
+        asked.append(after)
+        return read(name, after=after)
+
+    monkeypatch.setattr(ledger, "read", noted)
+    space.count()
+
+    assert asked == [ledger.head()]

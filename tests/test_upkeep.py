@@ -446,3 +446,15 @@ class TestCommands:
         monkeypatch.setattr("remanence.cli.tending.time.sleep", sleep)
         run("upkeep", "--apply", "--every", "1h", code=130)
         assert waits == [3600.0, 3600.0]
+
+
+def test_what_a_later_fact_replaced_is_not_promoted(space: remanence.Space, clock: FakeClock) -> None:
+    """No link says so: the two claims do."""
+    old = space.add("Alice lives in Porto.", importance=0.9)
+    clock.advance(days=1)
+    new = space.add("Alice lives in Lisbon.", importance=0.9)
+    clock.advance(days=4)
+
+    promoted = str(space.upkeep.promote())
+    assert new.text in promoted
+    assert old.text not in promoted

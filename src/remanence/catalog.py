@@ -18,7 +18,8 @@ from remanence.events import Forgotten, Remembered
 from remanence.model import KINDS, Entry, Window, from_micros, micros
 
 FOREVER = np.iinfo(np.int64).max
-_CHANGE_WHAT_IS_SEEN = ("remembered", "forgotten", "restored", "erased")
+ABOUT_MEMORIES = ("remembered", "forgotten", "restored", "erased")
+"""The lines that change what is seen."""
 _ALWAYS = np.iinfo(np.int64).min
 
 
@@ -61,7 +62,7 @@ class Catalog:
         if entry.position <= self.position:
             return False
         self.position = entry.position
-        if entry.kind in _CHANGE_WHAT_IS_SEEN:
+        if entry.kind in ABOUT_MEMORIES:
             self._changed, self._seen = entry.position, None
         if entry.kind == "remembered":
             self._open(entry, entry.event if isinstance(entry.event, Remembered) else None)

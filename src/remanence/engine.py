@@ -146,7 +146,8 @@ class Engine:
             entries: list[Entry] = []
             with self.pen, self.ledger.transaction() as pen:
                 index.catch_up()
-                events = decide(index)
+                with index.lock:  # to look at ties is to bring them up to date, and others may be looking too
+                    events = decide(index)
                 if events:
                     entries = pen.append(space, events, at=self.now())
                     self._keep(pen, vectors, made)
@@ -203,7 +204,7 @@ class Engine:
             at = position(index)
             made = self._profiles.get((space, at, max_tokens))
             # Time passes without a line being written: a fact may have expired since.
-            if made is None or (made.until is not None and now >= made.until):
+            if made is None or not made.holds(now):
                 made = make_profile(index, self.extractor, at, now, max_tokens)
                 if len(self._profiles) >= _MOST_PROFILES:
                     self._profiles.clear()
@@ -285,12 +286,14 @@ class Engine:
             entries: list[Entry] = []
             with self.pen, self.ledger.transaction() as pen:
                 index.catch_up()
-                settling = Settling(index.catalog, index.recalled)
-                settled = [(settling.settle(p), p.at) for p in prepared]
+                with index.lock:
+                    settling = Settling(index.catalog, index.recalled)
+                    settled = [(settling.settle(p), p.at) for p in prepared]
+                    ids = [*before, *(memory_id for (memory_id, _), _ in settled)]
+                    others = also(index, ids) if also is not None else ()
                 lines = [(at, line) for (_, line), at in settled if line is not None]
                 for at, run in groupby(lines, key=itemgetter(0)):
                     entries += pen.append(space, [line for _, line in run], at=at)
-                others = also(index, [*before, *(memory_id for (memory_id, _), _ in settled)]) if also else ()
                 if others:
                     entries += pen.append(space, others, at=prepared[-1].at if prepared else self.now())
                 if entries:

@@ -37,9 +37,10 @@ def erase(engine: Engine, space: str, memory_id: str) -> list[str]:
     with engine.using(space) as index, engine.pen:
         with engine.ledger.transaction() as pen:
             index.catch_up()
-            catalog = index.catalog
-            numbers = index.with_derived(index.number_of(memory_id))
-            lines_of = {n: index.lines_about(n) for n in numbers if not catalog.is_erased(n)}
+            with index.lock:
+                catalog = index.catalog
+                numbers = index.with_derived(index.number_of(memory_id))
+                lines_of = {n: index.lines_about(n) for n in numbers if not catalog.is_erased(n)}
             positions = sorted({line for lines in lines_of.values() for line in lines})
             found = engine.ledger.at(positions).values()
             versions = [e.event for e in found if isinstance(e.event, Remembered)]

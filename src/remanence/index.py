@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.arrays import pack, unpack
-from remanence.catalog import Catalog
+from remanence.catalog import ABOUT_MEMORIES, Catalog
 from remanence.errors import NotFound
 from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.journal import Journal
@@ -54,9 +54,6 @@ _UNREADABLE = (
     *(OSError, EOFError, zipfile.BadZipFile, zlib.error),  # cut short, or written over
     *(ValueError, TypeError, AttributeError, LookupError),  # an archive, but not one of ours
 )
-
-
-_ABOUT_MEMORIES = ("remembered", "forgotten", "restored", "erased")
 
 
 class _Part(Protocol):
@@ -91,7 +88,7 @@ class Index:
         self._fresh: dict[bytes, Vector] = {}
         self._memories: OrderedDict[int, Memory] = OrderedDict()
         self._head = -1  # of the whole ledger, when this index last looked
-        self._saved_rows = 0
+        self._taken = self._saved = 0  # lines taken in, and of those the ones that a snapshot has
         self._stood: tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]] | None = None
         self._start()
         if self._load():
@@ -146,11 +143,12 @@ class Index:
             for entry in entries:
                 if entry.position <= self.catalog.position:
                     continue  # taken in already
+                self._taken += 1
                 if self.catalog.apply(entry):
                     versions.append(entry.event if isinstance(entry.event, Remembered) else None)
                 elif isinstance(entry.event, Erased) and started:
                     erased = True
-                elif entry.kind not in _ABOUT_MEMORIES:
+                elif entry.kind not in ABOUT_MEMORIES:
                     # In the order of the ledger, so that a rebuild numbers names alike.
                     self._project(first, versions)
                     first, versions = len(self.catalog), []
@@ -162,7 +160,7 @@ class Index:
             self._fresh = {}
             if erased:
                 self.rebuild()
-            elif len(self) - self._saved_rows >= max(_SAVE_AFTER, self._saved_rows // 4):
+            elif self._taken - self._saved >= max(_SAVE_AFTER, self._saved // 4):
                 self.save()
 
     def memories(self, rows: Sequence[int]) -> list[Memory]:
@@ -309,7 +307,7 @@ class Index:
             self.vectors.fill_unmade()
             self.graph.fill_unmade()
             self.undescribed.clear()
-            self._saved_rows = 0  # what was saved lacks them
+            self._taken += 1  # what was saved lacks them
 
     def note_recalled(self, memories: Iterable[Memory]) -> None:
         """Remember for a while that these were served."""
@@ -328,7 +326,7 @@ class Index:
             self._memories.clear()
             self.recalled.clear()
             self.vectors.clear()
-            self._saved_rows = 0
+            self._taken = self._saved = 0
             if self._snapshot is not None:
                 # With the halves that killed writers left behind: they may hold words erased since.
                 for stale in self._snapshot.parent.glob(f"{self._snapshot.stem}.*"):
@@ -355,13 +353,13 @@ class Index:
                 log.warning("no snapshot of space %r was written: %s", self.space, error)
                 with suppress(OSError):
                     partial.unlink()
-            self._saved_rows = len(self)
+            self._saved = self._taken
 
     def close(self) -> None:
         """Save what is new and let go of the store."""
         with self.lock:
             try:
-                if len(self) > self._saved_rows:
+                if self._taken > self._saved:
                     self.catch_up()  # or words that another process erased would come back in the snapshot
                     self.save()
             finally:
@@ -458,7 +456,7 @@ class Index:
             )
             self._start()
             return False
-        self._saved_rows = len(self)
+        self._taken = self._saved = len(self)
         return True
 
 

@@ -91,7 +91,7 @@ class Journal:
 
     def unfinished(self) -> list[JobState]:
         """Jobs that something is still to be done about, oldest first."""
-        return [job for job in self.jobs.values() if not job.over]
+        return [job for job in list(self.jobs.values()) if not job.over]
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         """Everything as plain arrays."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from remanence.framing import about
 from remanence.index import Index
 from remanence.model import SELF, Memory
 from remanence.truth import stands
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from remanence.ports import Extractor
 
 _MOST_MEMORIES = 400
-_CHARACTERS_A_TOKEN = 4
 _LEAST_IMPORTANCE = 0.3
 
 
@@ -41,8 +41,13 @@ class Profile:
     statements: tuple[Statement, ...] = ()
     position: int = 0
     by: str = "template"
+    since: datetime | None = None
     until: datetime | None = None
-    """When something in it, or something left out, is due to change by itself."""
+    """From when to when it is so, if nothing is learned: then something in it, or left out, changes."""
+
+    def holds(self, now: datetime) -> bool:
+        """Whether it is still, or was already, so at a moment."""
+        return (self.since is None or self.since <= now) and (self.until is None or now < self.until)
 
     @property
     def text(self) -> str:
@@ -68,9 +73,9 @@ def make_profile(
     summarise = getattr(extractor, "summarise", None)
     if lines and summarise is not None and (sentences := summarise(lines, max_tokens=max_tokens)):
         told = [Statement(s.text, tuple(memories[n].id for n in s.lines)) for s in sentences]
-        return Profile(tuple(_fitting(told, max_tokens)), position, extractor.name, until)
+        return Profile(tuple(_fitting(told, max_tokens)), position, extractor.name, now, until)
     plain = [Statement(line, (memory.id,)) for line, memory in zip(lines, memories, strict=True)]
-    return Profile(tuple(_fitting(plain, max_tokens)), position, until=until)
+    return Profile(tuple(_fitting(plain, max_tokens)), position, since=now, until=until)
 
 
 def _considered(index: Index, position: int, now: datetime) -> list[Memory]:
@@ -156,9 +161,9 @@ def _third_person(text: str, who: str) -> str:
 
 
 def _fitting(statements: Sequence[Statement], max_tokens: int) -> Iterator[Statement]:
-    room = max_tokens * _CHARACTERS_A_TOKEN
+    room = max_tokens
     for statement in statements:
-        room -= len(statement.text) + 1
+        room -= about(statement.text)
         if room < 0:
             return
         yield statement

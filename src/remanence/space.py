@@ -26,7 +26,6 @@ from remanence.remember import prepare, prepare_conversation, prepare_turns
 from remanence.remembering import understand
 from remanence.remembering.jobs import Job, Worker, enqueue, work_off
 from remanence.timewords import read_moment
-from remanence.upkeep import Upkeep
 from remanence.view import View
 from remanence.whole.compacting import Compacted, compact
 from remanence.whole.transfer import Transfer, export
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from remanence.ports import Progress
+    from remanence.upkeep import Upkeep
     from remanence.upkeep.reinforcing import Touched
 
 _MOST_PART = 255
@@ -211,7 +211,7 @@ class Space(View, Stating):
     def jobs(self, status: str | None = None) -> list[Job]:
         """What is, or was, remembered in the background, oldest first."""
         with self._engine.using(self.name) as index:
-            every = [Job(state.id, self.name, self._engine) for state in index.journal.jobs.values()]
+            every = [Job(state.id, self.name, self._engine) for state in list(index.journal.jobs.values())]
         return every if status is None else [job for job in every if job.status == status]
 
     def work(self) -> int:
@@ -270,6 +270,8 @@ class Space(View, Stating):
     @property
     def upkeep(self) -> Upkeep:
         """What fades, what is let go, what becomes one, what is kept for long."""
+        from remanence.upkeep import Upkeep  # some twenty modules that most programs never need
+
         return Upkeep(self._engine, self.name)
 
     def record(self, answer: Recall) -> Receipt:

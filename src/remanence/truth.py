@@ -18,6 +18,8 @@ from remanence.index import Index
 from remanence.knowledge.intervals import Disagreement as How
 from remanence.model import Disagreement, Sight
 
+_AFTER = 0.999
+"""What is put right behind another has this share of its score."""
 _LONGEST = 240
 """A text with more characters says more than its claims."""
 
@@ -89,33 +91,30 @@ def resolve(index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit
         return Resolved(fused)
     scores = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
     notes: dict[int, str] = {}
-    standing: set[int] = set()
+    kept: set[int] = set()
     for row in fused.rows.tolist():
-        if len(standing) >= limit:
+        if len(kept) >= limit:
             break
         if not index.graph.is_short(row, _LONGEST) or not index.relations.stale(row, sight):
-            standing.add(row)
+            kept.add(row)
             continue
         score, later = scores.pop(row), index.relations.superseded(row, sight)
         if later is not None and allowed[later]:
             if score > scores.get(later, 0.0):
                 notes[later] = f"stands in the place of {_said(index, row)}"
             scores[later] = max(score, scores.get(later, 0.0))
-            standing.add(later)
+            kept.add(later)
         if index.graph.is_turn(row):
             # What somebody said stays said: it only lets the newer word go first.
             scores[row] = score * _AFTER
-    for row in sorted(standing, key=lambda row: -scores[row])[:limit]:
+    for row in sorted(kept, key=lambda row: -scores[row])[:limit]:
         for other in () if is_plain(index, row) else _against(index, row, sight):
-            if other not in standing and allowed[other]:
+            if other not in kept and allowed[other]:
                 scores[other] = max(scores[row] * _AFTER, scores.get(other, 0.0))
                 notes[other] = f"contradicts {_said(index, row)}"
     rows = np.fromiter(scores, np.int64, len(scores))
     resolved = replace(fused, rows=rows, scores=np.fromiter(scores.values(), np.float64, len(rows)))
     return Resolved(resolved.rescored(resolved.scores), notes)
-
-
-_AFTER = 0.999
 
 
 def _against(index: Index, row: int, sight: Sight) -> list[int]:

@@ -253,8 +253,7 @@ class View:
         ...     str(space.profile())
         'The user lives in Porto.'
         """
-        if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
-            raise InvalidInput(f"max_tokens={max_tokens!r} is not a whole number above zero.")
+        drafts.whole(max_tokens, "max_tokens")
         return self._engine.profile(self.name, self._position, self._moment, max_tokens)
 
     def analyze_message(self, text: str) -> Analysis:

@@ -7,7 +7,7 @@ two who say the same at once say it once. The very same again writes nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -82,7 +82,7 @@ class Stating:
             said.append(there or made.relation)
             return [] if there else [made]
 
-        say(self._engine, self.name, decide)
+        self._engine.write(self.name, decide)
         return relations(self._engine, self.name, said, now)[0]
 
     def link(
@@ -123,7 +123,7 @@ class Stating:
             drawn.append(there or made.link)
             return [] if there else [made]
 
-        say(self._engine, self.name, decide)
+        self._engine.write(self.name, decide)
         return links(self._engine, self.name, drawn, now)[0]
 
     def declare(
@@ -152,7 +152,7 @@ class Stating:
             known_inverse = other in (None, index.relations.inverse(name, position))
             return [] if known_single and known_inverse else [Declared(name, single_valued, other)]
 
-        say(self._engine, self.name, decide)
+        self._engine.write(self.name, decide)
 
     async def arelate(self, subject: Named, predicate: str, object: Named, **fields: Any) -> Relation:
         """`relate`, off the event loop."""
@@ -165,16 +165,6 @@ class Stating:
     async def adeclare(self, predicate: str, **fields: Any) -> None:
         """`declare`, off the event loop."""
         await asyncio.to_thread(self.declare, predicate, **fields)
-
-
-def say(engine: Engine, space: str, decide: Callable[[Index], list[Event]]) -> None:
-    """Write what `decide` says, with the pen and the index in hand."""
-
-    def locked(index: Index) -> list[Event]:
-        with index.lock:  # others may be reading meanwhile
-            return decide(index)
-
-    engine.write(space, locked)
 
 
 def relations(engine: Engine, space: str, ids: Iterable[str], now: datetime) -> list[Relation]:

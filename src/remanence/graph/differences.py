@@ -12,7 +12,7 @@ from remanence.graph.happenings import Happening
 from remanence.index import Index
 from remanence.model import Entry, Link, Memory, Relation, Sight
 from remanence.ports import Ledger
-from remanence.truth import replaced_by
+from remanence.truth import stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ class _Between:
     def _steps_back(self, row: int) -> bool:
         return (
             bool(self._after.rows[row])
-            and replaced_by(self._index, row, self._after) is not None
-            and not (self._before.rows[row] and replaced_by(self._index, row, self._before) is not None)
+            and not stands(self._index, row, self._after)
+            and not (self._before.rows[row] and not stands(self._index, row, self._before))
         )
 
     def _related(self, told: Iterable[str]) -> Iterator[Relation]:

@@ -9,7 +9,7 @@ from remanence.drafts import Moment
 from remanence.engine import Engine
 from remanence.errors import InvalidInput, NotFound
 from remanence.events import Event, Invalidated
-from remanence.graph.assertions import Named, links, name_of, named, observer, relations, say, sight_now
+from remanence.graph.assertions import Named, links, name_of, named, observer, relations, sight_now
 from remanence.index import Index
 from remanence.knowledge.intervals import ALWAYS
 from remanence.knowledge.predicates import read_predicate
@@ -48,7 +48,7 @@ def invalidate(
         edges = dict.fromkeys(one for each in ended for one in _to_end(index, sight, each, end))
         return [Invalidated(one, end, reason, who) for one in edges]
 
-    say(engine, space, decide)
+    engine.write(space, decide)
     return [*relations(engine, space, ended, now), *links(engine, space, ended, now)]
 
 

@@ -335,9 +335,8 @@ class _Moved(Exception):
 
 
 def _decide(plan: Callable[[Known], Plan], made: Plan, index: Index) -> list[Event]:
-    with index.lock:
-        if plan(Known(index, index.catalog.position)) != made:
-            raise _Moved
+    if plan(Known(index, index.catalog.position)) != made:
+        raise _Moved
     return [] if made.event is None else [made.event]
 
 

@@ -9,7 +9,7 @@ from remanence.index import Index
 from remanence.model import Sight
 from remanence.ports import Ledger
 from remanence.receipts import Exposure, Receipt
-from remanence.truth import replaced_by
+from remanence.truth import replaced_by, stands
 
 
 def exposures(index: Index, ledger: Ledger, memory_id: str, sight: Sight) -> list[Exposure]:
@@ -35,4 +35,4 @@ def exposures(index: Index, ledger: Ledger, memory_id: str, sight: Sight) -> lis
 def _stands(index: Index, row: int, sight: Sight) -> bool:
     """Whether a row is neither hidden nor expired, and nothing has taken its place."""
     current = index.catalog.current(np.array([row]), sight.position, sight.now)[0]
-    return bool(sight.rows[row] and current) and replaced_by(index, row, sight) is None
+    return bool(sight.rows[row] and current) and stands(index, row, sight)

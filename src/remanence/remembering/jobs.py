@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 
 MOST_TRIES = 5
 _FIRST_WAIT = timedelta(seconds=2)
+_AFTER_TROUBLE = 1.0
+"""Seconds before a worker that met with an error looks again."""
 _LOOK_EVERY = 0.05
 """Seconds between looks at a job that another process may be doing."""
 
@@ -124,14 +126,9 @@ def _work(engine: Engine, space: str, job: JobState) -> bool:
                 return False
             given = engine.ledger.at([job.position])[job.position].event
             assert isinstance(given, Queued), "a job's line is the one that queued it"
-            ids = given.given["memories"]
-            numbers = [index.catalog.number(memory) for memory in ids]
-            shown = [
-                memory
-                for memory, number in zip(ids, numbers, strict=True)
-                if number is not None and index.catalog.shown(number, index.catalog.position)
-            ]
-        sources = [m for m in (engine.get(space, memory, None) for memory in shown) if m is not None]
+        # What was forgotten meanwhile is not read.
+        kept = (engine.get(space, memory, None) for memory in given.given["memories"])
+        sources = [memory for memory in kept if memory is not None]
         try:
             reading = understand.read(engine.extractor, sources, from_micros(given.given["now"]))
             if reading.found.problem and job.tries + 1 < MOST_TRIES:
@@ -208,6 +205,10 @@ class Worker:
                 pause = self._work_off()
             except Closed:
                 return
+            except Exception:
+                # The jobs are safe in the ledger. A folder that is locked or full may be well again soon.
+                log.exception("the jobs could not be looked at; trying again")
+                pause = _AFTER_TROUBLE
             self._wake.wait(pause)
 
     def _work_off(self) -> float | None:

@@ -119,10 +119,10 @@ class Upkeep:
     def runs(self) -> list[Run]:
         """What upkeep has done here, oldest first."""
         with self._engine.using(self._space) as index:
-            mine = {run.id: Run.of(run) for run in index.usage.runs.values()}
+            mine = {run.id: Run.of(run) for run in list(index.usage.runs.values())}
         if indexing.has_notes(self._engine, self._space):
             with self._engine.using(indexing.below(self._space)) as theirs:
-                others = [Run.of(run) for run in theirs.usage.runs.values()]
+                others = [Run.of(run) for run in list(theirs.usage.runs.values())]
             mine |= {run.id: run if run.id not in mine else mine[run.id].and_of(run) for run in others}
         return sorted(mine.values(), key=lambda run: (run.at, run.id))
 

@@ -188,7 +188,7 @@ def _hidden_by_runs(index: Index) -> dict[_Gone, set[str]]:
     """What `gc` has hidden and is hidden still."""
     catalog = index.catalog
     out: dict[_Gone, set[str]] = {}
-    for run in index.usage.runs.values():
+    for run in list(index.usage.runs.values()):
         if run.undone:
             continue
         for memory in run.hidden:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from remanence.catalog import ABOUT_MEMORIES
 from remanence.errors import InvalidInput, LedgerUnavailable, NotFound
 from remanence.events import Demoted, Event, Forgotten, Invalidated, Remembered, Restored, Reversed
 from remanence.index import Index, snapshot_name
@@ -22,8 +23,6 @@ from remanence.usage import RunState
 
 if TYPE_CHECKING:
     from remanence.engine import Engine
-
-_ABOUT_MEMORIES = ("remembered", "forgotten", "restored", "erased")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ def _to_undo(index: Index, run_id: str) -> RunState:
     if run.undone:
         raise InvalidInput(f"upkeep run {run_id!r} was undone already.")
     mine = set(run.made)
-    for later in index.usage.runs.values():
+    for later in list(index.usage.runs.values()):
         if later.line > run.line and not later.undone and mine.intersection(later.used):
             raise InvalidInput(
                 f"upkeep run {run_id!r} cannot be undone: run {later.id!r} has built on what it made. "
@@ -141,7 +140,7 @@ def _changed(engine: Engine, index: Index, run: RunState) -> set[str]:
     later run did to it and took back is no change.
     """
     later = engine.ledger.read(space=index.space, after=run.line)
-    said = {entry.subject for entry in later if entry.kind in _ABOUT_MEMORIES}
+    said = {entry.subject for entry in later if entry.kind in ABOUT_MEMORIES}
     written = {*run.made, *(memory for memory, _ in run.revised)}
     return {
         memory for memory in said if memory not in written or not _is_as_it_was(engine, index, memory, run)

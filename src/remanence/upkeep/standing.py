@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from remanence import truth
 from remanence.errors import InvalidInput
 from remanence.index import Index, Vanished
 from remanence.model import Memory, Sight, from_micros
@@ -111,8 +112,9 @@ def _stale(memory: str, what: str, planned: int) -> InvalidInput:
 def _standing(index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None) -> Standing:
     with index.lock:
         sight = index.sight(index.catalog.position, now)
-        rows = np.flatnonzero(sight.rows & ~index.catalog.rows_among(index.links.superseded(sight)))
+        rows = np.flatnonzero(sight.rows)
         rows = rows[index.catalog.current(rows, sight.position, now)]
+        rows = rows[truth.standing(index, rows, sight)]
     return Standing(tuple(_items(index, rows.tolist(), now, settings, progress)), sight)
 
 
