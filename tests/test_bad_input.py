@@ -156,7 +156,7 @@ def test_a_bad_row_is_named_and_keeps_out_the_good_ones(lived_in: Space) -> None
         lambda s: s.add_many([good, {"text": "a", "colour": 1}]), lived_in, "row 1", "'colour'", "fields are"
     )
     refused(lambda s: s.add_many([good, {"txt": "a"}]), lived_in, "row 1: text is missing from {'txt': 'a'}")
-    refused(lambda s: s.add_many([good, "a"]), lived_in, "row 1: 'a' is of type str, not a dict")
+    refused(lambda s: s.add_many([good, 7]), lived_in, "row 1: 7 is of type int, neither a text nor a dict")
     refused(lambda s: s.add_many([{7: "a"}]), lived_in, "row 0", "field names must be text")
     refused(lambda s: s.add_turns([{"content": "a", "mood": 1}]), lived_in, "row 0", "'mood'")
     refused(lambda s: s.add_turns([{"content": "a", "time": "never"}]), lived_in, "time='never'")
@@ -373,6 +373,7 @@ def test_a_child_without_a_name(lived_in: Space) -> None:
         (7, "7 is no folder"),
         (b"x", "no folder"),
         ("postgresql://me:secret@host/db", "'postgresql://…' is a URL"),
+        (":memory:", "Give None"),
     ],
 )
 def test_places_no_space_can_be_in(lived_in: Space, location: Any, shown: str) -> None:

@@ -78,7 +78,8 @@ class TestClusters:
             ({"text": "I like the tea.", "observed_by": "Bob"},
              {"text": "I like tea.", "observed_by": "Ann"}, "different people"),
             ({"text": "The door is open.", "key": "door"}, {"text": "A door is open."}, "key"),
-            ({"text": "Alice lives in Porto."}, {"text": "Alice lives in Porta."}, "disagree"),
+            ({"text": "Alice works at Acme and lives in Porto."},
+             {"text": "Alice works at Acme and lives in Porta."}, "disagree"),
         ],
     )  # fmt: skip
     def test_what_differs_in_what_matters_is_for_a_person(
@@ -92,6 +93,11 @@ class TestClusters:
         assert cluster.action == "review"
         assert why in cluster.why
         assert len(upkeep.consolidate()) == 0
+
+    def test_what_was_replaced_is_nobodys_likeness(self, space: remanence.Space) -> None:
+        """The new value is not merged with the old one that it took the place of."""
+        space.add_many(["Alice lives in Porto.", "Alice lives in Porta."])
+        assert len(space.upkeep.clusters(similarity=0.1)) == 0
 
     def test_what_was_said_stays_said(self, space: remanence.Space) -> None:
         """Chat turns are not merged, and neither is a document."""

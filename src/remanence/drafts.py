@@ -389,7 +389,7 @@ def _checked(model: type[Handed], fields: Mapping[str, Any], row: int | None) ->
     where = "" if row is None else f"row {row}: "
     if not isinstance(fields, Mapping):
         raise InvalidInput(
-            f"{where}{_shown(fields)} is {_type(fields)}, not a dict with the fields of a memory."
+            f"{where}{_shown(fields)} is {_type(fields)}, neither a text nor a dict with the fields of a memory."
         )
     try:
         return model(**fields)

@@ -105,16 +105,16 @@ class Space(View, Stating):
         return self._engine.add(self.name, [prepare(draft, self._engine.extractor, self._engine.now())])[0]
 
     def add_many(
-        self, rows: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False
+        self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False
     ) -> list[Memory]:
-        """Keep many texts, each a dict with the arguments of `add`. All are checked before any is kept.
+        """Keep many: texts, or dicts with the arguments of `add`. All are checked before any is kept.
 
         They are written a thousand at a time. `progress` shows a bar, or is called with (done, all).
         """
         now = self._engine.now()
         prepared = []
         for number, row in enumerate(_rows(rows)):
-            draft = drafts.draft(row, row=number)
+            draft = drafts.draft({"text": row} if isinstance(row, str) else row, row=number)
             with drafts.in_row(number):
                 prepared.append(prepare(draft, self._engine.extractor, now))
         with progress_bar(progress, "remembering") as shown:
@@ -382,7 +382,7 @@ class Space(View, Stating):
         """`add`, off the event loop."""
         return await asyncio.to_thread(self.add, text, **fields)
 
-    async def aadd_many(self, rows: Iterable[Mapping[str, Any]], **options: Any) -> list[Memory]:
+    async def aadd_many(self, rows: Iterable[str | Mapping[str, Any]], **options: Any) -> list[Memory]:
         """`add_many`, off the event loop."""
         return await asyncio.to_thread(self.add_many, rows, **options)
 
@@ -448,7 +448,7 @@ def part_of_name(name: object) -> str:
     return name.replace("%", quote("%")).replace("/", quote("/", safe=""))
 
 
-def _rows(rows: object) -> Iterable[Mapping[str, Any]]:
+def _rows(rows: object) -> Iterable[Any]:
     if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
         raise InvalidInput(f"{type(rows).__name__} given where a list of dicts belongs.")
     return rows

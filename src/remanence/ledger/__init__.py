@@ -35,6 +35,8 @@ def open_ledger(location: str | Path | None) -> Ledger:
         raise InvalidInput(f"'{scheme}://…' is a URL; this release keeps ledgers in folders. Give a path.")
     if not str(location).strip() or "\0" in str(location):
         raise InvalidInput(f"{str(location)!r} is no folder name. Give a path such as './memory'.")
+    if str(location) == ":memory:":
+        raise InvalidInput("':memory:' would be a folder of that name. Give None to keep nothing on disk.")
     from remanence.ledger.sql import SqlLedger
 
     return SqlLedger(Path(location).expanduser())
