@@ -43,10 +43,7 @@ class Remembering:
         if any(line.speaker for line in world.lines):
             self.space.add_turns(map(_turn, world.lines))
         else:
-            self.space.add_many(
-                {"text": line.text, "key": line.id, "now": line.time, "triples": line.triples}
-                for line in world.lines
-            )
+            self.space.add_many(map(_text, world.lines))
 
     def ask(self, asked: Asked, now: str | None, **asking: Any) -> list[str]:
         """What recall gives."""
@@ -65,6 +62,16 @@ def _turn(line: Line) -> dict[str, Any]:
         "time": line.time,
         "conversation": line.session,
         "key": line.id,
+    }
+
+
+def _text(line: Line) -> dict[str, Any]:
+    return {
+        "text": line.text,
+        "source": line.session or None,
+        "now": line.time,
+        "key": line.id,
+        "triples": line.triples,
     }
 
 

@@ -3,7 +3,8 @@
 Vertices are names and memories. Edges say that somebody said a memory, that a memory is about a name
 (its heading, or the first name in it), or only names it. Which names stand for one entity, and how
 entities are related, comes with the question (`Query.same`, `Query.related`), because it depends on the
-view. Besides, a chat turn knows the turns before and after it, and its sitting.
+view. Besides, a chat turn knows the turns before and after it, and what it came with: its sitting. So
+does a piece of a document, if the pieces were put in one after another with one `source`.
 
 The walk starts from three seeds: what the question names, names whose own embedding is near it, and the
 names in the memories that meaning and words found. It is local: two hops, capped fan-out, never the
@@ -38,10 +39,10 @@ SITTING_GAP = 6 * 3600 * 1_000_000
 # How much each tie is worth, beside a memory that both meaning and words put first, which is worth 1.
 SAID_BY, ABOUT_NAMED, ABOUT_ALIKE = 0.4, 0.4, 0.15
 ONE_HOP, BY_RELATION = 0.9, 0.3
-BEFORE, AFTER, SAME_SITTING = 0.15, 0.25, 0.25
+BEFORE, AFTER, SAME_SITTING, SAME_DOCUMENT = 0.15, 0.25, 0.25, 0.6
 CEILING = 1.0
 LEAD = 1.0
-ASKING = 0.5
+ASKING = 0.65
 """What a turn loses that only asks: it may match well, and the answer is another one."""
 
 _SHORT = 450
@@ -78,12 +79,13 @@ class Graph:
         # Edges run from a name to a row; of each: what it says.
         self._edges = Adjacency()
         self._says = Column(np.int8)
-        # Of each row: who said it, what it is about, its neighbours, its sitting, and how short it is.
+        # Of each row: who said it, what it is about, its neighbours, what it came with, and how short it is.
         self._speaker = Column(np.int32)
         self._subject = Column(np.int32, width=2)
         self._before = Column(np.int32)
         self._after = Column(np.int32)
-        self._sitting = Column(np.int32)
+        self._batch = Column(np.int32)
+        self._turn = Column(np.bool_)
         self._short = Column(np.float32)
         self._length = Column(np.int32)
         self._asks = Column(np.float32)
@@ -91,8 +93,9 @@ class Graph:
         self._answer = Column(np.int32)
         # Of each speaker, the first row that is theirs.
         self._spoke: dict[int, int] = {}
-        self._sittings = 0
+        self._batches = 0
         self._last_turn: dict[str, tuple[int, int]] = {}
+        self._last_piece: tuple[str | None, int] = (None, -1)
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         """Take in versions numbered from row `first`."""
@@ -100,9 +103,10 @@ class Graph:
         new = versions[max(0, known - first) :]
         for column in (
             *(self._speaker, self._subject),
-            *(self._before, self._after, self._answer, self._sitting),
+            *(self._before, self._after, self._answer, self._batch),
         ):
             column.fill(len(new), -1)
+        self._turn.extend([v is not None and v.turn is not None for v in new])
         self._short.extend([1.0 if v is None else min(1.0, _SHORT / len(v.text)) for v in new])
         self._length.extend([0 if v is None else len(v.text) for v in new])
         self._asks.extend([0.0 if v is None or v.turn is None else asking(v.text) for v in new])
@@ -129,6 +133,7 @@ class Graph:
         walk = _Walk(query)
         if query.near:
             self._from_turns(query, walk)
+            self._from_batches(query, walk)
             self._from_memories(query, walk)
         self._from_names(query, walk)
         rows = walk.reached()
@@ -149,11 +154,12 @@ class Graph:
         words = {
             "hubs": list(self._hub_since.items()),
             "last": self._last_turn,
+            "piece": self._last_piece,
             "hashes": [key.hex() for key in self._hashes],
         }
         out = {
             "words": pack(words),
-            "sittings": np.array([self._sittings]),
+            "batches": np.array([self._batches]),
             "used": np.array(self._used, np.int32),
             "ends": self._edges.ends,
         }
@@ -167,7 +173,8 @@ class Graph:
         self._hub_since = dict(words["hubs"])
         self._last_turn = {name: (row, at) for name, (row, at) in words["last"].items()}
         self._hashes = [bytes.fromhex(key) for key in words["hashes"]]
-        self._sittings = int(arrays["sittings"][0])
+        self._last_piece = (words["piece"][0], words["piece"][1])
+        self._batches = int(arrays["batches"][0])
         self._used = arrays["used"].tolist()
         self._edges = Adjacency(arrays["ends"])
         self._vectors.load(arrays)
@@ -219,7 +226,7 @@ class Graph:
 
     def is_turn(self, row: int) -> bool:
         """Whether a row is something said in a conversation."""
-        return bool(self._sitting.values[row] >= 0)
+        return bool(self._turn.values[row])
 
     def is_short(self, row: int, most: int) -> bool:
         """Whether a row's text has at most so many characters."""
@@ -228,23 +235,31 @@ class Graph:
     # Building
 
     def _follow(self, row: int, version: Remembered) -> None:
-        """Tie a turn to the one before it in its conversation."""
-        turn = version.turn
-        if turn is None:
+        """Tie a turn to the one before it in its conversation, and a piece of a document to the others."""
+        if version.turn is None:
+            source, before = self._last_piece
+            self._last_piece = (version.source, row)
+            if version.source is not None:
+                self._join(row, before if source == version.source else None)
             return
-        at = 0 if turn.at is None else micros(turn.at)
-        last = self._last_turn.get(turn.conversation)
-        self._last_turn[turn.conversation] = (row, at)
-        if last is not None and abs(at - last[1]) <= SITTING_GAP:
-            before = last[0]
-            self._before.values[row] = before
-            self._after.values[before] = row
-            if self._short.values[before] == self._short.values[row] == 1.0:
-                self._answer.values[before] = row
-            self._sitting.values[row] = self._sitting.values[before]
-        else:
-            self._sitting.values[row] = self._sittings
-            self._sittings += 1
+        self._last_piece = (None, row)
+        at = 0 if version.turn.at is None else micros(version.turn.at)
+        last = self._last_turn.get(version.turn.conversation)
+        self._last_turn[version.turn.conversation] = (row, at)
+        if last is None or abs(at - last[1]) > SITTING_GAP:
+            self._join(row, None)
+            return
+        before = last[0]
+        self._join(row, before)
+        self._before.values[row] = before
+        self._after.values[before] = row
+        if self._short.values[before] == self._short.values[row] == 1.0:
+            self._answer.values[before] = row
+
+    def _join(self, row: int, other: int | None) -> None:
+        """Put a row to what this other one came with; None begins something new."""
+        self._batch.values[row] = self._batches if other is None else self._batch.values[other]
+        self._batches += other is None
 
     def _tie(self, row: int, version: Remembered, edges: list[tuple[int, int]], says: list[int]) -> None:
         """Tie a row to the names in it."""
@@ -370,14 +385,26 @@ class Graph:
             there = beside >= 0
             rows = beside[there]
             walk.reach_each(rows, worth * weights[there] * self._short.values[rows], why)
-        # The best turn of a sitting lifts the others of it that are in question.
-        best = np.zeros(self._sittings + 1)  # the last one stands for "no sitting", which is -1
-        np.maximum.at(best, self._sitting.values[near], weights)
-        best[-1] = 0.0
-        if best.any():
-            rows = np.union1d(near, walk.reached())
-            worths = SAME_SITTING * best[self._sitting.values[rows]] * self._short.values[rows]
-            walk.reach_each(rows, worths, "said when a near one was said")
+
+    def _from_batches(self, query: Query, walk: _Walk) -> None:
+        """The best turn of a sitting lifts the others of it that are in question, and so in a document.
+
+        Not so what is alone in question of its document: it would only lift itself.
+        """
+        near = np.fromiter(query.near, np.int64, len(query.near))
+        rows = np.union1d(near, walk.reached())
+        batches, places = np.unique(self._batch.values[rows], return_inverse=True)
+        spoken = self._turn.values[rows]
+        fade = np.where(spoken, self._short.values[rows], 1.0)
+        nearness = np.zeros(len(rows))
+        nearness[np.searchsorted(rows, near)] = np.fromiter(query.near.values(), np.float64, len(near))
+        best = np.zeros(len(batches))
+        np.maximum.at(best, places, nearness * fade)
+        best[batches < 0] = 0.0
+        several = np.bincount(places, nearness > 0)[places] > 1
+        lift = best[places] * fade
+        walk.reach_each(rows, SAME_SITTING * lift * spoken, "said when a near one was said")
+        walk.reach_each(rows, SAME_DOCUMENT * lift * (several & ~spoken), "of one document with a near one")
 
     def _rows_about(self, number: int, walk: _Walk) -> NDArray[np.int64]:
         """The newest rows about a name that may answer; none for one that is named all over."""
@@ -448,7 +475,8 @@ _COLUMNS = (
     "subject",
     "before",
     "after",
-    "sitting",
+    "batch",
+    "turn",
     "short",
     "length",
     "asks",
