@@ -103,6 +103,22 @@ def test_the_graph_finds_what_is_two_steps_away(town: Space) -> None:
     assert "Harbour Books" in graph.note
 
 
+def test_a_question_that_names_nothing_known_starts_from_names_near_it(
+    space: Space, clock: FakeClock
+) -> None:
+    """Until it does name something known; and what is learned later moves no score of the past."""
+    space.add("The Imperial Palace opens at nine.")
+    question, before = "the imperial palace of Kyoto", clock.now()
+    near_name = "about Imperial Palace, a name near the question"
+    first = space.recall(question)
+    clock.advance(minutes=1)
+    space.add("Kyoto is old.")
+
+    assert near_name in first.explain()
+    assert near_name not in space.recall(question).explain()
+    assert space.as_of(before).recall(question).explain() == first.explain()
+
+
 def test_the_turn_after_the_one_that_matches_is_found(town: Space) -> None:
     """The answer to a question stands in the next turn and shares no word with it."""
     hits = {hit.memory.text: hit for hit in town.recall("Who suggested the ramen place?")}

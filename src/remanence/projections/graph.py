@@ -6,8 +6,8 @@ entities are related, comes with the question (`Query.same`, `Query.related`), b
 view. Besides, a chat turn knows the turns before and after it, and what it came with: its sitting. So
 does a piece of a document, if the pieces were put in one after another with one `source`.
 
-The walk starts from three seeds: what the question names, names whose own embedding is near it, and the
-names in the memories that meaning and words found. It is local: two hops, capped fan-out, never the
+The walk starts from three seeds: what the question names, or if it names nothing we know, names whose own
+embedding is near it; and the names in the memories that meaning and words found. It is local: two hops, capped fan-out, never the
 whole graph. What it gives has a fixed scale, so a weak tie stays weak.
 """
 
@@ -315,16 +315,21 @@ class Graph:
         used = max(int(np.count_nonzero(self.rows_naming(number) < horizon)), 1)
         return math.log((horizon + 1) / min(used, horizon + 1)) / math.log(horizon + 1)
 
+    def _is_known(self, number: int, horizon: int) -> bool:
+        """Whether a name was named at all by then."""
+        first = next(iter(self._edges.at(_name_vertex(number))), None)
+        return first is not None and bool(self._edges.ends[first, 1] // 2 < horizon)
+
     def _is_hub(self, number: int, horizon: int) -> bool:
         """Whether a name was named all over by the last row this view knows."""
         return self._hub_since.get(number, _NEVER) < horizon
 
     def _from_names(self, query: Query, walk: _Walk) -> None:
-        """First and second seed: what the question names, and names that mean something near it."""
+        """First seed: what the question names. Or else the second: names that mean something near it."""
         near = np.fromiter(query.near, np.int64, len(query.near))
         speakers = self._speaker.values[near]
         found = (self._names.number(name) for name in query.names)
-        named = list(dict.fromkeys(number for number in found if number is not None))
+        named = list(dict.fromkeys(n for n in found if n is not None and self._is_known(n, walk.horizon)))
         for number in named:
             name = self._names.spelled[number]
             # If one person said everything, who said it tells nothing.
@@ -340,11 +345,10 @@ class Graph:
                 worth = BY_RELATION * self._telling(other, walk.horizon)
                 through = f"two steps from {name} through {predicate} to {self._names.spelled[other]}"
                 walk.reach(self._rows_about(other, walk), worth, through)
-        for number, alike in self._alike(query, walk.horizon):
-            if number not in named:
-                near_name = f"about {self._names.spelled[number]}, a name near the question"
-                for same in query.same(number):
-                    walk.reach(self._rows_about(same, walk), ABOUT_ALIKE * alike, near_name)
+        for number, alike in () if named else self._alike(query, walk.horizon):
+            near_name = f"about {self._names.spelled[number]}, a name near the question"
+            for same in query.same(number):
+                walk.reach(self._rows_about(same, walk), ABOUT_ALIKE * alike, near_name)
 
     def _from_memories(self, query: Query, walk: _Walk) -> None:
         """Third seed: what the nearest memories name that the question does not, and what is about that."""
