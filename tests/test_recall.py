@@ -116,7 +116,7 @@ def test_a_question_that_names_nothing_known_starts_from_names_near_it(
 
     assert near_name in first.explain()
     assert near_name not in space.recall(question).explain()
-    assert space.as_of(before).recall(question).explain() == first.explain()
+    assert space.as_of(before).recall(question).hits == first.hits
 
 
 def test_the_turn_after_the_one_that_matches_is_found(town: Space) -> None:
