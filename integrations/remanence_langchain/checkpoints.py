@@ -75,6 +75,9 @@ class CheckpointView:
         self._lock = threading.Lock()
         self._tables: OrderedDict[str, Table] = OrderedDict()  # of this space and of those below it
 
+    def __repr__(self) -> str:
+        return f"<CheckpointView of {self._space!r}>"
+
     @property
     def name(self) -> str:
         """The name of the space."""

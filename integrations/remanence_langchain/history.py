@@ -57,7 +57,8 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
     def kept(self, last: int | None = None) -> list[Memory]:
         """The memories that hold the transcript, or only the last few of them."""
         ids = _sessions(self.space).ids(self.space, self.session_id)
-        found = (self.space.get(memory_id) for memory_id in (ids if last is None else ids[len(ids) - last :]))
+        wanted = ids if last is None else ids[max(len(ids) - last, 0) :]
+        found = (self.space.get(memory_id) for memory_id in wanted)
         return [memory for memory in found if memory is not None]
 
     @property

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from langchain_classic.base_memory import BaseMemory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, get_buffer_string
-from pydantic import Field, SkipValidation
+from pydantic import ConfigDict, Field, SkipValidation
 
-from remanence import InvalidInput, Space
-from remanence.framing import frame
+from remanence import Hit, InvalidInput, Memory, Space
+from remanence.framing import frame, quoted, unframed
 from remanence_langchain.history import RemanenceChatMessageHistory, as_message
+from remanence_langchain.using import reinforce
+
+log = logging.getLogger(__name__)
 
 
 class RemanenceMemory(BaseMemory):
@@ -21,8 +25,11 @@ class RemanenceMemory(BaseMemory):
     Loads under `memory_key` the `k` memories of the whole space that are most relevant to the input, quoted
     and in at most `tokens` tokens, and the last `window` messages of the session as they were; as text, or
     with `return_messages` as messages. Saves the input and the output. `clear` hides the session's
-    messages from now on, and no other memory.
+    messages from now on, and no other memory. With `reinforce`, those of the quoted memories that the output
+    took words from count as used, which keeps them from fading.
     """
+
+    model_config = ConfigDict(extra="forbid")  # a setting that is misspelt would set nothing
 
     space: SkipValidation[Space]
     session_id: str = "default"
@@ -36,6 +43,7 @@ class RemanenceMemory(BaseMemory):
     count: Callable[[str], int] | None = None
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
+    reinforce: bool = False
 
     @property
     def memory_variables(self) -> list[str]:
@@ -45,13 +53,8 @@ class RemanenceMemory(BaseMemory):
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """What is relevant to the input, and the last messages. No input: the last messages alone."""
         recent = self._chat.kept(self.window)
-        shown = {memory.id for memory in recent}
-        question = self._question(inputs)
-        block = ""
-        if question and self.k:
-            hits = self.space.recall(question, limit=self.k + len(shown))
-            others = [hit for hit in hits if hit.memory.id not in shown]
-            block = frame(others[: self.k], tokens=self.tokens, count=self.count)
+        hits = self._come_to_mind(self._question(inputs), recent)
+        block = frame(hits, tokens=self.tokens, count=self.count)
         messages = [as_message(memory) for memory in recent]
         if self.return_messages:
             return {self.memory_key: [SystemMessage(block), *messages] if block else messages}
@@ -60,8 +63,11 @@ class RemanenceMemory(BaseMemory):
 
     def save_context(self, inputs: dict[str, Any], outputs: dict[str, str]) -> None:
         """Keep the input and the output as two messages of the session."""
-        asked, answered = inputs[self._input_key(inputs)], outputs[self._output_key(outputs)]
-        self._chat.add_messages([_message(asked, HumanMessage), _message(answered, AIMessage)])
+        asked = _message(inputs[self._input_key(inputs)], HumanMessage)
+        answered = _message(outputs[self._output_key(outputs)], AIMessage)
+        if self.reinforce:
+            self._count_use(inputs.get(self.memory_key) or "", str(asked.text), str(answered.text))
+        self._chat.add_messages([asked, answered])
 
     def clear(self) -> None:
         """Hide the messages of the session from now on."""
@@ -70,6 +76,27 @@ class RemanenceMemory(BaseMemory):
     @property
     def _chat(self) -> RemanenceChatMessageHistory:
         return RemanenceChatMessageHistory(self.space, self.session_id)
+
+    def _come_to_mind(self, question: str, recent: list[Memory]) -> list[Hit]:
+        """What a question recalls, without what stands in the window as a message already."""
+        if not question or not self.k:
+            return []
+        shown = {memory.id for memory in recent}
+        hits = self.space.recall(question, limit=self.k + len(shown))
+        return [hit for hit in hits if hit.memory.id not in shown][: self.k]
+
+    def _count_use(self, loaded: str | list[BaseMessage], question: str, answer: str) -> None:
+        """Count as used what the answer took up of what was loaded, which a chain hands back with its inputs.
+
+        A chain that has its answer is not to fail over this.
+        """
+        text = loaded if isinstance(loaded, str) else "\n".join(str(message.text) for message in loaded)
+        try:
+            hits = self._come_to_mind(question, self._chat.kept(self.window))
+            shown = [hit for hit in hits if quoted(hit) in text]
+            reinforce(self.space, shown, told=f"{question}\n{unframed(text)}", answer=answer)
+        except Exception:
+            log.warning("memory is down: could not reinforce; the chain goes on without", exc_info=True)
 
     def _question(self, inputs: Mapping[str, Any]) -> str:
         if not inputs or (self.input_key is not None and self.input_key not in inputs):

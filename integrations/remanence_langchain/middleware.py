@@ -22,8 +22,9 @@ from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResp
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from remanence import Hit, InvalidInput, Space
-from remanence.framing import budget, frame, unframed
+from remanence.framing import budget, frame, quoted, unframed
 from remanence_langchain.messages import is_summary, who, words_of
+from remanence_langchain.using import reinforce as count_use
 from remanence_langchain.whose import checked, space_for, thread_of
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     What the user's turn brings to mind is put into the system message of each call to the model, quoted,
     at most `limit` memories and `tokens` tokens, and never into the state of the thread. The user's turn
     and the reply are kept, unless `remember` is False; with `extract`, facts are drawn from both in the
-    background.
+    background. With `reinforce`, those memories that the answer took words from count as used, which keeps
+    them from fading; the others do not.
 
     `space` is one space for a single user; or with `user="user_id"` the space above those of all users,
     each found by the id that the run has under that name in its context or config; or a function from the
@@ -62,6 +64,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         min_score: float | None = None,
         remember: bool = True,
         extract: bool = False,
+        reinforce: bool = False,
         name: str | None = None,
     ) -> None:
         checked(space, user)
@@ -71,11 +74,12 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
             raise InvalidInput(f"min_score={min_score!r} is not a number from 0 to 1.")
         if extract and not remember:
             raise InvalidInput("extract=True with remember=False: facts are drawn from what is remembered.")
-        if extract and not isinstance(space, Space) and not callable(space):
-            raise InvalidInput(f"facts cannot be drawn through {space!r}. Give the space, or extract=False.")
+        for option, on in (("extract", extract), ("reinforce", reinforce)):
+            if on and not callable(space):
+                _itself(space, option)
         self.space, self.user = space, user
         self.limit, self.tokens, self.count, self.min_score = limit, budget(tokens), count, min_score
-        self.remember, self.extract = remember, extract
+        self.remember, self.extract, self.reinforce = remember, extract, reinforce
         self._name = name or type(self).__name__
 
     @property
@@ -97,7 +101,12 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Call the model with what comes to mind in its system message."""
-        return handler(self._reminded(request, self._run(request.runtime)))
+        run = self._run(request.runtime)
+        reminded, shown = self._reminded(request, run)
+        response = handler(reminded)
+        if shown and self.reinforce:
+            self._count_use(run, shown, request, response)
+        return response
 
     async def awrap_model_call(
         self,
@@ -105,7 +114,12 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """`wrap_model_call`, with memory asked off the event loop."""
-        return await handler(await asyncio.to_thread(self._reminded, request, self._run(request.runtime)))
+        run = self._run(request.runtime)
+        reminded, shown = await asyncio.to_thread(self._reminded, request, run)
+        response = await handler(reminded)
+        if shown and self.reinforce:
+            await asyncio.to_thread(self._count_use, run, shown, request, response)
+        return response
 
     def after_agent(self, state: Any, runtime: Any) -> None:
         """Keep the reply."""
@@ -121,11 +135,25 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         """Whose memory this run is about. What cannot be told rises: no answer is better than another's."""
         return _Run(space_for(self.space, self.user, runtime), thread_of(runtime))
 
-    def _reminded(self, request: ModelRequest[Any], run: _Run) -> ModelRequest[Any]:
+    def _reminded(self, request: ModelRequest[Any], run: _Run) -> tuple[ModelRequest[Any], list[Hit]]:
+        """The request with what comes to mind in it, and those memories that found room there."""
         hits, block = self._come_to_mind(run, request.messages), ""
         with _answering_all_the_same("recall"):  # `count` is the caller's, and may ask a model
             block = frame(hits, tokens=self.tokens, count=self.count)
-        return request.override(system_message=_with(request.system_message, block)) if block else request
+        if not block:
+            return request, []
+        reminded = request.override(system_message=_with(request.system_message, block))
+        return reminded, [hit for hit in hits if quoted(hit) in block]
+
+    def _count_use(
+        self, run: _Run, shown: list[Hit], request: ModelRequest[Any], response: ModelResponse[Any]
+    ) -> None:
+        """Count as used what the answer took up of what was shown."""
+        answer = " ".join(_said(reply) for reply in _replied(response.result))
+        with _answering_all_the_same("reinforce"):
+            heard = [*([request.system_message] if request.system_message else []), *_heard(request.messages)]
+            told = "\n".join(unframed(words_of(message)) for message in heard)
+            count_use(_itself(run.space, "reinforce"), shown, told=told, answer=answer)
 
     def _come_to_mind(self, run: _Run, messages: Sequence[BaseMessage]) -> list[Hit]:
         """What the user's last turn recalls, without what stands in the prompt as a message already."""
@@ -205,6 +233,12 @@ def _replied(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     return said
 
 
+def _heard(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """All that stands in a thread but what the agent said in this turn."""
+    turn = max((at for at, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
+    return [message for at, message in enumerate(messages) if at < turn or not isinstance(message, AIMessage)]
+
+
 def _said(message: BaseMessage) -> str:
     """The words of a message; of a reply without those that it was given to read."""
     return unframed(words_of(message)) if isinstance(message, AIMessage) else words_of(message)
@@ -212,11 +246,20 @@ def _said(message: BaseMessage) -> str:
 
 def _draw_facts(run: _Run, messages: Sequence[BaseMessage]) -> None:
     """Have facts found, in the background, in those messages that are still remembered."""
-    if not isinstance(run.space, Space):
-        raise InvalidInput(f"facts cannot be drawn through {run.space!r}. Give the space, or extract=False.")
-    kept = [turn for turn in run.turns(messages) if "key" in turn and run.space.find(turn["key"])]
+    space = _itself(run.space, "extract")
+    kept = [turn for turn in run.turns(messages) if "key" in turn and space.find(turn["key"])]
     if kept:
-        run.space.remember(kept, wait=False)
+        space.remember(kept, wait=False)
+
+
+def _itself(space: object, option: str) -> Space:
+    """The space, for what is written to it and not to one branch of a thread."""
+    if isinstance(space, Space):
+        return space
+    raise InvalidInput(
+        f"{option}=True needs the space itself: what it writes would be in every branch of a thread, and "
+        f"{space!r} keeps them apart. Give the space, or {option}=False."
+    )
 
 
 def _with(system: SystemMessage | None, block: str) -> SystemMessage:

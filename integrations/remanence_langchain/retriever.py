@@ -9,7 +9,7 @@ from typing import Any, Literal
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import SkipValidation
+from pydantic import ConfigDict, SkipValidation
 
 from remanence import Recall, View
 
@@ -18,9 +18,9 @@ class RemanenceRetriever(BaseRetriever):
     """The memories of a space, or of a view of it, that answer a question.
 
     Every filter can be set here and overridden in a call: `retriever.invoke("...", k=3, during="May 2026")`.
-    `memory_tags` asks for memories with all of these tags (`tags` is LangChain's own, for tracing), `during`
-    for what was true in that time, `as_of` for what was known at that moment, `history` for replaced and
-    expired versions too, `min_score` for hits from that score on.
+    `memory_tags` asks for memories with all of these tags (in a call also `tags`, which in the constructor is
+    LangChain's own, for tracing), `during` for what was true in that time, `as_of` for what was known at
+    that moment, `history` for replaced and expired versions too, `min_score` for hits from that score on.
 
     >>> import remanence
     >>> with remanence.open(None) as space:
@@ -29,6 +29,8 @@ class RemanenceRetriever(BaseRetriever):
     ...     found[0].page_content, found[0].metadata["source"]
     ('Alice lives in Porto.', 'email')
     """
+
+    model_config = ConfigDict(extra="forbid")  # a filter that is misspelt would filter nothing
 
     space: SkipValidation[View]
     k: int = 10
@@ -47,11 +49,13 @@ class RemanenceRetriever(BaseRetriever):
         k: int | None = None,
         kinds: str | Sequence[str] | None = None,
         memory_tags: str | Sequence[str] | None = None,
+        tags: str | Sequence[str] | None = None,
         during: Any = None,
         as_of: Any = None,
         min_score: float | None = None,
         history: bool | Literal["auto"] | None = None,
     ) -> list[Document]:
+        asked = tags if memory_tags is None else memory_tags
         moment = self.as_of if as_of is None else as_of
         view = self.space if moment is None else self.space.as_of(moment)
         return as_documents(
@@ -59,7 +63,7 @@ class RemanenceRetriever(BaseRetriever):
                 query,
                 limit=self.k if k is None else k,
                 kinds=self.kinds if kinds is None else kinds,
-                tags=self.memory_tags if memory_tags is None else memory_tags,
+                tags=self.memory_tags if asked is None else asked,
                 during=self.during if during is None else during,
                 min_score=self.min_score if min_score is None else min_score,
                 history=self.history if history is None else history,

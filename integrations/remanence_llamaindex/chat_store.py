@@ -9,45 +9,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import date, datetime
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.bridge.pydantic import BaseModel, PrivateAttr
+from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.storage.chat_store import BaseChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 
-from remanence import Space
-from remanence_llamaindex.places import Place
+from remanence_llamaindex.places import Placed
 from remanence_llamaindex.sessions import Row
 from remanence_llamaindex.transcript import Transcript
 
 Store = TypeVar("Store", bound="_OnTheLedger")
 
 
-class _OnTheLedger(BaseModel):
+class _OnTheLedger(Placed):
     """What the two stores share: where their messages are, and the table of them."""
 
-    place: Place
-
     _table: Transcript | None = PrivateAttr(default=None)
-
-    def __init__(
-        self,
-        space: Space | None = None,
-        *,
-        location: str | Path | None = None,
-        path: Sequence[str] = (),
-        place: Place | dict[str, Any] | None = None,
-        **fields: Any,
-    ) -> None:
-        fields["place"] = Place.of(space, location, path) if place is None else place
-        super().__init__(**fields)
-
-    @property
-    def space(self) -> Space:
-        """The space that holds the messages."""
-        return self.place.space
 
     def as_of(self: Store, moment: datetime | date | str) -> Store:
         """The store as it was at `moment`, with what was deleted since. It cannot be written to."""
@@ -55,9 +34,8 @@ class _OnTheLedger(BaseModel):
         then._table = Transcript(self.space.as_of(moment))
         return then
 
-    def attach(self, space: Space) -> None:
-        """Give it its space back, where it was read from a file and cannot open the space by itself."""
-        self.place, self._table = Place.of(space, self.place.location), None
+    def _begin(self) -> None:
+        self._table = None
 
     @property
     def _transcript(self) -> Transcript:

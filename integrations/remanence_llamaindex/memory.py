@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -13,23 +12,27 @@ from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemory
 
 from remanence import Space
-from remanence_llamaindex.longterm import recalled, remember
-from remanence_llamaindex.messages import Said, said, unheard, without_recalled
-from remanence_llamaindex.places import Place
+from remanence_llamaindex.longterm import Recalled, Served, going_on, recalled, remember
+from remanence_llamaindex.messages import Said, all_said, is_reply, unheard, without_recalled
+from remanence_llamaindex.places import Placed
 from remanence_llamaindex.transcript import Transcript
 from remanence_llamaindex.window import Tokenizer, merged, question_in, recent, tokenize
 
 WINDOW = "window"
 
 
-class RemanenceMemory(BaseMemory):
+class RemanenceMemory(Placed, BaseMemory):
     """A chat window and long-term recall, for agents and chat engines.
 
     Everything said in any session of the space may be recalled in any other: give each user a space of
     their own. The window belongs to one session, survives a restart, and `reset` clears only it. It lies in
-    the child `window` of the space, apart from what is remembered.
+    the child `window` of the space, apart from what is remembered: words that you erase for good are to be
+    erased in both.
 
     Made with `location` in place of `space`, it opens the space itself, and again after a restart.
+
+    If nothing can be recalled because memory is down, the chat goes on with the window, and the log says so.
+    A message that cannot be kept raises.
 
     >>> import remanence
     >>> space = remanence.open(None)
@@ -41,7 +44,6 @@ class RemanenceMemory(BaseMemory):
     >>> space.close()
     """
 
-    place: Place
     session_id: str
     token_limit: int = Field(default=30_000, gt=0, description="Tokens of the window and what is recalled.")
     recall_tokens: int = Field(default=2_000, ge=0, description="Tokens kept free for what is recalled.")
@@ -50,24 +52,20 @@ class RemanenceMemory(BaseMemory):
     extract: bool = Field(
         default=False, description="Draw facts from what is said, in the background, with space.remember()."
     )
+    reinforce: bool = Field(
+        default=False, description="Count what was recalled for a question as used once it is answered."
+    )
     tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
 
     _window: Transcript | None = PrivateAttr(default=None)
-    _asked: tuple[Any, int, str] | None = PrivateAttr(default=None)
+    _asked: tuple[Any, Recalled] | None = PrivateAttr(default=None)
+    _served: Served = PrivateAttr(default_factory=Served)
 
-    def __init__(
-        self,
-        space: Space | None = None,
-        *,
-        location: str | Path | None = None,
-        path: Sequence[str] = (),
-        place: Place | dict[str, Any] | None = None,
-        session_id: str | None = None,
-        **settings: Any,
-    ) -> None:
-        settings["place"] = Place.of(space, location, path) if place is None else place
-        settings["session_id"] = session_id or uuid4().hex
-        super().__init__(**settings)
+    def __init__(self, space: Space | None = None, *, session_id: str | None = None, **settings: Any) -> None:
+        super().__init__(space, session_id=session_id or uuid4().hex, **settings)
+
+    def _begin(self) -> None:
+        self._window, self._asked, self._served = None, None, Served()
 
     @classmethod
     def class_name(cls) -> str:
@@ -90,16 +88,6 @@ class RemanenceMemory(BaseMemory):
             memory.set(chat_history)
         return memory
 
-    @property
-    def space(self) -> Space:
-        """The space it remembers in; opened again if this memory was read from a file."""
-        return self.place.space
-
-    def attach(self, space: Space) -> None:
-        """Give it its space back, where it was read from a file and cannot open the space by itself."""
-        self.place = Place.of(space, self.place.location)
-        self._window = self._asked = None
-
     def get(self, input: str | ChatMessage | None = None, **kwargs: Any) -> list[ChatMessage]:
         """The window, and what is recalled for `input`, or for the user message that is not answered yet."""
         messages = self.get_all()
@@ -119,22 +107,41 @@ class RemanenceMemory(BaseMemory):
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """Add messages to the window, and remember what is said in them."""
-        kept = [m for m in map(without_recalled, messages) if m is not None]
-        self._remember([words for m in kept if (words := said(m)) is not None])
+        kept = without_recalled(messages)
+        self._remember(all_said(kept))
         self._transcript.append(self.session_id, kept)
+        if self.reinforce and any(map(is_reply, kept)):
+            self._served.answered(self.session_id, self.space)
 
     def set(self, messages: list[ChatMessage]) -> None:
         """Make these the window, and remember what of them this session has not heard before."""
-        kept = [m for m in map(without_recalled, messages) if m is not None]
-        heard = [words for m in self._transcript.ever(self.session_id) if (words := said(m)) is not None]
-        self._remember(unheard(heard, [words for m in kept if (words := said(m)) is not None]))
+        kept = without_recalled(messages)
+        self._remember(unheard(all_said(self._transcript.ever(self.session_id)), all_said(kept)))
         self._transcript.replace(self.session_id, kept)
-        self._asked = None
+        self._break_off()
 
     def reset(self) -> None:
         """Clear the window. What was remembered stays: forget it with `space.forget`."""
         self._transcript.end(self.session_id)
-        self._asked = None
+        self._break_off()
+
+    def fork(self, session_id: str | None = None) -> RemanenceMemory:
+        """A memory whose session begins with this window, and from there on has its own.
+
+        A `Context` that is restored goes on in the one session, however often it is restored; a fork of it
+        wants a session of its own. What is remembered they share, as any two sessions do.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     memory = RemanenceMemory(space, session_id="one")
+        ...     memory.put(ChatMessage(role="user", content="Heads or tails?"))
+        ...     memory.fork("two").put(ChatMessage(role="assistant", content="Heads."))
+        ...     len(memory.get_all()), len(RemanenceMemory(space, session_id="two").get_all()), space.count()
+        (1, 2, 2)
+        """
+        other = self.model_copy(update={"session_id": session_id or uuid4().hex})
+        other._transcript.replace(other.session_id, self.get_all())
+        return other
 
     @property
     def _transcript(self) -> Transcript:
@@ -142,18 +149,32 @@ class RemanenceMemory(BaseMemory):
             self._window = Transcript(self.space.child(WINDOW))
         return self._window
 
+    def _break_off(self) -> None:
+        """The turn that was begun, if any, will not be answered."""
+        self._asked = None
+        self._served.drop(self.session_id)
+
     def _remember(self, told: Sequence[Said]) -> None:
         remember(self.space, self.session_id, told, extract=self.extract)
 
     def _recalled(self, question: str, shown: Sequence[ChatMessage]) -> str:
-        """Asked once a turn: agents get their messages several times for one question."""
-        asking = (question, self.recall_tokens, tuple(said(message) for message in shown))
+        found = Recalled()
+        space = self.space
+        with going_on("recall"):
+            found = self._once_a_turn(space, question, shown)
+        if self.reinforce:
+            self._served.show(self.session_id, question, found.quotes)
+        return found.block
+
+    def _once_a_turn(self, space: Space, question: str, shown: Sequence[ChatMessage]) -> Recalled:
+        """Agents get their messages several times for one question; only news is worth asking again."""
+        asking = (question, frozenset(all_said(shown)))
         if self._asked is not None:
-            before, position, block = self._asked
-            if before == asking and next(self.space.changes(after=position), None) is None:
-                return block
-        answer, block = recalled(
-            self.space,
+            before, found = self._asked
+            if before == asking and next(space.changes(after=found.position), None) is None:
+                return found
+        found = recalled(
+            space,
             question,
             shown,
             limit=self.limit,
@@ -161,8 +182,8 @@ class RemanenceMemory(BaseMemory):
             tokens=self.recall_tokens,
             count=self._count,
         )
-        self._asked = (asking, answer.position, block)
-        return block
+        self._asked = (asking, found)
+        return found
 
     def _count(self, text: str) -> int:
         return len(self.tokenizer_fn(text))

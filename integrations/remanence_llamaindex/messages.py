@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
 
@@ -50,6 +50,24 @@ def said(message: ChatMessage) -> Said | None:
     return (speaker, words[:MOST_SAID]) if words else None
 
 
+def all_said(messages: Iterable[ChatMessage]) -> list[Said]:
+    """What is said in these messages, in order."""
+    return [words for message in messages if (words := said(message)) is not None]
+
+
+def is_reply(message: ChatMessage) -> bool:
+    """Whether the model gives its answer in this message. Words beside a call of a tool are none yet.
+
+    >>> is_reply(ChatMessage(role="assistant", content="In Porto."))
+    True
+    >>> call = ToolCallBlock(tool_name="weather", tool_kwargs={})
+    >>> is_reply(ChatMessage(role="assistant", blocks=[TextBlock(text="Let me see."), call]))
+    False
+    """
+    calls = any(isinstance(block, ToolCallBlock) for block in message.blocks)
+    return is_answer(message) and said(message) is not None and not calls
+
+
 def is_answer(message: ChatMessage) -> bool:
     """Whether the model speaks in this message."""
     return _SPEAKERS.get(message.role) == "assistant"
@@ -75,12 +93,9 @@ def words_of(message: ChatMessage) -> str:
     return f"[{', '.join(kinds) or 'no words'}]"
 
 
-def without_recalled(message: ChatMessage) -> ChatMessage | None:
-    """A message without blocks that we put into it ourselves; None if that was all of it."""
-    kept = [block for block in message.blocks if not (isinstance(block, TextBlock) and is_frame(block.text))]
-    if len(kept) == len(message.blocks):
-        return message
-    return message.model_copy(update={"blocks": kept}) if kept else None
+def without_recalled(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
+    """The messages without blocks that we put into them ourselves, and without those that were only that."""
+    return [kept for message in messages if (kept := _own(message)) is not None]
 
 
 def packed(message: ChatMessage) -> str:
@@ -137,3 +152,10 @@ def clean(text: str) -> str:
 def _arguments(call: ToolCallBlock) -> str:
     given = call.tool_kwargs
     return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
+
+
+def _own(message: ChatMessage) -> ChatMessage | None:
+    kept = [block for block in message.blocks if not (isinstance(block, TextBlock) and is_frame(block.text))]
+    if len(kept) == len(message.blocks):
+        return message
+    return message.model_copy(update={"blocks": kept}) if kept else None

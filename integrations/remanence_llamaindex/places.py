@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from uuid import uuid4
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from llama_index.core.bridge.pydantic import BaseModel, PrivateAttr
+from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, PrivateAttr
 
 import remanence
 from remanence import Closed, InvalidInput, NotFound, Space
@@ -93,6 +93,46 @@ class Place(BaseModel):
 
     def __getstate__(self) -> dict[Any, Any]:
         return super().__getstate__() | {"__pydantic_private__": {"_space": None}}
+
+
+class Placed(BaseModel):
+    """An adapter that has a place: made with a space or a location, and written down without the space."""
+
+    model_config = ConfigDict(extra="forbid")  # a setting that is misspelt would set nothing
+
+    place: Place
+
+    def __init__(
+        self,
+        space: Space | None = None,
+        *,
+        location: str | Path | None = None,
+        path: Sequence[str] = (),
+        place: Place | dict[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(place=Place.of(space, location, path) if place is None else place, **settings)
+        self._begin()
+
+    @property
+    def space(self) -> Space:
+        """The space it works on; opened again if this was read from a file."""
+        return self.place.space
+
+    def attach(self, space: Space) -> None:
+        """Give it its space back, where it was read from a file and cannot open the space by itself."""
+        self.place = Place.of(space, self.place.location)
+        self._begin()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (type(self), dict(self))
+
+    def _begin(self) -> None:
+        """Start anew with what is known of the space."""
+
+
+def _made(kind: type[Placed], fields: dict[str, Any]) -> Placed:
+    return kind(**fields)
 
 
 def _root(location: str, name: str = _DEFAULT) -> Space:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from llama_index.core.tools.tool_spec.base import SPEC_FUNCTION_TYPE, BaseToolSpec
 
 from remanence import Space, frame
@@ -53,14 +55,12 @@ class RemanenceToolSpec(BaseToolSpec):
 
     async def aremember(self, text: str) -> str:
         """`remember`, off the event loop."""
-        return f"Remembered as {(await self._space.aadd(text, source=SOURCE)).id}."
+        return await asyncio.to_thread(self.remember, text)
 
     async def arecall(self, query: str, limit: int = 5, during: str | None = None) -> str:
         """`recall`, off the event loop."""
-        answer = await self._space.arecall(query, limit=limit, during=during or None)
-        return frame(answer, ids=True, missing=answer.missing) or NOTHING
+        return await asyncio.to_thread(self.recall, query, limit, during)
 
     async def aforget(self, memory_id: str, why: str | None = None) -> str:
         """`forget`, off the event loop."""
-        await self._space.aforget(memory_id, why=why or None)
-        return f"Forgot {memory_id}."
+        return await asyncio.to_thread(self.forget, memory_id, why)

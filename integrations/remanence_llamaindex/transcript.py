@@ -178,9 +178,9 @@ class Transcript:
             self._writer().add_turns(turns)
 
     def _forget(self, rows: Iterable[Row]) -> None:
-        for row in rows:
-            for memory_id in (row.memory_id, *row.rest):
-                self._writer().forget(memory_id, why=_DELETED)
+        ids = [memory_id for row in rows for memory_id in (row.memory_id, *row.rest)]
+        if ids:
+            self._writer().forget_many(ids, why=_DELETED)
 
     def _writer(self) -> Space:
         if isinstance(self._space, Space):

@@ -1,7 +1,8 @@
-"""Chat models without a model: one says its lines, one says back what it was given."""
+"""Chat models without a model: one says its lines, one says back what it was given. And how to run them."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -61,3 +62,14 @@ def recalled(text: str) -> list[dict[str, Any]]:
 def system(prompt: Sequence[BaseMessage]) -> str:
     """The system message of a prompt."""
     return str(prompt[0].text) if prompt and prompt[0].type == "system" else ""
+
+
+WAYS = ("sync", "async")
+
+
+def run(way: str, agent: Any, given: Any, config: Any = None, **options: Any) -> Any:
+    """Invoke an agent on this thread, or on an event loop. Text is what the user says."""
+    asked = {"messages": [("user", given)]} if isinstance(given, str) else given
+    if way == "sync":
+        return agent.invoke(asked, config, **options)
+    return asyncio.run(agent.ainvoke(asked, config, **options))

@@ -96,6 +96,17 @@ def test_what_was_said_can_be_recalled(space: Space, chat: RemanenceChatMessageH
     assert "[image]" in texts
 
 
+def test_the_words_of_a_message_are_written_down_once(
+    space: Space, chat: RemanenceChatMessageHistory
+) -> None:
+    """The text of its memory is its content: whoever erases the one has erased the other."""
+    chat.add_user_message("I am allergic to hazelnuts.")
+    (memory,) = space.memories()
+
+    assert memory.text == chat.messages[0].text
+    assert "hazelnuts" not in str(memory.meta)
+
+
 def test_sessions_do_not_see_each_other(space: Space, chat: RemanenceChatMessageHistory) -> None:
     """Each id is a transcript of its own; and other memories are in none."""
     chat.add_user_message("Hello on Monday.")

@@ -53,7 +53,12 @@ def test_importing_loads_no_framework() -> None:
         ("langchain", "MemoryMiddleware", "agent"),
         ("langchain_classic", "RemanenceMemory", "classic"),
         ("langchain_core", "RemanenceRetriever", "langchain"),
+        ("langchain_core", "RemanenceChatMessageHistory", "langchain"),
         ("langchain_core", "memory_tools", "langchain"),
+        ("langchain_core", "CheckpointView", "langchain"),
+        ("langchain_core", "CheckpointUnknown", "langchain"),
+        ("langchain_core", "extractor", "langchain"),
+        ("langchain_core", "embedder", "langchain"),
         ("langgraph", "RemanenceStore", "langchain"),
     ],
 )

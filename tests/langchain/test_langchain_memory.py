@@ -11,6 +11,7 @@ from langchain_classic.memory import CombinedMemory, ConversationBufferMemory
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
 from langchain_models import Actor, recalled
+from pydantic import ValidationError
 
 from remanence import Space
 from remanence_langchain import RemanenceMemory
@@ -91,6 +92,16 @@ def test_the_window_is_not_said_twice(space: Space) -> None:
     assert loaded.count("I said") == 1
 
 
+def test_the_window_takes_no_room_from_what_is_quoted(space: Space) -> None:
+    """Where the last messages are the best hits, what comes next is quoted."""
+    space.add("Ana has a cat.")
+    memory = RemanenceMemory(space=space, window=2, k=1)
+    memory.save_context({"input": "Ana lives in Porto."}, {"output": "So Ana lives in Porto."})
+    loaded = memory.load_memory_variables({"input": "Ana lives in Porto, does she?"})["history"]
+
+    assert [memory["text"] for memory in recalled(loaded)] == ["Ana has a cat."]
+
+
 @pytest.mark.parametrize("given", [{}, {"input": "Hello?"}])
 def test_an_empty_memory_loads_as_nothing(space: Space, given: dict[str, str]) -> None:
     """With no heading over it."""
@@ -98,15 +109,36 @@ def test_an_empty_memory_loads_as_nothing(space: Space, given: dict[str, str]) -
     assert RemanenceMemory(space=space, return_messages=True).load_memory_variables(given) == {"history": []}
 
 
-def test_without_an_input_the_last_messages_are_given(space: Space) -> None:
-    """As people look into a memory by hand."""
-    memory = RemanenceMemory(space=space, return_messages=True, window=3)
-    for number in range(3):
-        memory.save_context({"input": f"q{number}"}, {"output": f"a{number}"})
+def test_the_speakers_are_called_what_the_prompt_calls_them(space: Space) -> None:
+    """`human_prefix` and `ai_prefix`, as with LangChain's own memories."""
+    ours = RemanenceMemory(space=space, human_prefix="Guest", ai_prefix="Cook")
+    theirs = ConversationBufferMemory(human_prefix="Guest", ai_prefix="Cook")
+    for memory in (ours, theirs):
+        memory.save_context({"input": "No nuts, please."}, {"output": "Noted."})
 
-    loaded = memory.load_memory_variables({})["history"]
-    assert loaded == [AIMessage("a1"), HumanMessage("q2"), AIMessage("a2")]
-    assert not any(isinstance(message, SystemMessage) for message in loaded)
+    assert ours.load_memory_variables({}) == {"history": "Guest: No nuts, please.\nCook: Noted."}
+    assert ours.load_memory_variables({}) == theirs.load_memory_variables({})
+
+
+def test_a_setting_that_is_not_there_is_refused(space: Space) -> None:
+    """By name: one that is misspelt would set nothing."""
+    with pytest.raises(ValidationError, match=r"RemanenceMemory\nsession\n  Extra inputs are not permitted"):
+        RemanenceMemory(space=space, session="monday")  # type: ignore[call-arg]
+
+
+def test_without_an_input_the_last_messages_are_given(space: Space) -> None:
+    """As people look into a memory by hand. A window that is wider than the chat shows all of it."""
+    for number in range(3):
+        RemanenceMemory(space=space).save_context({"input": f"q{number}"}, {"output": f"a{number}"})
+    said = [
+        kind(f"{letter}{n}") for n in range(3) for kind, letter in ((HumanMessage, "q"), (AIMessage, "a"))
+    ]
+
+    for window in range(10):
+        memory = RemanenceMemory(space=space, return_messages=True, window=window)
+        loaded = memory.load_memory_variables({})["history"]
+        assert loaded == said[max(6 - window, 0) :]
+        assert not any(isinstance(message, SystemMessage) for message in loaded)
 
 
 @pytest.mark.parametrize(
@@ -160,6 +192,8 @@ def test_the_quoted_part_keeps_to_its_budget(space: Space) -> None:
     loaded = memory.load_memory_variables({"input": "Which books does Ana own?"})["history"]
     assert 1 < len(recalled(loaded)) < 20
     assert len(loaded.split()) <= 120
+    flat = RemanenceMemory(space=space, k=20, tokens=21, count=lambda text: 1)
+    assert len(recalled(flat.load_memory_variables({"input": "Which books does Ana own?"})["history"])) == 20
 
 
 def _saved(memory: BaseMemory, inputs: dict[str, Any], outputs: dict[str, str]) -> Any:

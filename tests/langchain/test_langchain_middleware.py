@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from langchain.agents.middleware import (
 )
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
-from langchain_models import Actor, Parrot, recalled, system
+from langchain_models import WAYS, Actor, Parrot, recalled, run, system
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
@@ -36,16 +35,13 @@ def look_up(city: str) -> str:
     return f"{city} has six bridges."
 
 
-@pytest.fixture(params=["sync", "async"])
+@pytest.fixture(params=WAYS)
 def ask(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """Invokes an agent, once on this thread and once on an event loop."""
 
-    def invoke(agent: Any, said: Any, config: Any = None, **options: Any) -> Any:
-        given = {"messages": [said if isinstance(said, HumanMessage) else ("user", said)]} if said else None
-        given = said if isinstance(said, Command | dict) else given
-        if request.param == "sync":
-            return agent.invoke(given, config, **options)
-        return asyncio.run(agent.ainvoke(given, config, **options))
+    def invoke(agent: Any, said: Any, config: Any = None) -> Any:
+        given = {"messages": [said]} if isinstance(said, HumanMessage) else said
+        return run(request.param, agent, given, config)
 
     return invoke
 
@@ -141,6 +137,16 @@ def test_the_same_message_sent_again_is_kept_once(space: Space, ask: Callable[..
     assert kept(space) == [("me", "I am Ana."), ("assistant", "Hello.")]
 
 
+def test_one_message_id_in_two_threads_is_two_messages(space: Space, ask: Callable[..., Any]) -> None:
+    """Clients that count their messages from 1 in each thread lose none."""
+    agent = create_agent(Actor(lines=["Hello."]), middleware=[MemoryMiddleware(space)])
+    for thread in ("a", "b"):
+        said = HumanMessage(f"Hi from {thread}.", id="m1")
+        ask(agent, said, {"configurable": {"thread_id": thread}})
+
+    assert [text for who, text in kept(space) if who == "me"] == ["Hi from a.", "Hi from b."]
+
+
 def test_a_retried_call_is_reminded_once(space: Space, ask: Callable[..., Any]) -> None:
     """Each attempt has one block, whether the retry stands outside of memory or inside."""
     space.add("Ana lives in Porto.")
@@ -185,6 +191,16 @@ def test_summaries_are_not_what_somebody_said(space: Space) -> None:
         "And now?",
         "Fine.",
     ]
+
+
+def test_a_summary_before_a_turn_is_no_part_of_it(space: Space) -> None:
+    """As a thread stands that failed after it was shortened: only what the user said is kept and asked."""
+    space.add("Ana lives in Porto.")
+    summary = HumanMessage("Summary: tea.", additional_kwargs={"lc_source": "summarization"})
+    agent = create_agent(Actor(lines=["In Porto."]), middleware=[MemoryMiddleware(space)])
+    agent.invoke({"messages": [summary, HumanMessage("Where does Ana live?")]})
+
+    assert [text for _, text in kept(space)][1:] == ["Where does Ana live?", "In Porto."]
 
 
 def test_recalled_text_is_not_remembered_again(space: Space, ask: Callable[..., Any]) -> None:
@@ -314,7 +330,8 @@ def test_a_missing_signal_is_named_in_the_log(caplog: pytest.LogCaptureFixture) 
 
 async def test_the_loop_is_never_blocked(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     """Under `ainvoke`, every call to the space is made from another thread."""
-    seen: dict[str, set[bool]] = {"recall": set(), "add_turns": set()}
+    space.add("Ana lives in Porto.")
+    seen: dict[str, set[bool]] = {"recall": set(), "add_turns": set(), "observe_usage": set()}
     for verb in seen:
         method = getattr(Space, verb)
 
@@ -323,10 +340,10 @@ async def test_the_loop_is_never_blocked(space: Space, monkeypatch: pytest.Monke
             return method(self, *args, **options)
 
         monkeypatch.setattr(Space, verb, noted)
-    agent = create_agent(Actor(lines=["Hello."]), middleware=[MemoryMiddleware(space)])
-    await agent.ainvoke({"messages": [("user", "I am Ana.")]})
+    agent = create_agent(Actor(lines=["In Porto."]), middleware=[MemoryMiddleware(space, reinforce=True)])
+    await agent.ainvoke({"messages": [("user", "Where does Ana live?")]})
 
-    assert seen == {"recall": {False}, "add_turns": {False}}
+    assert seen == {"recall": {False}, "add_turns": {False}, "observe_usage": {False}}
 
 
 def test_only_the_model_s_words_are_streamed(space: Space) -> None:
@@ -375,59 +392,3 @@ def test_what_cannot_be_meant_is_refused_when_it_is_made(space: Space, options: 
     """Not in the middle of somebody's conversation."""
     with pytest.raises(InvalidInput):
         MemoryMiddleware(**{"space": space, **options})
-
-
-FACTS = '{"facts": [{"text": "Ana lives in Lisbon.", "kind": "semantic"}]}'
-"""What an extractor's model answers."""
-
-
-def test_facts_are_drawn_in_the_background(ask: Callable[..., Any]) -> None:
-    """From both turns, and the turns themselves are kept once."""
-    finder = Actor(lines=[FACTS])
-    with remanence.open(None, extractor=finder) as space:
-        agent = create_agent(Actor(lines=["Noted."]), middleware=[MemoryMiddleware(space, extract=True)])
-        ask(agent, "I am Ana, and I moved to Lisbon.")
-        _finish(space)
-
-        assert "I am Ana, and I moved to Lisbon." in str(finder.prompts)
-        assert "Noted." in str(finder.prompts)
-        texts = [text for _, text in kept(space)]
-        assert texts[:2] == ["I am Ana, and I moved to Lisbon.", "Noted."]
-        assert texts.count("Ana lives in Lisbon.") == 1
-        assert len(set(texts)) == len(texts)
-
-
-def test_an_extractor_s_words_stay_out_of_the_stream() -> None:
-    """Whoever reads along reads the agent."""
-    with remanence.open(None, extractor=Actor(lines=[FACTS])) as space:
-        agent = create_agent(Actor(lines=["Noted."]), middleware=[MemoryMiddleware(space, extract=True)])
-        chunks = agent.stream({"messages": [("user", "I moved to Lisbon.")]}, stream_mode="messages")
-
-        assert "".join(chunk.text for chunk, _ in chunks) == "Noted."
-        _finish(space)
-
-
-def test_what_was_forgotten_on_the_way_is_not_brought_back() -> None:
-    """A turn that a tool forgets while the agent works stays forgotten."""
-    with remanence.open(None, extractor=Actor(lines=['{"facts": []}'])) as space:
-
-        @tool
-        def forget_all() -> str:
-            """Forget everything."""
-            for memory in list(space.memories()):
-                space.forget(memory.id)
-            return "Done."
-
-        call = AIMessage("", tool_calls=[{"name": "forget_all", "args": {}, "id": "c1"}])
-        model = Actor(lines=[call, "Forgotten."])
-        agent = create_agent(model, [forget_all], middleware=[MemoryMiddleware(space, extract=True)])
-        agent.invoke({"messages": [("user", "My PIN is 4711. No, forget that.")]})
-        _finish(space)
-
-        assert not any("4711" in text for _, text in kept(space))
-
-
-def _finish(space: Space) -> None:
-    """Wait for what is done in the background."""
-    for job in space.jobs():
-        job.result(timeout=30)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_models import Actor
 
 import remanence
-from remanence import InvalidInput, ProjectionStale
+from remanence import Extraction, Fact, Found, InvalidInput, ProjectionStale, Said
 from remanence_langchain import embedder, extractor
+
+NOW = datetime(2026, 5, 4, tzinfo=timezone.utc)
 
 
 class Hosted(DeterministicFakeEmbedding):
@@ -69,6 +75,55 @@ def test_a_chat_model_finds_facts() -> None:
 
     assert "Ana moved to Lisbon." in str(model.prompts)
     assert "Ana lives in Lisbon." in found
+
+
+def test_an_extractor_takes_the_options_of_ours() -> None:
+    """How much of a conversation is read at once, and what finds facts where the model does not."""
+    story = [Said(f"On day {day} Ana walked to bridge {day}.") for day in range(9)]
+    whole, parts = Actor(lines=['{"facts": []}']), Actor(lines=['{"facts": []}'])
+    extractor(whole).facts(story, now=NOW)
+    extractor(parts, chunk=200).facts(story, now=NOW)
+    assert len(whole.prompts) == 1 < len(parts.prompts)
+
+    class Rules:
+        name = "ours"
+
+        def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
+            return Extraction()
+
+        def facts(self, said: Sequence[Said], *, now: datetime) -> Found:
+            return Found((Fact("Ana walks a lot.", "semantic"),), self.name)
+
+    down = extractor(Actor(lines=[ConnectionError("no route")]), rules=Rules())
+    found = down.facts([Said("On day 1 Ana walked.")], now=NOW)
+    assert ([fact.text for fact in found.facts], found.by) == (["Ana walks a lot."], "ours")
+    assert found.problem is not None
+    assert "no route" in found.problem
+
+
+def test_an_extractor_waits_for_its_model_as_long_as_it_is_told() -> None:
+    """`timeout` is in seconds; what comes later is found by rule."""
+    waiting = threading.Event()
+
+    class Slow(Actor):
+        def _generate(self, *args: Any, **options: Any) -> Any:
+            waiting.wait(timeout=30)
+            return super()._generate(*args, **options)
+
+    found = extractor(Slow(lines=["{}"]), timeout=0.05).facts([Said("Ana lives in Porto.")], now=NOW)
+    waiting.set()
+
+    assert found.by == "rules"
+    assert found.problem is not None
+
+
+@pytest.mark.parametrize("options", [{"chunk": 3}, {"timeout": 0}, {"timeout": "long"}])
+def test_an_option_that_cannot_be_meant_is_refused(options: dict[str, Any]) -> None:
+    """When the extractor is made, with the core's own words; and so is one that is not there."""
+    with pytest.raises(InvalidInput, match=f"{next(iter(options))}="):
+        extractor(Actor(lines=[]), **options)
+    with pytest.raises(TypeError, match="'patience'"):
+        extractor(Actor(lines=[]), patience=3)
 
 
 @pytest.mark.parametrize("given", [None, "gpt", Hosted(size=8)])

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnablePassthrough
 from langchain_core.tools import create_retriever_tool
 from langchain_models import Parrot
+from pydantic import ValidationError
 
 from remanence import InvalidInput, Memory, Space
 from remanence.testing import FakeClock
@@ -41,7 +43,7 @@ def test_a_document_says_what_is_known_about_its_memory(space: Space, trip: Memo
     document = RemanenceRetriever(space=space, k=1).invoke("When did Alice fly to Kyoto?")[0]
 
     about = document.metadata
-    assert (document.id, document.page_content) == (trip.id, trip.text)
+    assert (document.id, about["memory_id"], document.page_content) == (trip.id, trip.id, trip.text)
     assert json.loads(json.dumps(about)) == about
     assert 0 < about["score"] <= 1
     assert about["valid_from"] == "2026-04-03T00:00:00+00:00"
@@ -73,6 +75,7 @@ def test_a_turn_keeps_its_speaker(space: Space) -> None:
             {"during": ("2026-04-02", "2026-04-05"), "kinds": "episode"},
             {"Alice flew to Kyoto on 3 April 2026."},
         ),
+        ({"during": "March 2026", "kinds": "episode"}, set()),
         ({"as_of": "2026-05-05"}, {"Alice lives in Porto."}),
         ({"history": False, "kinds": ["semantic"]}, {"Alice lives in Lisbon."}),
         ({"history": True, "kinds": ["semantic"]}, {"Alice lives in Lisbon.", "Alice lives in Porto."}),
@@ -88,6 +91,40 @@ async def test_every_filter_works_in_the_constructor_and_in_a_call(
     assert texts(set_up.invoke("Alice")) == expected
     assert texts(plain.invoke("Alice", **asked)) == expected
     assert texts(await plain.ainvoke("Alice", **asked)) == expected
+
+
+async def test_a_call_may_say_tags(space: Space, trip: Memory) -> None:
+    """As `recall` does. Only in the constructor, where LangChain has tags of its own for tracing, is it
+    `memory_tags`, which counts most."""
+    retriever = RemanenceRetriever(space=space, memory_tags=["home"], tags=["traced"])
+
+    assert retriever.invoke("Alice") == []
+    assert texts(retriever.invoke("Alice", tags=["travel"])) == {trip.text}
+    assert texts(await retriever.ainvoke("Alice", tags="travel")) == {trip.text}
+    assert texts(retriever.invoke("Alice", memory_tags=["travel"], tags=["home"])) == {trip.text}
+
+
+def test_tags_in_the_constructor_are_langchain_s(space: Space, trip: Memory) -> None:
+    """They name the run for those who watch it, and filter nothing."""
+
+    class Watching(BaseCallbackHandler):
+        seen: ClassVar[list[Any]] = []
+
+        def on_retriever_start(self, *args: Any, tags: list[str] | None = None, **options: Any) -> None:
+            self.seen.append(tags)
+
+    found = RemanenceRetriever(space=space, tags=["traced"]).invoke("Alice", {"callbacks": [Watching()]})
+
+    assert Watching.seen == [["traced"]]
+    assert len(found) == 3
+
+
+def test_a_filter_that_is_not_there_is_refused(space: Space) -> None:
+    """By name, in the constructor and in a call: one that is misspelt would filter nothing."""
+    with pytest.raises(ValidationError, match=r"RemanenceRetriever\nkind\n  Extra inputs are not permitted"):
+        RemanenceRetriever(space=space, kind=["viewpoint"])  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'kind'"):
+        RemanenceRetriever(space=space).invoke("Alice", kind=["viewpoint"])
 
 
 def test_a_call_has_the_last_word(space: Space, trip: Memory) -> None:

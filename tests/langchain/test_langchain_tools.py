@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -100,6 +101,27 @@ def test_a_memory_that_is_down_is_told_to_the_model(space: Space, tools: dict[st
         answer = called(tools[name], **args)
         assert answer.status == "error"
         assert "was closed" in answer.text
+
+
+async def test_the_loop_is_never_blocked(
+    space: Space, tools: dict[str, BaseTool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Called from an event loop, each asks the space from another thread."""
+    memory = space.add("Ana lives in Porto.")
+    seen: dict[str, bool] = {}
+    for verb in ("add", "recall", "forget"):
+        method = getattr(Space, verb)
+
+        def noted(self: Space, *args: Any, verb: str = verb, method: Any = method, **options: Any) -> Any:
+            seen[verb] = threading.current_thread() is threading.main_thread()
+            return method(self, *args, **options)
+
+        monkeypatch.setattr(Space, verb, noted)
+    await tools["remember"].ainvoke({"text": "Ana has a cat."})
+    await tools["recall"].ainvoke({"question": "Ana"})
+    await tools["forget"].ainvoke({"memory_id": memory.id})
+
+    assert seen == {"add": False, "recall": False, "forget": False}
 
 
 def test_a_recall_keeps_to_its_limits(space: Space) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any, TypedDict
 
@@ -136,9 +137,53 @@ def test_the_middleware_takes_a_view_in_place_of_a_space(space: remanence.Space)
     assert "green tea" in shown[3]
 
 
+@pytest.mark.parametrize("way", ["sync", pytest.param("async", marks=pytest.mark.run_config)])
+def test_what_an_agent_is_told_stays_in_its_branch(space: remanence.Space, way: str) -> None:
+    """A user's turns, kept by the hooks of both kinds: neither branch is reminded of what was said in the
+    other, not when it is forked nor when it goes on; another thread is reminded of both."""
+    from remanence_langchain.middleware import MemoryMiddleware
+
+    saver = InMemorySaver()
+    shown: list[str] = []
+
+    class Listening(Scripted):
+        def _generate(self, messages: Any, *rest: Any, **options: Any) -> Any:
+            shown.append(str(messages[0].content) if messages[0].type == "system" else "")
+            return super()._generate(messages, *rest, **options)
+
+    memory = MemoryMiddleware(CheckpointView(space, saver), user="user_id")
+    model = Listening(messages=iter(["well"] * 9))
+    agent: Any = create_agent(model, middleware=[memory], checkpointer=saver)
+
+    def say(text: str, **where: str) -> dict[str, str]:
+        """One turn, in the thread or from a checkpoint of it; gives the checkpoint that it ends in."""
+        given = {"messages": [HumanMessage(text)]}
+        config = {"configurable": {"user_id": "ana", "thread_id": "t", **where}}
+        _ = agent.invoke(given, config) if way == "sync" else asyncio.run(agent.ainvoke(given, config))
+        ended = agent.get_state({"configurable": {"thread_id": "t"}}).config["configurable"]
+        return {"checkpoint_id": ended["checkpoint_id"]}
+
+    start = say("My name is Ana.")
+    tea = say("I drink green tea every morning.")
+    say("I drink black coffee every morning.", **start)
+    assert "green tea" not in shown[-1]
+    say("What do I drink every morning?")
+    assert "green tea" not in shown[-1]
+    say("What do I drink every morning?", **tea)
+    assert "black coffee" not in shown[-1]
+    say("So what do I drink every morning?")
+    assert "black coffee" not in shown[-1]
+
+    say("What do I drink every morning?", thread_id="another")
+    assert "green tea" in shown[-1]
+    assert "black coffee" in shown[-1]
+    assert space.count() == 0, "all of it is the user's"
+
+
 def test_the_tools_of_langmem_work_on_it(space: remanence.Space) -> None:
     """They write, search, update and delete as on any store."""
-    langmem = pytest.importorskip("langmem")
+    import langmem
+
     store = RemanenceStore(space)
     manage = langmem.create_manage_memory_tool(namespace=("memories",), store=store)
     find = langmem.create_search_memory_tool(namespace=("memories",), store=store)

@@ -572,6 +572,52 @@ def test_a_view_gives_memories_back_as_they_were_handed_in(
     assert again.count("I like tea") == 1
 
 
+def test_each_way_of_writing_stays_in_its_branch(
+    space: remanence.Space, saver: BaseCheckpointSaver[Any]
+) -> None:
+    """One at a time, many at once, or as turns."""
+    view = CheckpointView(space, saver)
+
+    def hear(state: State) -> State:
+        city = state["say"]
+        view.add(f"One tea in {city}.")
+        view.add_many([{"text": f"Two teas in {city}."}])
+        view.add_turns([{"content": f"Three teas in {city}.", "speaker": "Alice"}])
+        return {"after": " ".join(sorted(hit.memory.text for hit in view.recall("tea")))}
+
+    graph = StateGraph(State)
+    graph.add_node("hear", hear)
+    graph.add_edge(START, "hear")
+    app: Any = graph.compile(checkpointer=saver)
+    app.invoke({"say": "Porto"}, of("t"))
+    first = next(s.config for s in app.get_state_history(of("t")) if s.next == ("hear",))
+    forked = app.update_state(first, {"say": "Lisbon"}, as_node="__start__")
+
+    seen = app.invoke(None, forked)["after"]
+    assert seen == "One tea in Lisbon. Three teas in Lisbon. Two teas in Lisbon."
+
+
+def test_a_turn_without_a_key_is_kept_once_a_step_and_a_speaker(
+    space: remanence.Space, saver: BaseCheckpointSaver[Any]
+) -> None:
+    """What a node says twice as it is tried again is one turn; in another step, or by another, it is two."""
+    view = CheckpointView(space, saver)
+
+    def hear(state: State) -> State:
+        for speaker in ("Alice", "Alice", "Bob"):
+            view.add_turns([{"content": "Good morning.", "speaker": speaker}])
+        return {}
+
+    graph = StateGraph(State)
+    graph.add_node("hear", hear)
+    graph.add_edge(START, "hear")
+    app: Any = graph.compile(checkpointer=saver)
+    for _ in range(2):
+        app.invoke({"say": ""}, of("t"))
+
+    assert [memory.observed_by for memory in space.memories()] == ["Alice", "Bob", "Alice", "Bob"]
+
+
 def test_a_memory_that_has_expired_since_is_known_to_a_rewound_run(saver: BaseCheckpointSaver[Any]) -> None:
     """Its time was not over then; it is over now."""
     clock = FakeClock(datetime.now(timezone.utc))

@@ -121,6 +121,7 @@ def search(dice: random.Random) -> SearchOp:
                 {"n": {"$gte": 2, "$lt": 7}},
                 {"n": {"$ne": 3}, "flag": True},
                 {"n": {"$lte": 4.5}},
+                {"n": {"$lte": dice.randint(0, 9)}},
                 {"flag": {"$eq": False}},
                 {"text": "tea tea tea"},
                 {"maybe": "x"},

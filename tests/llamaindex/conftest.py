@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.settings import Settings
 
 import remanence
 from llamaindex.scripted import Counting
 from remanence.testing import FakeClock
+from remanence_llamaindex import RemanenceRetriever
 from remanence_llamaindex.places import close_opened
 
 
@@ -45,3 +47,11 @@ def space(clock: FakeClock, embedder: Counting) -> Iterator[remanence.Space]:
     """An empty space that is gone with the test."""
     with remanence.open(None, embedder=embedder, clock=clock) as space:
         yield space
+
+
+@pytest.fixture
+def library(clock: FakeClock) -> Iterator[BaseRetriever]:
+    """A retriever of documents that is not the memory."""
+    with remanence.open(None, clock=clock) as documents:
+        documents.add("Porto has six bridges.")
+        yield RemanenceRetriever(documents)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncGenerator, Generator, Sequence
 from typing import Any
 
@@ -51,15 +52,22 @@ class Scripted(MockFunctionCallingLLM):
 
 
 class Counting(HashingEmbedder):
-    """Counts the questions it embeds: one for each recall."""
+    """Counts the questions it embeds, one for each recall, and the threads it is asked from."""
 
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[str] = []
+        self.threads: set[threading.Thread] = set()
 
     def embed_query(self, text: str) -> np.ndarray:
         self.asked.append(text)
+        self.threads.add(threading.current_thread())
         return super().embed_query(text)
+
+
+def broken(texts: Sequence[str]) -> list[list[float]]:
+    """An embedder that cannot be reached."""
+    raise ConnectionError("no route")
 
 
 def calling(tool: str, **arguments: Any) -> ChatMessage:

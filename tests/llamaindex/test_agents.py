@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.memory import Memory
-from llama_index.core.tools import FunctionTool
+from llama_index.core.memory import InsertMethod, Memory
+from llama_index.core.tools import FunctionTool, RetrieverTool
 from llama_index.core.workflow import Context, JsonSerializer
 
 import remanence
 from llamaindex.scripted import Counting, Scripted, assistant, calling, texts, user
 from remanence.framing import OPEN
-from remanence_llamaindex import RemanenceMemory, RemanenceMemoryBlock, RemanenceToolSpec
+from remanence_llamaindex import RemanenceMemory, RemanenceMemoryBlock, RemanenceRetriever, RemanenceToolSpec
 
 
 def weather(city: str) -> str:
@@ -105,8 +109,8 @@ async def test_a_react_agent_thinks_aloud_and_only_its_answer_is_remembered(
     assert "Observation" in (memory.get_all()[-1].content or "")
 
 
-async def test_an_agent_workflow_hands_its_memory_over(space: remanence.Space) -> None:
-    """Two agents, one conversation."""
+async def test_an_agent_workflow_hands_its_memory_over(space: remanence.Space, embedder: Counting) -> None:
+    """Two agents, one conversation, one question to memory."""
     space.add("Alice lives in Porto.")
     llm = Scripted(
         calling("handoff", to_agent="forecaster", reason="weather"),
@@ -121,6 +125,7 @@ async def test_an_agent_workflow_hands_its_memory_over(space: remanence.Space) -
     )
 
     assert all("Alice lives in Porto." in llm.prompt(call) for call in (0, 1))
+    assert len(embedder.asked) == 1
     assert [m.text for m in space.memories()][-1] == "It rains where Alice lives, in Porto."
 
 
@@ -147,6 +152,59 @@ async def test_a_restored_context_goes_on_where_it_stopped(space: remanence.Spac
 
     window = texts(RemanenceMemory(space, session_id="s1").get_all())
     assert window == ["I am Ana.", "Hello Ana.", "Who am I?", "You are Ana."]
+
+
+async def test_contexts_restored_from_one_go_on_in_one_session_unless_forked(space: remanence.Space) -> None:
+    """The window is in the space and not in what is written down, so a fork wants a session of its own."""
+    agent = FunctionAgent(llm=Scripted("Hello Ana.", "One.", "Two.", "Three."))
+    context = Context(agent)
+    await agent.run("I am Ana.", ctx=context, memory=RemanenceMemory(space, session_id="s1"))
+    written = context.to_dict(serializer=JsonSerializer())
+    first, second, fork = (Context.from_dict(agent, written) for _ in range(3))
+    await fork.store.set("memory", (await fork.store.get("memory")).fork("s2"))
+
+    for question, restored in (("First?", first), ("Second?", second), ("Forked?", fork)):
+        await agent.run(question, ctx=restored)
+
+    begun = ["I am Ana.", "Hello Ana."]
+    assert texts(RemanenceMemory(space, session_id="s1").get_all()) == [
+        *begun,
+        *("First?", "One.", "Second?", "Two."),
+    ]
+    assert texts(RemanenceMemory(space, session_id="s2").get_all()) == [*begun, "Forked?", "Three."]
+
+
+ELSEWHERE = """
+import asyncio, json, sys
+from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.workflow import Context
+sys.path.insert(0, sys.argv[1])
+from llamaindex.scripted import Scripted
+
+async def main():
+    agent = FunctionAgent(llm=(llm := Scripted("You are Ana.")))
+    await agent.run("Who am I?", ctx=Context.from_dict(agent, json.load(sys.stdin)))
+    print(llm.prompt())
+
+asyncio.run(main())
+"""
+
+
+async def test_a_context_is_restored_after_a_restart(home: Path) -> None:
+    """In another process, which is told nothing but what was written down."""
+    first = RemanenceMemory(location=home, path=("users", "ana"), session_id="monday")
+    first.put(user("I am Ana and I live in Porto."))
+    agent = FunctionAgent(llm=Scripted("Good day."))
+    context = Context(agent)
+    memory = RemanenceMemory(location=home, path=("users", "ana"), session_id="tuesday")
+    await agent.run("Hello.", ctx=context, memory=memory)
+    written = json.dumps(context.to_dict(serializer=JsonSerializer()))
+
+    command = [sys.executable, "-c", ELSEWHERE, str(Path(__file__).parents[1])]
+    done = subprocess.run(command, input=written, capture_output=True, text=True, timeout=120)
+
+    assert "I am Ana and I live in Porto." in done.stdout, done.stderr
+    assert texts(memory.get_all()) == ["Hello.", "Good day.", "Who am I?", "You are Ana."]
 
 
 async def test_fifty_agents_at_once_each_hear_of_their_own_user(space: remanence.Space) -> None:
@@ -226,6 +284,32 @@ async def test_an_agent_with_the_block_recalls_what_a_short_chat_said(space: rem
         "What am I allergic to?",
         "Hazelnuts.",
     ]
+
+
+async def test_a_react_agent_reads_the_block_in_the_user_message(space: remanence.Space) -> None:
+    """It drops a system message that comes first."""
+    space.add("Alice lives in Porto.")
+    block = RemanenceMemoryBlock(space, across_sessions=True)
+    memory = Memory.from_defaults(memory_blocks=[block], insert_method=InsertMethod.USER)
+    llm = Scripted("Thought: I can answer without using any more tools.\nAnswer: In Porto.")
+
+    answer = await ReActAgent(llm=llm, tools=[TOOL]).run("Where does Alice live?", memory=memory)
+
+    assert "Alice lives in Porto." in llm.prompt()
+    assert str(answer) == "In Porto."
+    assert [m.text for m in space.memories()][1:] == ["Where does Alice live?", "In Porto."]
+
+
+async def test_an_agent_looks_things_up_with_the_retriever(space: remanence.Space) -> None:
+    """As a tool of its own, beside a memory or without one."""
+    space.add("Alice lives in Porto.", source="email")
+    notes = RetrieverTool.from_defaults(RemanenceRetriever(space), name="notes", description="Notes.")
+    llm = Scripted(calling("notes", input="Where does Alice live?"), "In Porto.")
+
+    await FunctionAgent(llm=llm, tools=[notes]).run("Where is she?")
+
+    found = next(m for m in llm.prompts[-1] if m.role == "tool").content or ""
+    assert "Alice lives in Porto." in found
 
 
 @pytest.mark.parametrize("streaming", [True, False])

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import threading
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.memory import InsertMethod, Memory, StaticMemoryBlock
 
 import remanence
-from llamaindex.scripted import Scripted, assistant, texts, user
+from llamaindex.scripted import Counting, Scripted, assistant, texts, user
 from remanence.framing import CLOSE, OPEN
+from remanence.testing import FakeClock
 from remanence_llamaindex import RemanenceMemoryBlock
 
 
@@ -105,6 +110,16 @@ async def test_another_block_on_the_space_knows_what_was_heard(space: remanence.
     assert kept(space) == ["Noted.", "Go on.", "Well."]
 
 
+async def test_what_was_erased_is_not_heard_again(space: remanence.Space) -> None:
+    """Though the window shows it still."""
+    block, messages = RemanenceMemoryBlock(space), [user("My code is 1234."), assistant("Noted.")]
+    await block.aget(messages, session_id="s")
+    space.erase(next(memory.id for memory in space.memories() if "1234" in memory.text))
+    await block.aget([*messages, user("Go on.")], session_id="s")
+
+    assert kept(space) == ["Noted.", "Go on."]
+
+
 async def test_fifty_sessions_at_once_hear_of_nobody_else(space: remanence.Space) -> None:
     """One block, one space: a session recalls what was said in it."""
     block = RemanenceMemoryBlock(space)
@@ -177,6 +192,37 @@ async def test_its_own_budget_holds_too(space: remanence.Space) -> None:
     assert 100 < len(block.tokenizer_fn(content)) <= 200
 
 
+async def test_what_is_recalled_has_a_limit_and_a_least_score(space: remanence.Space) -> None:
+    """As for the memory."""
+    for number in range(5):
+        space.add(f"The bridge number {number} crosses the Douro.")
+    asked = [user("What crosses the Douro?")]
+    few = RemanenceMemoryBlock(space, across_sessions=True, limit=2)
+    none = RemanenceMemoryBlock(space, across_sessions=True, min_score=1.0)
+
+    assert (await few.aget(asked)).count("The bridge number") == 2
+    assert await none.aget(asked) == ""
+
+
+@pytest.mark.parametrize("blocks", [1, 40])
+async def test_what_is_seen_at_once_in_many_places_is_heard_once(space: remanence.Space, blocks: int) -> None:
+    """By one block or by many: some programs make one for each request."""
+    several = [RemanenceMemoryBlock(space) for _ in range(blocks)]
+    window = [user("My code is 1234."), assistant("Yes."), user("Sure?"), assistant("Yes.")]
+
+    await asyncio.gather(*(several[n % blocks].aget(window, session_id="s") for n in range(40)))
+
+    assert kept(space) == texts(window)
+
+
+async def test_it_recalls_off_the_loop(space: remanence.Space, embedder: Counting) -> None:
+    """While it does, the loop goes on with other things."""
+    await RemanenceMemoryBlock(space).aget([user("Where?")])
+
+    assert embedder.threads
+    assert threading.main_thread() not in embedder.threads
+
+
 async def test_it_stands_beside_other_blocks_and_in_the_user_message(space: remanence.Space) -> None:
     """As `Memory` is told to place them."""
     space.add("Alice lives in Porto.")
@@ -213,3 +259,50 @@ async def test_with_nothing_asked_it_says_nothing(space: remanence.Space, messag
     space.add("Alice lives in Porto.")
 
     assert await RemanenceMemoryBlock(space).aget(messages) == ""
+
+
+@pytest.mark.parametrize("reinforce", [False, True])
+async def test_an_agent_whose_memory_is_down_answers_and_says_so_in_the_log(
+    space: remanence.Space, caplog: pytest.LogCaptureFixture, reinforce: bool
+) -> None:
+    """The window is LlamaIndex's own, so the conversation goes on, also past the end of it."""
+    memory = memory_with(
+        RemanenceMemoryBlock(space, reinforce=reinforce),
+        token_limit=60,
+        chat_history_token_ratio=0.5,
+        token_flush_size=10,
+    )
+    space.close()
+    llm = Scripted(*(f"Answer number {number}." for number in range(5)))
+    with caplog.at_level(logging.WARNING, "remanence_llamaindex"):
+        for number in range(5):
+            answer = await FunctionAgent(llm=llm).run(f"This is question number {number}.", memory=memory)
+
+    assert str(answer) == "Answer number 4."
+    said = [record for record in caplog.records if record.name.startswith("remanence_llamaindex")]
+    assert {record.args for record in said} == {("remember",), ("recall",)}
+    assert all("memory is down" in record.message and record.exc_info for record in said)
+
+
+async def test_what_could_not_be_heard_is_heard_later(home: Path, clock: FakeClock) -> None:
+    """Whatever is in the window still."""
+    window = [user("I am allergic to hazelnuts."), assistant("Noted.")]
+    with remanence.open(home, clock=clock) as closed:
+        block = RemanenceMemoryBlock(closed)
+    await block.aget(window, session_id="s")
+
+    with remanence.open(home, clock=clock) as again:
+        block.attach(again)
+        await block.aget([*window, user("And now?")], session_id="s")
+
+        assert kept(again) == ["I am allergic to hazelnuts.", "Noted.", "And now?"]
+
+
+async def test_a_block_that_cannot_find_its_space_says_so() -> None:
+    """That is no outage: it would never be heard of again."""
+    with remanence.open(None) as gone:
+        written = RemanenceMemoryBlock(gone).model_dump()
+    block = RemanenceMemoryBlock.model_validate(written)
+
+    with pytest.raises(remanence.NotFound, match="attach"):
+        await block.aget([user("Hello.")])

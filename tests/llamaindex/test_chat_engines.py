@@ -2,44 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
-from llama_index.core.chat_engine.types import BaseChatEngine
+from llama_index.core.chat_engine import CondensePlusContextChatEngine, SimpleChatEngine
 
 import remanence
+from llamaindex.engines import ENGINES, Make
 from llamaindex.scripted import Counting, Scripted, texts, user
-from remanence_llamaindex import RemanenceMemory, RemanenceRetriever
-
-Make = Callable[[Scripted, RemanenceMemory, BaseRetriever], BaseChatEngine]
-
-
-def simple(llm: Scripted, memory: RemanenceMemory, retriever: BaseRetriever) -> BaseChatEngine:
-    return SimpleChatEngine.from_defaults(llm=llm, memory=memory)
-
-
-def context(llm: Scripted, memory: RemanenceMemory, retriever: BaseRetriever) -> BaseChatEngine:
-    return ContextChatEngine.from_defaults(retriever=retriever, llm=llm, memory=memory)
-
-
-def condense(llm: Scripted, memory: RemanenceMemory, retriever: BaseRetriever) -> BaseChatEngine:
-    return CondensePlusContextChatEngine.from_defaults(
-        retriever=retriever, llm=llm, memory=memory, skip_condense=True
-    )
-
-
-ENGINES: list[Make] = [simple, context, condense]
-
-
-@pytest.fixture
-def library(clock: Any) -> Any:
-    """A retriever of documents that is not the memory."""
-    with remanence.open(None, clock=clock) as documents:
-        documents.add("Porto has six bridges.")
-        yield RemanenceRetriever(documents)
+from remanence_llamaindex import RemanenceMemory
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -96,6 +96,26 @@ def test_what_is_deleted_leaves_the_store_and_stays_in_the_past(
     assert not space.recall("all second", history=False, min_score=0.5)
 
 
+async def test_the_async_store_keeps_the_past_too(space: remanence.Space, clock: FakeClock) -> None:
+    """Whichever way messages left it; and its past cannot be written to either."""
+    store = RemanenceAsyncChatStore(space)
+    for key in ("oldest", "all", "set"):
+        await store.set_messages(key, [user(f"{key} first"), assistant(f"{key} second")])
+    monday = clock.now()
+    clock.advance(days=1)
+    await store.delete_oldest_messages("oldest", 1)
+    await store.delete_messages("all")
+    await store.set_messages("set", [user("another")])
+
+    then = store.as_of(monday)
+
+    assert await store.get_keys() == ["oldest", "set"]
+    for key in ("oldest", "all", "set"):
+        assert texts(await then.get_messages(key)) == [f"{key} first", f"{key} second"]
+    with pytest.raises(remanence.InvalidInput, match="view of the past"):
+        await then.add_message("s", user("Hello."))
+
+
 def test_the_past_cannot_be_written_to(space: remanence.Space) -> None:
     """And says where to write."""
     then = RemanenceChatStore(space).as_of("2026-01-01")
@@ -139,6 +159,7 @@ def test_a_message_forgotten_or_restored_by_hand_leaves_and_comes_back(space: re
     assert texts(store.get_messages("s")) == ["one", "two", "three"]
     space.erase(two.id)
     assert texts(store.get_messages("s")) == ["one", "three"]
+    assert texts(store._transcript.ever("s")) == ["one", "three"], "also out of what it keeps in mind"
     assert texts(RemanenceChatStore(space).get_messages("s")) == ["one", "three"]
 
 

@@ -51,6 +51,24 @@ def test_a_model_of_llamaindex_finds_the_facts() -> None:
     assert llm.prompts
 
 
+def test_questions_are_embedded_as_questions() -> None:
+    """Some models embed them otherwise than what they are compared with."""
+
+    class Asking(Hashing):
+        def _get_query_embedding(self, query: str) -> list[float]:
+            return [-number for number in self._get_text_embedding(query)]
+
+    asked = embedder(Asking()).embed_query("Where?")
+
+    assert asked == [-number for number in embedder(Asking()).embed(["Where?"])[0]]
+
+
+def test_the_options_of_an_extractor_are_given_on() -> None:
+    """Here one that it refuses."""
+    with pytest.raises(remanence.InvalidInput, match="chunk=10"):
+        extractor(Scripted(), chunk=10)
+
+
 @pytest.mark.parametrize("make", [extractor, embedder])
 def test_anything_else_is_refused(make: object) -> None:
     """With what was given."""

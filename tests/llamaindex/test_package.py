@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from llama_index.core.memory import BaseMemory, BaseMemoryBlock
 
 import remanence_llamaindex
 
@@ -77,3 +80,20 @@ def test_every_public_name_is_there() -> None:
     assert dir(remanence_llamaindex) == sorted(remanence_llamaindex.__all__)
     with pytest.raises(AttributeError, match="no attribute 'RemanenceMemry'"):
         _ = remanence_llamaindex.RemanenceMemry
+
+
+def test_every_option_is_in_the_readme() -> None:
+    """One that is not written down is not found."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    section = readme[readme.index("### LlamaIndex") : readme.index("### Upkeep")]
+    ours = {"location", "path", *inspect.signature(remanence_llamaindex.RemanenceRetriever).parameters}
+    for adapter, base in (
+        (remanence_llamaindex.RemanenceMemory, BaseMemory),
+        (remanence_llamaindex.RemanenceMemoryBlock, BaseMemoryBlock),
+    ):
+        ours |= set(adapter.model_fields) - set(base.model_fields)
+
+    theirs = {"callback_manager", "verbose", "place"}
+    named = set(re.findall(r"`([a-z_]+)(?:=True)?`", section))
+    assert not ours - theirs - {"space"} - named
+    assert all(f"`{name}" in section for name in remanence_llamaindex.__all__)

@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 from llama_index.core import QueryBundle
+from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import ResponseMode, get_response_synthesizer
@@ -15,7 +16,7 @@ from llama_index.core.schema import MetadataMode
 from llama_index.core.tools import RetrieverTool
 
 import remanence
-from llamaindex.scripted import Counting, Scripted
+from llamaindex.scripted import Counting, Scripted, broken
 from remanence.testing import FakeClock
 from remanence_llamaindex import RemanenceRetriever
 
@@ -50,6 +51,9 @@ def test_what_is_known_of_a_memory_is_metadata_and_not_text(library: remanence.S
     assert node.metadata["source"] == "email"
     assert node.metadata["meta"] == {"page": 3}
     assert node.metadata["current"] is True
+    assert node.metadata["memory_id"] == node.node_id
+    assert "alice" in node.metadata["because"].lower()
+    assert node.metadata["missing"] == {}
     assert {e["signal"] for e in node.metadata["evidence"]} >= {"words", "vectors"}
 
 
@@ -106,24 +110,37 @@ def test_two_versions_of_a_memory_are_two_nodes(space: remanence.Space, clock: F
 
 async def test_it_retrieves_off_the_loop(library: remanence.Space, embedder: Counting) -> None:
     """While it does, the loop goes on with other things."""
-    threads = set()
-    embed = embedder.embed_query
-
-    def noting(text: str) -> np.ndarray:
-        threads.add(threading.current_thread())
-        return embed(text)
-
-    embedder.embed_query = noting  # type: ignore[method-assign]
     retriever = RemanenceRetriever(library)
 
     answers = await asyncio.gather(*(retriever.aretrieve(f"What does Alice drink, {n}?") for n in range(5)))
 
     assert all(nodes[0].text == "Alice drinks green tea." for nodes in answers)
-    assert threading.main_thread() not in threads
-    assert len(threads) >= 1
+    assert embedder.threads
+    assert threading.main_thread() not in embedder.threads
 
 
-def test_it_answers_in_a_query_engine_behind_a_cutoff(library: remanence.Space) -> None:
+def test_a_signal_that_is_down_is_named() -> None:
+    """An answer made with less says so."""
+    with remanence.open(None, embedder=broken) as space:
+        space.add("Alice drinks green tea.")
+        (node,) = RemanenceRetriever(space).retrieve("What does Alice drink?")
+
+    assert list(node.metadata["missing"]) == ["vectors"]
+
+
+def test_whoever_watches_is_told(library: remanence.Space) -> None:
+    """Tracing hangs on the callback manager."""
+    watching = LlamaDebugHandler(print_trace_on_end=False)
+    RemanenceRetriever(library, callback_manager=CallbackManager([watching])).retrieve("Alice?")
+
+    (asked, _) = watching.get_event_pairs(CBEventType.RETRIEVE)[0]
+    assert asked.payload == {"query_str": "Alice?"}
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_it_answers_in_a_query_engine_behind_a_cutoff(
+    library: remanence.Space, asynchronous: bool
+) -> None:
     """Scores on another scale would not survive the postprocessor."""
     llm = Scripted("Green tea.")
     engine = RetrieverQueryEngine(
@@ -132,7 +149,8 @@ def test_it_answers_in_a_query_engine_behind_a_cutoff(library: remanence.Space) 
         node_postprocessors=[SimilarityPostprocessor(similarity_cutoff=0.4)],
     )
 
-    answer = engine.query("What does Alice drink?")
+    asked = "What does Alice drink?"
+    answer = await engine.aquery(asked) if asynchronous else engine.query(asked)
 
     assert str(answer) == "Green tea."
     assert [node.text for node in answer.source_nodes] == ["Alice drinks green tea."]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from llama_index.core.tools import FunctionTool
 
 import remanence
+from llamaindex.scripted import Counting, broken
 from remanence_llamaindex import RemanenceToolSpec
 
 
@@ -40,7 +43,7 @@ async def test_they_remember_recall_and_forget(
 
     assert "bears on this" in await call("recall", query="What does Ana play?")
     (kept,) = (await call("remember", text="Ana plays the cello.")).removesuffix(".").split()[-1:]
-    assert space.get(kept).text == "Ana plays the cello."
+    assert (space.get(kept).text, space.get(kept).source) == ("Ana plays the cello.", "agent")
 
     found = await call("recall", query="What does Ana play?", limit=1, during=None)
     assert f'"id": "{kept}"' in found
@@ -48,6 +51,41 @@ async def test_they_remember_recall_and_forget(
 
     await call("forget", memory_id=kept, why="she asked")
     assert space.get(kept) is None
+    assert [change.why for change in space.changes()] == [None, "she asked"]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_recall_keeps_to_a_number_and_a_time(
+    tools: dict[str, FunctionTool], space: remanence.Space, asynchronous: bool
+) -> None:
+    """As the model asks for it."""
+    for day in (3, 4, 5):
+        space.add(f"The bridge was closed on {day} May 2026.")
+
+    async def found(**given: object) -> int:
+        recall = tools["recall"]
+        said = await recall.acall(**given) if asynchronous else recall.call(**given)
+        return str(said).count("The bridge was closed")
+
+    assert await found(query="When was the bridge closed?") == 3
+    assert await found(query="When was the bridge closed?", limit=2) == 2
+    assert await found(query="When was the bridge closed?", during="4 May 2026") == 1
+
+
+async def test_the_async_ones_are_off_the_loop(tools: dict[str, FunctionTool], embedder: Counting) -> None:
+    """While they work, the loop goes on with other things."""
+    await tools["recall"].acall(query="Where?")
+
+    assert embedder.threads
+    assert threading.main_thread() not in embedder.threads
+
+
+def test_a_signal_that_is_down_is_told_to_the_model() -> None:
+    """It may ask again later."""
+    with remanence.open(None, embedder=broken) as space:
+        space.add("Ana plays the cello.")
+
+        assert "Asked without: vectors." in RemanenceToolSpec(space).recall("What does Ana play?")
 
 
 def test_they_keep_to_their_space(space: remanence.Space) -> None:
