@@ -17,53 +17,52 @@ class Column:
     [3, 4, 5]
     """
 
-    __slots__ = ("_data", "_size")
+    __slots__ = ("_data", "values")
+
+    values: NDArray[Any]
+    """What is there now. A view: later growth does not show in it, later writes do."""
 
     def __init__(self, dtype: DTypeLike, values: NDArray[Any] | None = None, *, width: int = 0) -> None:
         if values is not None:
             self._data = np.array(values, dtype=dtype)
-            self._size = len(values)
+            self.values = self._data
         else:
             self._data = np.empty((16, width) if width else 16, dtype=dtype)
-            self._size = 0
+            self.values = self._data[:0]
 
     def __len__(self) -> int:
-        return self._size
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """What is there now. A view: later growth does not show in it, later writes do."""
-        return self._data[: self._size]
+        return len(self.values)
 
     def append(self, value: Any) -> None:
         """Add one at the end."""
-        size = self._size
-        if size == len(self._data):  # looked at here: some thirty of these make up one added memory
+        size = len(self.values)
+        if size == len(self._data):  # looked at here: some fifteen of these make up one added memory
             self._reserve(1)
         self._data[size] = value
-        self._size = size + 1
+        self.values = self._data[: size + 1]
 
     def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:
         """Add several at the end."""
-        count = len(values)
-        if count:
-            self._reserve(count)
-            self._data[self._size : self._size + count] = values
-            self._size += count
+        if len(values):
+            self._put(len(values), values)
 
     def fill(self, count: int, value: Any) -> None:
         """Add so many at the end, all the same."""
         if count:
-            self._reserve(count)
-            self._data[self._size : self._size + count] = value
-            self._size += count
+            self._put(count, value)
+
+    def _put(self, count: int, what: Any) -> None:
+        size = len(self.values)
+        self._reserve(count)
+        self._data[size : size + count] = what
+        self.values = self._data[: size + count]
 
     def _reserve(self, count: int) -> None:
-        need = self._size + count
+        need = len(self.values) + count
         if need > len(self._data):
             shape = (max(need, len(self._data) * 3 // 2), *self._data.shape[1:])
             grown = np.empty(shape, dtype=self._data.dtype)
-            grown[: self._size] = self._data[: self._size]
+            grown[: len(self.values)] = self.values
             self._data = grown
 
 

@@ -58,9 +58,10 @@ class Fused:
         out: dict[int, list[Part]] = {row: [] for row in self.rows.tolist()}
         for ranking in self.rankings:
             share = (self.shares or {})[ranking.signal]
-            for rank, (row, raw) in enumerate(zip(ranking.rows, ranking.scores, strict=True), 1):
-                if row in out:
-                    out[row].append(Part(ranking.signal, rank, share * _on_scale(ranking, raw), raw))
+            places = {row: place for place, row in enumerate(ranking.rows) if row in out}
+            worths = scaled(ranking, list(places.values()))
+            for (row, place), worth in zip(places.items(), worths.tolist(), strict=True):
+                out[row].append(Part(ranking.signal, place + 1, share * worth, ranking.scores[place]))
         return list(out.values())
 
 
@@ -85,29 +86,19 @@ def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) ->
     return Fused(rows.astype(np.int64), scores, speaking, shares).rescored(scores)
 
 
-def scaled(ranking: Ranking) -> NDArray[np.float64]:
-    """Raw scores on a scale from the floor, 0, to the best, 1, bent as `BENDS` says.
+def scaled(ranking: Ranking, places: Sequence[int] | None = None) -> NDArray[np.float64]:
+    """Raw scores, or those in these places, on a scale from the floor, 0, to the best, 1, bent.
 
     >>> scaled(Ranking("words", [7, 3], [4.0, 1.0])).tolist()
     [1.0, 0.25]
-    >>> scaled(Ranking("vectors", [7, 3], [0.8, 0.4])).tolist()
-    [1.0, 0.25]
+    >>> scaled(Ranking("vectors", [7, 3], [0.8, 0.4]), [1]).tolist()
+    [0.25]
     """
-    raw = np.asarray(ranking.scores, np.float64) - ranking.floor
-    span = _span(ranking)
+    raw = np.asarray(ranking.scores, np.float64)
+    if places is not None:
+        raw = raw[places]
+    span = (ranking.scores[0] if ranking.ceiling is None else ranking.ceiling) - ranking.floor
     if span <= 0:
         return np.zeros(len(raw))
-    scale: NDArray[np.float64] = np.clip(raw / span, 0.0, 1.0) ** BENDS.get(ranking.signal, 1.0)
-    return scale
-
-
-def _on_scale(ranking: Ranking, score: float) -> float:
-    """One score on that scale: ten hits do not need all hundred scaled again for each signal."""
-    span = _span(ranking)
-    if span <= 0:
-        return 0.0
-    return float(min(max((score - ranking.floor) / span, 0.0), 1.0) ** BENDS.get(ranking.signal, 1.0))
-
-
-def _span(ranking: Ranking) -> float:
-    return (ranking.scores[0] if ranking.ceiling is None else ranking.ceiling) - ranking.floor
+    scale: NDArray[np.float64] = ((raw - ranking.floor) / span).clip(0.0, 1.0)
+    return scale ** BENDS[ranking.signal] if ranking.signal in BENDS else scale

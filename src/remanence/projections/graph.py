@@ -7,8 +7,8 @@ view. Besides, a chat turn knows the turns before and after it, and what it came
 does a piece of a document, if the pieces were put in one after another with one `source`.
 
 The walk starts from three seeds: what the question names, or if it names nothing we know, names whose own
-embedding is near it; and the names in the memories that meaning and words found. It is local: two hops, capped fan-out, never the
-whole graph. What it gives has a fixed scale, so a weak tie stays weak.
+embedding is near it; and the names in the memories that meaning and words found. It is local: two hops,
+capped fan-out, never the whole graph. What it gives has a fixed scale, so a weak tie stays weak.
 """
 
 from __future__ import annotations
@@ -312,8 +312,11 @@ class Graph:
             return 1.0
         if self._is_hub(number, horizon):
             return 0.0
-        used = max(int(np.count_nonzero(self.rows_naming(number) < horizon)), 1)
-        return math.log((horizon + 1) / min(used, horizon + 1)) / math.log(horizon + 1)
+        if horizon == len(self._before):
+            used = self._used[number] if number < len(self._used) else 0
+        else:
+            used = int(np.count_nonzero(self.rows_naming(number) < horizon))
+        return math.log((horizon + 1) / min(max(used, 1), horizon + 1)) / math.log(horizon + 1)
 
     def _is_known(self, number: int, horizon: int) -> bool:
         """Whether a name was named at all by then."""

@@ -198,10 +198,11 @@ def _by_row(
     points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.bool_], limit: int
 ) -> tuple[list[int], list[float]]:
     """The first `limit` rows that may answer, each with its best point's score."""
+    rows = np.array(points, np.int64) >> PASSAGE_BITS
+    kept = allowed[rows].tolist()
     best: dict[int, float] = {}
-    for point, score in zip(points, scores, strict=True):
-        row = point >> PASSAGE_BITS
-        if row not in best and allowed[row]:
+    for row, score, may in zip(rows.tolist(), scores, kept, strict=True):
+        if may and row not in best:
             best[row] = score
             if len(best) == limit:
                 break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from operator import eq
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -160,8 +161,11 @@ def settled(fetch: Fetch, limit: int) -> tuple[list[int], list[float]]:
     while len(found) == wanted and found[-1][1] == found[limit - 1][1]:
         wanted *= 4
         found = fetch(wanted)
-    best = sorted(found, key=lambda point: (-point[1], point[0]))[:limit]
-    return [point for point, _ in best], [score for _, score in best]
+    points, scores = [point for point, _ in found], [score for _, score in found]
+    if any(map(eq, scores, scores[1:])):
+        found = sorted(found, key=lambda point: (-point[1], point[0]))
+        points, scores = [point for point, _ in found], [score for _, score in found]
+    return points[:limit], scores[:limit]
 
 
 def from_the_top(fetch: Fetch, limit: int, among: set[int], total: int) -> list[tuple[int, float]] | None:
