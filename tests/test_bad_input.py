@@ -427,6 +427,33 @@ def test_an_embedder_that_is_down_costs_no_memory(clock: FakeClock, home: Path, 
         space.verify()
 
 
+def test_an_embedder_that_was_never_up_is_asked_once_a_call(clock: FakeClock) -> None:
+    """One that answers late, with a timeout, must not be waited for again and again."""
+    calls = []
+
+    def down(texts: Sequence[str]) -> Any:
+        calls.append(list(texts))
+        if up:
+            return HashingEmbedder().embed(texts)
+        raise TimeoutError("no answer in 30 s")
+
+    up: list[str] = []
+    with remanence.open(None, embedder=down, clock=clock) as space:
+        space.add(PORTO)
+        assert len(calls) <= 2  # once for the space, once for the text
+        calls.clear()
+        space.add("Bob plays the cello.")
+        assert len(calls) == 1
+        calls.clear()
+        assert "vectors" in space.recall("cello").missing
+        assert len(calls) == 1
+
+        up.append("again")
+        space.recall("cello")
+        space.rebuild()
+        assert space.recall("cello", signals=["vectors"]).missing == {}
+
+
 @pytest.mark.parametrize(("mood", "shown"), [("short", "7 dimensions where 64"), ("nan", "NaN or infinity")])
 def test_an_embedder_that_answers_nonsense_is_refused(space: Space, mood: str, shown: str) -> None:
     """At `add` nothing is written; at `recall` the signal is named and the others answer."""

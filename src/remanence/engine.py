@@ -96,7 +96,8 @@ class Engine:
             if self._closed:
                 raise Closed("this space was closed. Open it again with remanence.open(...).")
             index = self._indexes.get(space)
-            if index is None or (index.blind and self._dimension() is not None):
+            # Not asked for here: an embedder that is down may take long to say so, and adding asks it anyway.
+            if index is None or (index.blind and self.embedder.dimension is not None):
                 index = self._indexes[space] = self._open(space)
                 if self.on_unfinished is not None and index.journal.unfinished():
                     self.on_unfinished(space)
@@ -389,6 +390,7 @@ class Engine:
             index.broken["vectors"] = "the embedder has not answered once yet, so its dimension is unknown"
             return index
         if self._stores is None:
+            self._match_embedder()
             folder = None if self.folder is None else self.folder / "vectors"
             collection = self._collection() if self._qdrant is not None else ""
             self._stores = VectorStores(folder, self._qdrant, dimension=dimension, collection=collection)
