@@ -42,6 +42,13 @@ def test_a_document_is_put_in_without_a_break(space: Space) -> None:
     assert "of one document" not in space.recall(QUESTION).explain()
 
 
+def test_what_somebody_said_is_no_document(space: Space) -> None:
+    """Facts from one conversation are each about something else."""
+    space.add_many({"text": piece, "source": "chat", "observed_by": "Ann"} for piece in ENGEL)
+
+    assert "of one document" not in space.recall(QUESTION).explain()
+
+
 def test_a_forgotten_piece_lifts_nothing(space: Space) -> None:
     """What may not be seen may not be felt either."""
     pieces = {memory.text: memory for memory in filled(space).memories()}

@@ -237,10 +237,12 @@ class Graph:
     def _follow(self, row: int, version: Remembered) -> None:
         """Tie a turn to the one before it in its conversation, and a piece of a document to the others."""
         if version.turn is None:
-            source, before = self._last_piece
-            self._last_piece = (version.source, row)
-            if version.source is not None:
-                self._join(row, before if source == version.source else None)
+            # What somebody is known to have said stands on its own.
+            document = version.source if version.observed_by is None else None
+            last, before = self._last_piece
+            self._last_piece = (document, row)
+            if document is not None:
+                self._join(row, before if last == document else None)
             return
         self._last_piece = (None, row)
         at = 0 if version.turn.at is None else micros(version.turn.at)
