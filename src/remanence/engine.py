@@ -251,7 +251,7 @@ class Engine:
         """Make the given embedder the one of this ledger, and embed every text with it."""
         if self.embedder.dimension is None:
             self.embedder.embed(["memory"])  # one that is down rises here, before anything is changed
-        with self.pen, self.ledger.transaction() as pen:
+        with self.writing() as pen:
             pen.set_meta("embedder", json.dumps(self._signature()))
         for space in self.ledger.spaces():
             self.rebuild(space, progress)
@@ -363,23 +363,21 @@ class Engine:
                 some = rows[begin : begin + _CHUNK]
                 lines = self.ledger.at(index.catalog.positions(some)).values()
                 versions = [e.event for e in lines if isinstance(e.event, Remembered)]
-                _, made = self.embed([text for version in versions for text in texts_of(version)])
-                with self.pen, self.ledger.transaction() as pen:
-                    pen.keep_vectors(self.embedder.fingerprint, made)
+                self._make_vectors([text for version in versions for text in texts_of(version)])
                 if progress is not None:
                     progress(begin + len(some), len(rows))
             with index.lock:
-                described = index.registry.descriptions(index.catalog.position)
-            _, made = self.embed(described)
-            if made:
-                with self.pen, self.ledger.transaction() as pen:
-                    pen.keep_vectors(self.embedder.fingerprint, made)
-            words = list(index.undescribed)
-            for begin in range(0, len(words), _CHUNK):
-                _, made = self.embed(words[begin : begin + _CHUNK])
-                with self.writing() as pen:
-                    pen.keep_vectors(self.embedder.fingerprint, made)
+                described = [*index.registry.descriptions(index.catalog.position), *index.undescribed]
+            for begin in range(0, len(described), _CHUNK):
+                self._make_vectors(described[begin : begin + _CHUNK])
             index.fill_unmade()
+
+    def _make_vectors(self, texts: Sequence[str]) -> None:
+        """Embed those of these texts that the ledger has no vector for, and keep what was made."""
+        _, made = self.embed(texts)
+        if made:
+            with self.writing() as pen:
+                pen.keep_vectors(self.embedder.fingerprint, made)
 
     def _open(self, space: str) -> Index:
         dimension = self._dimension()

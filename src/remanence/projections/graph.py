@@ -239,10 +239,10 @@ class Graph:
         if version.turn is None:
             # What somebody is known to have said stands on its own.
             document = version.source if version.observed_by is None else None
-            last, before = self._last_piece
+            same, piece = self._last_piece[0] == document, self._last_piece[1]
             self._last_piece = (document, row)
             if document is not None:
-                self._join(row, before if last == document else None)
+                self._join(row, piece if same else None)
             return
         self._last_piece = (None, row)
         at = 0 if version.turn.at is None else micros(version.turn.at)
