@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +60,7 @@ class TestSettings:
             ({"half_life_days": "3"}, "not a number"),
             ({"half_life_days": float("nan")}, "between"),
             ({"cluster_size": 2.5}, "whole number"),
+            ({"gc": "burn"}, "archive"),
             ({"beta": True}, "not a number"),
             ({"half_life_by_kind": {"dream": 3}}, "episode"),
             ({"half_life_by_kind": 3}, "dict"),
@@ -72,6 +76,50 @@ class TestSettings:
         """Not a traceback from deep inside."""
         with pytest.raises(InvalidInput, match="REMANENCE_BETA='lots'"):
             UpkeepSettings.from_env({"REMANENCE_BETA": "lots"})
+
+    def test_the_defaults_are_those_that_were_promised(self) -> None:
+        """Whoever changes one changes what people's memories do overnight."""
+        promised: dict[str, Any] = {
+            "decay": "power_law",
+            "half_life_days": 3.0,
+            "beta": 0.6,
+            "forget_below": 0.05,
+            "gc": "forget",
+            "promote_above": 0.65,
+            "promote_uses": 5,
+            "promote_days": 14.0,
+            "danger_from": 0.15,
+            "danger_until": 0.35,
+            "cluster_similarity": 0.83,
+            "duplicate_similarity": 0.88,
+            "cluster_size": 12,
+            "merge_cohesion": 0.85,
+            "review_cohesion": 0.65,
+            "relate_shared": 2,
+            "vault_weight": 0.7,
+        }
+        told = asdict(UpkeepSettings())
+        assert {name: told[name] for name in promised} == promised
+
+    def test_every_setting_has_a_variable_and_a_place_in_the_table(self) -> None:
+        """And the table names the default that holds."""
+        readme = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+        table = readme[readme.index("| setting (`REMANENCE_<NAME>`)") :].split("\n\n")[0]
+        told: dict[str, str] = {}
+        for line in table.splitlines()[2:]:
+            _, names, defaults, _, _ = line.split("|")
+            told |= dict(
+                zip(re.findall(r"`(\w+)`", names), re.split(r"[,;] ", defaults.strip()), strict=False)
+            )
+        fields = asdict(UpkeepSettings())
+        assert told.keys() == fields.keys()
+        for name in fields.keys() - {"half_life_by_kind", "vault"}:
+            value = fields[name]
+            assert told[name].strip("`") == (value if isinstance(value, str) else f"{value:g}"), name
+            other = {"decay": "exponential", "gc": "archive"}.get(name, value)
+            assert str(
+                getattr(UpkeepSettings.from_env({f"REMANENCE_{name.upper()}": str(other)}), name)
+            ) == str(other)
 
     def test_one_space_may_have_its_own(self, space: remanence.Space) -> None:
         """An unknown name is refused with the known ones."""
@@ -106,6 +154,45 @@ class TestDecay:
         assert great.id not in str(report)
         assert "Small talk" in str(report)
         assert len(space.recall("rain")) >= 1
+
+    def test_the_score_is_the_formula(self, space: remanence.Space, clock: FakeClock) -> None:
+        """Uses (the recording is the first) to the power of beta, what is left, and strength."""
+        memory = space.add("A red car.", kind="episode")
+        clock.advance(days=3)
+        assert space.touch(memory.id, boost=True).old_score == pytest.approx(0.5)
+        clock.advance(days=3)
+        told = space.touch(memory.id)
+        assert told.old_score == pytest.approx(2**0.6 * 0.5 * 1.1)
+        assert told.new_score == pytest.approx(3**0.6 * 1.1)
+
+    def test_each_kind_and_weight_has_its_pace(self, space: remanence.Space, clock: FakeClock) -> None:
+        """Chatter halves in three days, what is so in thirty, what defines somebody in 480."""
+        added = {
+            3: space.add("A red car.", kind="episode"),
+            30: space.add("Cars have wheels.", kind="semantic"),
+            480: space.add("Ann is a nurse.", kind="semantic", importance=0.9),
+        }
+        start = clock.now()
+        for days, memory in added.items():
+            clock.advance(days=days - (clock.now() - start).days)
+            assert space.upkeep.touch(memory.id).old_score == pytest.approx(0.5), days
+
+    def test_how_urgent_it_is_and_what_to_do(self, space: remanence.Space, clock: FakeClock) -> None:
+        """From gc candidates, through what was of use, to what only begins to fade."""
+        upkeep = space.upkeep.using(decay="exponential")
+        for text in ("One.", "Two.", "Three.", "Four."):
+            memory = space.add(text, kind="episode")
+            clock.advance(days={"One.": 10, "Two.": 1.2, "Three.": 1, "Four.": 4.8}[text])
+        told = [(risk.text, risk.urgency, risk.action) for risk in upkeep.decay()]
+        assert told == [
+            ("One.", "high", "gc candidate"),
+            ("Two.", "high", "needs review"),
+            ("Three.", "medium", "needs review"),
+            ("Four.", "low", "needs review"),
+        ]
+        space.touch(memory.id)
+        clock.advance(days=8)
+        assert {r.action for r in upkeep.decay() if r.memory == memory.id} == {"reinforce"}
 
     def test_what_is_used_fades_later(self, space: remanence.Space, clock: FakeClock) -> None:
         """Importance, age and use decide together."""
@@ -187,7 +274,8 @@ class TestForgetting:
         before = answers(faded)
         plan = faded.upkeep.gc()
         assert len(plan) == 3
-        assert 0 < plan.freed < 0.15
+        assert plan.freed == pytest.approx(sum(faded.score for faded in plan))
+        assert all(0 < faded.score < 0.05 for faded in plan)
         assert faded.count() == 4
 
         done = faded.upkeep.gc(dry_run=False)
@@ -263,10 +351,121 @@ class TestForgetting:
         assert faded.recall("Did a dog bark?")[0].memory.text == "A dog barked twice."
         assert not faded.upkeep.regret().missed
 
+    def test_only_the_first_ten_count_as_missed(self, space: remanence.Space, clock: FakeClock) -> None:
+        """Of twelve that answered, ten would have been seen."""
+        space.add_many([{"text": f"The dog barked {'again ' * n}.", "kind": "episode"} for n in range(12)])
+        clock.advance(days=365)
+        space.upkeep.gc(dry_run=False)
+        space.record(space.recall("Did the dog bark?"))
+        assert len(space.upkeep.regret().missed) == 10
+
     def test_no_regret_without_recalls(self, faded: remanence.Space) -> None:
         """It says what is lacking."""
         faded.upkeep.gc(dry_run=False)
         assert "record" in faded.upkeep.regret().suggestion
+
+
+class TestArchiving:
+    def test_it_leaves_recall_and_can_be_looked_up(self, faded: remanence.Space) -> None:
+        """Kept apart from the forgotten: counted, listed, searched, and back in one call."""
+        before = answers(faded)
+        forgotten = faded.add("Nobody needs this.")
+        faded.forget(forgotten.id)
+        done = faded.upkeep.gc(how="archive", dry_run=False)
+
+        assert len(done) == 3
+        assert str(done).startswith(f"gc: run {done.run} archived 3 memories")
+        assert faded.stats().memories == {"current": 1, "archived": 3, "forgotten": 1}
+        assert [m.text for m in faded.memories()] == ["Alice is a doctor in Porto."]
+        assert {m.id for m in faded.memories("archived")} == {f.memory for f in done}
+        assert [m.id for m in faded.memories("forgotten")] == [forgotten.id]
+        assert {each.status for each in faded.read_graph("archived")} == {"archived"}
+        assert faded.get_many([done.forgets[0].memory]).missing == {done.forgets[0].memory: "archived"}
+        assert faded.get(done.forgets[0].memory) is None
+        assert not [hit for hit in faded.recall("Did a dog bark?", history=True) if "dog" in hit.memory.text]
+
+        [hit, *_] = faded.upkeep.recall_with_archive("Did a dog bark?")
+        assert (hit.memory.text, hit.current) == ("A dog barked twice.", False)
+        assert "archived" in hit.because
+        assert "archived" not in faded.upkeep.recall_with_archive("Alice in Porto")[0].because
+
+        assert faded.upkeep.restore(done) == 3
+        assert answers(faded) == before
+        assert "archived" not in faded.stats().memories
+        assert faded.check() == {}
+
+    def test_the_past_is_as_it_was(self, faded: remanence.Space, clock: FakeClock) -> None:
+        """Before it was archived, while it was, and after it came back."""
+        monday = clock.now()
+        clock.advance(days=1)
+        done = faded.upkeep.gc(how="archive", dry_run=False)
+        tuesday = clock.now()
+        clock.advance(days=1)
+        faded.upkeep.undo(done)
+
+        counts = [faded.as_of(when).stats().memories for when in (monday, tuesday, clock.now())]
+        assert counts == [{"current": 4}, {"current": 1, "archived": 3}, {"current": 4}]
+        assert len(list(faded.as_of(tuesday).memories("archived"))) == 3
+        assert "dog" in faded.as_of(monday).recall("Did a dog bark?")[0].memory.text
+
+    def test_it_survives_reopening_and_another_ledger(
+        self, reopen: Callable[..., remanence.Space], clock: FakeClock, tmp_path: Path
+    ) -> None:
+        """From the ledger, from the snapshot, and through an export."""
+        space = reopen()
+        space.add("A dog barked twice.", kind="episode")
+        clock.advance(days=365)
+        space.upkeep.gc(how="archive", dry_run=False)
+        space.export(tmp_path / "a.jsonl")
+        space.rebuild()
+        assert reopen().stats().memories == {"archived": 1}
+        assert reopen().check() == {}
+
+        with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as other:
+            remanence.import_(tmp_path / "a.jsonl", into=other)
+            assert [m.text for m in other.memories("archived")] == ["A dog barked twice."]
+            assert len(other.upkeep.recall_with_archive("dog")) == 1
+            assert other.upkeep.undo(other.upkeep.runs()[0]).left == ()
+            assert other.count() == 1
+
+    def test_said_again_forgotten_or_erased_it_leaves_the_archive(self, faded: remanence.Space) -> None:
+        """Whatever is said of a memory later stands."""
+        done = faded.upkeep.gc(how="archive", dry_run=False)
+        said, forgotten, erased = done
+        faded.add(said.text, kind="episode")
+        faded.forget(forgotten.memory)
+        faded.forget(forgotten.memory)
+        faded.erase(erased.memory)
+
+        assert faded.stats().memories == {"current": 2, "forgotten": 1, "erased": 1}
+        assert faded.upkeep.recall_with_archive(forgotten.text)[0].memory.id != forgotten.memory
+        assert [e.what for e in faded.history(forgotten.memory)].count("forgotten") == 2
+        assert set(faded.upkeep.undo(done).left) == {said.memory, forgotten.memory, erased.memory}
+        assert faded.check() == {}
+
+    def test_a_setting_makes_it_the_way_of_every_run(self, faded: remanence.Space) -> None:
+        """Of the pipeline, and so of the scheduler."""
+        upkeep = faded.upkeep.using(UpkeepSettings.from_env({"REMANENCE_GC": "archive"}))
+        upkeep.run(steps=("gc",), dry_run=False)
+        [run] = upkeep.runs()
+        assert run.archived
+        assert faded.stats().memories == {"current": 1, "archived": 3}
+        assert faded.upkeep.restore(run.hidden[0]) == 1
+        assert faded.upkeep.restore(run) == 2
+
+    def test_what_was_archived_can_be_missed(self, faded: remanence.Space) -> None:
+        """The regret meter counts it too."""
+        faded.upkeep.gc(how="archive", dry_run=False)
+        faded.record(faded.recall("Did a dog bark?"))
+        regret = faded.upkeep.regret()
+        assert regret.rate == 1.0
+        faded.upkeep.restore(regret)
+        assert faded.recall("Did a dog bark?")[0].memory.text == "A dog barked twice."
+
+    def test_what_is_no_status_is_refused(self, faded: remanence.Space) -> None:
+        """An erased memory has no words to list."""
+        with pytest.raises(InvalidInput, match="archived"):
+            list(faded.memories("erased"))
 
 
 class TestOneRunAtATime:
@@ -287,6 +486,34 @@ class TestOneRunAtATime:
             pytest.raises(LedgerUnavailable),
         ):
             second.upkeep.gc(dry_run=False)
+
+    def test_and_another_program_is_kept_out_while_it_lives(
+        self, reopen: Callable[..., remanence.Space], clock: FakeClock
+    ) -> None:
+        """A real one, which is then killed: its lock dies with it."""
+        space = reopen()
+        space.add("Small talk.", kind="episode")
+        clock.advance(days=365)
+        program = (
+            "import sys, remanence\n"
+            "from remanence.testing import HashingEmbedder\n"
+            "from remanence.upkeep.runs import alone\n"
+            "space = remanence.open(sys.argv[1], embedder=HashingEmbedder())\n"
+            "with alone(space._engine, space.name):\n"
+            "    print('held', flush=True); sys.stdin.read()\n"
+        )
+        with subprocess.Popen(
+            [sys.executable, "-c", program, str(space._engine.folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as other:
+            assert other.stdout is not None
+            assert other.stdout.readline() == "held\n"
+            with pytest.raises(LedgerUnavailable, match="another upkeep run"):
+                space.upkeep.gc(dry_run=False)
+            other.kill()
+        assert len(space.upkeep.gc(dry_run=False)) == 1
 
     def test_the_schedule_works_until_it_is_stopped(self, faded: remanence.Space) -> None:
         """A run at once, then at intervals; what was done is in the ledger."""
@@ -355,12 +582,12 @@ class TestProperties:
             assert (answers(space), lines(space)) == before
 
     @QUIET
-    @given(MEMORIES, st.sampled_from([1, 20, 400]))
-    def test_applied_and_undone_is_as_before(self, rows: list[dict[str, Any]], days: int) -> None:
+    @given(MEMORIES, st.sampled_from([1, 20, 400]), st.sampled_from(["forget", "archive"]))
+    def test_applied_and_undone_is_as_before(self, rows: list[dict[str, Any]], days: int, how: str) -> None:
         """The same answers with the same scores; and the ledger only grew."""
         for space in lived(rows, days):
             before, length = answers(space), lines(space)
-            done = space.upkeep.run(steps=EVERY, dry_run=False)
+            done = space.upkeep.using(gc=how).run(steps=EVERY, dry_run=False)
             grown = lines(space)
             assert grown >= length
             if done.run is not None:
@@ -425,11 +652,23 @@ class TestCommands:
         assert "was undone" in run("upkeep", "--undo", run_id)
         assert "undone since" in run("upkeep", "--runs")
 
-    def test_intervals_are_for_doing(self, run: Callable[..., str]) -> None:
-        """A preview every hour helps nobody; and an interval is checked before anything is done."""
+    def test_an_interval_is_checked_before_anything_is_done(self, run: Callable[..., str]) -> None:
+        """And an error is an error, not something to try again in an hour."""
         run("add", "Alice lives in Porto.")
-        assert "--apply" in run("upkeep", "--every", "1h", code=1)
-        assert "'soon'" in run("upkeep", "--apply", "--every", "soon", code=1)
+        assert "'soon'" in run("upkeep", "--every", "soon", code=1)
+        assert run("upkeep", "--runs") == ""
+
+    def test_what_has_faded_can_be_archived_and_listed(self, run: Callable[..., str]) -> None:
+        """`--archive` says how gc lets go, `--status` where it went, and unforget brings it back."""
+        memory = run("add", "A dog barked.", "--kind", "episode", "--now", "2020-01-01")
+        assert "would archive 1 memory" in run("upkeep", "--step", "gc", "--archive")
+        assert "archived 1 memory" in run("upkeep", "--step", "gc", "--archive", "--apply")
+        assert "1 archived" in run("upkeep", "--runs")
+        assert "1 (1 archived)" in run("stats")
+        assert "A dog barked." in run("memories", "--status", "archived")
+        assert "A dog barked." not in run("memories")
+        run("unforget", memory)
+        assert "A dog barked." in run("memories")
 
     def test_it_goes_on_until_it_is_interrupted(
         self, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
@@ -444,8 +683,9 @@ class TestCommands:
 
         run("add", "Alice lives in Porto.")
         monkeypatch.setattr("remanence.cli.tending.time.sleep", sleep)
-        run("upkeep", "--apply", "--every", "1h", code=130)
+        run("upkeep", "--every", "1h", code=130)
         assert waits == [3600.0, 3600.0]
+        assert "nothing to do" in run("upkeep", "--runs"), "what it looked at is in the ledger"
 
 
 def test_what_a_later_fact_replaced_is_not_promoted(space: remanence.Space, clock: FakeClock) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+import math
 from itertools import combinations
 
 import pytest
@@ -11,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import remanence
-from remanence import Extraction, InvalidInput
-from remanence.extractors.rules import RuleExtractor
-from remanence.testing import FakeClock, HashingEmbedder
-from remanence.upkeep.wording import form, merged, sentences, written
+from remanence import InvalidInput
+from remanence.testing import FakeClock
+from remanence.text import sentences_of
+from remanence.upkeep.wording import form, merged
 
 TEA = (
     "Alice drinks green tea in the morning.",
@@ -140,6 +139,37 @@ class TestConsolidating:
             links = index.links.of(number, sight, kinds=["derived_from"], direction="out")
         assert {link.target for link in links} == set(plan.retired)
 
+    def test_what_is_known_of_any_is_known_of_the_new_one(self, space: remanence.Space) -> None:
+        """Names and claims of all, the earliest time, the latest expiry, and of whoever said it."""
+        told = [
+            {"entities": ["Ann"], "valid_from": "2024-03-01", "expires_at": "2027-01-01"},
+            {"entities": ["tea"], "expires_at": "2028-01-01", "source": "chat"},
+            {"entities": ["Ann", "Porto"], "expires_at": "2026-12-01", "source": "chat"},
+        ]
+        rows = [{"text": f"Ann drinks tea in Porto{'!' * n}", **row} for n, row in enumerate(told)]
+        space.add_many(rows)
+        plan = space.upkeep.consolidate("apply")
+        memory = space.get(plan.merges[0].version.memory)
+
+        assert memory is not None
+        assert [mention.name for mention in memory.mentions] == ["Ann", "tea", "Porto"]
+        assert str(memory.valid.start)[:10] == "2024-03-01"
+        assert str(memory.expires_at)[:10] == "2028-01-01"
+        assert memory.source is None, "not all of them came from the chat"
+
+    def test_of_two_times_it_is_the_earliest(self, space: remanence.Space) -> None:
+        """Where a person merges what upkeep would leave for review."""
+        for n, start in enumerate(("2024-03-01", "2023-01-01", "2025-01-01")):
+            space.add(f"Ann drinks tea{'!' * n}", valid_from=start)
+        found = space.upkeep.clusters().found
+        assert [(cluster.action, cluster.why) for cluster in found] == [
+            ("review", "they are about different times")
+        ]
+        plan = space.upkeep.consolidate("apply", clusters=found)
+        memory = space.get(plan.merges[0].version.memory)
+        assert memory is not None
+        assert str(memory.valid.start)[:10] == "2023-01-01"
+
     def test_merged_and_undone_is_as_before(self, repetitive: remanence.Space) -> None:
         """To the last digit; and merged again it is the same memory."""
         before = recalled(repetitive, "green tea")
@@ -227,65 +257,21 @@ class TestConsolidating:
         assert found & set(TEA) == set(TEA[1:])
 
 
-class _Writer(RuleExtractor):
-    """Rules that can also write: it says what it is told to."""
-
-    name = "writer"
-
-    def __init__(self, says: object) -> None:
-        self._says = says
-
-    def merge(self, texts: Sequence[str]) -> object:
-        if isinstance(self._says, Exception):
-            raise self._says
-        return self._says
-
-    def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
-        return Extraction()
-
-
 class TestWording:
     @settings(max_examples=200, deadline=None)
     @given(st.lists(st.text(alphabet="ab .!?\n'\"DrSt。", max_size=40), min_size=1, max_size=5))
     def test_no_sentence_is_lost(self, texts: list[str]) -> None:
         """Every sentence of every text is in the merged one, once."""
-        out = [form(sentence) for sentence in sentences(merged(texts))]
+        out = [form(sentence) for sentence in sentences_of(merged(texts))]
         joined = " ".join(out).replace(".", "").split()
         for text in texts:
-            for sentence in sentences(text):
+            for sentence in sentences_of(text):
                 assert set(form(sentence).replace(".", "").split()) <= set(joined)
 
     def test_abbreviations_do_not_end_a_sentence(self) -> None:
         """Or half of one would be lost as a repetition."""
         both = ["I went to see Dr. Smith.", "I went to see Dr. Jones."]
         assert merged(both) == " ".join(both)
-
-    def test_a_model_writes_it_where_there_is_one(self) -> None:
-        """What it leaves out is put behind."""
-        texts = ["Alice likes tea.", "Bob repairs clocks."]
-        text, by = written(_Writer("Alice is fond of, and likes, tea."), texts)
-        assert (text, by) == ("Alice is fond of, and likes, tea. Bob repairs clocks.", "writer")
-
-    @pytest.mark.parametrize("says", [None, "", 42, RuntimeError("down")])
-    def test_a_model_that_fails_leaves_it_to_the_rules(self, says: object) -> None:
-        """Nothing is lost with it."""
-        assert written(_Writer(says), ["One thing.", "Another."]) == ("One thing. Another.", "rules")
-
-    def test_the_plan_shows_what_the_model_wrote(self, clock: FakeClock) -> None:
-        """And applying asks it no more."""
-        writer = _Writer("Alice drinks green tea every morning, in the mornings.")
-        with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=writer) as space:
-            space.add_many([{"text": text} for text in TEA])
-            upkeep = space.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
-            plan = upkeep.consolidate()
-            writer._says = "something else"
-            run = upkeep.apply(plan)
-            assert run is not None
-            kept = space.get(run.made[0])
-            assert kept is not None
-            assert (
-                kept.text == plan.merges[0].text == "Alice drinks green tea every morning, in the mornings."
-            )
 
 
 class TestDiscovering:
@@ -299,6 +285,27 @@ class TestDiscovering:
         assert [(found.source, found.target) for found in plan] == [(one.id, other.id)]
         assert plan.relations[0].why == "both name Alice and Bob, and are tagged travel"
         assert "both name" in str(plan)
+
+    def test_entities_count_for_seven_tenths_and_tags_for_three(self, space: remanence.Space) -> None:
+        """What is shared of all that is named, rare names counting more."""
+        space.add("One.", entities=["Ann", "Bob", "Eve"], tags=["a", "b"])
+        space.add("Two.", entities=["Ann", "Bob"], tags=["a"])
+        for n in range(8):
+            space.add(f"Note {n}.", entities=["Eve", f"Nobody {n}"])
+        [found] = space.upkeep.discover()
+
+        rare, common = math.log(1 + 10 / 2), math.log(1 + 10 / 9)
+        assert found.score == pytest.approx(0.7 * 2 * rare / (2 * rare + common) + 0.3 / 2, abs=1e-3)
+
+    def test_one_shared_name_is_not_enough(self, space: remanence.Space) -> None:
+        """However rare it is, and whatever tags there are besides."""
+        space.add("One.", entities=["Ann", "Bob"], tags=["a"])
+        space.add("Two.", entities=["Ann"], tags=["a"])
+        assert len(space.upkeep.discover()) == 0
+        assert len(space.upkeep.using(relate_shared=1).discover()) == 1
+        space.add("Three.", entities=["Ann", "Bob"])
+        assert len(space.upkeep.discover()) == 1
+        assert len(space.upkeep.using(relate_shared=3).discover()) == 0
 
     def test_drawn_once_and_undone(self, space: remanence.Space) -> None:
         """A second run finds it drawn; after an undo it is found again."""

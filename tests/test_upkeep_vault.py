@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import remanence
@@ -86,6 +86,15 @@ class TestPromoting:
         [promotion] = space.upkeep.promote()
         assert promotion.why == "5 uses in 14 days"
 
+    def test_uses_of_long_ago_do_not(self, space: remanence.Space, clock: FakeClock) -> None:
+        """Five, but not within a fortnight; and its score has faded."""
+        memory = space.add("The door sticks.", kind="episode")
+        for _ in range(5):
+            space.touch(memory.id)
+            clock.advance(days=5)
+        clock.advance(days=30)
+        assert len(space.upkeep.promote()) == 0
+
     def test_what_is_only_new_is_not_promoted(self, space: remanence.Space) -> None:
         """Everything new scores high."""
         space.add("Alice lives in Porto.", importance=0.9)
@@ -164,6 +173,10 @@ class TestNames:
         assert f"[[{file}" in note_of(vault, "something").read_text("utf-8")
 
     @settings(max_examples=300, deadline=None)
+    @example("A/B", "A:B")
+    @example("A/B", "A B")
+    @example("x" * 300, "x" * 299)
+    @example("..", ".")
     @given(st.text(max_size=300), st.text(max_size=300))
     def test_names_are_safe_and_their_own(self, one: str, other: str) -> None:
         """Different names, different files; none with a separator, a dot in front, or too long."""

@@ -67,7 +67,7 @@ def decode(name: str, body: str) -> Event:
     """The event that `encode` wrote.
 
     >>> decode("forgotten", '{"memory":"m1"}')
-    Forgotten(memory='m1', why=None)
+    Forgotten(memory='m1', why=None, archived=False)
     """
     return made_of(name, _load(body))
 
@@ -76,7 +76,7 @@ def made_of(name: str, given: dict[str, Any]) -> Event:
     """The event that these fields, read from JSON, are of. They are used up.
 
     >>> made_of("forgotten", {"memory": "m1"})
-    Forgotten(memory='m1', why=None)
+    Forgotten(memory='m1', why=None, archived=False)
     """
     kind = _BY_NAME.get(name)
     if kind is None:

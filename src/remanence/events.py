@@ -43,10 +43,11 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A memory is hidden from here on."""
+    """A memory is hidden from here on; `archived`, it is put away, and can be looked up there."""
 
     memory: str
     why: str | None = None
+    archived: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from remanence.engine import Engine
 from remanence.events import Erased, Event, Expired, Forgotten, Remembered, Restored
@@ -12,24 +15,28 @@ from remanence.text import text_hash
 
 
 def forget(engine: Engine, space: str, memory_id: str, why: str | None) -> None:
-    """Hide a memory from now on. Hiding it again says nothing new."""
-    _change(engine, space, memory_id, lambda shown: Forgotten(memory_id, why) if shown else None)
+    """Hide a memory from now on. Hiding it again says nothing new, but of one that was only archived."""
+    forget_many(engine, space, [memory_id], why)
 
 
 def forget_many(engine: Engine, space: str, ids: Sequence[str], why: str | None) -> int:
-    """Hide these memories in one transaction; how many were not hidden before."""
+    """Hide these memories in one transaction; how many were not forgotten before."""
 
     def decide(index: Index) -> list[Event]:
-        visible = index.catalog.visible(index.catalog.position)
-        shown = index.catalog.memories_among(visible)
-        return [Forgotten(each, why) for each in dict.fromkeys(ids) if shown[index.known(each)]]
+        kept = _shown(index) | index.catalog.archived(index.catalog.position)
+        return [Forgotten(each, why) for each in dict.fromkeys(ids) if kept[index.known(each)]]
 
     return len(engine.write(space, decide))
 
 
-def unforget(engine: Engine, space: str, memory_id: str) -> None:
-    """Show a forgotten memory again."""
-    _change(engine, space, memory_id, lambda shown: None if shown else Restored(memory_id))
+def unforget(engine: Engine, space: str, ids: Sequence[str]) -> int:
+    """Show these memories again, forgotten or archived, in one transaction; how many were not shown."""
+
+    def decide(index: Index) -> list[Event]:
+        shown = _shown(index)
+        return [Restored(each) for each in dict.fromkeys(ids) if not shown[index.known(each)]]
+
+    return len(engine.write(space, decide))
 
 
 def erase(engine: Engine, space: str, memory_id: str) -> list[str]:
@@ -68,10 +75,6 @@ def sweep(engine: Engine, space: str) -> list[Memory]:
     return [memory for memory in found if memory is not None]
 
 
-def _change(engine: Engine, space: str, memory_id: str, event: Callable[[bool], Event | None]) -> None:
-    def decide(index: Index) -> list[Event]:
-        number = index.known(memory_id)
-        change = event(index.catalog.shown(number, index.catalog.position))
-        return [] if change is None else [change]
-
-    engine.write(space, decide)
+def _shown(index: Index) -> NDArray[np.bool_]:
+    """The memories, by number, that are not hidden."""
+    return index.catalog.memories_among(index.catalog.visible(index.catalog.position))

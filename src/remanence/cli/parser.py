@@ -124,6 +124,7 @@ def make_parser() -> Parser:
     it.add_argument("--boost", action="store_true", help="make it stronger, too")
 
     it = command("memories", verbs.memories, "list every memory of a space", "memories", folder=True)
+    it.add_argument("--status", choices=tending.LISTED, help="only these, such as what upkeep has archived")
     as_of(it)
     as_json(it)
 
@@ -153,11 +154,11 @@ def make_parser() -> Parser:
         "upkeep",
         tending.upkeep,
         "show what upkeep would do; with --apply, do it",
-        "upkeep ./memory --apply --every 1h",
+        "upkeep ./memory --every 1h",
         folder=True,
     )
     it.add_argument("--apply", action="store_true", help="do it, as one run that can be undone")
-    it.add_argument("--every", metavar="TIME", help="go on at intervals such as 30m, 1h or 1d (with --apply)")
+    it.add_argument("--every", metavar="TIME", help="do it now and at intervals such as 30m, 1h or 1d")
     it.add_argument(
         "--step",
         action="append",
@@ -165,6 +166,7 @@ def make_parser() -> Parser:
         dest="steps",
         help="only this; repeatable (everything but gc, which forgets what has faded)",
     )
+    it.add_argument("--archive", action="store_true", help="let gc archive what has faded, not forget it")
     it.add_argument("--vault", metavar="DIR", help="write what is promoted there as Markdown notes")
     it.add_argument("--runs", action="store_true", help="list what upkeep has done")
     it.add_argument("--undo", metavar="RUN", help="take back a run")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from remanence.cli import output
 from remanence.cli.places import space_of
-from remanence.errors import InvalidInput
 
 if TYPE_CHECKING:
     from remanence import Space
 
+LISTED = ("current", "superseded", "expired", "archived", "forgotten")
 STEPS = ("decay", "gc", "clusters", "consolidate", "promote", "discover")
 
 
@@ -24,8 +24,6 @@ def touch(args: Namespace) -> None:
 
 def upkeep(args: Namespace) -> None:
     """Show what upkeep would do, do it, do it at intervals, or take it back."""
-    if args.every is not None and not args.apply:
-        raise InvalidInput(f"--every {args.every} goes on doing something: say --apply with it.")
     with space_of(args) as space:
         if args.undo is not None:
             print(space.upkeep.undo(args.undo))
@@ -40,12 +38,15 @@ def _tend(space: Space, args: Namespace) -> None:
     from remanence.upkeep.pipeline import USUAL
     from remanence.upkeep.schedule import repeat, seconds
 
+    upkeep = space.upkeep.using(gc="archive") if args.archive else space.upkeep
+    applied = args.apply or args.every is not None
+
     def once() -> None:
         steps = args.steps or USUAL
         shown = output.at_a_terminal()
-        plan = space.upkeep.run(dry_run=not args.apply, steps=steps, vault=args.vault, progress=shown)
+        plan = upkeep.run(dry_run=not applied, steps=steps, vault=args.vault, progress=shown)
         print(plan, flush=True)
-        if not args.apply and len(plan):
+        if not applied and len(plan):
             print("\nNothing was changed. Say --apply to do this.", flush=True)
 
     if args.every is None:

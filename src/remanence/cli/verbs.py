@@ -103,7 +103,7 @@ def erase(args: Namespace) -> int:
 def memories(args: Namespace) -> None:
     """List the memories of a space."""
     with view_of(args) as view:
-        output.memories(view.memories(), as_json=args.json)
+        output.memories(view.memories(args.status), as_json=args.json)
 
 
 def spaces(args: Namespace) -> None:

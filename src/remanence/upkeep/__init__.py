@@ -6,7 +6,7 @@ standing.py       the memories that stand now, with their scores
 reinforcing.py    recording that a memory was of use
 fading.py         what is at risk
 forgetting.py     letting go of it, and whether that was regretted
-clusters.py       memories that say nearly the same; differing.py what keeps them apart
+clusters.py       memories that say nearly the same; nearness.py finds them, differing.py keeps them apart
 consolidation.py  several memories as one; wording.py with no sentence lost
 promotion.py      what is kept for long; vault.py and notes.py as Markdown notes
 indexing.py       a vault that a person has edited; searching.py a question asked of both

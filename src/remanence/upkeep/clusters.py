@@ -1,23 +1,23 @@
 """Memories that say nearly the same, in groups of at most a dozen.
 
-The nearest neighbours of each are asked of the vector index, a few for each memory; pairs near enough are
-joined, the nearest first, as long as a group stays small. Nothing here compares all pairs.
+Pairs near enough are found by their vectors (nearness.py), a few for each memory, and joined, the nearest
+first, as long as a group stays small.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from remanence.index import Index
-from remanence.model import Query
 from remanence.passages import split
 from remanence.text import text_hash
 from remanence.upkeep.differing import difference
+from remanence.upkeep.nearness import Nearness, Pairs
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.standing import Item, Standing
 from remanence.upkeep.tables import many, table
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from remanence.ports import Progress, Vector
 
 Action = Literal["merge", "review", "keep"]
-_CHUNK = 256
-
-Pair = tuple[int, int, float]
-"""Two rows, the smaller first, and how near they are."""
+_CHUNK = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,69 +91,30 @@ def find(
     What was said in a conversation, or was given to `remember` as a source, stays as it was said; a long
     text is a document, of which no other memory is a copy. Those are left out.
     """
-    items = {item.row: item for item in there.items if _may_be_merged(index, item)}
-    allowed = np.zeros(len(there.sight.rows), np.bool_)
-    allowed[list(items)] = True
-    wanted = items if seeds is None else [row for row in seeds if row in items]
-    near = _Nearness(index, items, allowed, settings.cluster_neighbours, similarity)
-    pairs = near.pairs(wanted, progress)
-    groups = _joined(pairs, settings.cluster_size)
-    found = [_cluster(index, there, [items[row] for row in rows], near, settings) for rows in groups]
+    items, vectors = _embedded(index, [item for item in there.items if _may_be_merged(index, item)])
+    near = Nearness(vectors, similarity, settings.cluster_neighbours)
+    wanted = None
+    if seeds is not None:
+        chosen = set(seeds)
+        wanted = [place for place, item in enumerate(items) if item.row in chosen]
+    groups = _joined(near.pairs(wanted, progress), settings.cluster_size)
+    found = [_cluster(index, there, items, places, near, settings) for places in groups]
     found.sort(key=lambda cluster: (-cluster.cohesion, cluster.memories))
     return Clusters(tuple(found), len(items), there.position, similarity)
 
 
-class _Nearness:
-    """How near memories are, asked of the vector index."""
-
-    def __init__(
-        self,
-        index: Index,
-        items: Mapping[int, Item],
-        allowed: np.ndarray[tuple[int], np.dtype[np.bool_]],
-        neighbours: int,
-        similarity: float,
-    ) -> None:
-        self._index, self._items, self._allowed = index, items, allowed
-        self._neighbours, self._similarity = neighbours, similarity
-
-    def pairs(self, seeds: Iterable[int], progress: Progress | None) -> list[Pair]:
-        """Every pair near enough that can be reached from these rows, the nearest first."""
-        waiting, met = list(dict.fromkeys(seeds)), set(seeds)
-        found: dict[tuple[int, int], float] = {}
-        done = 0
-        while waiting:
-            some, waiting = waiting[:_CHUNK], waiting[_CHUNK:]
-            for row, vector in self.vectors(some).items():
-                for other, score in self._near(row, vector):
-                    found[min(row, other), max(row, other)] = score
-                    if other not in met:
-                        met.add(other)
-                        waiting.append(other)
-            done += len(some)
-            if progress is not None:
-                progress(done, len(met))
-        ordered = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
-        return [(one, other, score) for (one, other), score in ordered]
-
-    def vectors(self, rows: Sequence[int]) -> dict[int, Vector]:
-        """The embeddings of these rows, where there are any."""
-        hashes = {row: text_hash(self._items[row].memory.text) for row in rows}
-        kept = self._index.kept(list(hashes.values()))
-        return {row: kept[key] for row, key in hashes.items() if key in kept}
-
-    def cohesion(self, rows: Sequence[int]) -> float:
-        """How near all pairs among these rows are, on average."""
-        matrix = np.stack(list(self.vectors(rows).values()))
-        sums = float((matrix @ matrix.T).sum() - np.einsum("ij,ij->", matrix, matrix))
-        return round(min(1.0, sums / (len(matrix) * (len(matrix) - 1))), 4)
-
-    def _near(self, row: int, vector: Vector) -> list[tuple[int, float]]:
-        with self._index.lock:  # for one search at a time: others recall meanwhile
-            query = Query("", visible=self._allowed, allowed=self._allowed, vector=vector)
-            ranking = self._index.vectors.rank(query, self._neighbours + 1)
-        ranked = zip(ranking.rows, ranking.scores, strict=True)
-        return [(other, score) for other, score in ranked if other != row and score >= self._similarity]
+def _embedded(index: Index, items: Sequence[Item]) -> tuple[list[Item], Vector]:
+    """Those of the items whose text has a vector that says anything, and the vectors, one below the other."""
+    kept: list[Item] = []
+    parts: list[Vector] = []
+    for begin in range(0, len(items), _CHUNK):
+        hashes = [text_hash(item.memory.text) for item in items[begin : begin + _CHUNK]]
+        vectors = index.kept(hashes)
+        for item, key in zip(items[begin:], hashes, strict=False):
+            if key in vectors and np.any(vectors[key]):
+                kept.append(item)
+                parts.append(vectors[key])
+    return kept, np.stack(parts) if parts else np.empty((0, 1), np.float32)
 
 
 def _may_be_merged(index: Index, item: Item) -> bool:
@@ -164,21 +122,22 @@ def _may_be_merged(index: Index, item: Item) -> bool:
     return memory.turn is None and memory.id not in index.journal.opinions and not split(memory.text)
 
 
-def _joined(pairs: Sequence[Pair], most: int) -> list[list[int]]:
-    """Groups of rows joined by pairs, taken as they come; none larger than `most`.
+def _joined(pairs: Pairs, most: int) -> list[list[int]]:
+    """Groups of places joined by pairs, taken as they come; none larger than `most`.
 
-    >>> _joined([(1, 2, 0.99), (2, 3, 0.95), (4, 5, 0.9), (3, 4, 0.85)], 3)
+    >>> def pairs(*given): return Pairs(*(np.array(column) for column in zip(*given)))
+    >>> _joined(pairs((1, 2, 0.99), (2, 3, 0.95), (4, 5, 0.9), (3, 4, 0.85)), 3)
     [[1, 2, 3], [4, 5]]
     """
     leader: dict[int, int] = {}
     members: dict[int, list[int]] = {}
 
-    def lead(row: int) -> int:
-        while leader.setdefault(row, row) != row:
-            leader[row] = row = leader[leader[row]]
-        return row
+    def lead(place: int) -> int:
+        while leader.setdefault(place, place) != place:
+            leader[place] = place = leader[leader[place]]
+        return place
 
-    for one, other, _ in pairs:
+    for one, other in zip(pairs.one.tolist(), pairs.other.tolist(), strict=True):
         a, b = lead(one), lead(other)
         if a == b:
             continue
@@ -186,18 +145,22 @@ def _joined(pairs: Sequence[Pair], most: int) -> list[list[int]]:
         if len(mine) + len(theirs) <= most:
             leader[b] = a
             mine += members.pop(b)
-    return sorted(sorted(rows) for rows in members.values() if len(rows) > 1)
+    return sorted(sorted(places) for places in members.values() if len(places) > 1)
 
 
 def _cluster(
-    index: Index, there: Standing, items: Sequence[Item], near: _Nearness, settings: UpkeepSettings
+    index: Index,
+    there: Standing,
+    items: Sequence[Item],
+    places: Sequence[int],
+    near: Nearness,
+    settings: UpkeepSettings,
 ) -> Cluster:
-    cohesion = near.cohesion([item.row for item in items])
-    action, why = _suggested(index, there, items, cohesion, settings)
-    ids = "|".join(sorted(item.memory.id for item in items))
-    return Cluster(
-        hashlib.blake2b(ids.encode(), digest_size=6).hexdigest(), tuple(items), cohesion, action, why
-    )
+    cohesion, inside = near.cohesion(places), [items[place] for place in places]
+    action, why = _suggested(index, there, inside, cohesion, settings)
+    ids = "|".join(sorted(item.memory.id for item in inside))
+    name = hashlib.blake2b(ids.encode(), digest_size=6).hexdigest()
+    return Cluster(name, tuple(inside), cohesion, action, why)
 
 
 def _suggested(

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from remanence.errors import InvalidInput
 from remanence.events import Event, Linked, Ran, Remembered, Used
 from remanence.index import Index
-from remanence.model import LinkKind, Window
+from remanence.model import LinkKind, Mention, Window
 from remanence.passages import split
 from remanence.remember import Prepared, new_id
-from remanence.text import text_hash
+from remanence.text import normal_text, text_hash
 from remanence.upkeep import clusters
 from remanence.upkeep.clusters import Cluster, Clusters
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.standing import Standing, unchanged
 from remanence.upkeep.tables import many, table
-from remanence.upkeep.wording import written
+from remanence.upkeep.wording import Wording, Writer
 
 if TYPE_CHECKING:
     from remanence.engine import Engine
@@ -38,11 +38,11 @@ Mode = Literal["merge", "link"]
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """A cluster, and the version of a new memory that says what its memories say."""
+    """A cluster, the version of a new memory that says what its memories say, and who worded it."""
 
     cluster: Cluster
     version: Remembered
-    by: str
+    wording: Wording
 
     @property
     def text(self) -> str:
@@ -89,10 +89,12 @@ class ConsolidationPlan:
         done = f"run {self.run} merged" if self.run else "would merge"
         title = f"consolidate: {done} {many(len(self.retired), 'memory', 'memories')} into {len(self.merges)}"
         rows = [
-            (m.cluster.cohesion, len(m.cluster.items), " | ".join(t[:40] for t in m.cluster.texts), m.text)
+            (m.cluster.cohesion, len(m.cluster.items), _short(m.cluster.texts), m.text, m.wording.writer)
             for m in self.merges
         ]
-        return table(title, ("cohesion", "size", "memories", "become"), rows)
+        problems = dict.fromkeys(m.wording.problem for m in self.merges if m.wording.problem)
+        out = [table(title, ("cohesion", "size", "memories", "become", "written by"), rows)]
+        return "\n".join([*out, *(f"  the model {problem}, so the rules wrote" for problem in problems)])
 
 
 def plan(
@@ -124,7 +126,7 @@ def plan(
         merges: tuple[Merging, ...] = ()
         links = tuple((first, other) for c in wanted for first, *others in [c.memories] for other in others)
     else:
-        merges, links = tuple(_merging(engine, index, cluster) for cluster in wanted), ()
+        merges, links = _merges(Writer(engine.extractor), index, wanted, progress), ()
     given = _given(settings)
     return ConsolidationPlan(mode, merges, links, tuple(lines.items()), given, there.position, looked)
 
@@ -204,13 +206,26 @@ def _fresh(index: Index, there: Standing, step: str, given: dict[str, Any]) -> s
     }
 
 
-def _merging(engine: Engine, index: Index, cluster: Cluster) -> Merging:
+def _merges(
+    writer: Writer, index: Index, wanted: Sequence[Cluster], progress: Progress | None
+) -> tuple[Merging, ...]:
+    out: list[Merging] = []
+    for cluster in wanted:
+        out.append(_merging(writer, index, cluster))
+        if progress is not None:
+            progress(len(out), len(wanted))
+    return tuple(out)
+
+
+def _merging(writer: Writer, index: Index, cluster: Cluster) -> Merging:
     """The new memory: what all of them say, and everything that is known of any of them."""
     found = [index.version(memory) for memory in cluster.memories]
     versions = [version for version in found if version is not None]
     if len(versions) != len(found):
         raise InvalidInput(f"a memory of cluster {cluster.id} was erased meanwhile. Look for clusters again.")
-    text, by = written(engine.extractor, cluster.texts)
+    mentions = _every(version.mentions for version in versions)
+    wording = writer.write(cluster.texts, _names(mentions, cluster.texts))
+    text = wording.text
     first = versions[0]
     identity = text_hash("|".join(("consolidated", *sorted(cluster.memories)))).hex()
     number = index.catalog.with_identity(identity)
@@ -230,12 +245,30 @@ def _merging(engine: Engine, index: Index, cluster: Cluster) -> Merging:
         source=first.source if len({version.source for version in versions}) == 1 else None,
         observed_by=first.observed_by if len({version.observed_by for version in versions}) == 1 else None,
         expires_at=None if None in ends else max(end for end in ends if end is not None),
-        mentions=_every(version.mentions for version in versions),
+        mentions=mentions,
         triples=_every(version.triples for version in versions),
         times=_every(version.times for version in versions),
         passages=split(text),
+        meta=_written_by(wording),
     )
-    return Merging(cluster, version, by)
+    return Merging(cluster, version, wording)
+
+
+def _names(mentions: Sequence[Mention], texts: Sequence[str]) -> list[str]:
+    """The names that stand in these texts as they are: not "Ann" where the text says "I"."""
+    said = normal_text("\n".join(texts))
+    return [mention.name for mention in mentions if normal_text(mention.name) in said]
+
+
+def _written_by(wording: Wording) -> dict[str, Any]:
+    """Who wrote a text, if a model was asked: its id and that of the prompt, as with facts that it finds."""
+    told = {"by": wording.by, "model": wording.model, "prompt": wording.prompt, "problem": wording.problem}
+    known = {name: value for name, value in told.items() if value is not None}
+    return {} if known == {"by": "rules"} else {"merged": known}
+
+
+def _short(texts: Sequence[str]) -> str:
+    return " | ".join(text[:40] for text in texts)
 
 
 def _every(parts: Any) -> tuple[Any, ...]:
@@ -258,7 +291,10 @@ def _carried(merging: Merging) -> Used | None:
 
 
 def _ties(merging: Merging) -> Iterator[Linked]:
-    new, why = merging.version.memory, f"merged by {merging.by}, cohesion {merging.cluster.cohesion:.2f}"
+    new, why = (
+        merging.version.memory,
+        f"merged by {merging.wording.writer}, cohesion {merging.cluster.cohesion:.2f}",
+    )
     for source in merging.cluster.memories:
         yield _tie(new, "derived_from", source, why)
         yield _tie(new, "supersedes", source, why)

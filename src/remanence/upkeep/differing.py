@@ -6,17 +6,12 @@ would be wrong to merge is for a person to look at.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import combinations
 
 from remanence.index import Index
 from remanence.upkeep.standing import Item, Standing
-
-_NEGATED = re.compile(
-    r"\b(?:not|no|never|none|nobody|nothing|without|cannot|stopped|quit)\b|n['’]t\b", re.IGNORECASE
-)
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+from remanence.upkeep.wording import NEGATED, NUMBER
 
 
 def difference(index: Index, there: Standing, items: Sequence[Item]) -> str | None:
@@ -31,9 +26,9 @@ def difference(index: Index, there: Standing, items: Sequence[Item]) -> str | No
     if clash := _clash(index, there, items):
         return f"they disagree about {clash}"
     for one, other in combinations((item.memory.text for item in items), 2):
-        if bool(_NEGATED.search(one)) != bool(_NEGATED.search(other)):
+        if bool(NEGATED.search(one)) != bool(NEGATED.search(other)):
             return "one of them says no"
-        if _differ(set(_NUMBER.findall(one)), set(_NUMBER.findall(other))):
+        if _differ(set(NUMBER.findall(one)), set(NUMBER.findall(other))):
             return "they name different numbers"
     return None
 

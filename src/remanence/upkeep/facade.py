@@ -6,7 +6,7 @@ it does exactly what it says, or nothing at all if what it is about has changed 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -132,14 +132,36 @@ class Upkeep:
         weight = self.settings.vault_weight
         return searching.recall(self._engine, self._space, query, drafts.limit(limit), weight, options)
 
+    def recall_with_archive(self, query: str, *, limit: int = 10, **options: Any) -> Recall:
+        """`recall` over the space and over what `gc` has archived, as if it had not been.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("A dog barked.", kind="episode", now="2020-01-01")
+        ...     _ = space.upkeep.gc(how="archive", dry_run=False)
+        ...     len(space.recall("dog")), len(space.upkeep.recall_with_archive("dog"))
+        (0, 1)
+        """
+        return searching.recall_with_archive(self._engine, self._space, query, drafts.limit(limit), options)
+
     # Steps
 
     def gc(
-        self, *, dry_run: bool = True, limit: int | None = None, progress: bool | Progress = False
+        self,
+        *,
+        dry_run: bool = True,
+        how: Literal["forget", "archive"] | None = None,
+        limit: int | None = None,
+        progress: bool | Progress = False,
     ) -> GcPlan:
-        """Forget what scores less than `forget_below`, the weakest first. `undo` brings all of it back."""
+        """Let go of what scores less than `forget_below`, the weakest first.
+
+        To forget is to hide. What is archived is kept apart from that: `space.memories("archived")` lists
+        it, `recall_with_archive` searches it. `restore(plan)` or `undo(plan)` brings all of it back.
+        """
+        settings = self.settings if how is None else self.settings.changed(gc=how)
         with self._looking(progress) as (index, there):
-            plan = forgetting.plan(there, index, self.settings, limit)
+            plan = forgetting.plan(there, index, settings, limit)
         return self._settle(plan, dry_run, progress)
 
     def consolidate(
@@ -224,7 +246,7 @@ class Upkeep:
             )
         if dry_run or not is_due(planned):
             return planned
-        return replace(planned, run=self._do(planned.plans, progress))
+        return planned.done_as(self._do(planned.plans, progress))
 
     def apply(self, plan: Plan | Pipeline, *, progress: bool | Progress = False) -> Run | None:
         """Do exactly what a plan says; None if it says nothing. Refused if what it is about has changed."""
@@ -241,11 +263,18 @@ class Upkeep:
             raise InvalidInput("this plan was not applied, so there is nothing to undo.")
         return pipeline.undone(self._engine, self._space, run_id, self.settings)
 
-    def restore(self, regret: Regret) -> int:
-        """Bring back every memory that was missed; how many."""
-        for missed in regret.missed:
-            unforget(self._engine, self._space, missed.memory)
-        return len(regret.missed)
+    def restore(self, what: Regret | GcPlan | Run | str | Iterable[str]) -> int:
+        """Bring back what was forgotten or archived: all that was missed, that a `gc` let go, or these ids;
+        how many that are."""
+        if isinstance(what, Regret):
+            ids = [missed.memory for missed in what.missed]
+        elif isinstance(what, GcPlan):
+            ids = [faded.memory for faded in what]
+        elif isinstance(what, Run):
+            ids = list(what.hidden)
+        else:
+            ids = drafts.memory_ids([what] if isinstance(what, str) else what)
+        return unforget(self._engine, self._space, ids)
 
     def start(
         self,

@@ -1,4 +1,4 @@
-"""Letting go of what has faded: hidden, never destroyed, and whether that was regretted."""
+"""Letting go of what has faded: hidden or archived, never destroyed; and whether that was regretted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_RECALLS = 200
 
 @dataclass(frozen=True, slots=True)
 class Faded:
-    """A memory to be forgotten, and what it scores."""
+    """A memory to be let go, and what it scores."""
 
     memory: str
     text: str
@@ -39,13 +39,16 @@ class Faded:
 
 @dataclass(frozen=True, slots=True)
 class GcPlan:
-    """Which memories are to be forgotten. It prints as a table; `space.upkeep.apply(plan)` does it."""
+    """Which memories are to be forgotten, or archived. It prints as a table; `space.upkeep.apply(plan)` does
+    it."""
 
     forgets: tuple[Faded, ...]
     below: float
     position: int
     kept: int = 0
     """How many more were below, and are kept because of the limit."""
+    how: str = "forget"
+    """ "forget" hides them, "archive" puts them where they can be looked up."""
     run: str | None = None
     """The run that did this, once it was done."""
 
@@ -61,9 +64,10 @@ class GcPlan:
         return math.fsum(each.score for each in self.forgets)
 
     def __str__(self) -> str:
-        done = f"run {self.run} forgot" if self.run else "would forget"
+        did = "archived" if self.how == "archive" else "forgot"
+        done = f"run {self.run} {did}" if self.run else f"would {self.how}"
         title = (
-            f"gc: {done} {many(len(self.forgets), 'memory', 'memories')} that score less than {self.below:g} "
+            f"gc: {done} {many(len(self.forgets), 'memory', 'memories')} scoring less than {self.below:g} "
             f"(together {self.freed:.3f})"
         )
         title += f"; {self.kept} more are over the limit" if self.kept else ""
@@ -82,7 +86,8 @@ def plan(there: Standing, index: Index, settings: UpkeepSettings, limit: int | N
     ]
     faded.sort(key=lambda each: (each.score, each.memory))
     chosen = faded if limit is None else faded[:limit]
-    return GcPlan(tuple(chosen), settings.forget_below, there.position, len(faded) - len(chosen))
+    left = len(faded) - len(chosen)
+    return GcPlan(tuple(chosen), settings.forget_below, there.position, left, settings.gc)
 
 
 def write(engine: Engine, space: str, plan: GcPlan, run: str, progress: Progress | None = None) -> None:
@@ -92,11 +97,12 @@ def write(engine: Engine, space: str, plan: GcPlan, run: str, progress: Progress
 
         def decide(index: Index, some: tuple[Faded, ...] = some) -> list[Event]:
             unchanged(index, {each.memory: each.line for each in some}, plan.position, use=True)
-            why = f"upkeep run {run}: it had faded"
+            archived = plan.how == "archive"
+            why = f"upkeep run {run}: it had faded" + (", and is in the archive" if archived else "")
             hidden = tuple(each.memory for each in some)
-            given = {"below": plan.below}
+            given = {"below": plan.below, "how": plan.how}
             return [
-                *(Forgotten(memory, why) for memory in hidden),
+                *(Forgotten(memory, why, archived) for memory in hidden),
                 Ran(run, STEP, plan.position, given, hidden=hidden),
             ]
 
@@ -107,7 +113,8 @@ def write(engine: Engine, space: str, plan: GcPlan, run: str, progress: Progress
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A forgotten memory that recorded recalls would have given, how often, and the run that hid it."""
+    """A memory, forgotten or archived, that recorded recalls would have given; how often, and which run
+    hid it."""
 
     memory: str
     text: str
@@ -117,7 +124,7 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Regret:
-    """How far what `gc` forgot was missed: of so many recalls recorded since, how many would have had one
+    """How far what `gc` let go was missed: of so many recalls recorded since, how many would have had one
     of them among the first ten."""
 
     missed: tuple[Missed, ...]
@@ -137,8 +144,8 @@ class Regret:
         if not self.missed:
             return "Nothing that was forgotten was missed."
         return (
-            f"Bring {many(len(self.missed), 'memory', 'memories')} back with space.unforget(id)"
-            f" or space.upkeep.restore(regret); if this goes on, lower forget_below."
+            f"Bring {many(len(self.missed), 'memory', 'memories')} back with space.upkeep.restore(regret), "
+            f"or one with space.unforget(id); if this goes on, lower forget_below."
         )
 
     def __str__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -55,6 +55,11 @@ class Pipeline:
     def __len__(self) -> int:
         return sum(len(plan) for plan in self.plans)
 
+    def done_as(self, run: str) -> Pipeline:
+        """The same, once a run has done it."""
+        plans = tuple(replace(plan, run=run) if is_due(plan) else plan for plan in self.plans)
+        return replace(self, plans=plans, run=run)
+
     def __str__(self) -> str:
         done = [f"done as run {self.run}"] if self.run else []
         return "\n\n".join([*(str(part) for part in (*self.reports, *self.plans)), *done])
@@ -84,7 +89,7 @@ def planned(
         new = consolidation.news(index, there, settings, "merge", progress)
         reports += [new] if "clusters" in steps else []
         if "consolidate" in steps:
-            merged = consolidation.plan(engine, index, there, settings, "merge", found=new)
+            merged = consolidation.plan(engine, index, there, settings, "merge", progress, found=new)
             plans.append(merged)
             there, to_come = there.without(merged.retired), merged.merges
     if "promote" in steps:

@@ -78,7 +78,7 @@ def _shown(index: Index, memory_id: str) -> Memory:
     row = index.catalog.row_at(number, index.catalog.position)
     if row is None or not index.catalog.shown(number, index.catalog.position):
         raise NotFound(
-            f"memory {memory_id!r} is forgotten, so it cannot be of use. "
+            f"memory {memory_id!r} is forgotten or archived, so it cannot be of use. "
             f"Bring it back first: space.unforget({memory_id!r})."
         )
     return index.memories([row])[0]

@@ -38,6 +38,8 @@ class Run:
     promoted: tuple[str, ...] = ()
     links: int = 0
     undone: bool = False
+    archived: bool = False
+    """Whether what it hid went into the archive."""
 
     @classmethod
     def of(cls, state: RunState) -> Run:
@@ -52,6 +54,7 @@ class Run:
             promoted=state.promoted,
             links=len(state.edges),
             undone=state.undone,
+            archived=state.given.get("gc", {}).get("how") == "archive",
         )
 
     def and_of(self, other: Run) -> Run:
@@ -62,7 +65,7 @@ class Run:
         counts = (
             (len(self.made), "made"),
             (len(self.revised), "revised"),
-            (len(self.hidden), "forgotten"),
+            (len(self.hidden), "archived" if self.archived else "forgotten"),
             (len(self.promoted), "promoted"),
         )
         done = [f"{count} {what}" for count, what in counts if count]

@@ -13,6 +13,7 @@ from remanence.upkeep.decay import MODELS
 from remanence.usage import MOST_TIMES
 
 PREFIX = "REMANENCE_"
+GC = ("forget", "archive")
 
 _RANGES: Mapping[str, tuple[float, float]] = {
     **dict.fromkeys(("half_life_days", "promote_days", "lasting_stretch"), (1e-6, 1e6)),
@@ -70,7 +71,9 @@ class UpkeepSettings:
     cross_domain_below: float = 0.3
     """Use where fewer tags than this are shared (Jaccard) is use in another domain."""
     forget_below: float = 0.05
-    """`gc` forgets what scores less."""
+    """`gc` lets go of what scores less."""
+    gc: str = "forget"
+    """How: "forget" hides it, "archive" puts it away, where it can be looked up."""
     danger_from: float = 0.15
     danger_until: float = 0.35
     """Between these two a memory is at risk."""
@@ -108,6 +111,8 @@ class UpkeepSettings:
     def __post_init__(self) -> None:
         if self.decay not in MODELS:
             raise InvalidInput(f"decay={self.decay!r} is no model of decay. Use one of {', '.join(MODELS)}.")
+        if self.gc not in GC:
+            raise InvalidInput(f"gc={self.gc!r} is no way to let go. Use one of {', '.join(GC)}.")
         for name, (least, most) in _RANGES.items():
             _check_number(name, getattr(self, name), least, most)
         if not isinstance(self.half_life_by_kind, Mapping):

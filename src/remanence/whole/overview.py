@@ -19,7 +19,7 @@ from remanence.model import Link, Memory, Relation, Sight, short
 from remanence.ports import Ledger
 from remanence.truth import replaced_by, standing
 
-Status: TypeAlias = Literal["current", "superseded", "expired", "forgotten", "erased"]
+Status: TypeAlias = Literal["current", "superseded", "expired", "archived", "forgotten", "erased"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 MOST_PAGE = 1_000
 
@@ -28,9 +28,10 @@ MOST_PAGE = 1_000
 class Tied:
     """A memory, in its last version that a view knows, with how it stands and what it is tied to.
 
-    `status` is "erased" (then there is no `memory`), "forgotten", "expired", "superseded" (another memory
-    stands in its place, or all that it claims was ended) or "current". `relations` are those that it speaks
-    for. Those of a forgotten memory, and its links, have stepped back with it.
+    `status` is "erased" (then there is no `memory`), "forgotten", "archived" (by upkeep), "expired",
+    "superseded" (another memory stands in its place, or all that it claims was ended) or "current".
+    `relations` are those that it speaks for. Those of a memory that is forgotten or archived, and its links,
+    have stepped back with it.
     """
 
     id: str
@@ -144,9 +145,13 @@ class Overview:
 
     def page(self, status: Status | Literal["all"], page: int, page_size: int) -> GraphPage:
         """One page of the memories of a status."""
-        rows = self._rows if status == "all" else self._rows[self._having(status)]
+        rows = self.rows(status)
         first = (page - 1) * page_size
         return GraphPage(self._tied(rows[first : first + page_size].tolist()), page, page_size, len(rows))
+
+    def rows(self, status: Status | Literal["all"]) -> NDArray[np.int64]:
+        """The memories of a status, each in its last version."""
+        return self._rows if status == "all" else self._rows[self._having(status)]
 
     def gather(self, ids: Sequence[str]) -> Gathered:
         """These memories, as far as they are in sight."""
@@ -158,7 +163,7 @@ class Overview:
             if number is None or row is None:
                 missing[memory_id] = "unknown"
             elif not self._sight.memories[number]:
-                missing[memory_id] = "erased" if self._catalog.is_erased(number) else "forgotten"
+                missing[memory_id] = self._status(row)
             else:
                 rows.append(row)
         return Gathered(self._tied(rows), missing)
@@ -191,8 +196,16 @@ class Overview:
         return self._catalog.erased(self._rows)
 
     @cached_property
+    def _in_archive(self) -> NDArray[np.bool_]:
+        return self._catalog.archived(self._sight.position)
+
+    @cached_property
+    def _archived(self) -> NDArray[np.bool_]:
+        return self._catalog.rows_among(self._in_archive)[self._rows]
+
+    @cached_property
     def _forgotten(self) -> NDArray[np.bool_]:
-        return ~self._sight.rows[self._rows] & ~self._erased
+        return ~self._sight.rows[self._rows] & ~self._erased & ~self._archived
 
     @cached_property
     def _expired(self) -> NDArray[np.bool_]:
@@ -212,17 +225,19 @@ class Overview:
             return self._erased
         if status == "forgotten":
             return self._forgotten
+        if status == "archived":
+            return self._archived
         if status == "expired":
             return self._expired
         if status == "current":
             return self._current
-        return ~(self._erased | self._forgotten | self._expired | self._current)
+        return ~(self._erased | self._forgotten | self._archived | self._expired | self._current)
 
     def _status(self, row: int) -> Status:
         if self._catalog.is_erased(self._catalog.memory_of(row)):
             return "erased"
         if not self._sight.rows[row]:
-            return "forgotten"
+            return "archived" if self._in_archive[self._catalog.memory_of(row)] else "forgotten"
         one = np.array([row])
         if not self._catalog.current(one, self._sight.position, self._sight.now)[0]:
             return "expired"

@@ -1,0 +1,116 @@
+"""Near pairs among many vectors: those that comparing all of them would find, without doing it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from remanence.upkeep import nearness
+from remanence.upkeep.nearness import Nearness
+
+Found = dict[tuple[int, int], float]
+
+
+def world(count: int, dimension: int, *, spread: float, families: int, seed: int = 0) -> NDArray[np.float32]:
+    """Unit vectors in families, with a part that all of them share, as texts have."""
+    dice = np.random.default_rng([seed, count])
+    # Like those of an embedder: a few directions say much, most say little.
+    scale = 1 / np.sqrt(1 + np.arange(dimension))
+    centres = dice.normal(size=(families, dimension)) * scale + 0.05
+    vectors = (
+        centres[dice.integers(0, families, count)] + spread * dice.normal(size=(count, dimension)) * scale
+    )
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
+
+
+def by_comparing_all(vectors: NDArray[np.float32], least: float, most: int) -> Found:
+    """What the promise says, in the plainest way."""
+    scores = vectors.astype(np.float64) @ vectors.T.astype(np.float64)
+    np.fill_diagonal(scores, -1)
+    out: Found = {}
+    for one, row in enumerate(scores):
+        for other in np.argsort(-row, kind="stable")[:most].tolist():
+            if row[other] >= least:
+                out[min(one, other), max(one, other)] = float(row[other])
+    return out
+
+
+def found(near: Nearness, seeds: list[int] | None = None) -> Found:
+    pairs = near.pairs(seeds)
+    assert (np.diff(pairs.score) <= 0).all(), "the nearest come first"
+    keys = list(zip(pairs.one.tolist(), pairs.other.tolist(), strict=True))
+    assert len(keys) == len(set(keys)), "each pair comes once"
+    return dict(zip(keys, pairs.score.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("count", "dimension", "spread", "families", "least"),
+    [
+        (2_500, 96, 0.5, 200, 0.83),  # some pairs are near, and heads rule most of the others out
+        (1_500, 384, 0.4, 300, 0.88),
+        (1_200, 96, 0.3, 3, 0.83),  # nearly everything is near: no head would tell
+        (1_300, 96, 1.0, 100, 0.2),  # so low that half of all pairs are candidates
+        (1_100, 8, 0.5, 50, 0.9),  # too few dimensions for a head
+        (1, 16, 0.5, 1, 0.5),
+    ],
+)
+def test_it_finds_what_comparing_all_finds(
+    count: int, dimension: int, spread: float, families: int, least: float
+) -> None:
+    """The same pairs with the same scores, whether heads are used or not."""
+    vectors = world(count, dimension, spread=spread, families=families)
+    expected = by_comparing_all(vectors, least, most=4)
+    for few in (0, 10_000):
+        assert found(Nearness(vectors, least, 4, few=few)) == pytest.approx(expected, abs=1e-5)
+
+
+def test_heads_rule_most_pairs_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three million pairs, only a few thousand are compared in full."""
+    vectors = world(2_500, 96, spread=0.5, families=200)
+    compared: list[int] = []
+    real = Nearness._compared
+
+    def counted(self: Nearness, one: nearness.Places, other: nearness.Places) -> nearness.Pairs:
+        compared.append(len(one))
+        return real(self, one, other)
+
+    monkeypatch.setattr(Nearness, "_compared", counted)
+    near = found(Nearness(vectors, 0.83, 16, few=0))
+    assert len(near) > 1_000
+    assert sum(compared) < 0.02 * len(vectors) ** 2
+
+
+def test_from_a_few_only_what_they_reach_is_found() -> None:
+    """All that is tied to them, through others too, and nothing of the rest."""
+    vectors = world(2_000, 96, spread=0.4, families=150)
+    everything = found(Nearness(vectors, 0.83, 1_000, few=0))
+    reached, waiting = set(), [0, 7]
+    while waiting:
+        at = waiting.pop()
+        reached.add(at)
+        waiting += [b for pair in everything if at in pair for b in pair if b not in reached]
+    some = {pair: score for pair, score in everything.items() if pair[0] in reached}
+
+    assert 0 < len(some) < len(everything) / 2
+    assert found(Nearness(vectors, 0.83, 1_000, few=0), [0, 7]) == pytest.approx(some, abs=1e-6)
+
+
+def test_a_crowd_of_the_same_is_held_in_little_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each keeps its few nearest, however many there are, and however often they are cut down to those."""
+    monkeypatch.setattr(nearness, "_HELD", 1_000)
+    vectors = np.repeat(world(3, 96, spread=0.5, families=3), 500, axis=0)
+    near = found(Nearness(vectors, 0.9, 5, few=0))
+
+    assert len(near) <= 5 * len(vectors)
+    met = {place for pair in near for place in pair}
+    assert met == set(range(len(vectors)))
+    assert all(score == pytest.approx(1.0, abs=1e-5) for score in near.values())
+
+
+def test_how_far_it_is_can_be_watched() -> None:
+    """It only grows, up to all."""
+    told: list[tuple[int, int]] = []
+    Nearness(world(2_500, 16, spread=0.5, families=9), 0.9, 4).pairs(progress=lambda *d: told.append(d))
+    assert told == sorted(told)
+    assert told[-1] == (2_500, 2_500)
