@@ -17,7 +17,7 @@ demo: $(READY)
 
 test: lint
 	@echo "== tests"
-	@$(BIN)/python -m pytest tests src
+	@$(BIN)/python -m pytest tests src integrations
 
 lint: $(READY)
 	@echo "== lint"

@@ -15,10 +15,9 @@ installed says what to install.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from remanence import MissingExtra
+from remanence.adapting import on_first_use
 
 if TYPE_CHECKING:
     from remanence_langchain.checkpoints import CheckpointUnknown, CheckpointView
@@ -57,19 +56,9 @@ __all__ = [
     "memory_tools",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'remanence_langchain' has no attribute {name!r}")
-    home, extra = _HOMES[name]
-    try:
-        return getattr(import_module(f"remanence_langchain.{home}"), name)
-    except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("lang"):
-            raise
-        raise MissingExtra(
-            f'{name} needs the package {error.name!r}. Run: pip install "remanence[{extra}]"'
-        ) from error
+__getattr__ = on_first_use(
+    __name__, _HOMES, frameworks=("langchain", "langchain_classic", "langchain_core", "langgraph")
+)
 
 
 def __dir__() -> list[str]:

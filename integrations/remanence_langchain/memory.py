@@ -12,9 +12,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import ConfigDict, Field, SkipValidation
 
 from remanence import Hit, InvalidInput, Memory, Space
-from remanence.framing import frame, quoted, unframed
+from remanence.adapting import going_on
+from remanence.framing import frame
+from remanence.taking import reinforce, shown_in
 from remanence_langchain.history import RemanenceChatMessageHistory, as_message
-from remanence_langchain.using import reinforce
 
 log = logging.getLogger(__name__)
 
@@ -91,12 +92,9 @@ class RemanenceMemory(BaseMemory):
         A chain that has its answer is not to fail over this.
         """
         text = loaded if isinstance(loaded, str) else "\n".join(str(message.text) for message in loaded)
-        try:
-            hits = self._come_to_mind(question, self._chat.kept(self.window))
-            shown = [hit for hit in hits if quoted(hit) in text]
-            reinforce(self.space, shown, told=f"{question}\n{unframed(text)}", answer=answer)
-        except Exception:
-            log.warning("memory is down: could not reinforce; the chain goes on without", exc_info=True)
+        with going_on(log, "reinforce"):
+            shown = shown_in(text, self._come_to_mind(question, self._chat.kept(self.window)))
+            reinforce(self.space, shown, told=[question, text], answer=answer)
 
     def _question(self, inputs: Mapping[str, Any]) -> str:
         if not inputs or (self.input_key is not None and self.input_key not in inputs):

@@ -13,8 +13,7 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +21,10 @@ from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResp
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from remanence import Hit, InvalidInput, Space
-from remanence.framing import budget, frame, quoted, unframed
+from remanence.adapting import going_on
+from remanence.framing import budget, frame, unframed
+from remanence.taking import reinforce, shown_in
 from remanence_langchain.messages import is_summary, who, words_of
-from remanence_langchain.using import reinforce as count_use
 from remanence_langchain.whose import checked, space_for, thread_of
 
 if TYPE_CHECKING:
@@ -138,22 +138,22 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     def _reminded(self, request: ModelRequest[Any], run: _Run) -> tuple[ModelRequest[Any], list[Hit]]:
         """The request with what comes to mind in it, and those memories that found room there."""
         hits, block = self._come_to_mind(run, request.messages), ""
-        with _answering_all_the_same("recall"):  # `count` is the caller's, and may ask a model
+        with going_on(log, "recall"):  # `count` is the caller's, and may ask a model
             block = frame(hits, tokens=self.tokens, count=self.count)
         if not block:
             return request, []
         reminded = request.override(system_message=_with(request.system_message, block))
-        return reminded, [hit for hit in hits if quoted(hit) in block]
+        return reminded, shown_in(block, hits)
 
     def _count_use(
         self, run: _Run, shown: list[Hit], request: ModelRequest[Any], response: ModelResponse[Any]
     ) -> None:
         """Count as used what the answer took up of what was shown."""
         answer = " ".join(_said(reply) for reply in _replied(response.result))
-        with _answering_all_the_same("reinforce"):
+        with going_on(log, "reinforce"):
             heard = [*([request.system_message] if request.system_message else []), *_heard(request.messages)]
-            told = "\n".join(unframed(words_of(message)) for message in heard)
-            count_use(_itself(run.space, "reinforce"), shown, told=told, answer=answer)
+            told = [words_of(message) for message in heard]
+            reinforce(_itself(run.space, "reinforce"), shown, told=told, answer=answer)
 
     def _come_to_mind(self, run: _Run, messages: Sequence[BaseMessage]) -> list[Hit]:
         """What the user's last turn recalls, without what stands in the prompt as a message already."""
@@ -162,7 +162,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         shown = {run.key(message) for message in messages if message.id}
         found: list[Hit] = []
         if question:
-            with _answering_all_the_same("recall"):
+            with going_on(log, "recall"):
                 most = self.limit + min(len(shown), _MOST_PASSED_OVER)
                 recall = run.space.recall(question, limit=most, min_score=self.min_score)
                 for signal, reason in recall.missing.items():
@@ -173,7 +173,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     def _keep(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
         turns = run.turns(messages)
         if self.remember and turns:
-            with _answering_all_the_same("remember"):
+            with going_on(log, "remember"):
                 run.space.add_turns(turns)
 
     def _keep_reply(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
@@ -184,7 +184,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
             echoes = {text for text in recalled if len(text) >= _ECHO_FROM}
             self._keep(run, [reply for reply in replies if _even(_said(reply)) not in echoes])
         if self.extract:
-            with _answering_all_the_same("extract"):
+            with going_on(log, "extract"):
                 _draw_facts(run, [*_asked(messages), *replies])
 
 
@@ -276,12 +276,3 @@ def _with(system: SystemMessage | None, block: str) -> SystemMessage:
 def _even(text: str) -> str:
     """A text without its accidents, to know it again."""
     return " ".join(text.casefold().split())
-
-
-@contextmanager
-def _answering_all_the_same(what: str) -> Iterator[None]:
-    """An agent that cannot reach its memory still answers; whoever runs it reads why in the log."""
-    try:
-        yield
-    except Exception:
-        log.warning("memory is down: could not %s; the agent goes on without", what, exc_info=True)

@@ -12,10 +12,9 @@ Importing this loads neither the engine nor LlamaIndex; each name is loaded when
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from remanence.errors import MissingExtra
+from remanence.adapting import on_first_use
 
 if TYPE_CHECKING:
     from remanence_llamaindex.block import RemanenceMemoryBlock
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from remanence_llamaindex.retriever import RemanenceRetriever
     from remanence_llamaindex.tools import RemanenceToolSpec
 
-_HOMES = {
+_MODULES = {
     "RemanenceAsyncChatStore": "chat_store",
     "RemanenceChatStore": "chat_store",
     "RemanenceMemory": "memory",
@@ -47,18 +46,11 @@ __all__ = [
     "extractor",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "llama_index":
-            raise
-        raise MissingExtra(
-            f'{__name__}.{name} needs llama-index-core. Run: pip install "remanence[llamaindex]"'
-        ) from error
+__getattr__ = on_first_use(
+    __name__,
+    {name: (module, "llamaindex") for name, module in _MODULES.items()},
+    frameworks=("llama_index",),
+)
 
 
 def __dir__() -> list[str]:

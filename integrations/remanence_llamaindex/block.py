@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -11,14 +12,17 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock
 
+from remanence.adapting import going_on
 from remanence.framing import shortened
-from remanence_llamaindex.longterm import ROLE, Recalled, Served, going_on, recalled, remember
-from remanence_llamaindex.messages import Said, all_said, is_reply, said, unheard
+from remanence_llamaindex.longterm import ROLE, Recalled, Served, recalled, remember
+from remanence_llamaindex.messages import Said, all_said, answer_in, said, told_in, unheard
 from remanence_llamaindex.places import Place, Placed
 from remanence_llamaindex.sessions import digest, named
 from remanence_llamaindex.window import Tokenizer, question_in, tokenize
 
 NO_SESSION = "default"
+
+log = logging.getLogger(__name__)
 
 
 class RemanenceMemoryBlock(Placed, BaseMemoryBlock[str]):
@@ -59,7 +63,7 @@ class RemanenceMemoryBlock(Placed, BaseMemoryBlock[str]):
     min_score: float | None = Field(default=None, ge=0, le=1, description="What a memory has to score.")
     across_sessions: bool = Field(default=False, description="Recall what was said in other sessions too.")
     reinforce: bool = Field(
-        default=False, description="Count what was recalled for a question as used once it is answered."
+        default=False, description="Count as used what an answer took up of what was recalled for it."
     )
     tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
 
@@ -93,7 +97,7 @@ class RemanenceMemoryBlock(Placed, BaseMemoryBlock[str]):
         self._hear(messages, session)
         question, found = question_in(messages).strip(), Recalled()
         if question:
-            with going_on("recall"):
+            with going_on(log, "recall"):
                 found = recalled(
                     self.space,
                     question,
@@ -105,17 +109,17 @@ class RemanenceMemoryBlock(Placed, BaseMemoryBlock[str]):
                     count=self._count,
                 )
         if self.reinforce and question:
-            self._served.show(session, question, found.quotes)
+            self._served.show(session, question, found.hits, told_in(messages))
         return _Block(found.block, session)
 
     def _hear(self, messages: Sequence[ChatMessage], session: str) -> None:
         assert self._heard is not None, "made with the block"
         space, new = self.space, list[Said]()
-        with going_on("remember"):
+        with going_on(log, "remember"):
             new = self._heard.hear(session, all_said(messages))
-        replies = all_said(filter(is_reply, messages))
-        if self.reinforce and set(new) & set(replies):
-            self._served.answered(session, space)
+        answer, told = answer_in(messages, new)
+        if self.reinforce and answer:
+            self._served.answered(session, space, answer, told)
 
     def _count(self, text: str) -> int:
         return len(self.tokenizer_fn(text))

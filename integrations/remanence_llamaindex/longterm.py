@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
 
-from remanence import Space, View
-from remanence.framing import Count, frame, quoted
+from remanence import Hit, Space, View
+from remanence.adapting import going_on
+from remanence.framing import Count, frame
+from remanence.taking import reinforce, shown_in
 from remanence_llamaindex.messages import Said, all_said
 from remanence_llamaindex.sessions import named
 
@@ -19,9 +20,6 @@ ROLE = "llamaindex_role"
 """Under this name a turn keeps the role of who said it."""
 MOST_QUESTION = 10_000
 """Characters of a question that are asked with; what follows is rather a document."""
-
-Quote = tuple[str, str]
-"""The id of a memory, and the line of a block that quotes it."""
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +29,7 @@ class Recalled:
     """What came back: a block for a prompt, what it quotes, and the ledger line up to which it is true."""
 
     block: str = ""
-    quotes: tuple[Quote, ...] = ()
+    hits: tuple[Hit, ...] = ()
     position: int = 0
 
 
@@ -84,51 +82,46 @@ def recalled(
     )
     others = [hit for hit in answer if hit.memory.text not in texts][:limit]
     block = frame(others, tokens=tokens, count=count, missing=answer.missing)
-    return Recalled(block, still_in(block, [(hit.memory.id, quoted(hit)) for hit in others]), answer.position)
+    return Recalled(block, tuple(shown_in(block, others)), answer.position)
 
 
-def still_in(block: str, quotes: Sequence[Quote]) -> tuple[Quote, ...]:
-    """Which of these a block quotes: some did not fit, or were cut off again."""
-    lines = set(block.splitlines())
-    return tuple(quote for quote in quotes if quote[1] in lines)
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One that is not answered yet, and what was shown and told for it."""
+
+    asked: str
+    hits: tuple[Hit, ...] = ()
+    told: tuple[str, ...] = ()
 
 
 class Served:
-    """What each session was shown for the question it has open. Once it is answered, that was of use."""
+    """What each session was shown for the question it has open. What the answer takes up of it was of use."""
 
     def __init__(self) -> None:
-        self._open: dict[str, tuple[str, tuple[Quote, ...]]] = {}
+        self._open: dict[str, _Question] = {}
 
-    def show(self, session: str, question: str, quotes: Sequence[Quote]) -> None:
-        """These were put into a prompt; with what was before, if it was for the same question."""
-        asked, before = self._open.get(session, ("", ()))
-        self._open[session] = question, (*(before if asked == question else ()), *quotes)
+    def show(self, session: str, question: str, hits: Sequence[Hit], told: Sequence[str]) -> None:
+        """These were put into a prompt that also tells this; with those before, if for the same question."""
+        before = self._open.get(session)
+        earlier = before.hits if before is not None and before.asked == question else ()
+        self._open[session] = _Question(question, (*earlier, *hits), (question, *told))
 
     def cut(self, session: str, block: str, rest: str) -> None:
         """Of this block only the rest was put into the prompt."""
-        question, quotes = self._open.get(session, ("", ()))
-        gone = set(still_in(block, quotes)) - set(still_in(rest, quotes))
-        if gone:
-            self._open[session] = question, tuple(quote for quote in quotes if quote not in gone)
+        question = self._open.get(session)
+        if question is not None:
+            there, left = shown_in(block, question.hits), shown_in(rest, question.hits)
+            kept = tuple(hit for hit in question.hits if hit not in there or hit in left)
+            self._open[session] = replace(question, hits=kept)
 
     def drop(self, session: str) -> None:
         """The question will not be answered."""
         self._open.pop(session, None)
 
-    def answered(self, session: str, space: Space) -> None:
-        """The question was answered: count what was shown for it, once, as used."""
-        _, quotes = self._open.pop(session, ("", ()))
-        with going_on("count what was of use"):
-            # What was forgotten meanwhile cannot be of use.
-            ids = [each for each in dict.fromkeys(quote[0] for quote in quotes) if space.get(each)]
-            if ids:
-                space.observe_usage(ids)
-
-
-@contextmanager
-def going_on(what: str) -> Iterator[None]:
-    """A chat that cannot reach its memory goes on; whoever runs it reads why in the log."""
-    try:
-        yield
-    except Exception:
-        log.warning("memory is down: could not %s; the chat goes on without", what, exc_info=True)
+    def answered(self, session: str, space: Space, answer: str, told: Sequence[str]) -> None:
+        """The question was answered, by a model that had meanwhile been told this too: count as used, once,
+        what the answer took up of what was shown."""
+        question = self._open.pop(session, None)
+        if question is not None:
+            with going_on(log, "reinforce"):
+                reinforce(space, question.hits, told=(*question.told, *told), answer=answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
@@ -12,13 +13,16 @@ from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemory
 
 from remanence import Space
-from remanence_llamaindex.longterm import Recalled, Served, going_on, recalled, remember
-from remanence_llamaindex.messages import Said, all_said, is_reply, unheard, without_recalled
+from remanence.adapting import going_on
+from remanence_llamaindex.longterm import Recalled, Served, recalled, remember
+from remanence_llamaindex.messages import Said, all_said, answer_in, told_in, unheard, without_recalled
 from remanence_llamaindex.places import Placed
 from remanence_llamaindex.transcript import Transcript
 from remanence_llamaindex.window import Tokenizer, merged, question_in, recent, tokenize
 
 WINDOW = "window"
+
+log = logging.getLogger(__name__)
 
 
 class RemanenceMemory(Placed, BaseMemory):
@@ -53,7 +57,7 @@ class RemanenceMemory(Placed, BaseMemory):
         default=False, description="Draw facts from what is said, in the background, with space.remember()."
     )
     reinforce: bool = Field(
-        default=False, description="Count what was recalled for a question as used once it is answered."
+        default=False, description="Count as used what an answer took up of what was recalled for it."
     )
     tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
 
@@ -108,10 +112,12 @@ class RemanenceMemory(Placed, BaseMemory):
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """Add messages to the window, and remember what is said in them."""
         kept = without_recalled(messages)
-        self._remember(all_said(kept))
+        new = all_said(kept)
+        self._remember(new)
         self._transcript.append(self.session_id, kept)
-        if self.reinforce and any(map(is_reply, kept)):
-            self._served.answered(self.session_id, self.space)
+        answer, told = answer_in(kept, new)
+        if self.reinforce and answer:
+            self._served.answered(self.session_id, self.space, answer, told)
 
     def set(self, messages: list[ChatMessage]) -> None:
         """Make these the window, and remember what of them this session has not heard before."""
@@ -160,10 +166,10 @@ class RemanenceMemory(Placed, BaseMemory):
     def _recalled(self, question: str, shown: Sequence[ChatMessage]) -> str:
         found = Recalled()
         space = self.space
-        with going_on("recall"):
+        with going_on(log, "recall"):
             found = self._once_a_turn(space, question, shown)
         if self.reinforce:
-            self._served.show(self.session_id, question, found.quotes)
+            self._served.show(self.session_id, question, found.hits, told_in(shown))
         return found.block
 
     def _once_a_turn(self, space: Space, question: str, shown: Sequence[ChatMessage]) -> Recalled:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
 
@@ -25,6 +25,7 @@ _SPEAKERS = {
 }
 _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 _THOUGHT, _ANSWER = "Thought:", "\nAnswer:"
+_OBSERVED = re.compile(r"^Observation: (.*?)(?=^Thought: |\Z)", re.DOTALL | re.MULTILINE)
 
 Said = tuple[str, str]
 """A speaker and the words."""
@@ -71,6 +72,28 @@ def is_reply(message: ChatMessage) -> bool:
 def is_answer(message: ChatMessage) -> bool:
     """Whether the model speaks in this message."""
     return _SPEAKERS.get(message.role) == "assistant"
+
+
+def told_in(messages: Sequence[ChatMessage]) -> list[str]:
+    """What a model reads in these messages, but for its own words on what it has not answered yet.
+
+    >>> asked, call = ChatMessage("Where?"), ToolCallBlock(tool_name="look", tool_kwargs={})
+    >>> looks = ChatMessage(role="assistant", blocks=[TextBlock(text="Porto?"), call])
+    >>> told_in([asked, looks]), told_in([asked, ChatMessage(role="assistant", content="Here.")])
+    (['Where?', ''], ['Where?', 'Here.'])
+    """
+    answered = max((at for at, message in enumerate(messages) if is_reply(message)), default=-1)
+    return [
+        clean(message.content or "") if at <= answered else _from_others(message)
+        for at, message in enumerate(messages)
+    ]
+
+
+def answer_in(messages: Sequence[ChatMessage], new: Collection[Said]) -> tuple[str, list[str]]:
+    """What a model answers in these messages, as far as it is new, and what others told it before that."""
+    places = [at for at, message in enumerate(messages) if is_reply(message) and said(message) in new]
+    words = [words for _, words in all_said(messages[at] for at in places)]
+    return "\n".join(words), [_from_others(message) for message in messages[: max(places, default=-1) + 1]]
 
 
 def words_of(message: ChatMessage) -> str:
@@ -152,6 +175,12 @@ def clean(text: str) -> str:
 def _arguments(call: ToolCallBlock) -> str:
     given = call.tool_kwargs
     return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
+
+
+def _from_others(message: ChatMessage) -> str:
+    """What is not the model's own in a message; of what a ReAct agent puts down, what its tools gave it."""
+    words = clean(message.content or "")
+    return "\n".join(_OBSERVED.findall(words)) if is_answer(message) else words
 
 
 def _own(message: ChatMessage) -> ChatMessage | None:

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from remanence.receipts import Exposure, Receipt
     from remanence.remembering.jobs import Job
     from remanence.space import Space, Verified
+    from remanence.taking import taken_up
     from remanence.upkeep.settings import UpkeepSettings
     from remanence.view import View
     from remanence.whole.compacting import Compacted
@@ -94,6 +95,7 @@ _HOMES = {
     "Profile": "profile",
     "Disagreement": "model",
     "frame": "framing",
+    "taken_up": "taking",
     **dict.fromkeys(
         (
             *("Alias", "Change", "Entity", "Evidence", "Extraction", "Fact", "Found", "Hit", "Link"),
@@ -168,6 +170,7 @@ __all__ = [
     "import_",
     "open",
     "reembed",
+    "taken_up",
 ]
 
 

@@ -24,11 +24,11 @@ class Missing:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Missing())
-import remanence_langchain
+import remanence, remanence_langchain
 for name in sys.argv[2:]:
     try:
         getattr(remanence_langchain, name)
-    except remanence_langchain.MissingExtra as error:
+    except remanence.MissingExtra as error:
         print(error)
 """
 

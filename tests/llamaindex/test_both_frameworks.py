@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from langchain.agents import create_agent
 from langchain_core.language_models import FakeListChatModel
 from llama_index.core.agent.workflow import FunctionAgent
@@ -26,8 +27,8 @@ class Lines(FakeListChatModel):
         return super()._call(messages, *args, **options)
 
 
-def langchain_agent(space: remanence.Space, model: Lines):  # type: ignore[no-untyped-def]
-    return create_agent(model, middleware=[MemoryMiddleware(space)])
+def langchain_agent(space: remanence.Space, model: Lines, **options: bool):  # type: ignore[no-untyped-def]
+    return create_agent(model, middleware=[MemoryMiddleware(space, **options)])
 
 
 async def test_what_one_framework_remembered_the_other_recalls(space: remanence.Space) -> None:
@@ -68,6 +69,27 @@ async def test_both_at_once_lose_nothing(space: remanence.Space) -> None:
         for number in range(20)
     ]
     assert sorted(texts) == sorted(expected)
+
+
+@pytest.mark.parametrize("answer", ["In Porto.", "She may not eat hazelnuts.", "Ana lives.", "Yes."])
+async def test_what_counts_as_used_is_the_same_in_both(space: remanence.Space, answer: str) -> None:
+    """One rule, whoever shows the memories."""
+    texts, question = ["Ana lives in Porto.", "Ana is allergic to hazelnuts."], "Where does Ana live?"
+    ours, theirs = space.child("ours"), space.child("theirs")
+    kept = [child.add_many(texts) for child in (ours, theirs)]
+
+    llm = Scripted(answer)
+    await FunctionAgent(llm=llm).run(question, memory=RemanenceMemory(ours, reinforce=True))
+    model = Lines(responses=[answer])
+    agent = langchain_agent(theirs, model, reinforce=True)
+    await agent.ainvoke({"messages": [("user", question)]})
+
+    assert all(text in prompt for text in texts for prompt in (llm.prompt(), model.heard[-1]))
+    counted = [
+        [child.touch(memory.id).uses - 1 for memory in memories]
+        for child, memories in zip((ours, theirs), kept, strict=True)
+    ]
+    assert counted == [[answer.endswith("Porto."), answer.endswith("hazelnuts.")]] * 2
 
 
 def test_the_same_question_has_the_same_answer_in_both(space: remanence.Space) -> None:

@@ -1,4 +1,4 @@
-"""`reinforce=True`: what was recalled for a question counts as used once the question is answered."""
+"""`reinforce=True`: what an answer took up of what was recalled for it counts as used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.llms.types import ChatMessage, TextBlock
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.chat_engine.types import BaseChatEngine
-from llama_index.core.memory import Memory
+from llama_index.core.memory import InsertMethod, Memory
 from llama_index.core.tools import FunctionTool
 
 import remanence
@@ -24,7 +24,7 @@ QUESTION, ANSWER = "Where does Alice live?", "In Porto."
 
 def weather(city: str) -> str:
     """The weather in a city."""
-    return f"It rains in {city}."
+    return "It rains."
 
 
 TOOL = FunctionTool.from_defaults(weather)
@@ -83,7 +83,7 @@ async def test_an_agent_with_tools_counts_once_a_turn(
     space: remanence.Space, home_of_alice: remanence.Memory
 ) -> None:
     """It gets its messages three times."""
-    llm = Scripted(calling("weather", city="Porto"), "It rains there.")
+    llm = Scripted(calling("weather", city="Porto"), "It rains in Porto.")
     agent = FunctionAgent(llm=llm, tools=[TOOL])
     await agent.run("How is the weather where Alice lives?", memory=RemanenceMemory(space, reinforce=True))
 
@@ -96,7 +96,7 @@ async def test_a_react_agent_counts_once_a_turn(
     """However long it thinks."""
     llm = Scripted(
         'Thought: I need a tool.\nAction: weather\nAction Input: {"city": "Porto"}',
-        "Thought: I can answer without using any more tools.\nAnswer: It rains there.",
+        "Thought: I can answer without using any more tools.\nAnswer: It rains in Porto.",
     )
     agent = ReActAgent(llm=llm, tools=[TOOL])
     await agent.run("How is the weather where Alice lives?", memory=RemanenceMemory(space, reinforce=True))
@@ -111,7 +111,7 @@ async def test_a_handover_between_agents_is_no_answer(
     """What one agent says while it calls the other is put down before the answer is."""
     over = calling("handoff", to_agent="forecaster", reason="weather")
     over.blocks.insert(0, TextBlock(text="Let me ask the forecaster."))
-    llm = Scripted(over, "It rains there.")
+    llm = Scripted(over, "It rains in Porto.")
     agents = [
         FunctionAgent(name="greeter", description="Greets.", llm=llm, can_handoff_to=["forecaster"]),
         FunctionAgent(name="forecaster", description="Knows the weather.", llm=llm, tools=[TOOL]),
@@ -136,6 +136,78 @@ def test_nothing_is_counted_unless_asked(space: remanence.Space, home_of_alice: 
     memory.get()
     memory.put(assistant(ANSWER))
 
+    assert uses(space, home_of_alice) == 0
+
+
+@pytest.mark.parametrize("with_block", [False, True])
+@pytest.mark.parametrize("answer", ["I do not know.", "Alice lives in Lisbon.", QUESTION])
+async def test_to_be_shown_is_not_to_be_of_use(
+    space: remanence.Space, home_of_alice: remanence.Memory, answer: str, with_block: bool
+) -> None:
+    """What the answer shares with the memory, it has from the question."""
+    block = RemanenceMemoryBlock(space, reinforce=True, across_sessions=True)
+    llm = Scripted(answer)
+    await FunctionAgent(llm=llm).run(
+        QUESTION,
+        memory=Memory.from_defaults(memory_blocks=[block])
+        if with_block
+        else RemanenceMemory(space, reinforce=True),
+    )
+
+    assert home_of_alice.text in llm.prompt()
+    assert uses(space, home_of_alice) == 0
+
+
+@pytest.mark.parametrize("with_block", [False, True])
+async def test_what_the_conversation_had_said_already_is_not_from_memory(
+    space: remanence.Space, home_of_alice: remanence.Memory, with_block: bool
+) -> None:
+    """Whoever said it, and whether the question comes with the messages or apart from them."""
+    before = [user("Which city has six bridges?"), assistant("Porto.")]
+    if with_block:
+        block = RemanenceMemoryBlock(space, reinforce=True, across_sessions=True)
+        await block.aget([*before, user(QUESTION)], session_id="s")
+        await block.aget([*before, user(QUESTION), assistant("In Porto, then.")], session_id="s")
+    else:
+        memory = RemanenceMemory(space, reinforce=True)
+        memory.put_messages(before)
+        memory.get(input=QUESTION)
+        memory.put_messages([user(QUESTION), assistant("In Porto, then.")])
+
+    assert uses(space, home_of_alice) == 0
+
+
+@pytest.mark.parametrize("with_block", [False, True])
+@pytest.mark.parametrize("agent", [FunctionAgent, ReActAgent])
+async def test_what_a_tool_said_is_not_from_memory(
+    space: remanence.Space,
+    home_of_alice: remanence.Memory,
+    agent: type[FunctionAgent | ReActAgent],
+    with_block: bool,
+) -> None:
+    """Also where an agent puts down in one message what it thought, what it observed and what it answers."""
+
+    def register(name: str) -> str:
+        """Where somebody lives."""
+        return "A flat in Porto."
+
+    llm = (
+        Scripted(calling("register", name="Alice"), "A flat in Porto.")
+        if agent is FunctionAgent
+        else Scripted(
+            'Thought: I need a tool.\nAction: register\nAction Input: {"name": "Alice"}',
+            "Thought: I can answer without using any more tools.\nAnswer: A flat in Porto.",
+        )
+    )
+    block = RemanenceMemoryBlock(space, reinforce=True, across_sessions=True)
+    memory = Memory.from_defaults(memory_blocks=[block], insert_method=InsertMethod.USER)
+    await agent(llm=llm, tools=[FunctionTool.from_defaults(register)]).run(
+        QUESTION, memory=memory if with_block else RemanenceMemory(space, reinforce=True)
+    )
+    if with_block:
+        await memory.aget()
+
+    assert home_of_alice.text in llm.prompt(0)
     assert uses(space, home_of_alice) == 0
 
 
@@ -202,8 +274,7 @@ def test_all_that_was_shown_for_a_question_counts_once(space: remanence.Space) -
     assert river.text in (memory.get()[-1].content or "")
     ferry = space.add("A ferry crosses the Douro in Porto.")
     assert river.text not in (memory.get()[-1].content or "")
-    memory.put(assistant("A bridge."))
-    memory.put(assistant("And a ferry."))
+    memory.put_messages([assistant("A bridge."), assistant("And a ferry.")])
 
     assert (uses(space, river), uses(space, ferry)) == (1, 1)
 
@@ -243,7 +314,7 @@ async def test_a_count_that_fails_does_not_cost_the_answer(
 
     assert str(answer) == ANSWER
     assert [memory.text for memory in space.memories()][1:] == [QUESTION, ANSWER]
-    assert "could not count what was of use" in caplog.text
+    assert "could not reinforce" in caplog.text
     assert "REMANENCE_BETA" in caplog.text
 
 

@@ -12,7 +12,7 @@ from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugH
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import ResponseMode, get_response_synthesizer
-from llama_index.core.schema import MetadataMode
+from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.tools import RetrieverTool
 
 import remanence
@@ -55,6 +55,23 @@ def test_what_is_known_of_a_memory_is_metadata_and_not_text(library: remanence.S
     assert "alice" in node.metadata["because"].lower()
     assert node.metadata["missing"] == {}
     assert {e["signal"] for e in node.metadata["evidence"]} >= {"words", "vectors"}
+
+
+def test_pieces_of_a_document_are_found_together(space: remanence.Space) -> None:
+    """One may not say of what it speaks; its `source` does, and comes back with it."""
+    pieces = {
+        "The lighthouse of Foz was built in 1886.": "foz.pdf",
+        "Visitors are let in on Sundays.": "foz.pdf",
+        "Visitors to the museum are let in on Mondays.": "museum.pdf",
+    }
+    split = [
+        TextNode(text=text, relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=document)})
+        for text, document in pieces.items()
+    ]
+    space.add_many({"text": node.text, "source": node.ref_doc_id} for node in split)
+
+    got = RemanenceRetriever(space, limit=2).retrieve("When does the lighthouse of Foz let visitors in?")
+    assert [(node.text, node.metadata["source"]) for node in got] == list(pieces.items())[:2]
 
 
 def test_the_arguments_are_those_of_recall(library: remanence.Space) -> None:

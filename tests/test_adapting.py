@@ -1,0 +1,69 @@
+"""What all adapters share: names that load late, and memory that costs no answer."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from remanence import MissingExtra
+from remanence.adapting import going_on, on_first_use
+
+HOMES = {"Thing": ("thing", "things")}
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+    """A package whose one module begins with the line that a test gives it."""
+    name = f"late_{abs(hash(request.node.name))}"
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").write_text("")
+    (tmp_path / name / "thing.py").write_text(f"{request.param}\nclass Thing: ...\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return name
+
+
+@pytest.mark.parametrize("package", ["import json"], indirect=True)
+def test_a_name_is_loaded_when_it_is_asked_for(package: str) -> None:
+    """And one that is not there says so."""
+    load = on_first_use(package, HOMES, frameworks=())
+
+    assert load("Thing").__module__ == f"{package}.thing"
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'Thnig'"):
+        load("Thnig")
+
+
+@pytest.mark.parametrize("package", ["import nowhere.near"], indirect=True)
+def test_a_framework_that_is_missing_is_answered_with_the_line_to_type(package: str) -> None:
+    """Which package, and the exact command."""
+    load = on_first_use(package, HOMES, frameworks=("nowhere",))
+
+    with pytest.raises(MissingExtra, match=r'^Thing needs .*nowhere.*pip install "remanence\[things\]"$'):
+        load("Thing")
+
+
+@pytest.mark.parametrize("package", ["import nowhere.near"], indirect=True)
+def test_anything_else_that_is_missing_rises_as_it_is(package: str) -> None:
+    """Installing the extra would not help."""
+    load = on_first_use(package, HOMES, frameworks=("somewhere",))
+
+    with pytest.raises(ModuleNotFoundError, match="nowhere"):
+        load("Thing")
+
+
+def test_memory_that_is_down_is_said_in_the_log_of_whoever_asked(caplog: pytest.LogCaptureFixture) -> None:
+    """With what could not be done, and why."""
+    with going_on(logging.getLogger("somebody"), "recall"):
+        raise OSError("the disk is gone")
+
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("somebody", "WARNING")
+    assert "could not recall" in caplog.text
+    assert "the disk is gone" in caplog.text
+
+
+def test_whoever_is_stopped_stops() -> None:
+    """To go on is for what fails, not for who is told to end."""
+    with pytest.raises(KeyboardInterrupt), going_on(logging.getLogger("somebody"), "recall"):
+        raise KeyboardInterrupt
