@@ -99,3 +99,11 @@ def test_any_text_can_be_analyzed(text: str) -> None:
     """With a reason, always."""
     assert analyze_message(text).reason
     assert analyze_for_recall(text).reason
+
+
+def test_what_is_asked_about_oneself_is_known_as_such() -> None:
+    """With more confidence than what is asked about anybody else."""
+    own, other = analyze_for_recall("Where do I live?"), analyze_for_recall("Where does Alice live?")
+
+    assert own.reason == "it asks about the speaker"
+    assert own.confidence > other.confidence

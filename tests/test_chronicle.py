@@ -131,6 +131,19 @@ def test_what_is_forgotten_keeps_its_story(space: Space) -> None:
     ]
 
 
+def test_what_is_forgotten_ended_nothing(space: Space, clock: FakeClock) -> None:
+    """That there was a Lisbon is told; with it gone, Porto goes on as if it had not been."""
+    space.add("Alice lives in Porto.")
+    clock.advance(days=1)
+    lisbon = space.add("Alice lives in Lisbon.")
+    assert "edge invalidated" in [h.what for h in space.graph.timeline("Alice")]
+    space.forget(lisbon.id)
+
+    story = [h.what for h in space.graph.timeline("Alice")]
+
+    assert story == ["memory added", "edge added", "memory added", "edge added", "forgotten"]
+
+
 def test_a_story_of_an_erased_memory_has_no_words(space: Space) -> None:
     """When it was added, forgotten and erased is told; what it said is nowhere."""
     memory = space.add("Alice lives in Porto.")
@@ -283,6 +296,33 @@ def test_a_history_is_the_same_after_a_rebuild_and_in_another_process(
     assert (told(space.history("Alice")), told(space.history(memory))) == before
 
 
+def test_every_line_of_a_history_is_found_again(reopen: Callable[..., Space], clock: FakeClock) -> None:
+    """Whatever was done to a memory, it is told the same from a snapshot and from a rebuild."""
+    space = reopen()
+    memory = space.remember("I live in Porto until June.", observed_by="Alice")[0]
+    other = space.add("An offer for Alice.", expires_at="2026-05-05")
+    space.forget(memory.id, why="she asked")
+    space.unforget(memory.id)
+    space.record(space.recall("Where does Alice live?"))
+    space.graph.invalidate(space.link(other, "supports", memory, observed_by="Ann"), by="Bob")
+    space.graph.invalidate(space.relate("Alice", "knows", "Bob", evidence=memory), by="Cem")
+    clock.advance(days=2)
+    space.sweep()
+    gone = space.add("A secret.")
+    space.erase(gone.id)
+    nodes = (memory.id, other.id, gone.id, "Alice", "Bob")
+
+    before = [[str(h) for h in space.history(node)] for node in nodes]
+
+    happened = {h.what for node in nodes for h in space.history(node)}
+    assert happened >= {"memory added", "forgotten", "restored", "erased", "expired", "extracted", "served"}
+    assert happened >= {"edge added", "edge invalidated"}
+    space = reopen()
+    assert [[str(h) for h in space.history(node)] for node in nodes] == before
+    space.rebuild()
+    assert [[str(h) for h in space.history(node)] for node in nodes] == before
+
+
 # Differences
 
 
@@ -350,6 +390,18 @@ def test_a_memory_superseded_by_a_link_is_in_the_diff(space: Space, clock: FakeC
 
     assert [m.id for m in space.diff(monday, tuesday).superseded] == [old.id]
     assert space.diff(tuesday).superseded == ()
+
+
+def test_what_had_stepped_back_before_does_not_step_back_again(space: Space, clock: FakeClock) -> None:
+    """A third home takes the place of the second; the first was left long ago."""
+    space.add("Alice lives in Porto.")
+    clock.advance(days=1)
+    lisbon = space.add("Alice lives in Lisbon.")
+    tuesday = clock.now()
+    clock.advance(days=1)
+    space.add("Alice lives in Faro.")
+
+    assert [m.id for m in space.diff(tuesday).superseded] == [lisbon.id]
 
 
 def test_a_claim_that_is_only_repeated_is_not_new(space: Space, clock: FakeClock) -> None:

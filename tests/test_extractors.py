@@ -264,6 +264,93 @@ def test_a_plain_statement_is_a_claim(text: str, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ana and Ben live in Porto.", ["Ben —lives_in→ Porto", "Ana —lives_in→ Porto"]),
+        ("Both Ana and Ben love jazz.", ["Ben —loves→ jazz", "Ana —loves→ jazz"]),
+        (
+            "Ana, Ben and Carol work at IBM.",
+            ["Carol —works_at→ IBM", "Ana —works_at→ IBM", "Ben —works_at→ IBM"],
+        ),
+        ("Carol and I live in Porto.", ["me —lives_in→ Porto", "Carol —lives_in→ Porto"]),
+        ("I met Carol and Ben lives in Porto.", ["me —met→ Carol", "Ben —lives_in→ Porto"]),
+        ("Thanks to Carol, and Ben moved to Porto.", ["Ben —moved_to→ Porto"]),
+        ("You know Dan; Carol and Ben lives in Porto.", ["Ben —lives_in→ Porto"]),
+        ("For you, Carol, and Ben moved to Porto.", ["Ben —moved_to→ Porto"]),
+        ("Ana and Ben are married.", ["Ana —married_to→ Ben"]),
+        ("Ana and Ben are best friends.", ["Ana —friend_of→ Ben"]),
+        ("Ana and Ben are my parents.", ["Ana —parent_of→ me", "Ben —parent_of→ me"]),
+        ("Ana and Ben broke up.", ["Ana —broke_up_with→ Ben"]),
+    ],
+)
+def test_what_several_do_each_of_them_does(text: str, expected: list[str]) -> None:
+    """But only those who are the subject of the verb."""
+    assert claims(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("We live in Porto.", ["me —lives_in→ Porto"]),
+        ("We're from Porto.", ["me —is_from→ Porto"]),
+        ("Our daughter is called Eva.", ["Eva —daughter_of→ me"]),
+        ("We named our dog Rex.", ["Rex —dog_of→ me"]),
+        ("Our Mutual Friend is a novel.", []),
+    ],
+)
+def test_what_we_do_i_do(text: str, expected: list[str]) -> None:
+    """Whoever the others are; yet "we" is nobody's name."""
+    assert claims(text) == expected
+    assert SELF not in mentions(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ben's my husband.", ["Ben —husband_of→ me"]),
+        ("Ben's from Porto.", ["Ben —is_from→ Porto"]),
+        ("Ben's car is red.", []),
+        (
+            "My friends, Ana, Ben and Carol, came.",
+            ["Ana —friend_of→ me", "Ben —friend_of→ me", "Carol —friend_of→ me"],
+        ),
+        ("My cats are called Tom and Jerry.", ["Tom —cat_of→ me", "Jerry —cat_of→ me"]),
+        ("Carol is one of my best friends.", ["Carol —friend_of→ me"]),
+        ("Carol is a friend of mine.", ["Carol —friend_of→ me"]),
+        ("My mother-in-law Ruth cooks.", ["Ruth —mother_in_law_of→ me"]),
+        ("I'm best friends with Carol.", ["me —friend_of→ Carol"]),
+        ("I live with Carol.", ["me —lives_with→ Carol"]),
+        ("I live with two cats.", []),
+        ("I'm Brazilian.", ["me —nationality→ Brazilian"]),
+        ("I'm Jewish.", []),
+        ("I work in marketing.", ["me —works_in→ marketing"]),
+        ("I work in the morning.", []),
+        ("I work at a bubble tea shop.", ["me —works_in→ bubble tea shop"]),
+        ("I was a teacher.", ["me —worked_as→ teacher"]),
+        ("I've been a nurse for ten years.", ["me —works_as→ nurse"]),
+        ("I have asthma.", ["me —has→ asthma"]),
+        ("I have a peanut allergy.", ["me —allergic_to→ peanut"]),
+        ("I was born in 1990.", ["me —born_on→ 1990"]),
+        ("I was born in March 1990.", ["me —born_on→ March 1990"]),
+        ("I'm moving to Berlin in June.", ["me —moving_to→ Berlin"]),
+        (
+            "I graduated with a degree in Physics from MIT.",
+            ["me —studied→ Physics", "me —graduated_from→ MIT"],
+        ),
+        ("I'm a huge Arsenal fan.", ["me —likes→ Arsenal"]),
+        ("I'm crazy about her now.", []),
+        ("I'm thinking of Rome.", []),
+        ("My wife left me.", []),
+        ("The Minister for Home Affairs is Danny Danon.", ["Danny Danon —minister_of→ Home Affairs"]),
+        ("The reason for Brexit is Farage.", []),
+    ],
+)
+def test_what_people_tell_of_themselves_and_theirs(text: str, expected: list[str]) -> None:
+    """Kin, friends, work, health and origins; what only looks like it claims nothing."""
+    assert claims(text) == expected
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Alice doesn't live in Porto.",

@@ -458,22 +458,135 @@ def test_a_denial_ends_a_claim(text: str, ended: str) -> None:
     assert ended not in spoken(fact.triples)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I got divorced.",
+        "We got divorced last year.",
+        "My husband and I split up.",
+        "I broke up with my boyfriend.",
+        "My wife left me.",
+        "My girlfriend dumped me.",
+        "I'm single again.",
+    ],
+)
+def test_who_is_on_their_own_is_with_nobody_whoever_it_was(text: str) -> None:
+    """No name is needed to end it."""
+    (fact,) = facts(text)
+
+    assert Triple("Alice", "married_to", "") in fact.ends
+    assert Triple("", "girlfriend_of", "Alice") in fact.ends
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I broke up with Tom.", "Tom and I split up.", "Tom left me.", "I'm not with Tom anymore."],
+)
+def test_who_parted_from_somebody_parted_from_nobody_else(text: str) -> None:
+    """That Tom is gone says nothing of a wife."""
+    (fact,) = facts(text)
+
+    assert Triple("Alice", "dating", "Tom") in fact.ends
+    assert all(claim.subject and claim.object for claim in fact.ends)
+
+
+def test_what_is_left_may_also_be_a_note() -> None:
+    """Not everybody who leaves me something leaves me."""
+    assert not any(fact.ends for fact in facts("My wife left me a note.", "My boss left me."))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ich wohne in Berlin und arbeite bei Siemens.",
+        "Anna ist meine Schwester.",
+        "Gestern bin ich nach Köln umgezogen.",
+        "Ma sœur Marie vit à Lyon.",
+        "J'habite à Paris et je travaille chez Renault.",
+        "Juan es mi hermano.",
+        "Me mudé a Barcelona el mes pasado.",
+        "A minha irmã Ana mora no Porto.",
+        "Eu me casei com Pedro em 2020.",
+        "I miei genitori vivono a Milano.",
+    ],
+)
+def test_of_other_languages_the_rules_make_no_nonsense(text: str) -> None:
+    """They read English: of anything else the source is kept, and nothing is claimed."""
+    assert facts(text) == []
+    assert RULES.extract(text, now=NOW, speaker="Alice").triples == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I moved to Los Angeles.", "I visited Rio de Janeiro.", "I met Bob.", "I ate tacos al pastor."],
+)
+def test_foreign_names_do_not_make_a_sentence_foreign(text: str) -> None:
+    """Nor do dishes."""
+    assert texts(text)
+
+
+def test_a_new_home_matters_more_than_the_move() -> None:
+    """The state that a change leaves is weighed by itself."""
+    move, home = facts("I moved to Porto.")
+
+    assert (move.importance, home.importance) == (0.6, 0.9)
+
+
 def test_a_correction_says_so() -> None:
     """Whether it says the whole thing again or only the word that was wrong."""
     whole = facts("I live in Porto.", "Actually, I live in Lisbon.")
     word = facts("I live in Porto.", "Sorry, I meant Lisbon, not Porto.")
 
     assert [fact.corrects for fact in whole] == [False, True]
-    assert (word[1].text, word[1].corrects, word[1].said) == ("Alice lives in Lisbon.", True, (0, 1))
-    assert spoken(word[1].ends) == ["Alice —lives_in→ Porto"]
-
-
-def test_a_month_does_not_correct_a_city() -> None:
-    """ "I meant April" says nothing of where somebody lives."""
-    assert texts("I moved to Braga in March.", "Sorry, I meant April.") == [
-        "Alice moved to Braga in March (March 2026).",
-        "Alice lives in Braga.",
+    assert [(fact.text, fact.corrects, fact.said) for fact in word] == [
+        ("Alice lives in Lisbon.", True, (0, 1))
     ]
+    assert spoken(word[0].ends) == ["Alice —lives_in→ Porto"]
+
+
+@pytest.mark.parametrize(
+    ("said", "meant", "expected"),
+    [
+        ("My flight is on 3 March.", "Sorry, I meant April.", ["Alice's flight is on 3 April (2027-04-03)."]),
+        ("My flight is on 3 March.", "Sorry, 4 March.", ["Alice's flight is on 4 March (2027-03-04)."]),
+        (
+            "I have a meeting with Bob on Thursday.",
+            "Oops, I meant Friday.",
+            ["Alice has a meeting with Bob on Friday (2026-05-22)."],
+        ),
+        ("The meeting is at 3pm.", "Make that 4:30pm.", ["The meeting is at 4:30pm (2026-05-20 16:30)."]),
+        (
+            "I moved to Braga in March.",
+            "Sorry, I meant April.",
+            ["Alice moved to Braga in April (April 2026).", "Alice lives in Braga."],
+        ),
+        ("My sister lives in Porto.", "Sorry, I meant Lisbon.", ["Alice's sister lives in Lisbon."]),
+        (
+            "I live in Porto and work at IBM.",
+            "I meant Lisbon, not Porto.",
+            ["Alice lives in Lisbon and works at IBM."],
+        ),
+        ("I'm 34.", "Sorry, I meant 35.", ["Alice is 35."]),
+    ],
+)
+def test_a_word_put_right_is_read_in_its_place(said: str, meant: str, expected: list[str]) -> None:
+    """A month for the month, an hour for the hour; what was never meant is no fact."""
+    assert texts(said, meant) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("Alice lives in Porto.", "Sorry, I meant April."),
+        ("Alice met Bob in March and Carol in May.", "Sorry, I meant April."),
+        ("Alice lives in Porto and works at IBM.", "Sorry, I meant Lisbon."),
+        ("Alice lives in Porto.", "Sorry, Bob."),
+        ("Alice likes tea.", "Sorry, I meant Lisbon."),
+    ],
+)
+def test_a_correction_that_may_mean_several_things_changes_nothing(said: str, meant: str) -> None:
+    """Nor one that fits nothing: a month is no city."""
+    assert texts(said, meant, speaker="Bob") == texts(said, speaker="Bob")
 
 
 def test_nobody_corrects_what_another_said_of_themselves() -> None:

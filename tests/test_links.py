@@ -138,6 +138,8 @@ def test_a_view_of_before_knows_no_later_link(
     with space._engine.using(space.name) as index:
         assert index.links.superseded(index.sight(before, clock.now())).tolist() == [False, True, False]
         assert not index.links.superseded(index.sight(before - 1, clock.now())).any()
+        assert [each.id for each in index.links.of(1, index.sight(before, clock.now()))] == [link.id]
+        assert index.links.of(1, index.sight(before - 1, clock.now())) == []
 
 
 def test_contradictions_are_seen_from_either_side(space: Space, says: Space, memories: list[Memory]) -> None:

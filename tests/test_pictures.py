@@ -389,6 +389,15 @@ def bars(svg: str) -> list[tuple[float, float, float]]:
     return out
 
 
+def test_a_page_of_a_timeline_holds_all_it_needs() -> None:
+    """As a page of a graph does: no address is asked for anything, and its policy forbids it."""
+    page = Elements(timeline_page([lived("Porto", MAY, None)]))
+    [policy] = [meta for meta, _ in page.named("meta") if "http-equiv" in meta]
+
+    assert not [a for _, attributes, _ in page.all for a in attributes if a in ("src", "href", "action")]
+    assert str(policy["content"]).startswith("default-src 'none';")
+
+
 def test_a_timeline_has_a_row_for_each_claim_and_a_bar_for_each_stretch() -> None:
     """Porto twice, in one row, with Lisbon between in another."""
     day = timedelta(days=1)

@@ -97,3 +97,20 @@ def test_each_moment_has_its_own_profile_whichever_was_asked_for_first(space: Sp
     assert str(space.as_of("2028-01-01").profile()) == ""
     assert str(space.as_of("2026-06-01").profile()) == "The user lives in Porto."
     assert str(space.as_of("2028-01-01").profile()) == ""
+
+
+def test_what_a_link_says_is_superseded_is_not_in_it(space: Space) -> None:
+    """Whoever drew the link, and whatever the two claim."""
+    old, new = space.add("The bridge is closed."), space.add("The bridge is open.")
+    space.link(new.id, "supersedes", old.id)
+
+    assert str(space.profile()) == "The bridge is open."
+
+
+def test_a_sentence_of_which_half_is_past_is_not_in_it(space: Space, clock: FakeClock) -> None:
+    """It would say something untrue."""
+    space.remember("Alice lives in Porto and works at IBM.")
+    clock.advance(days=1)
+    space.remember("Alice moved to Rome.")
+
+    assert str(space.profile()) == "Alice lives in Rome."

@@ -76,6 +76,31 @@ def test_a_receipt_can_be_kept_as_json(life: Space) -> None:
     assert listed(life.replay(kept)) == listed(answer)
 
 
+def test_a_receipt_keeps_every_way_in_which_was_asked(life: Space) -> None:
+    """Each option changes what comes back, so none may be lost on the way through a file."""
+    options: dict[str, Any] = {"limit": 3, "during": ("2026-01-01", None), "history": False, "min_score": 0.2}
+    options |= {"kinds": ["semantic"], "tags": ["home"], "signals": ["words"], "weights": {"words": 2.0}}
+    plain = life.recall("Alice").receipt
+    assert plain is not None
+
+    for name, value in options.items():
+        asked = life.recall("Alice", **{name: value}).receipt
+        assert asked is not None
+        assert asked != plain, name
+        assert Receipt.from_dict(json.loads(json.dumps(asked.to_dict()))) == asked, name
+
+
+def test_a_recall_with_a_vector_of_ones_own_is_replayed_with_it(life: Space) -> None:
+    """The receipt is small and does not hold it, so it is asked for again."""
+    vector = HashingEmbedder().embed(["green tea"])[0]
+    answer = life.recall("Alice", vector=vector)
+    assert answer.receipt is not None
+
+    assert listed(life.replay(answer.receipt, vector=vector)) == listed(answer)
+    with pytest.raises(InvalidInput, match="give it again as vector="):
+        life.replay(answer.receipt)
+
+
 def test_a_view_of_the_past_gives_receipts_too(life: Space, clock: FakeClock) -> None:
     """What was asked of last week is replayed of last week."""
     then = clock.now()

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput, NotFound, Space
-from remanence.knowledge.intervals import ALWAYS, FOREVER, Claim, classify, resolve, unite
-from remanence.model import Relation
+from remanence.knowledge.intervals import Claim, classify, resolve, unite
+from remanence.model import ALWAYS, FOREVER, Relation
 from remanence.testing import FakeClock
 from remanence.timewords import read_moment
 
@@ -344,6 +344,58 @@ def test_in_a_conflict_neither_is_superseded(space: Space) -> None:
     assert len(around(space, "Alice", at=on("2026-03-01"))) == 2
 
 
+@pytest.mark.parametrize(
+    ("porto", "lisbon", "says"),
+    [
+        ({"valid_from": "2024"}, {"valid_from": "2026"}, "succession"),
+        ({"valid_from": "2026"}, {"valid_from": "2026"}, "correction"),
+        (
+            {"valid_from": "2026", "observed_by": "Ann"},
+            {"valid_from": "2026", "observed_by": "Bob"},
+            "conflict",
+        ),
+        ({"valid_from": "2024", "valid_until": "2025"}, {"valid_from": "2026"}, "coexistence"),
+    ],
+)
+def test_a_hit_carries_how_others_disagree_with_it(
+    space: Space, porto: dict[str, str], lisbon: dict[str, str], says: str
+) -> None:
+    """The class, what it is about, and the other memory; seen from either side."""
+    one, two = space.add("Alice lives in Porto.", **porto), space.add("Alice lives in Lisbon.", **lisbon)
+
+    hits = {hit.memory.id: hit for hit in space.recall("Where does Alice live?", history=True)}
+
+    for memory, other in ((one, two), (two, one)):
+        [against] = hits[memory.id].disagreements
+        assert (against.says, against.about, against.other.id) == (says, "Alice lives_in", other.id)
+        conflicting = [other] if says == "conflict" else []
+        assert [m.id for m in hits[memory.id].contradicted_by] == [m.id for m in conflicting]
+
+
+def test_a_hit_carries_what_a_link_says_against_it(space: Space) -> None:
+    """While the link holds: nobody contradicts what was told to be no contradiction."""
+    said, denied = space.add("The bridge is open."), space.add("The bridge is not open at all.")
+    link = space.link(denied, "contradicts", said)
+
+    def against() -> dict[str, list[str]]:
+        return {hit.memory.id: [m.id for m in hit.contradicted_by] for hit in space.recall("bridge")}
+
+    assert against() == {said.id: [denied.id], denied.id: [said.id]}
+    space.graph.invalidate(link)
+    assert against() == {said.id: [], denied.id: []}
+
+
+def test_what_a_claim_has_come_to_depends_on_when_it_is_asked(space: Space, clock: FakeClock) -> None:
+    """Nothing is written in between: time alone brings the move that was announced."""
+    space.add("Alice lives in Porto.", valid_from="2024")
+    space.add("Alice lives in Lisbon.", valid_from="2026-06-01")
+
+    assert ask(space, "superseded", 0) is None
+    clock.advance(days=60)
+    assert ask(space, "superseded", 0) == 1
+    assert space.graph.query("Alice", relations="lives_in").nodes[1].label == "Lisbon"
+
+
 def test_a_saying_outright_makes_a_memory_stale(space: Space, says: Space, clock: FakeClock) -> None:
     """No memory took its place, but what it says holds no longer."""
     space.add("Alice lives in Porto.")
@@ -389,6 +441,21 @@ def test_forgetting_hides_what_only_that_memory_supports(space: Space, says: Spa
     assert around(space, "Alice") == ["Alice knows Carol"]
     space.unforget(memory.id)
     assert around(space, "Alice") == ["Alice knows Bob", "Alice knows Carol"]
+
+
+def test_evidence_goes_and_comes_with_its_memory(space: Space) -> None:
+    """Two contracts say so: with one forgotten the other still does, whoever asked before."""
+    one, two = space.add("Contract one."), space.add("Contract two.")
+    space.relate("Ann", "works_at", "Acme", valid_from="2025", evidence=[one, two])
+
+    def evidence() -> list[tuple[str, ...]]:
+        return [relation.evidence for relation in space.graph.when("Ann", "works_at")]
+
+    assert evidence() == [(one.id, two.id)]
+    space.forget(one.id)
+    assert evidence() == [(two.id,)]
+    space.unforget(one.id)
+    assert evidence() == [(one.id, two.id)]
 
 
 def test_forgetting_the_successor_opens_the_earlier_again(space: Space, clock: FakeClock) -> None:

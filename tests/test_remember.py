@@ -9,14 +9,16 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 import remanence
-from remanence import Extraction, Fact, Found, Memory, Said, Space, Triple, Verdict
+from remanence import Extraction, Fact, Found, Memory, Said, Space, Triple, Verdict, Window
+from remanence.errors import JobFailed
+from remanence.events import Worked
 from remanence.remembering import jobs
 from remanence.testing import FakeClock, HashingEmbedder
 
@@ -201,6 +203,54 @@ def test_facts_are_held_against_facts_and_not_against_what_was_said(clock: FakeC
         assert old[0] == [PORTO.text]
 
 
+def test_only_what_is_near_or_about_the_same_is_asked_about(clock: FakeClock) -> None:
+    """The bridge beside the bridge, claim or no claim; a boat beside neither."""
+    closed, boat = Fact("The old bridge is closed.", said=(0,)), Fact("Bob owns a boat.", said=(0,))
+    opened = Fact("The old bridge is open.", said=(0,))
+    extractor = Scripted([[closed, boat], [opened]])
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
+        space.remember("No way across the river today, and Bob told of a boat of his.")
+        space.remember("One can drive over the river again.")
+
+        assert extractor.judged[-1] == ([opened.text], [[closed.text]])
+
+
+def test_what_claims_something_of_the_same_is_asked_about_however_it_is_worded(clock: FakeClock) -> None:
+    """Same subject, same predicate: no word in common is needed."""
+    flat = replace(PORTO, text="Porto became home.")
+    hut = replace(LISBON, text="Her new hut stands near Lisbon.")
+    extractor = Scripted([[flat], [hut]])
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
+        space.remember("Alice is so glad about her flat.")
+        space.remember("Alice bought a hut.")
+
+        assert extractor.judged == [([hut.text], [[flat.text]])]
+
+
+def test_a_model_retires_nothing_that_it_was_not_asked_about(clock: FakeClock) -> None:
+    """Even under an id that there is."""
+    extractor = Scripted([[Fact("Bob owns a boat.", said=(0,))], [PORTO], [LISBON]])
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
+        [boat] = space.remember("Bob? A sailor.")
+        space.remember("Alice? In Porto, with her cats.")
+        extractor.verdicts = [Verdict(0, boat.id, "updates")]
+        space.remember("Alice is in Lisbon now, her cats too.")
+
+        assert not [link for link in links(space) if link[1] == "supersedes"]
+
+
+def test_a_fact_has_all_that_was_found_of_it(clock: FakeClock) -> None:
+    """Kind, importance, confidence, tags, expiry; whose it is, and where it comes from."""
+    expiry = clock.now() + timedelta(days=3)
+    fact = replace(TEA, confidence=0.4, tags=("food",), expires_at=expiry, valid=Window(clock.now()))
+    with told(fact, clock=clock) as space:
+        [memory] = space.remember("Alice? Green tea, always.", source="letter", observed_by="Bob")
+
+    assert (memory.kind, memory.importance, memory.confidence) == ("viewpoint", 0.3, 0.4)
+    assert (memory.tags, memory.expires_at, memory.valid) == (("food",), expiry, fact.valid)
+    assert (memory.source, memory.observed_by) == ("letter", "Bob")
+
+
 def test_a_verdict_about_something_else_is_passed_over(clock: FakeClock) -> None:
     """A model may invent ids; no memory is retired by that."""
     verdicts = [Verdict(0, "made up", "updates"), Verdict(9, PORTO.text, "updates")]
@@ -229,6 +279,22 @@ def test_a_better_extractor_reads_again_and_history_stays(reopen: Reopen, clock:
     assert again[0].id == first[0].id
     assert space.get(first[1].id) is None
     assert space.as_of(before).get(first[1].id) is not None
+
+
+def test_a_conversation_is_read_again_as_a_whole(clock: FakeClock) -> None:
+    """Its turns together, and apart from other texts: "he" may be somebody of the turn before."""
+    with told(PORTO, clock=clock) as space:
+        space.remember(CHAT)
+        space.remember("Something else.")
+        extractor = space._engine.extractor
+        assert isinstance(extractor, Scripted)
+        extractor.asked.clear()
+        space.reextract()
+
+        assert [[said.text for said in asked] for asked in extractor.asked] == [
+            [turn["content"] for turn in CHAT],
+            ["Something else."],
+        ]
 
 
 def test_only_sources_can_be_read_again(space: Space) -> None:
@@ -271,6 +337,8 @@ def test_a_job_comes_back_at_once_and_its_result_later(clock: FakeClock) -> None
         gate.set()
         assert [memory.text for memory in job.result(timeout=20)] == [PORTO.text]
         assert job.status == "done"
+        assert isinstance(extractor := space._engine.extractor, Scripted)
+        assert [said.text for said in extractor.asked[0]] == [turn["content"] for turn in CHAT]
         assert [j.id for j in space.jobs()] == [j.id for j in space.jobs("done")] == [job.id]
 
 
@@ -299,6 +367,76 @@ def test_a_model_that_is_down_is_asked_again_later(clock: FakeClock) -> None:
         extractor.problem = None
         assert space.work() == 1
         assert (job.status, job.problem) == ("done", None)
+
+
+def test_each_wait_is_longer_than_the_last(clock: FakeClock) -> None:
+    """A model that stays down is asked less and less often: after 2, 8, 32 and 128 seconds."""
+    extractor = Scripted([[PORTO]], problem="the model is down")
+    with remanence.open(
+        None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False
+    ) as space:
+        space.remember(CHAT, wait=False)
+        assert space.work() == 1
+        for wait in (2, 8, 32, 128):
+            clock.advance(seconds=wait - 1)
+            assert space.work() == 0, f"asked again before {wait} seconds"
+            clock.advance(seconds=1)
+            assert space.work() == 1
+
+
+def test_a_job_that_keeps_failing_is_given_up_and_says_so(
+    clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After five tries, with the reason; the source is kept, and may be read again."""
+    with remanence.open(
+        None, embedder=HashingEmbedder(), clock=clock, extractor=Scripted([[PORTO]]), worker=False
+    ) as space:
+        monkeypatch.setattr(jobs.understand, "write", _full)
+        job = space.remember(CHAT, wait=False)
+        for _ in range(5):
+            assert space.work() == 1
+            clock.advance(days=1)
+        assert (job.status, space.work()) == ("given up", 0)
+        with pytest.raises(JobFailed, match="the disk is full"):
+            job.result(timeout=1)
+        monkeypatch.undo()
+        assert [memory.text for memory in space.reextract()] == [PORTO.text]
+
+
+def _full(*_: object, **__: object) -> list[Memory]:
+    raise OSError("the disk is full")
+
+
+def test_a_job_that_is_over_is_not_begun_again(clock: FakeClock) -> None:
+    """Whoever saw it before it was done, and comes to it after, asks nobody."""
+    extractor = Scripted([[PORTO]])
+    with remanence.open(
+        None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False
+    ) as space:
+        space.remember(CHAT, wait=False)
+        with space._engine.using(space.name) as index:
+            [seen] = index.journal.unfinished()
+        assert space.work() == 1
+        assert not jobs._work(space._engine, space.name, seen)
+        assert len(extractor.asked) == 1
+
+
+def test_of_two_who_did_a_job_one_writes(clock: FakeClock) -> None:
+    """Where a lock did not hold, as on some network folders, the ledger decides."""
+    extractor = Scripted([[PORTO]], gate=threading.Event())
+    with remanence.open(
+        None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False
+    ) as space:
+        job = space.remember(CHAT, wait=False)
+        slow = threading.Thread(target=space.work)
+        slow.start()
+        while not extractor.asked:
+            slow.join(0.01)
+        space._engine.write(space.name, lambda _: [Worked(job.id, "done")])
+        assert extractor.gate is not None
+        extractor.gate.set()
+        slow.join(20)
+        assert PORTO.text not in [memory.text for memory in space.memories()]
 
 
 def test_after_the_last_try_the_rules_have_it(clock: FakeClock) -> None:
@@ -401,6 +539,29 @@ def test_what_a_fact_ends_holds_no_longer_whoever_said_it(space: Space, clock: F
     used = {str(relation) for relation in space.graph.when("me", "uses")}
     assert "me —uses→ Emacs (until 2026-03-01)" in used
     assert "me —uses→ Neovim (since 2026-03-01)" in used
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I'm married to Bob.", "I got divorced."),
+        ("My wife is Ana.", "We got divorced."),
+        ("I work at Google.", "I got laid off."),
+        ("I am the wife of Bob.", "I got divorced."),
+    ],
+)
+def test_what_is_over_is_over_whoever_it_was(space: Space, clock: FakeClock, before: str, after: str) -> None:
+    """Nobody says the name of whom they left; the fact steps back all the same, and no other does."""
+    [fact] = space.remember([{"role": "user", "content": before}])
+    [other] = space.remember([{"role": "user", "content": "Carol is married to Dan and works at IBM."}])
+    clock.advance(days=1)
+    space.remember([{"role": "user", "content": after}])
+
+    hits = {hit.memory.id: hit.current for hit in space.recall(before)}
+    assert fact.id not in hits
+    assert hits[other.id]
+    assert fact.text not in str(space.profile())
+    assert space.recall(before, history=True)[0].memory.text in (before, fact.text)
 
 
 def test_what_is_remembered_with_a_now_is_recorded_then(space: Space) -> None:

@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remanence import InvalidInput, NotFound, Relation, Space, Window
+from remanence.events import Related
 from remanence.graph.ground import Ground, Place, undisturbed
 from remanence.graph.joins import join, shared
 from remanence.graph.walks import FAN_OUT, Walked
 from remanence.index import Vanished
+from remanence.knowledge.adjacency import Adjacency
 from remanence.testing import FakeClock
 
 
@@ -102,11 +104,13 @@ def test_direction_keeps_to_edges_out_of_or_into_each_node(space: Space) -> None
     """Out of Bob is whom he mentors; into Bob is who mentors him and what names him."""
     space.relate("Ann", "mentors", "Bob")
     space.relate("Bob", "mentors", "Cem")
-    space.add("Bob sings.", entities=["Bob"], triples=[])
+    note = space.add("Bob sings with Dora.", entities=["Bob", "Dora"], triples=[])
 
     assert labels(space.graph.query("Bob", direction="out")) == ["Bob", "Cem"]
-    assert labels(space.graph.query("Bob", direction="in")) == ["Bob", "Ann", "Bob sings."]
-    assert labels(space.graph.query("Bob")) == ["Bob", "Ann", "Cem", "Bob sings."]
+    assert labels(space.graph.query("Bob", direction="in")) == ["Bob", "Ann", note.text]
+    assert labels(space.graph.query("Bob")) == ["Bob", "Ann", "Cem", note.text, "Dora"]
+    assert labels(space.graph.query(note, direction="in")) == [note.text]
+    assert labels(space.graph.query(note, direction="out")) == [note.text, "Bob", "Dora", "Cem"]
 
 
 def test_relations_keep_to_edges_of_some_names(space: Space) -> None:
@@ -167,6 +171,55 @@ def test_a_hub_on_the_way_is_followed_to_its_newest_ties_only(space: Space) -> N
     assert (len(direct.nodes), direct.truncated) == (FAN_OUT + 6, False)
 
 
+def test_an_older_tie_is_found_behind_many_newer_ones_of_another_name(space: Space) -> None:
+    """Asked for homes, what else she is tied to takes no room, and nothing was left out."""
+    space.relate("Alice", "lives_in", "Porto")
+    for number in range(FAN_OUT + 1):
+        space.relate("Alice", "knows", f"Guest {number}")
+
+    walked = space.graph.query("Alice", relations="lives_in", limit=2)
+
+    assert (labels(walked), walked.truncated) == (["Alice", "Porto"], False)
+
+
+def test_an_older_tie_is_found_behind_newer_ones_that_are_over(space: Space) -> None:
+    """What holds no longer takes no room either."""
+    space.relate("Alice", "lives_in", "Porto")
+    for number in range(FAN_OUT + 1):
+        space.relate("Alice", "visited", f"Town {number}", valid_from="2025", valid_until="2026")
+
+    walked = space.graph.query("Alice", limit=2)
+
+    assert (labels(walked), walked.truncated) == (["Alice", "Porto"], False)
+    assert len(space.graph.query("Alice", at="2025-06-01").nodes) == FAN_OUT + 3
+
+
+def test_a_walk_that_looked_at_the_newest_ties_only_says_so(space: Space) -> None:
+    """So many are over that what holds may lie further back than is looked."""
+    space.relate("Alice", "lives_in", "Porto")
+    with space._engine.using(space.name) as index:
+        over = Window(datetime(2025, 1, 1, tzinfo=timezone.utc), datetime(2026, 1, 1, tzinfo=timezone.utc))
+        lines = [Related(f"r{n}", "Alice", "visited", f"Town {n}", over) for n in range(5 * FAN_OUT)]
+        space._engine.write(space.name, lambda _: list(lines))
+        assert len(index.relations.names()) == 2 + len(lines)
+
+    walked = space.graph.query("Alice", limit=2)
+
+    assert (labels(walked), walked.truncated) == (["Alice"], True)
+
+
+def test_a_walk_past_the_newest_ties_leaves_no_half_truth_behind(space: Space) -> None:
+    """It may not have looked at all that says so; whoever asks for the whole of it afterwards gets it."""
+    space.relate("Alice", "knows", "Bob", valid_from="2020", valid_until="2024", observed_by="Ann")
+    for number in range(FAN_OUT):
+        space.relate("Alice", "knows", f"Guest {number}")
+    space.relate("Alice", "knows", "Bob", valid_from="2018", valid_until="2022", observed_by="Cem")
+    space.relate("Dora", "knows", "Eve")  # so that nothing is at hand of what was just said
+
+    assert space.graph.query("Alice", at="2019-01-01", limit=2).truncated
+    assert [str(r.valid) for r in space.graph.when("Alice", "knows", "Bob")] == ["2018-01-01 to 2024-01-01"]
+
+
 def test_the_same_walk_gives_the_same_list(space: Space) -> None:
     """Nothing in an answer depends on chance, and a rebuild does not change it."""
     for a, b in (("Ann", "Bob"), ("Bob", "Cem"), ("Ann", "Dora"), ("Dora", "Cem")):
@@ -175,6 +228,15 @@ def test_the_same_walk_gives_the_same_list(space: Space) -> None:
     space.rebuild()
 
     assert space.graph.query("Ann") == first
+
+
+def test_the_ties_of_a_hub_are_complete_as_it_grows() -> None:
+    """Looked at while its newest ties wait, and again after each time that they were folded in."""
+    ties = Adjacency()
+    for count in range(0, 20_000, 2_500):
+        ties.extend([(0, other) for other in range(count + 1, count + 2_501)])
+        assert ties.at(0) == list(range(count + 2_500))
+    assert ties.at(7) == [6]
 
 
 # At which time
@@ -228,6 +290,57 @@ def test_a_name_is_read_as_it_was_then(space: Space) -> None:
     assert labels(space.graph.query("Twitter")) == ["X", "San Francisco"]
     with pytest.raises(NotFound, match="'Twitter' at 2025-01-01"):
         space.graph.query("Twitter", at="2025-01-01")
+
+
+@pytest.fixture
+def mercury(space: Space) -> tuple[str, str]:
+    """A singer went by Mercury until 2020, a company since; these are their ids."""
+    singer = space.entities.register("Freddie", aliases=[("Mercury", None, "2020")])
+    company = space.entities.register("Planet Ltd", aliases=[("Mercury", "2020", None)])
+    space.relate("Mercury", "lives_in", "London", valid_from="2015")
+    space.relate("Mercury", "based_in", "Bern", valid_from="2022")
+    space.add("Mercury sang.", entities=["Mercury"], triples=[], valid_from="2014")
+    space.add("Mercury sells pens.", entities=["Mercury"], triples=[])
+    return singer.id, company.id
+
+
+def test_a_name_that_was_passed_on_means_whoever_had_it_then(space: Space, mercury: tuple[str, str]) -> None:
+    """What is said of Mercury in 2015 is the singer's, what is said of it now the company's."""
+    singer, company = mercury
+
+    assert labels(space.graph.query(singer)) == ["Freddie", "London", "Mercury sang."]
+    assert labels(space.graph.query(company)) == ["Planet Ltd", "Bern", "Mercury sells pens."]
+    assert labels(space.graph.query("Mercury", depth=1)) == ["Planet Ltd", "Bern", "Mercury sells pens."]
+    assert labels(space.graph.query("London", depth=1)) == ["London", "Freddie"]
+    assert "Freddie" in labels(space.graph.query("Mercury", at="2016-01-01"))
+    assert space.graph.path(singer, company) is None
+
+
+def test_each_story_is_that_of_whoever_had_the_name_then(space: Space, mercury: tuple[str, str]) -> None:
+    """Neither hears of what happened to the other."""
+    stories = [{h.about.split(" (")[0] for h in space.graph.timeline(each)} for each in mercury]
+
+    assert stories == [
+        {"Freddie", "Freddie —lives_in→ London", "'Mercury sang.'"},
+        {"Planet Ltd", "Mercury —based_in→ Bern", "'Mercury sells pens.'"},
+    ]
+
+
+def test_wherever_a_name_will_do_an_id_or_an_entity_will(space: Space, mercury: tuple[str, str]) -> None:
+    """Each says the very one that is meant, whatever it was called."""
+    for each in mercury:
+        entity = space.entities.resolve(each)
+        assert entity is not None
+        assert entity.id == each
+        space.entities.rename(each, f"{entity.name} the Second")
+        space.relate(entity, "likes", "tea")  # as it was called before
+        assert [r.subject for r in space.graph.when(each, "likes")] == [f"{entity.name} the Second"]
+        assert [r.object for r in space.graph.invalidate(each, "likes")] == ["tea"]
+    path = space.graph.path(mercury[0], "London")
+    assert path is not None
+    assert path.nodes[0].id == mercury[0]
+    assert space.graph.join((mercury[0], "lives_in"), "before", (mercury[1], "based_in")) == []
+    assert space.history(mercury[1])[0].what == "registered"
 
 
 def test_merged_entities_are_one_node_from_then_on(space: Space, clock: FakeClock) -> None:

@@ -7,6 +7,7 @@ positions it stands over, its window, kind, tags and expiry. It holds no words: 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from datetime import datetime
 from typing import Any
 
@@ -15,12 +16,11 @@ from numpy.typing import NDArray
 
 from remanence.arrays import Column, pack, unpack
 from remanence.events import Forgotten, Remembered
-from remanence.model import KINDS, Entry, Window, from_micros, micros
+from remanence.model import ALWAYS, FOREVER, KINDS, Entry, Window, ends_of, from_micros, micros
 
-FOREVER = np.iinfo(np.int64).max
 ABOUT_MEMORIES = ("remembered", "forgotten", "restored", "erased")
 """The lines that change what is seen."""
-_ALWAYS = np.iinfo(np.int64).min
+_MOST_SEEN = 8
 
 
 class Catalog:
@@ -48,11 +48,12 @@ class Catalog:
         # Spans over which a memory is hidden: (memory, from position, until position).
         self._hidden = Column(np.int64, width=3)
         self._open_hiding: dict[int, int] = {}
+        self._archived: set[int] = set()  # those of the spans that put a memory into the archive
         self._reasons: dict[int, list[int]] = {}  # lines that say why a memory was forgotten
-        self._erased: set[int] = set()
-        # The last line that changed what is seen, and what every view from there on sees.
+        self._erased: dict[int, int] = {}  # memories whose words are gone, each with the line that says so
+        # The last line that changed what is seen; and what views see, by position, from there on the same.
         self._changed = 0
-        self._seen: NDArray[np.bool_] | None = None
+        self._seen: dict[int, NDArray[np.bool_]] = {}
 
     def __len__(self) -> int:
         return len(self._opened)
@@ -63,7 +64,7 @@ class Catalog:
             return False
         self.position = entry.position
         if entry.kind in ABOUT_MEMORIES:
-            self._changed, self._seen = entry.position, None
+            self._changed, self._seen = entry.position, {}
         if entry.kind == "remembered":
             self._open(entry, entry.event if isinstance(entry.event, Remembered) else None)
             return True
@@ -71,13 +72,14 @@ class Catalog:
         if memory is None:
             return False
         if entry.kind == "forgotten":
-            self._hide(memory, entry.position)
+            archived = isinstance(entry.event, Forgotten) and entry.event.archived
+            self._hide(memory, entry.position, archived=archived)
             if isinstance(entry.event, Forgotten) and entry.event.why is not None:
                 self._reasons.setdefault(memory, []).append(entry.position)
         elif entry.kind == "restored":
             self._show(memory, entry.position)
         elif entry.kind == "erased":
-            self._erase(memory)
+            self._erase(memory, entry.position)
         return False
 
     # What is where
@@ -93,6 +95,12 @@ class Catalog:
     def lines_of(self, memory: int) -> list[int]:
         """Every ledger line that holds words about a memory: its versions, and why it was forgotten."""
         return self.positions(self.rows_of(memory)) + self._reasons.get(memory, [])
+
+    def turning_points(self, memory: int) -> list[int]:
+        """The ledger lines since which a memory is hidden, shown again, or erased."""
+        spans = self._hidden.values
+        lines: list[int] = spans[spans[:, 0] == memory, 1:].ravel().tolist()
+        return sorted({line for line in (*lines, self._erased.get(memory, 0)) if 0 < line < FOREVER})
 
     def with_identity(self, identity: str) -> int | None:
         """The number of the memory whose latest version is this very one."""
@@ -143,6 +151,21 @@ class Catalog:
         """Whether a memory is not hidden at this position."""
         spans = self._hidden.values
         return not np.any((spans[:, 0] == memory) & (spans[:, 1] <= position) & (position < spans[:, 2]))
+
+    def archived(self, position: int) -> NDArray[np.bool_]:
+        """The memories, by number, that lie in the archive at this position."""
+        out = np.zeros(len(self.ids), np.bool_)
+        spans = self._hidden.values[sorted(self._archived)]
+        out[spans[(spans[:, 1] <= position) & (position < spans[:, 2]), 0]] = True
+        out[list(self._erased)] = False
+        return out
+
+    def with_archive(self) -> Catalog:
+        """The same, but that what lies in the archive is seen. To be asked, not to be written to."""
+        out = copy(self)
+        out._hidden = Column(np.int64, np.delete(self._hidden.values, sorted(self._archived), axis=0))
+        out._seen = {}
+        return out
 
     def row_at(self, memory: int, position: int) -> int | None:
         """The version of a memory that stands at this position, hidden or not."""
@@ -198,24 +221,25 @@ class Catalog:
     def when(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The moment each row speaks of, in microseconds: when it began to be true, else was recorded."""
         starts = self._valid_from.values[rows]
-        return np.where(starts == _ALWAYS, self._recorded.values[rows], starts)
+        return np.where(starts == ALWAYS, self._recorded.values[rows], starts)
 
     # What may be seen
 
     def visible(self, position: int) -> NDArray[np.bool_]:
         """The rows known at `position` and not hidden then. Not to be written to: it may be given again."""
-        latest = position >= self._changed
-        if latest and self._seen is not None:
-            return self._seen
+        position = min(position, self._changed)
+        if position in self._seen:
+            return self._seen[position]
         mask = self._opened.values <= position
         spans = self._hidden.values
         if len(spans):
             hidden = np.zeros(len(self._last_row), np.bool_)
             hidden[spans[(spans[:, 1] <= position) & (position < spans[:, 2]), 0]] = True
             mask &= ~hidden[self._memory.values]
-        if latest:
-            mask.flags.writeable = False
-            self._seen = mask
+        mask.flags.writeable = False
+        if len(self._seen) >= _MOST_SEEN:
+            self._seen.clear()
+        self._seen[position] = mask
         return mask
 
     def allowed(
@@ -258,8 +282,9 @@ class Catalog:
             "tags": self._tags,
             "turns": self._turns,
             "hiding": list(self._open_hiding.items()),
+            "archived": sorted(self._archived),
             "reasons": list(self._reasons.items()),
-            "erased": sorted(self._erased),
+            "erased": sorted(self._erased.items()),
         }
         return {"words": pack(words), "position": np.array([self.position])} | {
             name: getattr(self, f"_{name}").values for name in _COLUMNS
@@ -269,13 +294,14 @@ class Catalog:
         """Become the catalog that `save` wrote."""
         words = unpack(arrays["words"])
         self.position = self._changed = int(arrays["position"][0])
-        self._seen = None
+        self._seen = {}
         self.ids, self.contents = words["ids"], words["contents"]
         self._number = {memory_id: number for number, memory_id in enumerate(self.ids)}
         self._by_identity = words["identities"]
         self._tags, self._turns = words["tags"], words["turns"]
         self._open_hiding, self._reasons = dict(words["hiding"]), dict(words["reasons"])
-        self._erased = set(words["erased"])
+        self._archived = set(words.get("archived", ()))  # snapshots of 0.1 have none
+        self._erased = dict(words["erased"])
         for name in _COLUMNS:
             setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
 
@@ -302,14 +328,15 @@ class Catalog:
         self._recorded.append(micros(entry.at))
         if event is None:
             # Only `erase` blanks a line, and it hides the whole memory in every view.
-            self._valid_from.append(_ALWAYS)
+            self._valid_from.append(ALWAYS)
             self._valid_until.append(FOREVER)
             self._expires.append(FOREVER)
             self._importance.append(0.0)
             self._kind.append(0)
             return
-        self._valid_from.append(_ALWAYS if event.valid.start is None else micros(event.valid.start))
-        self._valid_until.append(FOREVER if event.valid.end is None else micros(event.valid.end))
+        start, end = ends_of(event.valid)
+        self._valid_from.append(start)
+        self._valid_until.append(end)
         self._expires.append(FOREVER if event.expires_at is None else micros(event.expires_at))
         self._importance.append(event.importance)
         self._kind.append(KINDS.index(event.kind))
@@ -321,8 +348,11 @@ class Catalog:
             following = event.turn.number + 1
             self._turns[event.turn.conversation] = max(following, self.next_turn(event.turn.conversation))
 
-    def _hide(self, memory: int, position: int) -> None:
+    def _hide(self, memory: int, position: int, *, archived: bool) -> None:
+        if not archived and self._open_hiding.get(memory) in self._archived:
+            self._show(memory, position)  # to forget what lies in the archive takes it out of there
         if memory not in self._open_hiding:
+            self._archived |= {len(self._hidden)} if archived else set()
             self._open_hiding[memory] = len(self._hidden)
             self._hidden.append((memory, position, FOREVER))
 
@@ -331,9 +361,9 @@ class Catalog:
         if span is not None:
             self._hidden.values[span, 2] = position
 
-    def _erase(self, memory: int) -> None:
+    def _erase(self, memory: int, position: int) -> None:
         self._hidden.append((memory, 0, FOREVER))
-        self._erased.add(memory)
+        self._erased[memory] = position
         self._reasons.pop(memory, None)
         rows = set(self.rows_of(memory))
         self.contents[memory] = ""

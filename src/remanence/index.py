@@ -15,6 +15,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FORMAT = "3"
+FORMAT = "4"
 SIGNALS = ("vectors", "words", "graph", "times")
 _BATCH = 2_000
 _SAVE_AFTER = 10_000
@@ -192,6 +193,13 @@ class Index:
             raise NotFound(f"memory {memory_id!r} was erased: its words are gone for ever.")
         return number
 
+    def shown_row(self, memory_id: str, position: int) -> int | None:
+        """The version of a memory that stands at a position; None if there is none, or it is hidden there."""
+        number = self.catalog.number(memory_id)
+        if number is None or not self.catalog.shown(number, position):
+            return None
+        return self.catalog.row_at(number, position)
+
     def lines_about(self, memory: int) -> list[int]:
         """Every ledger line that holds words of a memory, or about it and nothing else: its versions, why it
         was forgotten, links to it, relations that rest on it alone, what was found in it."""
@@ -249,6 +257,13 @@ class Index:
                 rows = self.catalog.standing_among(known, position)
                 self._stood = known, rows, self.catalog.memories_among(rows)
             return Sight(position, now, *self._stood[1:])
+
+    def with_archive(self) -> Index:
+        """The same index, but that what lies in the archive is seen. To be asked, not to be written to."""
+        with self.lock:
+            out = copy(self)
+            out.catalog, out._stood = self.catalog.with_archive(), None
+            return out
 
     def also_called(self, names: Sequence[str], position: int) -> tuple[str, ...]:
         """These names, and every other name of what they stand for."""

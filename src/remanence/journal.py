@@ -66,14 +66,16 @@ class Journal:
         self.jobs: dict[str, JobState] = {}
         self.served: dict[str, list[int]] = {}
         """The lines of recorded recalls, by the memories they gave."""
-        self.expired: set[str] = set()
+        self.expired: dict[str, list[int]] = {}
+        """The lines that say that a memory has expired, by its id."""
+        self._read: dict[str, list[int]] = {}  # the lines of extractions, by their sources and facts
 
     def take(self, entry: Entry) -> None:
         """Take in one line."""
         event = entry.event
         if isinstance(event, Extracted):
             opinion = Opinion(entry.position, event.by, event.model, event.prompt, event.facts)
-            self.opinions.setdefault(event.memory, []).append(opinion)
+            self._opine(event.memory, opinion)
         elif isinstance(event, Queued):
             self.jobs[event.job] = JobState(event.job, entry.position)
         elif isinstance(event, Worked):
@@ -82,12 +84,17 @@ class Journal:
             for memory in event.memories:
                 self.served.setdefault(memory, []).append(entry.position)
         elif isinstance(event, Expired):
-            self.expired.add(event.memory)
+            self.expired.setdefault(event.memory, []).append(entry.position)
 
     def said_by(self, memory: str, author: tuple[str, str | None, str | None]) -> Opinion | None:
         """What this author found in a memory, if it was asked already."""
         told = (opinion for opinion in self.opinions.get(memory, ()) if opinion.author == author)
         return next(told, None)
+
+    def lines_of(self, memory: str) -> list[int]:
+        """The ledger lines in which something was found in a memory or came to be it, in which it was given
+        out, or had expired."""
+        return [line for told in (self._read, self.served, self.expired) for line in told.get(memory, ())]
 
     def unfinished(self) -> list[JobState]:
         """Jobs that something is still to be done about, oldest first."""
@@ -99,21 +106,25 @@ class Journal:
             "opinions": {source: [asdict(o) for o in told] for source, told in self.opinions.items()},
             "jobs": [asdict(job) for job in self.jobs.values()],
             "served": self.served,
-            "expired": sorted(self.expired),
+            "expired": self.expired,
         }
         return {"words": pack(words)}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become what `save` wrote."""
         words = unpack(arrays["words"])
-        self.opinions = {
-            source: [Opinion(**{**o, "facts": tuple(o["facts"])}) for o in told]
-            for source, told in words["opinions"].items()
-        }
+        for source, told in words["opinions"].items():
+            for opinion in told:
+                self._opine(source, Opinion(**{**opinion, "facts": tuple(opinion["facts"])}))
         states = (JobState(**{**job, "memories": tuple(job["memories"])}) for job in words["jobs"])
         self.jobs = {job.id: job for job in states}
         self.served = words["served"]
-        self.expired = set(words["expired"])
+        self.expired = words["expired"]
+
+    def _opine(self, source: str, opinion: Opinion) -> None:
+        self.opinions.setdefault(source, []).append(opinion)
+        for memory in dict.fromkeys((source, *opinion.facts)):
+            self._read.setdefault(memory, []).append(opinion.position)
 
     def _work(self, event: Worked) -> None:
         job = self.jobs.get(event.job)

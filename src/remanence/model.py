@@ -133,6 +133,31 @@ def short(moment: datetime | None) -> str:
     return moment.date().isoformat() if midnight else f"{moment.date().isoformat()} {moment:%H:%M}"
 
 
+ALWAYS, FOREVER = -(1 << 63), (1 << 63) - 1
+"""A start and an end that are open, where windows are kept as numbers."""
+
+
+def ends_of(window: Window) -> tuple[int, int]:
+    """The ends of a window in microseconds.
+
+    >>> ends_of(Window()) == (ALWAYS, FOREVER)
+    True
+    """
+    start, end = window.start, window.end
+    return ALWAYS if start is None else micros(start), FOREVER if end is None else micros(end)
+
+
+def window_of(start: int, end: int) -> Window:
+    """The window with these ends.
+
+    >>> str(window_of(0, FOREVER))
+    'since 1970-01-01'
+    """
+    return Window(
+        None if start == ALWAYS else from_micros(start), None if end == FOREVER else from_micros(end)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """Where a chat turn was said: the `number`-th of its conversation, by `speaker`, at `at`."""
@@ -254,7 +279,8 @@ class Fact:
     """What a conversation tells, in words that stand on their own.
 
     `said` are the places of the turns it comes from. `ends` are claims that it says hold no longer ("I
-    left Google" ends that I work there). `corrects` is set where the wording takes back something said
+    left Google" ends that I work there); one that leaves its subject or its object empty ends whatever it
+    was ("I got divorced" ends that I am married to ""). `corrects` is set where the wording takes back something said
     before ("actually", "I meant").
     """
 
@@ -457,10 +483,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """What speaks against a memory: another one, how (`says`), and about what.
+    """What says otherwise than a memory: another one, how (`says`), and about what.
 
-    A *succession* (the other began later, or this one did), a *correction*, or a *conflict*, in which
-    neither wins by itself.
+    A *succession* (the other began later, or this one did), a *correction*, a *conflict*, in which neither
+    wins by itself, or a *coexistence*: both hold, each in its own time.
     """
 
     says: Literal["succession", "correction", "conflict", "coexistence"]

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from math import ceil
 
+from remanence.text import sentence_breaks
+
 MAX_PASSAGES = 4_000
 
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
-_SENTENCE = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？]+[」』”]*\s*|\n\s*")
 _SPACE = re.compile(r"\s+")
 
 
@@ -46,10 +47,14 @@ def _cuts(text: str, target: int, maximum: int) -> Iterator[tuple[int, int]]:
 def _cut(text: str, start: int, target: int, maximum: int) -> int:
     """The best place to end a passage that begins at `start`: the boundary nearest to `target`."""
     low, high = start + (target + 1) // 2, start + maximum
-    for boundary in (_PARAGRAPH, _SENTENCE, _SPACE):
-        places = [match.end() for match in boundary.finditer(text, low, high) if match.end() < high]
-        if places:
-            return min(places, key=lambda place: abs(place - start - target))
+    for places in (
+        (match.end() for match in _PARAGRAPH.finditer(text, low, high)),
+        (begin for _, begin in sentence_breaks(text, low, high)),
+        (match.end() for match in _SPACE.finditer(text, low, high)),
+    ):
+        inside = [place for place in places if place < high]
+        if inside:
+            return min(inside, key=lambda place: abs(place - start - target))
     return min(high, start + target)
 
 

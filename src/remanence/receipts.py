@@ -11,6 +11,7 @@ from typing import Any
 
 from remanence.errors import InvalidInput
 from remanence.model import Memory, Window, from_micros, micros
+from remanence.text import cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Receipt:
             return cls(**fields)
         except (TypeError, KeyError, ValueError, OverflowError) as error:
             raise InvalidInput(
-                f"{str(given)[:80]!r} is not a receipt ({error}). Give what `recall(...).receipt` holds."
+                f"{cut(str(given), 80)!r} is not a receipt ({error}). Give what `recall(...).receipt` holds."
             ) from None
 
 

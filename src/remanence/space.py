@@ -238,8 +238,8 @@ class Space(View, Stating):
         return forgetting.forget_many(self._engine, self.name, drafts.memory_ids(ids), drafts.reason(why))
 
     def unforget(self, memory_id: str) -> None:
-        """Bring a forgotten memory back."""
-        forgetting.unforget(self._engine, self.name, drafts.memory_id(memory_id))
+        """Bring a memory back that was forgotten or archived."""
+        forgetting.unforget(self._engine, self.name, [drafts.memory_id(memory_id)])
 
     def erase(self, memory_id: str) -> list[str]:
         """Blank the words of a memory for ever, in the past too, and in every file; the ids of what went.

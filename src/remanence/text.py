@@ -6,6 +6,7 @@ import hashlib
 import re
 import threading
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 from string import ascii_lowercase, digits
 from typing import Any
@@ -116,7 +117,52 @@ def _grams(run: str) -> list[str]:
     return out
 
 
-_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
+ABBREVIATIONS = frozenset(
+    """mr mrs ms mx dr prof st rev jr sr vs no mt ft gen col sgt capt lt hon gov sen rep inc ltd co corp
+    dept ave blvd rd e.g i.e etc approx u.s u.k""".split()
+)
+"""Words behind which a full stop ends no sentence."""
+
+SENTENCE_END = re.compile(r"[.!?](?=\s|$|[\"”')])|\n")
+"""The mark that closes a sentence, or the end of its line."""
+
+_BREAK = re.compile(
+    r"([.!?…]+[\"'”’)\]]*)(?:\s+|(?=[A-Z][a-z]))|([。！？]+[」』”]*)\s*|\s*\n\s*"  # also "so.Then"
+)
+_LAST_WORD = re.compile(r"([\w.]+)\.$")
+
+
+def sentence_breaks(text: str, begin: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+    """Where sentences and lines end and the next ones begin, between `begin` and `end`.
+
+    >>> text = "Dr. Who left. Nobody knew."
+    >>> [(text[:end], text[start:]) for end, start in sentence_breaks(text)]
+    [('Dr. Who left.', 'Nobody knew.')]
+    """
+    for found in _BREAK.finditer(text, begin, len(text) if end is None else end):
+        stop = found.end(found.lastindex) if found.lastindex else found.start()
+        if found[1] == "." and "\n" not in found.group():
+            word = _LAST_WORD.search(text, max(0, stop - 12), stop)
+            if word and (word[1].lower() in ABBREVIATIONS or (len(word[1]) == 1 and word[1].isupper())):
+                continue
+        yield stop, found.end()
+
+
+def sentences_of(text: str) -> Iterator[str]:
+    """The sentences and lines of a text, every character of them but the spaces between.
+
+    >>> list(sentences_of('Dr. Who said "go." Then she left\\nHe stayed!'))
+    ['Dr. Who said "go."', 'Then she left', 'He stayed!']
+    """
+    begin = 0
+    for end, start in sentence_breaks(text):
+        if sentence := text[begin:end].strip():
+            yield sentence
+        begin = start
+    if rest := text[begin:].strip():
+        yield rest
+
+
 _OF_ONESELF = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
 
 
@@ -128,8 +174,8 @@ def asking(text: str) -> float:
     """
     if "?" not in text and "？" not in text:
         return 0.0
-    sentences = _SENTENCE.findall(text)
-    asked = (s for s in sentences if s.rstrip()[-1:] in ("?", "？") and not _OF_ONESELF.search(s))
+    sentences = list(sentences_of(text))
+    asked = (s for s in sentences if s[-1:] in ("?", "？") and not _OF_ONESELF.search(s))
     return sum(map(len, asked)) / max(sum(map(len, sentences)), 1)
 
 
@@ -152,6 +198,15 @@ def normal_name(name: str) -> str:
     out = _SPACES.sub(" ", strip_accents(unicodedata.normalize("NFKC", name)).casefold()).strip()
     out = _POSSESSIVE.sub("", out)
     return _NAME_EDGES.sub("", out) or out
+
+
+def cut(text: str, most: int) -> str:
+    """The beginning of a text, in at most so many characters; an ellipsis says that there is more.
+
+    >>> cut("Alice lives in Porto.", 12), cut("Porto", 12)
+    ('Alice lives…', 'Porto')
+    """
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def normal_text(text: str) -> str:

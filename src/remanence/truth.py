@@ -17,6 +17,7 @@ from remanence.fusion import Fused
 from remanence.index import Index
 from remanence.knowledge.intervals import Disagreement as How
 from remanence.model import Disagreement, Sight
+from remanence.text import cut
 
 _AFTER = 0.999
 """What is put right behind another has this share of its score."""
@@ -67,13 +68,13 @@ def replaced_by(index: Index, row: int, sight: Sight) -> int | None:
 
 
 def disagreements(index: Index, row: int, sight: Sight) -> tuple[Disagreement, ...]:
-    """What speaks against this row: by links, and by its claims."""
+    """What says otherwise than this row: by links, and by its claims."""
     catalog = index.catalog
     linked: list[tuple[int | None, How, str]] = [
         (catalog.row_at(number, sight.position), "conflict", "as a link says")
         for number in index.links.contradicting(catalog.memory_of(row), sight)
     ]
-    claimed = [clash for clash in index.relations.clashes(row, sight) if clash[1] != "coexistence"]
+    claimed = index.relations.clashes(row, sight)
     rows = [(other, how, about) for other, how, about in [*linked, *claimed] if other is not None]
     memories = index.memories([other for other, _, _ in rows])
     return tuple(
@@ -128,4 +129,4 @@ def _against(index: Index, row: int, sight: Sight) -> list[int]:
 
 
 def _said(index: Index, row: int) -> str:
-    return f"{index.memories([row])[0].text[:60]!r}"
+    return repr(cut(index.memories([row])[0].text, 60))

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from remanence.ports import Vector
 
 T = TypeVar("T")
+_WORDED = tuple(status for status in STATUSES if status != "erased")
 
 
 class View:
@@ -173,10 +174,18 @@ class View:
         until = None if moment is None else self._engine.ledger.position_at(self.name, moment)
         return self._engine.changes(self.name, after, until)
 
-    def memories(self) -> Iterator[Memory]:
-        """Every memory this view knows, in the order they were learned."""
+    def memories(self, status: Status | None = None) -> Iterator[Memory]:
+        """Every memory this view knows, in the order they were learned; or those of one status.
+
+        The statuses are those of `read_graph`: "archived" lists what upkeep has put away.
+        """
+        if status is not None and status not in _WORDED:
+            raise InvalidInput(f"status={status!r} is none of {', '.join(_WORDED)}.")
         with self._engine.using(self.name) as index:
-            rows = index.current_rows(self._position(index))
+            if status is None:
+                rows = index.current_rows(self._position(index))
+            else:
+                rows = self._overlooking(lambda whole: whole.rows(status)).tolist()
             for begin in range(0, len(rows), 500):
                 yield from index.memories(rows[begin : begin + 500])
 
@@ -190,8 +199,8 @@ class View:
     ) -> GraphPage:
         """The memories of a status, with their relations and links, a page at a time.
 
-        `status` is "current", "superseded", "expired", "forgotten", "erased" or "all". They come in the
-        order in which they were learned; ask `space.as_of(...)` for pages that do not move while you read.
+        `status` is "current", "superseded", "expired", "archived", "forgotten", "erased" or "all". They come
+        in the order in which they were learned; ask `space.as_of(...)` for pages that do not move meanwhile.
 
         >>> import remanence
         >>> with remanence.open(None) as space:
@@ -208,7 +217,8 @@ class View:
     def get_many(self, ids: Iterable[str]) -> Gathered:
         """These memories with their relations and links, in the order asked, each once.
 
-        `missing` holds the ids that this view does not show, and why: "unknown", "forgotten" or "erased".
+        `missing` holds the ids that this view does not show, and why: "unknown", "archived", "forgotten" or
+        "erased".
 
         >>> import remanence
         >>> with remanence.open(None) as space:

@@ -9,18 +9,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from remanence.extractors.endings import (
-    ADVERBS,
-    Change,
-    beside,
-    end_claims,
-    finished,
-    gave_up,
-    opposed,
-    parted,
-)
-from remanence.extractors.lexicon import TRADES
+from remanence.extractors.endings import ADVERBS, Change, end_claims, finished, gave_up, opposed, parted
 from remanence.extractors.marked import Name
+from remanence.extractors.people import TRADES
+from remanence.extractors.subjects import beside
 from remanence.extractors.topics import tags_of
 from remanence.model import Triple
 
@@ -45,7 +37,7 @@ def find_change(text: str, names: Sequence[Name]) -> Change | None:
             ):
                 change = read(text, name, starts)
                 if change is not None:
-                    return _both(text, name, names, change)
+                    return _for_all(text, name, names, change)
     return None
 
 
@@ -99,24 +91,26 @@ _RENAMED = re.compile(
 )
 
 
-def _both(text: str, who: Name, names: Sequence[Name], change: Change) -> Change:
-    """The change for both, where somebody else does the same: "Ana and Bob moved to Porto"."""
-    other = beside(text, who, names)
-    if other is None or change.over or any(claim.object == other.text for claim in change.events):
+def _for_all(text: str, who: Name, names: Sequence[Name], change: Change) -> Change:
+    """The change for all, where others do the same: "Ana and Bob moved to Porto"."""
+    others = beside(text, who, {name.end: name for name in names})
+    there = {claim.object for claim in (*change.events, *change.ends)}
+    if not others or change.is_open or any(other.text in there for other in others):
         return change
     state = change.state
     if state is not None:
         rest = state[len(_written(text, who)) + 1 :]
-        state = f"{_written(text, other)} and {text[who.start : who.end]} {_in_plural(rest)}"
+        before = ", ".join(text[other.start : other.end] for other in others)
+        state = f"{_capital(before)} and {text[who.start : who.end]} {_in_plural(rest)}"
     events, ends, claims = (
-        _of_both(given, who, other) for given in (change.events, change.ends, change.claims)
+        _of_all(given, who, others) for given in (change.events, change.ends, change.claims)
     )
     return Change(events, ends, state, claims)
 
 
-def _of_both(claims: tuple[Triple, ...], who: Name, other: Name) -> tuple[Triple, ...]:
-    also = (replace(claim, subject=other.text) for claim in claims if claim.subject == who.text)
-    return (*claims, *also)
+def _of_all(claims: tuple[Triple, ...], who: Name, others: Sequence[Name]) -> tuple[Triple, ...]:
+    own = [claim for claim in claims if claim.subject == who.text]
+    return (*claims, *(replace(claim, subject=other.text) for other in others for claim in own))
 
 
 def _left(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
@@ -264,5 +258,8 @@ _PLURAL = {"is": "are", "has": "have"}
 
 def _written(text: str, who: Name) -> str:
     """How the text writes this name, with a capital to start a sentence."""
-    written = text[who.start : who.end]
+    return _capital(text[who.start : who.end])
+
+
+def _capital(written: str) -> str:
     return written[:1].upper() + written[1:] if written.startswith("the user") else written

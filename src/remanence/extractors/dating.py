@@ -12,6 +12,9 @@ from remanence.timewords import TimePhrase, find_times
 
 _YEAR = re.compile(r"\b\d{4}\b")
 _DAY = timedelta(days=1)
+_DATED = re.compile(
+    r" \((?:\d{4}|[A-Z][a-z]+ \d{4}|\d{4}-\d\d-\d\d(?: \d\d:\d\d)?(?: to \d{4}-\d\d-\d\d(?: \d\d:\d\d)?)?)\)"
+)
 _WEEKDAY = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thurs?|fri|sat(?:ur)?|sun)(?:day)?s?\b", re.IGNORECASE)
 _MONTH = re.compile(rf"\b(?:{MONTHS})\b|\d[./]\d", re.IGNORECASE)
 _COUNT = re.compile(  # the 6 of "turned 6 last week" is no part of the time
@@ -51,6 +54,15 @@ def dated(text: str, phrases: list[TimePhrase]) -> str:
             out.append(f"{text[at : phrase.end]} ({_written(phrase.window)})")
             at = phrase.end
     return "".join([*out, text[at:]])
+
+
+def undated(text: str) -> str:
+    """The text without what `dated` put into it.
+
+    >>> undated("Bob called yesterday (2026-05-19) from Rome (Italy).")
+    'Bob called yesterday from Rome (Italy).'
+    """
+    return _DATED.sub("", text)
 
 
 def expiry(text: str, phrases: list[TimePhrase], at: datetime) -> datetime | None:

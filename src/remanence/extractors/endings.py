@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from remanence.extractors.denials import find_denied
 from remanence.extractors.marked import Name
 from remanence.extractors.predicates import OPPOSITES, STATE_BEFORE
+from remanence.extractors.subjects import beside
 from remanence.model import Triple
 
 
@@ -19,14 +20,19 @@ from remanence.model import Triple
 class Change:
     """An event: what it claims, what it ends, and the state it leaves, in words and as a claim.
 
-    `over` is what it ends without saying which: who "got divorced" is married to nobody, whoever it was.
+    What it ends without saying which has an end left empty: who "got divorced" is married to nobody,
+    whoever it was.
     """
 
     events: tuple[Triple, ...]
     ends: tuple[Triple, ...] = ()
     state: str | None = None
     claims: tuple[Triple, ...] = ()
-    over: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it ends something without saying which."""
+        return any(not (claim.subject and claim.object) for claim in self.ends)
 
 
 def end_claims(claims: Iterable[Triple]) -> tuple[Triple, ...]:
@@ -48,15 +54,40 @@ def opposed(claims: Iterable[Triple]) -> tuple[Triple, ...]:
 
 
 def parted(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
+    """Broke up with Tom, or with their girlfriend, whoever that was; was left by their wife."""
+    deserted = _deserted(text, who, starts)
     found = _PARTED.match(text, who.end)
+    if deserted is not None or found is None:
+        return deserted
+    other = starts.get(found.end())
+    if other is not None and other.kind not in ("person", "thing"):
+        return Change((), _whatever(who, *_WORK)) if found["with"] and other.kind == "organization" else None
+    if other is None or other.text == who.text or _KIN_OF.search(other.text):
+        whose = _PARTNER.match(text, found.end() if other is None else other.end)
+        return Change((), _whatever(who, *_COUPLE, *_PARTNERS)) if whose or other is not None else None
+    events = () if found["with"] else (Triple(who.text, "broke_up_with", other.text),)
+    return Change(events, _apart(who, other))
+
+
+def _deserted(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
+    """Alice's wife left Alice: it is Alice who is on her own now."""
+    found = _DESERTED.match(text, who.end)
     other = starts.get(found.end()) if found else None
-    if other is None:
+    if other is None or other.kind != "person" or not _ENDS_HERE.match(text, other.end):
         return None
-    if other.text == who.text:  # with their girlfriend, whoever that was
-        return Change((), (), over=tuple((who.text, predicate) for predicate in (*_COUPLE, *_PARTNERS)))
-    events = (Triple(who.text, "broke_up_with", other.text),)
-    kin = [Triple(other.text, role, who.text) for role in _PARTNERS]
-    return Change(events, (*end_claims(events), *kin))
+    if _PARTNER_OF.search(who.text):
+        return Change((), _whatever(other, *_COUPLE, *_PARTNERS))
+    return (
+        Change((), _apart(other, who)) if found and found["left"] and not _KIN_OF.search(who.text) else None
+    )
+
+
+def _apart(one: Name, other: Name) -> tuple[Triple, ...]:
+    """That these two are a couple."""
+    return (
+        *(Triple(one.text, predicate, other.text) for predicate in _COUPLE),
+        *(Triple(other.text, predicate, one.text) for predicate in _PARTNERS),
+    )
 
 
 def finished(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
@@ -64,15 +95,21 @@ def finished(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
     found = _FINISHED.match(text, who.end)
     if found is None:
         return None
-    over = (*_COUPLE, *_PARTNERS) if found["couple"] else _WORK
-    ends: tuple[Triple, ...] = ()
-    other = beside(text, who, starts.values())
-    if found["couple"] and other is not None and other.text[0].isupper():  # by a name of their own
-        ends = (
-            *(Triple(who.text, predicate, other.text) for predicate in _COUPLE),
-            *(Triple(other.text, predicate, who.text) for predicate in _PARTNERS),
-        )
-    return Change((), ends, over=tuple((who.text, predicate) for predicate in over))
+    others = beside(text, who, {name.end: name for name in starts.values()})
+    if not found["couple"]:
+        return Change((), tuple(end for one in (*others, who) for end in _whatever(one, *_WORK)))
+    if len(others) == 1 and not _KIN_OF.search(others[0].text):  # by a name of their own
+        return Change((), _apart(who, others[0]))
+    return Change((), _whatever(who, *_COUPLE, *_PARTNERS))
+
+
+def _whatever(who: Name, *predicates: str) -> tuple[Triple, ...]:
+    """Whatever holds of somebody under these predicates: who has no husband is nobody's wife either."""
+    roles = [predicate for predicate in predicates if predicate.endswith("_of")]
+    return (
+        *(Triple(who.text, predicate, "") for predicate in predicates),
+        *(Triple("", role, who.text) for role in roles),
+    )
 
 
 def gave_up(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
@@ -95,22 +132,21 @@ def _start(name: Name) -> int:
     return name.start
 
 
-def beside(text: str, who: Name, names: Iterable[Name]) -> Name | None:
-    """Who stands before this one with "and", as a subject too."""
-    for name in names:
-        if name.kind == "person" and text[name.end : who.start] == " and ":
-            return name if _OPENS.fullmatch(text, 0, name.start) else None
-    return None
-
-
 ADVERBS = r"(?: (?:has|have|just|recently|finally|already|also|actually|then|officially))*"
 """What may stand between a subject and its verb."""
 
-_OPENS = re.compile(r"(?:[\w.' ’-]+['’]s [a-z ]+,? )?")  # nothing, or whose wife it is
+_PARTNER_WORDS = "wife|husband|girlfriend|boyfriend|partner|fiancée?|fiancee?|spouse"
 _PARTED = re.compile(
-    rf"{ADVERBS} (?:has )?(?:broke(?:n)? up with|split(?: up)? with|(?:got |is )?divorced(?: from)?"
-    rf"|separated from) "
+    rf"{ADVERBS} (?:(?:has )?(?:broke(?:n)? up with|split(?: up)? with|(?:got |is )?divorced(?: from)?"
+    rf"|(?:is )?separated from|dumped)|(?P<with>(?:is|are) (?:no longer|not) (?:together )?with)) "
 )
+_DESERTED = re.compile(rf"{ADVERBS} (?:(?P<left>left)|dumped|divorced|broke up with|separated from) ")
+_ENDS_HERE = re.compile(
+    r"[.,;!]|$| (?:last|this|in|on|because|since|for|after|when|two|three|yesterday|today|recently|and|any)\b"
+)
+_KIN_OF = re.compile(r"^my |['’]s ")
+_PARTNER = re.compile(rf" ?(?:their|his|her) (?:[a-z]+ )?(?:{_PARTNER_WORDS})\b")
+_PARTNER_OF = re.compile(rf" (?:{_PARTNER_WORDS})$")
 _COUPLE = ("married_to", "engaged_to", "dating")
 _PARTNERS = (
     "wife_of",
@@ -120,10 +156,14 @@ _PARTNERS = (
     "partner_of",
     "fiancé_of",
     "fiancée_of",
+    "fiance_of",
+    "fiancee_of",
+    "spouse_of",
 )
 _WORK = ("works_at", "works_as")
 _FINISHED = re.compile(
-    rf"{ADVERBS} (?:(?P<couple>(?:has |is )?(?:got |getting )?(?:divorced|separated)(?! from)"
+    rf"(?: and (?:his|her|their) (?:{_PARTNER_WORDS}))?"
+    rf"{ADVERBS} (?:(?P<couple>(?:has |is |are )?(?:got |getting )?(?:divorced|separated)(?! from)"
     rf"|is (?:no longer |not )(?:married|engaged)|is (?:now )?(?:single"
     r"|divorced|widowed)(?: now| again)?|broke up|split up|(?:has )?split)"
     r"|(?P<work>(?:has |is )?retired(?! from)|(?:has )?(?:quit|lost|left) (?:my|their|his|her) job"

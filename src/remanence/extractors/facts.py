@@ -9,13 +9,14 @@ tell      the fact: its kind, when it is true, how much it matters
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from remanence.extractors.changes import end_claims, opposed
+from remanence.extractors.corrections import put_right
 from remanence.extractors.dating import dated, expiry, times_of
-from remanence.extractors.lexicon import CALENDAR, KIN, PLURAL_KIN
+from remanence.extractors.people import KIN, PLURAL_KIN
 from remanence.extractors.person import called, third_person
 from remanence.extractors.predicates import VIEWS, kind_of
 from remanence.extractors.reading import Reading, names_of, read
@@ -41,9 +42,11 @@ class _Turn:
     """Third persons named so far, by normal name: as long as there is one, "she" is that one."""
     last: Fact | None = None
     """The fact that the previous sentence told; a sentence such as "Her name is Luna" belongs to it."""
+    withdrawn: list[Fact] = field(default_factory=list)
+    """What was told before, and put right in this turn."""
 
 
-def find_facts(said: Sequence[Said], speakers: Sequence[str], now: datetime) -> Iterator[Fact]:
+def find_facts(said: Sequence[Said], speakers: Sequence[str], now: datetime) -> list[Fact]:
     """The facts that these turns tell, in order. `speakers` are what their speakers are called.
 
     >>> from datetime import timezone
@@ -53,14 +56,17 @@ def find_facts(said: Sequence[Said], speakers: Sequence[str], now: datetime) -> 
     episode Alice moved from Porto to Lisbon last week (2026-05-11 to 2026-05-17). []
     semantic Alice lives in Lisbon. ['Alice —lives_in→ Porto']
     """
-    known: set[str] = set()
-    recent: list[Fact] = []
+    found: dict[str, Fact] = {}
+    recent: dict[str, list[Fact]] = {}
     for number, (one, who) in enumerate(zip(said, speakers, strict=True)):
-        for fact in _facts_of(_Turn(number, who, one.at or now, one.at is not None), one.text, recent):
-            recent = [*recent[-7:], fact]
-            if normal_text(fact.text) not in known:
-                known.add(normal_text(fact.text))
-                yield fact
+        turn = _Turn(number, who, one.at or now, one.at is not None)
+        facts = _facts_of(turn, one.text, recent.get(who, []))
+        for fact in turn.withdrawn:
+            found.pop(normal_text(fact.text), None)
+        for fact in facts:
+            found.setdefault(normal_text(fact.text), fact)
+        recent[who] = [*recent.get(who, ()), *facts][-_RECENT:]
+    return list(found.values())
 
 
 def _facts_of(turn: _Turn, text: str, recent: Sequence[Fact]) -> list[Fact]:
@@ -69,8 +75,8 @@ def _facts_of(turn: _Turn, text: str, recent: Sequence[Fact]) -> list[Fact]:
         if turn.who == ASSISTANT and is_boilerplate(sentence.text):
             continue
         corrected = _corrected(sentence, turn, [*recent, *facts])
-        if corrected is not None:
-            facts.append(corrected)
+        if corrected:
+            facts = [fact for fact in facts if fact not in turn.withdrawn] + corrected
             continue
         written = _resolved(third_person(sentence.text, called(turn.who)), turn)
         joined = _joined(written, turn)
@@ -253,36 +259,32 @@ def _again(text: str, speaker: str, others: Sequence[str]) -> str:
     return text
 
 
-def _corrected(sentence: Sentence, turn: _Turn, earlier: Sequence[Fact]) -> Fact | None:
-    """ "Sorry, I meant Lisbon, not Porto": the fact that said Porto, put right."""
-    found = _MEANT.fullmatch(sentence.text) if sentence.corrects else None
-    if found is None:
-        return None
-    new, old = found["new"], found["old"]
-    own = [fact for fact in earlier if any(mention.name == turn.who for mention in fact.mentions)]
-    for fact in reversed(own):
-        stood = [old] if old else [triple.object for triple in fact.triples[:1] if len(fact.triples) == 1]
-        for wrong in stood:
-            if f" {wrong}" in fact.text and wrong != new and _alike(wrong, new):
-                triples = tuple(replace(t, object=new) if t.object == wrong else t for t in fact.triples)
-                return replace(
-                    fact,
-                    text=fact.text.replace(f" {wrong}", f" {new}"),
-                    triples=triples,
-                    mentions=tuple(Mention(new, m.kind) if m.name == wrong else m for m in fact.mentions),
-                    ends=tuple(t for t in fact.triples if t.object == wrong),
-                    said=(*fact.said, turn.number) if turn.number not in fact.said else fact.said,
-                    corrects=True,
-                )
-        if not old:
-            return None
-    return None
+def _corrected(sentence: Sentence, turn: _Turn, earlier: Sequence[Fact]) -> list[Fact]:
+    """ "Sorry, I meant Lisbon, not Porto": what was told of Porto, told of Lisbon. The wrong word was never
+    meant, so that nothing but the source keeps it."""
+    right = put_right(sentence.text, earlier) if sentence.corrects and earlier else None
+    if right is None:
+        return []
+    told = _told(read(right.text, turn.who), sentence, turn)
+    wrong = [fact for fact in earlier if fact.said == right.fact.said and _same_news(fact, right.fact)]
+    if told:
+        turn.withdrawn += wrong
+    taken_back = {claim for fact in wrong for claim in fact.triples} - {
+        c for fact in told for c in fact.triples
+    }
+    said = tuple(dict.fromkeys((*right.fact.said, turn.number)))
+    return [
+        replace(fact, said=said, ends=tuple(dict.fromkeys((*fact.ends, *sorted(taken_back, key=str)))))
+        for fact in told
+    ]
 
 
-def _alike(wrong: str, new: str) -> bool:
-    """Whether one can have been said for the other: a name for a name, a time for a time."""
-    times = [word.lower() in CALENDAR or word[:1].isdigit() for word in (wrong, new)]
-    return wrong[:1].isupper() == new[:1].isupper() and times[0] == times[1]
+def _same_news(fact: Fact, other: Fact) -> bool:
+    """Whether the two are one, or an event and the state that it leaves."""
+    return fact == other or {kind_of(claim) for claim in (*fact.triples, *other.triples)} == {
+        "episode",
+        "semantic",
+    }
 
 
 def _mentions(text: str, who: str) -> tuple[Mention, ...]:
@@ -304,12 +306,9 @@ _IS = {"'s": " is", "’s": " is", "'ll": " will", "’ll": " will", "'d": " wou
 _GOES_ON = re.compile(
     r"(?:He|She|It|They|His|Her|Its|Their)\b(?! (?:was|is|were|are|looks?|sounds?) (?:so|really|such|very)\b)"
 )
-_MEANT = re.compile(
-    r"(?:it['’]s |it is |make that |i meant )?(?!(?:i|my|we|he|she|they|you|the|that|it|this)\b)"
-    r"(?P<new>[\w'’-]+(?: [\w'’-]+){0,2}?)(?:,? (?:and )?not (?P<old>[\w'’-]+(?: [\w'’-]+){0,2}))?[.!]*",
-    re.IGNORECASE,
-)
 _HABIT = re.compile(r"\b(?:never|always|usually|often|every|each|sometimes|rarely|birthday|anniversary)\b")
 _YEARLY = ("birthday", "born_on")
 _SUBORDINATE = re.compile(r"(?:since|after|before|when|once) ", re.IGNORECASE)
 _LONGEST_JOINED = 300
+_RECENT = 8
+"""How many facts back a correction may reach."""

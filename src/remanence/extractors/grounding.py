@@ -15,8 +15,9 @@ from datetime import datetime
 from typing import Any
 
 from remanence.extractors.changes import end_claims
-from remanence.extractors.names import find_names, find_self
+from remanence.extractors.names import find_names
 from remanence.extractors.predicates import STATE_AFTER, kind_of
+from remanence.extractors.pronouns import find_self
 from remanence.extractors.replies import Row
 from remanence.extractors.rules import RuleExtractor
 from remanence.extractors.source import USER, Chunk

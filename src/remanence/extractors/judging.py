@@ -51,9 +51,7 @@ class _Told:
     claims: tuple[Triple, ...]
     """What it says is so: its own triples and the states that its events leave behind."""
     ends: tuple[Triple, ...]
-    """What it says is so no longer."""
-    over: tuple[tuple[str, str], ...]
-    """Of whom, and which predicate, it says that whatever was so is no longer: "got divorced"."""
+    """What it says is so no longer; an empty end stands for anyone or anything: "got divorced"."""
     denies: tuple[Triple, ...]
     """What it says is not so, or cannot be so if its claims are."""
 
@@ -63,7 +61,6 @@ class _Told:
         claims = list(memory.triples)
         ends: list[Triple] = []
         denies: list[Triple] = []
-        over: list[tuple[str, str]] = []
         for sentence in sentences(memory.text[:_LONGEST]):
             if is_unreal(sentence.text):
                 continue
@@ -72,7 +69,6 @@ class _Told:
                 claims += reading.claims
             if reading.change is not None:
                 ends += reading.change.ends
-                over += reading.change.over
                 claims += reading.change.claims
             ends += reading.instead
             if reading.change is None and reading.denied is not None:
@@ -83,7 +79,6 @@ class _Told:
             memory,
             claims=tuple(dict.fromkeys(claims)),
             ends=(*ends, *end_claims(claims)),
-            over=tuple(over),
             denies=(*denies, *opposed(claims)),
         )
 
@@ -112,11 +107,6 @@ def _gone(new: _Told, states: Sequence[Triple]) -> tuple[list[Triple], str]:
     for ended in _shares(new.ends, states):
         gone[ended] = None
         why = f"it says that {_spoken(ended)} no longer holds"
-    for claim in states:
-        whose = claim.object if claim.predicate.endswith("_of") else claim.subject
-        if any(who == whose and predicate == claim.predicate for who, predicate in new.over):
-            gone[claim] = None
-            why = why or f"it says that {_spoken(claim)} no longer holds"
     values = {key: claim for claim in new.claims if (key := claim_key(claim)) is not None}
     for claim in states:
         key = claim_key(claim)
@@ -133,7 +123,7 @@ def _weighed(
     """An update, unless it would take more with it than it replaces, or two people disagree."""
     if any(claim.predicate in UNCHANGING for claim in gone) and _others_word(new.memory, old.memory):
         return "contradicts", f"{why}, and two observers disagree on what cannot change"
-    if _ALSO.search(new.memory.text) and not (new.ends or new.over):
+    if _ALSO.search(new.memory.text) and not new.ends:
         return "extends", "it adds to the older one"
     rest = [claim for claim in states if claim not in gone and not _is_replaced(claim, new.claims)]
     if rest:
@@ -187,10 +177,11 @@ def _shares(claims: Iterable[Triple], among: Sequence[Triple]) -> Iterator[Tripl
 
 
 def _same(one: Triple, other: Triple) -> bool:
+    """Whether the two claim the same; an end that the first leaves empty is that of the second."""
     return (
         one.predicate == other.predicate
-        and normal_name(one.subject) == normal_name(other.subject)
-        and normal_name(one.object) == normal_name(other.object)
+        and (not one.subject or normal_name(one.subject) == normal_name(other.subject))
+        and (not one.object or normal_name(one.object) == normal_name(other.object))
     )
 
 

@@ -8,7 +8,8 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _phrases(text: str) -> frozenset[str]:
+def phrases(text: str) -> frozenset[str]:
+    """The phrases of a list written as text, between commas."""
     return frozenset(phrase.strip() for phrase in text.replace("\n", " ").split(",") if phrase.strip())
 
 
@@ -60,7 +61,7 @@ vincent viola violet virginia vivian vladimir walter wanda warren wayne wendy we
 willow winston xavier yan yasmin yolanda yuki yusuf yvonne zach zachary zara zoe
 """)
 
-PLACES = _phrases("""
+PLACES = phrases("""
 afghanistan, albania, algeria, andorra, angola, argentina, armenia, australia, austria, azerbaijan, bahrain,
 bangladesh, barbados, belarus, belgium, belize, benin, bhutan, bolivia, bosnia, botswana, brazil, brunei,
 bulgaria, burundi, cambodia, cameroon, canada, chad, chile, china, colombia, congo, costa rica, croatia,
@@ -109,7 +110,7 @@ PLACE_ACRONYMS = words("""
 US USA UK UAE EU UN NYC LA SF DC U.S U.S.A U.K D.C L.A U.S. U.S.A. U.K. D.C. L.A.
 """)
 
-ORGANIZATIONS = _phrases("""
+ORGANIZATIONS = phrases("""
 apple, amazon, google, microsoft, facebook, meta, netflix, twitter, tesla, nvidia, intel, ibm, oracle,
 samsung, sony, nintendo, toyota, honda, ford, bmw, nike, adidas, starbucks, walmart, target, costco, ikea,
 uber, lyft, airbnb, spotify, youtube, instagram, tiktok, linkedin, reddit, snapchat, whatsapp, paypal, ebay,
@@ -122,7 +123,7 @@ denny's, arby's, carl's jr, kellogg's, hershey's, moody's, lloyd's, sainsbury's,
 chili's, applebee's, lowe's
 """)
 
-PRODUCTS = _phrases("""
+PRODUCTS = phrases("""
 iphone, ipad, imac, macbook, ipod, airpods, android, windows, linux, macos, ios, ubuntu, excel, powerpoint,
 photoshop, playstation, xbox, kindle, siri, chatgpt, gpt, wikipedia, zoom, slack, discord, gmail, outlook,
 chrome, firefox, python, javascript, java, rust, docker, kubernetes, postgresql, sqlite, minecraft,
@@ -147,11 +148,6 @@ stadium mall restaurant cafe café hotel
 HONORIFICS = words("""
 mr mrs ms miss mx dr prof professor sir dame lord lady captain president king queen prince princess judge
 senator governor pope saint st rev father sister brother aunt uncle
-""")
-
-ABBREVIATIONS = words("""
-mr mrs ms mx dr prof st rev jr sr vs no mt ft gen col sgt capt lt hon gov sen rep inc ltd co corp dept ave
-blvd rd e.g i.e etc approx u.s u.k
 """)
 
 CALENDAR = words("""
@@ -185,20 +181,6 @@ GPU SEO ROI KPI SUM B2B B2C AI ML VR AR TBD TBA EST PST GMT UTC CET EDT PDT XX X
 IX XI XII LP EP FM UV BBQ SMS AKA RIP MRI IQ ER ICU GPA SAT PTO WFH FOMO YOLO BFF LGBT LGBTQ LGBTQIA RPG CGI
 MMA CS PT GDP FPS MMO NPC STEM NGO PCR BMI HIIT PTSD ADHD OCD CPR IVF XL XS ABC NO YES SO DIYS
 """)
-
-KIN = words("""
-brother sister mother father mom mum dad son daughter wife husband partner girlfriend boyfriend fiancé
-fiancée friend cousin uncle aunt nephew niece grandmother grandfather grandma grandpa boss manager colleague
-coworker neighbor neighbour roommate teacher coach mentor boyfriend dog cat puppy kitten doctor therapist
-""")
-
-PLURAL_KIN = {
-    "brothers": "brother", "sisters": "sister", "sons": "son", "daughters": "daughter", "cousins": "cousin",
-    "friends": "friend", "dogs": "dog", "cats": "cat", "puppies": "puppy", "kittens": "kitten",
-    "roommates": "roommate", "kids": "child", "children": "child", "kid": "child", "parents": "parent",
-    "siblings": "sibling", "grandparents": "grandparent", "colleagues": "colleague",
-}  # fmt: skip
-"""What several of them are called, with the word for one."""
 
 MONTHS = (
     "January|February|March|April|May|June|July|August|September|October|November|December"
@@ -254,34 +236,10 @@ the a an this that my our your his her their its
 """)
 
 # small words inside a name
-JOINTS = _phrases("""
+JOINTS = phrases("""
 of the, of, the, de la, de los, de, del, della, da, di, dos, du, van der, van den, van de, van, von, der, den,
 ten, bin, ibn, al, el, la, le, y, &
 """)
 
 # how words end that are rarely names
 NOUN_ENDINGS = tuple(sorted(words("s ing ness tion ity ment hood ism ship ly ed ance ence ology")))
-
-LANGUAGES = NATIONALITIES | words("""
-bengali catalan basque farsi esperanto gaelic hindi mandarin cantonese urdu tamil telugu swahili yiddish zulu
-malay tagalog sanskrit afrikaans kurdish armenian georgian kazakh uzbek javanese punjabi gujarati marathi
-latin
-""")
-
-# what "I'm a …" makes a job
-TRADES = words("""
-accountant actor actress administrator analyst architect artist astronaut author baker banker barber barista
-bartender biologist bookkeeper botanist builder butcher carpenter cashier chef chemist clerk cleaner coach
-comedian composer consultant contractor cook counselor counsellor dancer dentist dermatologist designer
-detective developer dietitian director doctor driver economist editor electrician engineer entrepreneur
-epidemiologist farmer filmmaker firefighter fisherman florist freelancer gardener geologist guide hairdresser
-historian illustrator interpreter investor janitor jeweler journalist judge lawyer lecturer librarian linguist
-machinist manager marketer mathematician mechanic midwife model musician neurologist novelist nurse
-nutritionist
-officer optician painter paleontologist paralegal paramedic pediatrician pharmacist photographer physicist
-physiotherapist pianist pilot plumber poet policeman policewoman politician principal producer professor
-programmer psychiatrist psychologist realtor receptionist recruiter reporter researcher sailor salesperson
-scientist sculptor secretary singer sociologist soldier solicitor statistician strategist student surgeon
-tailor
-teacher technician therapist translator tutor vet veterinarian violinist waiter waitress welder writer
-""")

@@ -156,6 +156,20 @@ class LLMExtractor:
         kept = list(_fitting([sentence.text for sentence in sentences], max_tokens * LETTERS))
         return tuple(sentences[: len(kept)]) or None
 
+    def merge(self, texts: Sequence[str]) -> str | None:
+        """Memories that say nearly the same as one text that says all of it; None if none can be had."""
+        if sum(map(len, texts)) > self._chunk:
+            return None
+        rows = prompts.quoted({"text": text} for text in texts)
+        answer = self._ask(prompts.MERGE.substitute(memories=rows), "texts")
+        text = answer.rows[0].get("text") if answer.rows and len(answer.rows) == 1 and answer.whole else None
+        if not isinstance(text, str):
+            log.warning("The model %r %s.", self.model, answer.problem or "wrote no text, or several")
+            return None
+        source = Chunk(tuple(Piece(place, Said(text)) for place, text in enumerate(texts)))
+        spelled, _, invented = respelled(" ".join(text.split()), source)
+        return None if invented else spelled
+
     def _read(self, chunk: Chunk, now: datetime) -> _Read:
         """One chunk, by the model as far as it goes and by the rules from there on."""
         prompt = prompts.FACTS.substitute(

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from remanence.extractors.common import is_ordinary
+from remanence.extractors.kinds import kind_of_name
 from remanence.extractors.lexicon import (
-    ABBREVIATIONS,
     CALENDAR,
     DETERMINERS,
     FIRST_NAMES,
@@ -24,11 +24,9 @@ from remanence.extractors.lexicon import (
     NATIONALITIES,
     NOT_ACRONYMS,
     NOUN_ENDINGS,
-    NUMBERED,
     ORGANIZATION_WORDS,
     ORGANIZATIONS,
     PLACE_ACRONYMS,
-    PLACE_WORDS,
     PLACES,
     PRODUCTS,
     SUFFIXES,
@@ -36,9 +34,9 @@ from remanence.extractors.lexicon import (
     VERBS_OF_PEOPLE,
 )
 from remanence.extractors.marked import CODE, Name, marked_names
+from remanence.extractors.pronouns import find_self
 from remanence.extractors.tokens import Token, find_tokens
-from remanence.model import SELF
-from remanence.text import normal_name
+from remanence.text import ABBREVIATIONS, normal_name
 
 
 def names_in(text: str) -> tuple[str, ...]:
@@ -75,39 +73,15 @@ def find_names(text: str, *, question: bool = False) -> list[Name]:
     return sorted([*fixed, *found], key=lambda name: name.start) if fixed else found
 
 
-def find_self(text: str, called: str = SELF) -> list[Name]:
-    """Where the text speaks in the first person, as names of the person so `called`.
-
-    >>> [name.start for name in find_self("I gave my dog a bone.")]
-    [0, 7]
-    """
-    found = []
-    for match in _SELF.finditer(text):
-        start, end = match.span()
-        if not (text[start] == "I" and _is_number(text, start)):
-            found.append(Name(called, "person", start, end))
-    return found
-
-
-_SELF = re.compile(r"[IiMm](?<![\w.@#'’&-].)(?:(?<=[Ii])(?!\.\w)|(?<=[Mm])(?:e|y|ine|yself))(?![\w&@-])")
 _JOINTS = frozenset(f" {joint} " for joint in JOINTS)
-_DIGIT = re.compile(r"\d")
 _LOWER_WORD = re.compile(r"(?<![\w'’-])[a-z][a-z]+")
 _FOLLOWING_WORD = re.compile(r"(['’]s\b)?,? ?([a-z]+)?")
 _VERSION = re.compile(r"[ ]\d{1,3}[ ]")
-_NUMBER_AFTER = re.compile(r"[ ](\d{1,3}(?:\.\d)?[A-Za-z]?)(?![\w:%./-]|[ ][a-z]|,\d)")
+_NUMBER_AFTER = re.compile(r"[ ](\d{1,3}(?:\.\d)?[A-Za-z]?|(?:19|20)\d\d)(?![\w:%./-]|[ ][a-z]|,\d)")
 _PLACE_CUE = re.compile(r"\b(?:in|from|to|near|of|around|visit(?:ed|ing)?|across|,) $")
 _SHORT = 2_000  # characters
 _MAX_TOKENS = 8  # a longer run of capitals is a heading or a list, not a name
 _MAX_RUN = 3 * _MAX_TOKENS  # before openers are dropped
-
-
-def _is_number(text: str, start: int) -> bool:
-    """Whether an "I" is a number: World War I, Elizabeth I."""
-    if start < 2 or text[start - 1] != " " or not text[start - 2].isalpha():
-        return False
-    word = text[text.rfind(" ", max(0, start - 20), start - 1) + 1 : start - 1]
-    return word[0].isupper() and word.lower() in NUMBERED
 
 
 class _Reading:
@@ -170,7 +144,9 @@ class _Reading:
             return not is_ordinary(last.lower)
         if gap == ". ":
             return last.lower in ABBREVIATIONS and token.lower not in FUNCTION_WORDS
-        return _VERSION.fullmatch(gap) is not None and _kind(last.text, [last]) == "product"  # iPhone 15 Pro
+        return (
+            _VERSION.fullmatch(gap) is not None and kind_of_name(last.text, [last]) == "product"
+        )  # iPhone 15 Pro
 
     def _may_be_named(self, token: Token) -> bool:
         text, lower = token.text, token.lower
@@ -197,7 +173,7 @@ class _Reading:
         start, end = head.start, last.end
         written = self.text[start:end]
         number = None if last.possessive else _NUMBER_AFTER.match(self.text, end)
-        kind = _kind(written, run)
+        kind = kind_of_name(written, run)
         if kind == "place" and written.lower() in FIRST_NAMES and not self._placed(head):  # Virginia, Jordan
             kind = "person"
         if number and kind in ("thing", "product") and not head.first:
@@ -325,25 +301,3 @@ class _Reading:
         if word not in self.text:
             return False
         return word in _LOWER_WORD.findall(self.text)
-
-
-def _kind(written: str, run: list[Token]) -> str:
-    """What the name seems to name."""
-    head, last = run[0].lower, run[-1].lower
-    lower = written.lower()
-    if lower in PLACES or written in PLACE_ACRONYMS:
-        return "place"
-    if lower in ORGANIZATIONS or lower.replace("’", "'") in ORGANIZATIONS:
-        return "organization"
-    if head in HONORIFICS and len(run) > 1 and last not in PLACE_WORDS and " of " not in lower:
-        return "place" if head == "st" else "person"
-    if len(run) > 1:
-        if last in ORGANIZATION_WORDS or (head in ORGANIZATION_WORDS and " of " in written):
-            return "organization"
-        if last in PLACE_WORDS or head in ("mount", "lake", "san", "fort", "port"):
-            return "place"
-    if head in FIRST_NAMES or (written[1:2] == "." and len(run) > 1):
-        return "person"
-    if head in PRODUCTS or written[0].islower() or (not written.isalpha() and _DIGIT.search(written)):
-        return "product"
-    return "thing"

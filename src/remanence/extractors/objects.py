@@ -1,4 +1,4 @@
-"""What stands behind a verb: a name, a few plain words, a list of them, a date; and what may follow it.
+"""What stands behind a verb: what that verb wants there, and what may follow it.
 
 Each function starts at a place in the text and says where what it found ends.
 """
@@ -6,62 +6,30 @@ Each function starts at a place in the text and says where what it found ends.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from remanence.extractors import verbs
-from remanence.extractors.lexicon import KIN, LANGUAGES, MONTHS, PLURAL_KIN, TRADES, words
+from remanence.extractors.lexicon import MONTHS, words
 from remanence.extractors.marked import Name
+from remanence.extractors.people import FIELDS, HOUSES, KIN, LANGUAGES, PLURAL_KIN, TRADES
+from remanence.extractors.phrases import (
+    COUNT,
+    DATE,
+    Names,
+    Target,
+    date_at,
+    list_at,
+    name_at,
+    names_from,
+    words_at,
+)
 from remanence.extractors.verbs import Verb
 from remanence.model import SELF, Triple
 
-Names = dict[int, Name]
-"""The names of a text by where they begin."""
-
-
-class Target(NamedTuple):
-    """What a verb has behind it, several where it is a list, and where that ends."""
-
-    values: tuple[str, ...]
-    end: int
-
-
-_DATE = (
-    rf"(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTHS})\b(?:(?:, ?| )\d{{4}}\b)?"
-    rf"|(?:{MONTHS}) \d{{1,2}}(?:st|nd|rd|th)?\b(?:(?:, ?| )\d{{4}}\b)?|\d{{4}}-\d\d-\d\d)"
-)
-_ITEM = r"(?:(?:a|an|the|my|his|her|their|our) )?((?:[\w'’&-]+ ){0,4}?[\w'’&-]+?)"
-_END = (
-    r"(?: too| though| a lot| so much| very much| as well| the most| in general)?"
-    r"(?=[.;:!\n)]|$|, (?:[A-Z]|the user\b)|, not\b|,? (?:but|because|so|which|named|called|since|over|when"
-    r"|while|with|every|on|at|last|this|next|today|tomorrow|tonight|yesterday|soon|again|coming|these days"
-    r"|instead)\b"
-    rf"|,? and (?:I|my|he|she|it|we|they|his|her|{verbs.GOES_ON}|(?:also |now )?[a-z]+s (?:at|in|for|to|an?)"
-    r"|[a-z]{3,}ed (?:with|for|in|at|by|as|to|on|the|an?|my|their))\b"
-)
-_WORDS = re.compile(rf"{_ITEM}{_END})")
-_COUNT = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}"
-_ENDS_OF = {  # where else the words end
-    "prefers": re.compile(rf"(?![a-z]+ing to\b){_ITEM}{_END}| (?:to|than|rather than)\b)"),
-    "studies": re.compile(rf"{_ITEM}{_END}| in\b)"),
-    "has": re.compile(rf"{_ITEM}{_END}|,? and (?:{_COUNT}) | for\b(?! (?:you|me)\b))"),
-}
-_LISTED_ITEM = re.compile(rf"{_ITEM}{_END}|,? (?:and|or) |, )")
-_LIST_JOINT = re.compile(r"(?P<last>,? and )|, (?![A-Z])")
-_NAME_JOINT = re.compile(r",? and |, (?=[A-Z])")
-_AFTER_NAMES = re.compile(
-    r"[.;:!\n)]|$|,? (?:and|but|because|so|when|since|with|in|on|at|last|this|every|too)\b|, "
-)
 _LISTED = words("likes loves hates dislikes allergic_to plays visited")
-_FIXED_PAIRS = re.compile(
-    r"(?:fish and chips|rock and roll|mac and cheese|ham and cheese|peanut butter and jelly|arts and crafts"
-    r"|bread and butter|gin and tonic|drum and bass|rhythm and blues|bed and breakfast|salt and vinegar"
-    r"|cookies and cream|research and development|history and politics)",
-    re.IGNORECASE,
-)
-_DATED = re.compile(rf"(?:the )?({_DATE})(?![\w-])")
-_YEAR_OR_DATE = re.compile(rf",? (?:on|in) (?:the )?({_DATE}|\d{{4}})(?![\w-])")
+_YEAR_OR_DATE = re.compile(rf",? (?:on|in) (?:the )?({DATE}|\d{{4}})(?![\w-])")
 _IN = re.compile(r",? in (?:the )?")
 _AT = re.compile(r" at (?:the )?")
+_FROM = re.compile(r" (?:from|at) (?:the )?")
 _AS = re.compile(r" as (?:an?|the) ")
 _DOING = re.compile(r"([a-z]+(?: [\w'’&-]+){0,7}?)(?=[.;:!,\n)]|$| (?:but|because|so|since)\b| and I\b)")
 _TRADE = re.compile(
@@ -70,26 +38,35 @@ _TRADE = re.compile(
 _WORD = re.compile(r"\w+")
 _LANGUAGES = re.compile(r"(?:(?:,|,? and) (?:(?:a little|a bit of|some|also) )?[A-Z][a-z]+){1,6}")
 _COUNTED = re.compile(
-    r"(?:an? (?=[A-Za-z])|(?=(?:one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}) [a-z]))"
+    r"(?:(?:an?|another) (?=[A-Za-z])|(?=(?:one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}) [a-z]))"
 )
-_AND_COUNTED = re.compile(rf",? and (?=(?:{_COUNT}) [a-z])")
+_AND_COUNTED = re.compile(rf",? and (?=(?:{COUNT}) [a-z])")
 _NAMED = re.compile(r" (?:named|called) ")
 _CALLED = re.compile(r"(?: (?:named|called)|,|:) ")
 _NUMBER = re.compile(
     r"(\d{1,3})(?: years old| today| now)?(?=[.,](?!\d)|[;!\n]|$| (?:and|but|yesterday|last|on|in|this)\b)"
 )
+_OF_A_KIND = {
+    verbs.NUMBER: _NUMBER,
+    verbs.FIELD: re.compile(
+        rf"((?i:{'|'.join(sorted(FIELDS))}))(?=[.;:!,\n)]|$| (?:and|but|so|too|as well|since|for|now|at)\b)"
+    ),
+    verbs.HOUSE: re.compile(
+        rf"((?:[\w'’&-]+ ){{0,3}}?(?:{'|'.join(sorted(HOUSES))}))\b(?! [a-z]+(?:er|or|ist)\b|['’])"
+    ),
+}
+_YEAR = re.compile(rf"((?:(?:{MONTHS})(?: of)? )?(?:19|20)\d\d)(?![\w-])")
 _KIN_OBJECT = re.compile(rf" (?:[a-z]+ )?({'|'.join(sorted(KIN | set(PLURAL_KIN)))})\b(?!['’])")
 _MINE = frozenset(("my", "My"))
 _POSSESSIVE = ("'s ", "’s ")
-_EMPTY_WORDS = words("""
-it that this them him her you me us these those to how when what being lot lots bit few couple ton number all
-some any every everything something nothing of if idea sound suggestion question feeling time chance way mr
-mrs dr following also so such no one made email call message surprise reply especially
-promotion raise
+_NOT_HAD = words("""
+plan plans bond hour hours minute minutes second seconds moment day days week weeks month months year years
+deal point reason right problem issue hunch crush half waiting coming chat talk look laugh blast
 """)
-_VERBAL = words("is are was were has have had - –")
-_EMPTY_FIRST = words("for in at with on by from as is are was not")
-_EMPTY_DOINGS = words("bed sleep work school church be do see say have the a an my your check this that it")
+_EMPTY_DOINGS = words(
+    "lunch dinner breakfast brunch bed sleep work school church be do see say have the a an my your check"
+    " this that it"
+)
 
 
 def target_at(text: str, verb: Verb, subject: Name, starts: Names) -> Target | None:
@@ -100,7 +77,7 @@ def target_at(text: str, verb: Verb, subject: Name, starts: Names) -> Target | N
     ('hiking', 'long walks', 'chess')
     """
     at, wants = verb.end, verb.wants
-    if wants in (verbs.NAME, verbs.PLACE, verbs.WORDS):
+    if wants in (verbs.NAME, verbs.PLACE, verbs.PERSON, verbs.WORDS):
         return _named_or_plain(text, verb, subject, starts)
     if wants == verbs.LANGUAGE:
         return _languages_at(text, at)
@@ -110,9 +87,11 @@ def target_at(text: str, verb: Verb, subject: Name, starts: Names) -> Target | N
         return _found(_TRADE.match(text, at))
     if wants == verbs.COUNTED:
         counted = _COUNTED.match(text, at)
-        return _one(words_at(text, counted.end(), "has")) if counted else None
-    if wants == verbs.NUMBER:
-        return _found(_NUMBER.match(text, at))
+        had = words_at(text, counted.end(), "has") if counted else None
+        return _one(had) if had is not None and _NOT_HAD.isdisjoint(had[0].lower().split()) else None
+    pattern = _OF_A_KIND.get(wants)
+    if pattern is not None:
+        return _found(pattern.match(text, at))
     doing = _DOING.match(text, at)
     return _found(doing) if doing and doing[1].split(" ")[0] not in _EMPTY_DOINGS else None
 
@@ -140,30 +119,10 @@ def followers(text: str, at: int, claim: Triple, starts: Names) -> tuple[list[Tr
         way, then = _IN.match(text, at), f"{predicate[:4]}_in"
     elif predicate == "studies":
         way, then = _AT.match(text, at), "studies_at"
+    elif predicate == "studied":
+        way, then = _FROM.match(text, at), "graduated_from"
     place = name_at(text, way.end(), starts) if way else None
     return ([Triple(who, then, place.text)], place.end) if place else ([], at)
-
-
-def name_at(text: str, start: int, starts: Names) -> Name | None:
-    """The name that begins at `start`, unless it goes on as "Bob's" or "Porto-based"."""
-    name = starts.get(start)
-    if name is None and text[start : start + 1] in ('"', "“", "'", "‘"):
-        name = starts.get(start + 1)
-    if name is None or (text[name.end : name.end + 1] in ("'", "’", "-") and name.kind != "title"):
-        return None
-    return name
-
-
-def words_at(text: str, start: int, predicate: str = "") -> tuple[str, int] | None:
-    """A few plain words up to the end of the clause, or to where those of this predicate end."""
-    found = _ENDS_OF.get(predicate, _WORDS).match(text, start)
-    return (found[1], found.end()) if found is not None and _is_something(found[1]) else None
-
-
-def date_at(text: str, start: int) -> tuple[str, int] | None:
-    """A day of the year, with its year or without."""
-    found = _DATED.match(text, start)
-    return (found[1], found.end()) if found else None
 
 
 def _named_or_plain(text: str, verb: Verb, subject: Name, starts: Names) -> Target | None:
@@ -174,11 +133,13 @@ def _named_or_plain(text: str, verb: Verb, subject: Name, starts: Names) -> Targ
         return None if wants == verbs.PLACE else _one(kin)
     name = name_at(text, at, starts)
     if name is not None:
-        if wants == verbs.PLACE and name.kind == "person":
+        if (wants == verbs.PLACE and name.kind == "person") or (
+            wants == verbs.PERSON and name.kind not in ("person", "thing")
+        ):
             return None
-        return (
-            _names_from(text, name, starts) if verb.predicate in _LISTED else Target((name.text,), name.end)
-        )
+        return names_from(text, name, starts) if verb.predicate in _LISTED else Target((name.text,), name.end)
+    if verb.predicate == "born_in":
+        return _found(_YEAR.match(text, at))
     date = date_at(text, at) if verb.predicate.endswith("_on") or verb.predicate == "birthday" else None
     if date is not None:
         return _one(date)
@@ -187,62 +148,8 @@ def _named_or_plain(text: str, verb: Verb, subject: Name, starts: Names) -> Targ
     if subject.kind != "person" and verb.predicate not in verbs.VALUE_CLASSES:
         return None
     return (
-        _list_at(text, at, starts) if verb.predicate in _LISTED else _one(words_at(text, at, verb.predicate))
+        list_at(text, at, starts) if verb.predicate in _LISTED else _one(words_at(text, at, verb.predicate))
     )
-
-
-def _names_from(text: str, first: Name, starts: Names) -> Target:
-    """Rome, Florence and Siena; only Rome if what follows is no name, or the name does something itself."""
-    found, end = [first.text], first.end
-    joint = _NAME_JOINT.match(text, end)
-    while joint:
-        name = name_at(text, joint.end(), starts)
-        if name is None or not _AFTER_NAMES.match(text, name.end):
-            break
-        found.append(name.text)
-        end = name.end
-        joint = _NAME_JOINT.match(text, end)
-    return Target(tuple(found), end)
-
-
-def _list_at(text: str, start: int, starts: Names) -> Target | None:
-    """Plain words, each thing of a list by itself: but "fish and chips" and "red and white wine" are one."""
-    found: list[str] = []
-    at, closed = start, False
-    while True:
-        item = _item_at(text, at, starts)
-        if item is None:
-            return None
-        found.append(item[0])
-        at = item[1]
-        joint = None if _WORDS_OVER.match(text, at) else _LIST_JOINT.match(text, at)
-        if joint is None or closed:
-            break
-        closed = joint["last"] is not None
-        at = joint.end()
-    if len(found) > 1 and not closed:
-        return None  # "tea, especially green tea" is no list
-    if len(found) == 2 and _is_one_thing(*found):
-        whole = f"{found[0]} and {found[1]}"
-        return Target((whole,), at) if len(whole) <= _LONGEST else None
-    return Target(tuple(found), at)
-
-
-def _item_at(text: str, at: int, starts: Names) -> tuple[str, int] | None:
-    name = name_at(text, at, starts)
-    if name is not None:
-        return name.text, name.end
-    item = _LISTED_ITEM.match(text, at)
-    return (item[1], item.end()) if item is not None and _is_something(item[1]) else None
-
-
-def _is_one_thing(one: str, other: str) -> bool:
-    """Whether the two belong together, or the second would mean something else alone."""
-    if _FIXED_PAIRS.fullmatch(f"{one} and {other}"):
-        return True
-    few, many = one.split(), other.split()
-    doing = few[0].endswith("ing") and len(few) > 1 and not many[0].endswith("ing")
-    return doing or (len(few) == 1 and len(many) > 1 and not many[0].endswith("ing"))
 
 
 def _kin_at(text: str, owner: Name, starts: Names) -> tuple[str, int] | None:
@@ -278,7 +185,7 @@ def _possessions(text: str, at: int, claim: Triple, starts: Names) -> tuple[list
         called = (_CALLED if kin in KIN or kin == "child" else _NAMED).match(text, at)
         name = name_at(text, called.end(), starts) if called else None
         if name is not None:
-            names, at = _names_from(text, name, starts)
+            names, at = names_from(text, name, starts)
             found += [Triple(each, f"{kin}_of", claim.subject) for each in names]
         joint = _AND_COUNTED.match(text, at)
         counted = _COUNTED.match(text, joint.end()) if joint else None
@@ -289,24 +196,9 @@ def _possessions(text: str, at: int, claim: Triple, starts: Names) -> tuple[list
         found.append(Triple(claim.subject, "has", thing))
 
 
-def _is_something(written: str) -> bool:
-    plain = written.lower().split()
-    return (
-        len(written) <= _LONGEST
-        and bool(plain)
-        and plain[0] not in _EMPTY_FIRST
-        and _EMPTY_WORDS.isdisjoint(plain)
-        and _VERBAL.isdisjoint(plain)
-    )
-
-
 def _found(match: re.Match[str] | None) -> Target | None:
     return Target((match[1],), match.end()) if match else None
 
 
 def _one(found: tuple[str, int] | None) -> Target | None:
     return Target((found[0],), found[1]) if found else None
-
-
-_LONGEST = 40
-_WORDS_OVER = re.compile(rf"{_END})")

@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from remanence.extractors.lexicon import KIN, words
+from remanence.extractors.lexicon import words
+from remanence.extractors.people import KIN
 from remanence.model import SELF
 
 USER = "The user"

@@ -10,9 +10,9 @@ from functools import lru_cache
 from remanence.extractors.changes import Change, find_change
 from remanence.extractors.claims import find_claims
 from remanence.extractors.denials import Denied, find_denied
-from remanence.extractors.lexicon import KIN, PLURAL_KIN
 from remanence.extractors.marked import Name
 from remanence.extractors.names import find_names
+from remanence.extractors.people import KIN, PLURAL_KIN
 from remanence.extractors.person import ASSISTANT, USER, called
 from remanence.model import SELF, Triple
 

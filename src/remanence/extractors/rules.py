@@ -9,9 +9,10 @@ from operator import attrgetter
 
 from remanence.extractors.claims import find_claims
 from remanence.extractors.marked import Name
-from remanence.extractors.names import find_names, find_self
+from remanence.extractors.names import find_names
+from remanence.extractors.pronouns import find_first_person, is_plural
 from remanence.model import SELF, Extraction, Found, Memory, Mention, Said, Verdict, Window
-from remanence.text import normal_name
+from remanence.text import SENTENCE_END, normal_name
 
 MAX_MENTIONS = 64
 MAX_TIMES = 16
@@ -21,7 +22,6 @@ LONGEST_HEADING = 100
 
 _BRACKETS = re.compile(r"\s*\([^)]*\)")
 _ROLES = {"user": SELF, "human": SELF, "assistant": "assistant", "ai": "assistant", "bot": "assistant"}
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 
 
 class RuleExtractor:
@@ -35,8 +35,8 @@ class RuleExtractor:
     >>> found = RuleExtractor().extract("I met Dr. Smith; Alice lives in Porto.", now=today, speaker="Bob")
     >>> [mention.name for mention in found.mentions]
     ['Bob', 'Dr. Smith', 'Alice', 'Porto']
-    >>> str(found.triples[0])
-    'Alice —lives_in→ Porto'
+    >>> [str(claim) for claim in found.triples]
+    ['Bob —met→ Dr. Smith', 'Alice —lives_in→ Porto']
     """
 
     name = "rules"
@@ -46,16 +46,17 @@ class RuleExtractor:
         who = speaker_name(speaker)
         me = who or SELF
         names = find_names(text)
-        selves = find_self(text, me)
-        if selves:
-            names = sorted([*names, *selves], key=_start)
+        selves = find_first_person(text, me)
         stated = _stated(text, now)
         heading = None if who else _heading(text)
         if heading is not None:
             names.insert(0, Name(heading, "heading", 0, len(heading)))
+        everyone = sorted([*names, *selves], key=_start) if selves else names
+        if who is None and selves:  # a speaker is mentioned already
+            names = [name for name in everyone if not is_plural(text, name)]
         return Extraction(
             mentions=_mentions(who, names),
-            triples=find_claims(text, names, me),
+            triples=find_claims(text, everyone, me),
             valid=stated[0] if stated and len(text) <= LONG else None,
             times=tuple(stated[:MAX_TIMES]),
         )
@@ -124,7 +125,7 @@ def _stated(text: str, now: datetime) -> list[Window]:
 
     found: dict[Window, None] = {}
     for phrase in find_times(text, now):
-        end = _SENTENCE_END.search(text, phrase.end)
+        end = SENTENCE_END.search(text, phrase.end)
         if end is None or end.group() != "?":
             found[phrase.window] = None
     return list(found)

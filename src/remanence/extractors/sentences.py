@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from remanence.extractors.lexicon import ABBREVIATIONS, NATIONALITIES
+from remanence.extractors.languages import is_foreign
+from remanence.extractors.lexicon import MONTHS, NATIONALITIES
 from remanence.extractors.unsaid import completed
+from remanence.text import sentences_of
 
 LONGEST = 100_000  # characters of one turn that are read: beyond is a book, not talk
 
@@ -31,8 +33,9 @@ def sentences(text: str, *, to_assistant: bool = False) -> Iterator[Sentence]:
     >>> [one.text for one in sentences("Hi Bob! How are you? Well, actually, I live in St. Ives. Thanks!")]
     ['I live in St. Ives.']
     """
-    for written in _cut(_CODE.sub("\n", text[:LONGEST])):
-        if len(written) > LONGEST_SENTENCE:
+    for line in sentences_of(_CODE.sub("\n", text[:LONGEST])):
+        written = _BULLET.sub("", line)
+        if len(written) > LONGEST_SENTENCE or is_foreign(written):
             continue
         sentence = _opened(written, to_assistant)
         if sentence.text and (sentence.marked or sentence.corrects or not is_small_talk(sentence.text)):
@@ -92,12 +95,11 @@ def is_boilerplate(sentence: str) -> bool:
 
 
 _STATUS = re.compile(
-    rf"(?:I['’]m|I am) (?:(?:{STATUS}|{'|'.join(sorted(map(str.title, NATIONALITIES)))})\b|[A-Z][a-z]+[.!]?$)"
+    rf"(?:I['’]m|I am) (?:(?:{STATUS}|{'|'.join(sorted(map(str.title, NATIONALITIES)))})\b|[A-Z][a-z]+[.!]?$"
+    r"|\d{1,3}[.!]?$)"
 )
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_BREAK = re.compile(r"(?<=[.!?…])[\"”')\]]*\s+|\n+|(?<=[.!?])(?=[A-Z][a-z])")
 _BULLET = re.compile(r"^\s*(?:[-*•>]+|\d{1,2}[.)])\s+")
-_LAST_WORD = re.compile(r"([\w.]+)\.$")
 _OPENERS = re.compile(
     r"(?:(?:well|oh|so|ok|okay|yeah|yes|yep|yup|no|nah|hey|hi|hello|hmm|um|uh|ah|wow|haha+|lol|anyway"
     r"|anyways|btw|by the way"
@@ -114,7 +116,8 @@ _CORRECTS = re.compile(
     r"|i meant(?: to say)?|my mistake"
     r"|scratch that"
     r"|let me correct (?:that|myself)|i misspoke|i made a mistake|sorry,? (?=it['’]s|it is"
-    r"|i meant))[,:.;]?\s+",
+    r"|i meant)|(?:sorry,?|make (?:that|it))"
+    rf"(?= (?:(?:on|in|at|the) )*(?:\d|(?:{MONTHS})\b|\w+day\b)))[,:.;]?\s+",
     re.IGNORECASE,
 )
 _MARKED = re.compile(
@@ -187,25 +190,6 @@ _DID = re.compile(
     r"|cancell?ed|saved"
     r"|moved|updated|set|bought|purchased|submitted|filed|deleted|emailed)\b"
 )
-
-
-def _cut(text: str) -> Iterator[str]:
-    """Sentences and lines, as written, without list marks."""
-    start = 0
-    for found in _BREAK.finditer(text):
-        piece = text[start : found.start()]
-        if "\n" not in found.group() and _is_abbreviated(piece):
-            continue
-        yield _BULLET.sub("", piece).strip()
-        start = found.end()
-    yield _BULLET.sub("", text[start:]).strip()
-
-
-def _is_abbreviated(piece: str) -> bool:
-    word = _LAST_WORD.search(piece[-12:])
-    return word is not None and (
-        word[1].lower() in ABBREVIATIONS or (len(word[1]) == 1 and word[1].isupper())
-    )
 
 
 def _opened(written: str, to_assistant: bool) -> Sentence:

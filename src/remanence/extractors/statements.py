@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from remanence.extractors.lexicon import CALENDAR, FUNCTION_WORDS, JOINTS, words
+from remanence.extractors.lexicon import CALENDAR, FUNCTION_WORDS, JOINTS, MONTHS, words
 from remanence.extractors.marked import Name
+from remanence.extractors.predicates import SINGLE_ROLES
 from remanence.extractors.verbs import VALUE_CLASSES, verb_at
 from remanence.model import Triple
 
@@ -29,7 +30,8 @@ _THE = re.compile(
     r"(?:(?P<maker>[a-z]+) (?:that|who|which) (?P<made>[a-z]+) (?P<thing>.+?)"
     r"|(?P<what>[a-z]+(?: of [a-z]+)?) (?:that|which) (?P<doer>.+?) [a-z]+s"
     r"|[a-z]+ where (?P<pupil>.+?) was (?P<done>[a-z]+ed)"
-    r"|(?P<role>head of (?:state|government)|(?:[A-Za-z-]+ ){0,3}?[A-Za-z-]+) (?:of|in) (?:the )?(?P<of>.+?))"
+    r"|(?P<role>head of (?:state|government)|(?:[A-Za-z-]+ ){0,3}?[A-Za-z-]+) (?P<joint>of|in|for) (?:the )?"
+    r"(?P<of>.+?))"
     r" (?:is|was) (?:located in )?(?:the (?:city|town|country"
     r"|state) of )?(?P<value>[^,;:!?]+(?:, [^;:!?]+)?)$"
 )
@@ -46,7 +48,8 @@ _SUBJECT_BARS = (
         "my our your his her their its today yesterday tomorrow now currently some many most every each that"
     )
 )
-_ON = {"born_in": "born_on", "died_in": "died_on"}  # a year
+_ON = {"born_in": "born_on", "died_in": "died_on"}
+_YEARLY = re.compile(rf"(?:(?:{MONTHS}) )?\d+")
 _PARTICIPLES = {"wrote": "written", "made": "produced", "built": "built"}
 
 
@@ -89,7 +92,9 @@ def find_statement(text: str, names: Sequence[Name] = ()) -> Triple | None:
     if not _is_named(value, _SMALL) and not (verb.predicate in VALUE_CLASSES and _is_plain(value)):
         return None
     return Triple(
-        subject, _ON.get(verb.predicate, verb.predicate) if value.isdigit() else verb.predicate, value
+        subject,
+        _ON.get(verb.predicate, verb.predicate) if _YEARLY.fullmatch(value) else verb.predicate,
+        value,
     )
 
 
@@ -105,6 +110,8 @@ def _defined(sentence: str) -> Triple | None:
             role, of = f"{role} of government", of.removesuffix(_GOVERNMENT)
         if not (_is_named(of) or _is_kind_of(of)) or not _is_named(value):
             return None
+        if found["joint"] == "for" and role.rpartition(" ")[2] not in SINGLE_ROLES:
+            return None  # "The reason for Brexit is Farage" names no office
         return Triple(value, f"{role.replace(' ', '_').replace('-', '_')}_of", of)
     if found["made"] is not None:
         made = _PARTICIPLES.get(found["made"], found["made"])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from remanence.extractors.lexicon import MONTHS, PLURAL_KIN, words
+from remanence.extractors.lexicon import MONTHS, words
 from remanence.extractors.marked import Name
+from remanence.extractors.people import PLURAL_KIN
 from remanence.extractors.reading import Reading
 from remanence.extractors.sentences import STATUS
 from remanence.extractors.unsaid import EVENTS, TIMES
@@ -38,7 +39,7 @@ def told(reading: Reading, speaker: str, *, marked: bool = False) -> Told | None
     text = reading.text
     ahead = _AHEAD.search(text) is not None
     if reading.change is not None:
-        state = bool(reading.change.over) and _IS_STATE.search(text) is not None
+        state = reading.change.is_open and _IS_STATE.search(text) is not None
         return Told("semantic" if state else "episode", 0.75)
     if reading.denied is not None and not (reading.claims and _is_event(text, ahead)):
         return Told("semantic", 0.7)
@@ -183,8 +184,8 @@ def _is_event(text: str, ahead: bool) -> bool:
 _SINGULAR = {"are": "is", "have": "has", "were": "was", "don't": "doesn't"}
 _PLURAL = re.compile(r"^ (are|ha(?=ve)|live|plan|want|play|own|love|like|prefer)(?:ve)?\b")
 _VERB = re.compile(
-    r"(?: and (?:the user|[A-Z]\w+))?(?: (?:also|really|just|still|now|always|never|usually|often"
-    r"|currently|recently"
+    r"(?: and (?:the user|[A-Z]\w+|(?:his|her|their) [a-z]+))?"
+    r"(?: (?:also|really|just|still|now|always|never|usually|often|currently|recently"
     r"|already|actually|finally|both|only|sometimes|rarely|even|[a-z]+ly))* ([a-z]+?n['’]t|[a-z]+)\b"
 )
 _OWN = re.compile(

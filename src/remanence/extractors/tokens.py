@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 
 from remanence.extractors.common import is_ordinary
-from remanence.extractors.lexicon import ABBREVIATIONS, ORGANIZATIONS, SMALL_WORDS
+from remanence.extractors.lexicon import ORGANIZATIONS, SMALL_WORDS
 from remanence.extractors.marked import Name
+from remanence.text import ABBREVIATIONS
 
 
 @dataclass(slots=True)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
+from itertools import islice
 
-from remanence.extractors.lexicon import KIN, words
+from remanence.extractors.lexicon import words
+from remanence.extractors.people import KIN
 from remanence.extractors.predicates import VIEWS
 from remanence.model import Triple
 
@@ -78,9 +81,14 @@ def tags_of(text: str, *, preference: bool = False) -> tuple[str, ...]:
     >>> tags_of("Alice lives in Porto with her dog.")
     ('home', 'pet')
     """
-    found = ["preference"] if preference else []
-    found += [tag for tag, pattern in _SPEAKS.items() if pattern.search(text)]
-    return tuple(found[:_MOST_TAGS])
+    found = _found(text)
+    return ("preference", *found)[:_MOST_TAGS] if preference else found
+
+
+@lru_cache(256)  # a sentence is asked about for its fact, and for whether it is one or two
+def _found(text: str) -> tuple[str, ...]:
+    found = (tag for tag, pattern in _SPEAKS.items() if pattern.search(text))
+    return tuple(islice(found, _MOST_TAGS))
 
 
 def importance_of(text: str, claims: Iterable[Triple], *, marked: bool = False, plain: bool = False) -> float:

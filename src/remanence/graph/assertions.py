@@ -69,7 +69,7 @@ class Stating:
         now = self._engine.now()
         reads, window = read_predicate(predicate), drafts.window(valid_from, valid_until, now)
         sure, who = _sure(confidence), observer(observed_by)
-        ids = tuple(dict.fromkeys(_memory_id(m) for m in _several(evidence)))
+        ids = tuple(dict.fromkeys(_memory_ids(evidence)))
         ends = named(subject, "subject"), named(object, "object")
         said: list[str] = []
 
@@ -190,12 +190,16 @@ def sight_now(index: Index, now: datetime) -> Sight:
 
 def _shown(index: Index, memory_id: str) -> None:
     """Refuse a memory that there is not, or that is forgotten: what is said of it could not be seen."""
-    if not index.catalog.shown(index.known(memory_id), index.catalog.position):
+    index.known(memory_id)
+    if index.shown_row(memory_id, index.catalog.position) is None:
         raise NotFound(f"memory {memory_id!r} is forgotten. Bring it back first: unforget({memory_id!r}).")
 
 
-def name_of(index: Index, given: str) -> str:
-    """The name to write down for an entity: what was given, or what the id given stands for."""
+def name_of(index: Index, given: Named) -> str:
+    """The name to write down for an entity: what was given, or what the entity is called by now."""
+    if isinstance(given, Entity):
+        there = index.registry.get(given.id, index.catalog.position)
+        return given.name if there is None else there.name
     if not is_entity_id(given) or index.names.number(given) is not None:
         return given
     entity = index.registry.get(given, index.catalog.position)
@@ -207,26 +211,25 @@ def name_of(index: Index, given: str) -> str:
 # At the door
 
 
-def named(given: object, what: str) -> str:
-    name = given.name if isinstance(given, Entity) else given
-    checked = drafts.clean(name, what)
-    if not checked.strip():
-        raise InvalidInput(f"{what}={checked!r} is blank. Give a name, an entity or its id.")
-    if len(checked) > drafts.MOST_NAME:
-        raise InvalidInput(f"{what} has {len(checked):,} characters. A name has at most {drafts.MOST_NAME}.")
-    return checked
+def named(given: Named, what: str) -> Named:
+    """An entity, its id or a name, which can be written down."""
+    name = drafts.clean(given.name if isinstance(given, Entity) else given, what)
+    if not name.strip():
+        raise InvalidInput(f"{what}={name!r} is blank. Give a name, an entity or its id.")
+    if len(name) > drafts.MOST_NAME:
+        raise InvalidInput(f"{what} has {len(name):,} characters. A name has at most {drafts.MOST_NAME}.")
+    return given
 
 
 def _memory_id(given: object) -> str:
     return given.id if isinstance(given, Memory) else drafts.memory_id(given)
 
 
-def _several(given: Kept | Iterable[Kept]) -> Iterable[Kept]:
-    if isinstance(given, str | Memory):
-        return (given,)
-    if isinstance(given, Iterable):
-        return given
-    raise InvalidInput(f"evidence={given!r} is not a list of memories. Give memories or their ids.")
+def _memory_ids(given: Kept | Iterable[Kept]) -> list[str]:
+    several = (given,) if isinstance(given, str | Memory) else given
+    if not isinstance(several, Iterable):
+        raise InvalidInput(f"evidence={given!r} is not a list of memories. Give memories or their ids.")
+    return [_memory_id(each) for each in several]
 
 
 def _kind(given: object) -> LinkKind:

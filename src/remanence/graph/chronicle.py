@@ -6,9 +6,8 @@ ends when a later one takes its place, and a memory is superseded when all that 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from remanence import events
 from remanence.graph.ground import MENTIONS, Ground, Place
 from remanence.graph.happenings import Happening, What, quoted
-from remanence.graph.lines import Lines, lines_of
+from remanence.graph.lines import about_edges, about_its_edges, about_memory
 from remanence.graph.naming import Known
 from remanence.index import Index
 from remanence.knowledge.predicates import normal_predicate, states
@@ -45,9 +44,7 @@ class Chronicle:
     ) -> None:
         self._index, self._ledger, self._sight = index, ledger, sight
         self._after, self._upto = after, sight.position if upto is None else min(upto, sight.position)
-        rows = np.arange(len(index.catalog)) < bisect_right(
-            range(len(index.catalog)), sight.position, key=lambda row: index.catalog.positions([row])[0]
-        )
+        rows = np.arange(len(index.catalog)) < index.catalog.known(sight.position)
         self.ever = Sight(sight.position, sight.now, rows, index.catalog.memories_among(rows))
         """All that was ever learned by then: what was forgotten or revised has a story too."""
 
@@ -57,26 +54,34 @@ class Chronicle:
 
     def of_entity(self, ground: Ground, place: Place) -> list[Happening]:
         """What happened to an entity, to its relations, and to the memories that name it."""
-        names = ground.names(place)
-        spelled = [self._index.names.spelled[number] for number in names]
         entity_id = self._index.registry.entity_of(place.number, self._sight.position)
-        rows = ground.rows_naming(names)
+        rows = ground.rows_naming(place)
         memories = dict.fromkeys(map(self._index.catalog.memory_of, rows[self.ever.rows[rows]].tolist()))
         sketches = [sketch for number in memories for sketch in self._memory(number, edges=False)]
         sketches += self._each(self._index.registry.lines_of(entity_id, self._sight.position), self.naming)
-        outright = self._lines.relating(spelled)
-        sketches += self._each(outright, self._related)
         claimed = self._index.relations.around(place.number, self.ever)
         sketches += self._claimed(claimed)
-        edges = dict.fromkeys([*(self._edges(outright)), *(relation.id for relation in claimed)])
-        for edge in edges:
-            sketches += self._each(self._lines.about(edge), self._ended)
+        edges = [*self._stated(ground, place), *(relation.id for relation in claimed)]
+        for make in (self._related, self._ended):
+            sketches += self._each(about_edges(self._index, edges), make)
         sketches += self._followed(self._index.relations.around(place.number, self._sight))
         return self._told(sketches)
 
-    @cached_property
-    def _lines(self) -> Lines:
-        return lines_of(self._index, self._ledger)
+    def _stated(self, ground: Ground, place: Place) -> list[str]:
+        """The ids of what was said outright of an entity, whether it ever held or not."""
+        registry, names = self._index.registry, self._index.names
+        same = registry.same(place.number, self._sight.position)
+        edges = self._index.relations.stated(same)
+        if not any(registry.passed_on(name, self._sight.position) for name in same):
+            return edges
+        # A name that was passed on may have meant another one.
+        ends = {
+            edge: (names.number(relation.subject), names.number(relation.object))
+            for edge in edges
+            if (relation := self._relation(edge)) is not None
+        }
+        mine = set(ground.names(place))
+        return [edge for edge, both in ends.items() if not mine.isdisjoint(both)]
 
     # Memories
 
@@ -85,13 +90,11 @@ class Chronicle:
         rows = catalog.rows_of(number)
         for row, position in zip(rows, catalog.positions(rows), strict=True):
             yield _Sketch(position, partial(self._version, row == rows[0]))
-        lines = self._lines.about(catalog.ids[number])
+        lines = about_memory(self._index, number)
         yield from self._each(lines, partial(self._kept, number))
         yield from self._each(lines, partial(self._overtaken, number))
-        if edges:
-            yield from self._each(lines, partial(self._linked, number))
-            yield from self._each(lines, self._related)
-            yield from self._each(lines, self._ended)
+        for make in (partial(self._linked, number), self._related, self._ended) if edges else ():
+            yield from self._each(about_its_edges(self._index, number), make)
         yield from self._replaced(number)
 
     def _version(self, first: bool, entry: Entry) -> Happening:
@@ -251,16 +254,13 @@ class Chronicle:
         memory_id, _, digest = relation.id.rpartition(":")
         number = self._index.catalog.number(memory_id) if digest else None
         if number is None:
-            return next(iter(self._lines.about(relation.id)), None)
+            return next(iter(about_edges(self._index, [relation.id])), None)
         catalog = self._index.catalog
         rows = [row for row in catalog.rows_of(number) if catalog.recorded_at(row) >= relation.recorded_at]
         for row, version in zip(rows, self._index.memories(rows), strict=True):
             if any({relation.subject, relation.object} == {t.subject, t.object} for t in version.triples):
                 return catalog.positions([row])[0]
         return catalog.positions(catalog.rows_of(number))[0]
-
-    def _edges(self, lines: Iterable[int]) -> list[str]:
-        return [entry.subject for _, entry in sorted(self._ledger.at(list(lines)).items())]
 
     # Entities
 

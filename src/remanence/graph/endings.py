@@ -11,9 +11,8 @@ from remanence.errors import InvalidInput, NotFound
 from remanence.events import Event, Invalidated
 from remanence.graph.assertions import Named, links, name_of, named, observer, relations, sight_now
 from remanence.index import Index
-from remanence.knowledge.intervals import ALWAYS
 from remanence.knowledge.predicates import read_predicate
-from remanence.model import Link, Relation, Sight, Triple, Window, from_micros, micros, short
+from remanence.model import ALWAYS, Link, Relation, Sight, Triple, Window, from_micros, micros, short
 from remanence.timewords import read_moment
 
 
@@ -44,7 +43,9 @@ def invalidate(
         elif name is None:
             ended[:] = [_edge_id(edge)]
         else:
-            ended[:] = _holding(index, sight, named(edge, "subject"), name, object, end)
+            subject = name_of(index, named(edge, "subject"))
+            other = None if object is None else name_of(index, named(object, "object"))
+            ended[:] = _holding(index, sight, subject, name, other, end)
         edges = dict.fromkeys(one for each in ended for one in _to_end(index, sight, each, end))
         return [Invalidated(one, end, reason, who) for one in edges]
 
@@ -53,13 +54,13 @@ def invalidate(
 
 
 def _holding(
-    index: Index, sight: Sight, subject: str, predicate: str, object: Named | None, end: datetime
+    index: Index, sight: Sight, subject: str, predicate: str, object: str | None, end: datetime
 ) -> list[str]:
     """The ids of what holds of a subject under a predicate at a moment, or was ended at that moment."""
-    number = index.names.number(name_of(index, subject))
+    number = index.names.number(subject)
     found = [] if number is None else index.relations.line(number, predicate, sight)
     if object is not None:
-        wanted = index.names.number(name_of(index, named(object, "object")))
+        wanted = index.names.number(object)
         same = () if wanted is None else index.registry.same(wanted, sight.position)
         found = [
             r for r in found if {index.names.number(r.object), index.names.number(r.subject)} & set(same)
@@ -68,7 +69,7 @@ def _holding(
     there = [r.id for r in found if (r.valid.start is None or r.valid.start < end) and _reaches(r.valid, end)]
     there = there or [r.id for r in found if end in r.valid]
     if not there:
-        what = f"{subject} {predicate} {'anything' if object is None else named(object, 'object')}"
+        what = f"{subject} {predicate} {'anything' if object is None else object}"
         instead = "; ".join(map(str, found[:3])) or "nothing of that kind"
         raise NotFound(f"{what!r} does not hold at {short(end)}, so it cannot end then. Known is: {instead}.")
     return list(dict.fromkeys(there))

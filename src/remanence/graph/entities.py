@@ -12,7 +12,6 @@ from itertools import islice
 from typing import Any, overload
 
 from remanence import drafts
-from remanence.catalog import FOREVER
 from remanence.drafts import MOST_NAME, Moment
 from remanence.engine import Engine
 from remanence.errors import InvalidInput
@@ -21,8 +20,9 @@ from remanence.graph import revising
 from remanence.graph.naming import Known
 from remanence.graph.revising import Plan
 from remanence.index import Index
-from remanence.model import Alias, Entity
-from remanence.text import normal_name
+from remanence.knowledge.registry import is_entity_id
+from remanence.model import FOREVER, Alias, Entity
+from remanence.text import cut, normal_name
 from remanence.timewords import read_moment
 
 MOST_ALIASES = 256
@@ -108,7 +108,8 @@ class EntitiesView:
     def resolve(self, alias: str, at: Moment | None = None) -> Entity | None:
         """The entity that goes by this name, with everything it is called; None if there is none.
 
-        With `at`, the one that went by it then. Without, the one that does so now, or did so last.
+        With `at`, the one that went by it then. Without, the one that does so now, or did so last. An id
+        will do too.
 
         >>> import remanence
         >>> with remanence.open(None) as space:
@@ -120,6 +121,8 @@ class EntitiesView:
         now = self._now()
         moment = None if at is None else read_moment(at, now, what="at")
         with self._looking() as known:
+            if is_entity_id(name) and (entity := known.get(name)) is not None:
+                return entity
             found = known.find(name, now, moment)
             return None if found is None else known.get(found)
 
@@ -347,7 +350,7 @@ def _name(value: object, what: str) -> str:
         raise InvalidInput(f"{what}={value!r} is blank. Give it at least one letter.")
     if len(name) > MOST_NAME:
         raise InvalidInput(
-            f"{what}={name[:40]!r}… has {len(name):,} characters. At most {MOST_NAME} are kept."
+            f"{what}={cut(name, 40)!r} has {len(name):,} characters. At most {MOST_NAME} are kept."
         )
     return name
 

@@ -72,7 +72,7 @@ class GraphView:
         ...     [str(node) for node in space.graph.query("Alice", at="2025-06-01").nodes]
         ['Alice', 'Acme', 'Porto']
         """
-        names, steps, most = _names(relations), _depth(depth, "depth"), drafts.limit(limit)
+        names, steps, most = _names(relations), drafts.whole(depth, "depth", MOST_DEPTH), drafts.limit(limit)
         if direction not in ("out", "in", "both"):
             raise InvalidInput(f"direction={direction!r} is neither 'out', 'in' nor 'both'.")
         with self._standing(at) as ground:
@@ -92,7 +92,7 @@ class GraphView:
         ...     print(space.graph.path("Alice", "Bob"))
         Alice —works_at→ Acme ←works_at— Bob
         """
-        most = _depth(max_depth, "max_depth")
+        most = drafts.whole(max_depth, "max_depth", MOST_DEPTH)
         with self._standing(at) as ground:
             return walks.connect(ground, ground.find(a), ground.find(b), most)
 
@@ -211,7 +211,7 @@ class GraphView:
     ) -> Walked:
         """What a picture shows: all that holds `at` a moment, or without one ever held; around a node, or
         without one in the whole space. `query` asks the same of one moment."""
-        names, steps, most = _names(relations), _depth(depth, "depth"), drafts.limit(limit)
+        names, steps, most = _names(relations), drafts.whole(depth, "depth", MOST_DEPTH), drafts.limit(limit)
         moment = None if at is None else read_moment(at, self._now(), what="at")
         with self._looking() as (index, sight):
             ground = Ground(index, sight, moment, ever=moment is None)
@@ -331,12 +331,6 @@ def _names(given: object) -> set[str] | None:
     if not names:
         raise InvalidInput("relations is empty, so that nothing could be walked. Leave it out for all.")
     return names
-
-
-def _depth(given: object, what: str) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MOST_DEPTH:
-        raise InvalidInput(f"{what}={given!r} is not a whole number of steps from 1 to {MOST_DEPTH}.")
-    return given
 
 
 def _entity(ground: Ground, given: Named, what: str) -> Place:

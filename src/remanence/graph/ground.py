@@ -7,7 +7,7 @@ window of its memory, and an episode, once it has happened, has happened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import datetime
 from functools import wraps
@@ -74,7 +74,7 @@ class Ground:
         self._then = then
         self._entities: dict[int, int] = {}  # by the number of a name
         self._first: dict[str, int] = {}  # by the id of an entity
-        self._places: dict[str, Place] = {}  # by a name as it is spelled
+        self._places: dict[int, Place] = {}  # by the number of a name
         self._rows = sight.rows
         if self.at is not None:
             holding = Window.at(self.at)
@@ -143,11 +143,13 @@ class Ground:
         predicates = None if names is None else [name for name in names if name != MENTIONS]
         if predicates == []:
             return [], False
-        found = self.index.relations.around(
-            place.number, self.sight, at=self.at, predicates=predicates, direction=direction, limit=most
+        found, more = self.index.relations.tied(
+            place.number, self.sight, self.at, predicates, direction, most
         )
-        ties = [Tie(self._place(r.subject), self._place(r.object), r) for r in found]
-        return ties, len(found) >= most
+        return [
+            Tie(self._place(subject), self._place(object_), relation)
+            for (subject, _, object_), relation in found
+        ], more
 
     def _links(self, place: Place, names: Collection[str] | None, direction: Direction) -> Iterator[Tie]:
         kinds = None if names is None else [kind for kind in LINKS if kind in names]
@@ -158,7 +160,7 @@ class Ground:
     def _named_in(self, place: Place, names: Collection[str] | None, direction: Direction) -> Iterator[Tie]:
         if direction == "in" or not _wanted(names) or not self._rows[place.number]:
             return
-        numbers = self.index.graph.names_in(place.number)
+        numbers = (self._meant(name, place.number) for name in self.index.graph.names_in(place.number))
         for entity in dict.fromkeys(map(self.entity, numbers)):
             yield Tie(place, Place("entity", entity))
 
@@ -167,15 +169,31 @@ class Ground:
     ) -> tuple[list[Tie], bool]:
         if direction == "out" or not _wanted(names):
             return [], False
-        rows = self.rows_naming(self.names(place))
+        rows = self.rows_naming(place)
         rows = rows[self._rows[rows]]
         ties = [Tie(Place("memory", row), place) for row in rows[-most:].tolist()]
         return ties, len(rows) > most
 
-    def rows_naming(self, numbers: Sequence[int]) -> NDArray[np.int64]:
-        """The rows that name an entity by one of these names, oldest first, whoever may see them."""
-        each = [self.index.graph.rows_naming(number) for number in numbers]
+    def rows_naming(self, place: Place) -> NDArray[np.int64]:
+        """The rows that name an entity by what it was called then, oldest first, whoever may see them."""
+        names = self.index.registry.same(place.number, self.sight.position)
+        each = [self._rows_saying(name, place) for name in names]
         return each[0] if len(each) == 1 else np.unique(np.concatenate(each))
+
+    def _rows_saying(self, name: int, place: Place) -> NDArray[np.int64]:
+        """The rows that say a name and mean this entity by it."""
+        rows = self.index.graph.rows_naming(name)
+        if not self.index.registry.passed_on(name, self.sight.position):
+            return rows if self.entity(name) == place.number else rows[:0]
+        meaning = [self.entity(self._meant(name, row)) == place.number for row in rows.tolist()]
+        return rows[np.array(meaning, np.bool_)]
+
+    def _meant(self, name: int, row: int) -> int:
+        """A name of whoever this one stood for at the time that a row speaks of."""
+        registry, position = self.index.registry, self.sight.position
+        if not registry.passed_on(name, position):
+            return name
+        return registry.meant(name, position, int(self.index.catalog.when(np.array([row]))[0]))
 
     # Helpers
 
@@ -200,23 +218,26 @@ class Ground:
             )
         return Place("memory", row)
 
-    def _place(self, name: str) -> Place:
+    def _place(self, name: int) -> Place:
         place = self._places.get(name)
         if place is None:
-            number = self.index.names.number(name)
-            assert number is not None, "the names of a relation were met"
-            place = self._places[name] = Place("entity", self.entity(number))
+            place = self._places[name] = Place("entity", self.entity(name))
         return place
 
     def _called(self, name: str) -> int | None:
         """A name, by number, of the entity with this id or name."""
         position, registry = self.sight.position, self.index.registry
-        if is_entity_id(name) and (numbers := registry.numbers_of(name, position)):
-            return numbers[0]
+        if is_entity_id(name) and (number := self._own_name(name)) is not None:
+            return number
         number, found = self.index.names.number(name), self.known.find(name, self.sight.now, self._then)
         if number is None or found is None or registry.entity_of(number, position) == found:
             return None if found is None else number
-        return next(iter(registry.numbers_of(found, position)), None)
+        return self._own_name(found)
+
+    def _own_name(self, entity_id: str) -> int | None:
+        """A name, by number, that is now that of an entity and of no later one."""
+        entity = self.index.registry.get(entity_id, self.sight.position)
+        return None if entity is None else self.index.names.number(entity.name)
 
     def _shows(self, number: int) -> bool:
         """Whether anything in sight is about an entity: a line that names it, a memory, or a relation."""
@@ -227,7 +248,7 @@ class Ground:
         )
         return bool(
             registry.registered(registry.entity_of(number, position), position)
-            or self.sight.rows[self.rows_naming(self.names(place))].any()
+            or self.sight.rows[self.rows_naming(place)].any()
             or self.index.relations.around(number, self.sight, limit=_GLIMPSE)
         )
 

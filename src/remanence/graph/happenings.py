@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from remanence.events import Extracted
 from remanence.model import Entity, Link, Memory, Relation, short
 from remanence.receipts import Receipt
+from remanence.text import cut
 
 What: TypeAlias = Literal[
     "memory added",
@@ -70,4 +71,4 @@ def quoted(memory: Memory | None) -> str:
     """A memory as a sentence names it."""
     if memory is None:
         return "a memory whose words were erased"
-    return repr(memory.text if len(memory.text) <= _LONGEST else f"{memory.text[: _LONGEST - 1]}…")
+    return repr(cut(memory.text, _LONGEST))

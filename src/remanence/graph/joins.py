@@ -11,11 +11,10 @@ A window that is open reaches as far as time does, so nothing comes after one wi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from math import inf
 from typing import Literal, NamedTuple, TypeAlias
 
 from remanence.errors import InvalidInput
-from remanence.model import Relation, Window, micros
+from remanence.model import Relation, Window, ends_of
 
 How: TypeAlias = Literal["while", "overlapping", "during", "before", "after"]
 
@@ -44,12 +43,12 @@ def join(left: Iterable[Relation], how: str, right: Iterable[Relation]) -> list[
     if not isinstance(how, str) or how not in _HOLDS:
         raise InvalidInput(f"how={how!r} is no way to join in time. The ways are {', '.join(_HOLDS)}.")
     holds = _HOLDS[how]
-    others = [(other, _ends(other.valid)) for other in right]
+    others = [(other, ends_of(other.valid)) for other in right]
     return [
         Joined(one, other, shared(one.valid, other.valid))
         for one in left
         for other, there in others
-        if holds(_ends(one.valid), there)
+        if holds(ends_of(one.valid), there)
     ]
 
 
@@ -65,15 +64,7 @@ def shared(a: Window, b: Window) -> Window | None:
     return Window(start, end) if start is None or end is None or start < end else None
 
 
-_Ends: TypeAlias = tuple[float, float]
-"""Whole microseconds, or infinite: Python compares the two exactly."""
-
-
-def _ends(window: Window) -> _Ends:
-    return (
-        -inf if window.start is None else micros(window.start),
-        inf if window.end is None else micros(window.end),
-    )
+_Ends: TypeAlias = tuple[int, int]
 
 
 def _meet(a: _Ends, b: _Ends) -> bool:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from remanence.errors import NotFound
 from remanence.index import Index
 from remanence.knowledge.registry import Registry, is_entity_id
-from remanence.model import EPOCH, Entity
+from remanence.model import EPOCH, Entity, Sight
 from remanence.text import normal_name
 
 if TYPE_CHECKING:
@@ -93,17 +93,18 @@ class Known:
         return self.index.catalog.visible(self.position)
 
     @cached_property
-    def _stated(self) -> set[int]:
+    def _sight(self) -> Sight:
         # When the view is asked matters to what holds, not to what is known.
-        return self.index.relations.said_outright(self.index.sight(self.position, EPOCH, self._visible))
+        return self.index.sight(self.position, EPOCH, self._visible)
 
     def _seen(self, number: int) -> bool:
         """Whether a memory in sight says this name, or a relation that was stated."""
-        return bool(self._visible[self.index.graph.rows_naming(number)].any()) or number in self._stated
+        in_memory = bool(self._visible[self.index.graph.rows_naming(number)].any())
+        return in_memory or self.index.relations.is_stated(number, self._sight)
 
     def _said_in_sight(self) -> NDArray[np.bool_]:
         """Of each name, whether a memory in sight says it."""
         out = np.zeros(len(self.index.names), np.bool_)
         out[self.index.graph.named_by(self._visible)] = True
-        out[list(self._stated)] = True
+        out[list(self.index.relations.said_outright(self._sight))] = True
         return out

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from remanence.graph.ground import MENTIONS, Ground, Place, Tie
 from remanence.knowledge.relations import Direction
 from remanence.model import EPOCH, Memory, Relation, Window
+from remanence.text import cut
 
 MOST_DEPTH = 8
 FAN_OUT = 32
@@ -216,8 +217,7 @@ def _named(ground: Ground, place: Place, depth: int) -> Node:
 
 
 def _told(memory: Memory, depth: int) -> Node:
-    text = memory.text if len(memory.text) <= _LONGEST_LABEL else f"{memory.text[: _LONGEST_LABEL - 1]}…"
-    return Node(memory.id, "memory", text, depth, memory.kind)
+    return Node(memory.id, "memory", cut(memory.text, _LONGEST_LABEL), depth, memory.kind)
 
 
 def _edge(tie: Tie, source: str, target: str, memory: Memory | None) -> Edge:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from remanence.arrays import Column
 
 _LEAST_FOLD = 4_096
+_MANY = 64
 
 
 class Adjacency:
@@ -30,6 +31,7 @@ class Adjacency:
         self._ends = Column(np.int32, ends, width=2)
         self._base: Any = None
         self._folded = 0
+        self._sorted: dict[int, list[int]] = {}  # the folded edges of vertices that have many, once looked at
         self._overlay: dict[int, list[int]] = {}
         self._overlaid = 0
 
@@ -46,12 +48,17 @@ class Adjacency:
         self._ends.extend(ends)
 
     def at(self, vertex: int) -> list[int]:
-        """The edges that meet at a vertex, oldest first."""
+        """The edges that meet at a vertex, oldest first. Not to be written to: it may be given again."""
         self._catch_up()
         new = self._overlay.get(vertex, [])
         if self._base is None or vertex >= self._base.vcount():
             return new
-        return sorted(self._base.incident(vertex, mode="all")) + new
+        folded = self._sorted.get(vertex)
+        if folded is None:
+            folded = sorted(self._base.incident(vertex, mode="all"))
+            if len(folded) > _MANY:
+                self._sorted[vertex] = folded
+        return folded + new if new else folded
 
     def _catch_up(self) -> None:
         count = len(self._ends)
@@ -73,4 +80,4 @@ class Adjacency:
         ends = self._ends.values
         self._base = igraph.Graph(n=int(ends.max()) + 1, edges=np.ascontiguousarray(ends))
         self._folded = self._overlaid = len(ends)
-        self._overlay = {}
+        self._overlay, self._sorted = {}, {}

@@ -8,7 +8,7 @@ while some of that is shown. So forgetting a memory takes along what it alone su
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,14 +18,14 @@ from remanence.arrays import Column, pack, unpack
 from remanence.catalog import Catalog
 from remanence.events import Invalidated, Related, Remembered
 from remanence.knowledge.adjacency import Adjacency
-from remanence.knowledge.intervals import ALWAYS, FOREVER, ends_of
 from remanence.knowledge.names import Names
 from remanence.knowledge.predicates import Predicates, lasting, normal_predicate, states
-from remanence.model import Entry, Sight, micros
+from remanence.model import ALWAYS, FOREVER, Entry, Sight, ends_of, micros
 from remanence.text import normal_name
 
 _DAY = 86_400 * 1_000_000
 _SOURCE = 6
+_AT_ONCE = 256
 
 
 class Said(NamedTuple):
@@ -81,8 +81,14 @@ class Claims:
         """The names in standing claims that were made outright, not by a memory."""
         facts = self._facts.values
         made = facts[facts[:, _SOURCE] < 0]
-        stands = [self._stands(source, sight) for source in made[:, _SOURCE].tolist()]
+        stands = np.array(self._lines, np.int64)[~made[:, _SOURCE]] <= sight.position
+        for place in np.flatnonzero(np.isin(~made[:, _SOURCE], list(self._evidence))).tolist():
+            stands[place] = self._stands(int(made[place, _SOURCE]), sight)
         return set(made[stands, :2].ravel().tolist())
+
+    def is_stated(self, name: int, sight: Sight) -> bool:
+        """Whether a standing claim with this name was made outright, not by a memory."""
+        return any(said.source < 0 for said in self.seen(self.at(name), sight))
 
     def of_row(self, row: int) -> range:
         """The claims that a row makes."""
@@ -100,6 +106,19 @@ class Claims:
         for number, fact in zip(claims, self._facts.values[list(claims)].tolist(), strict=True):
             if (predicates is None or fact[2] in predicates) and self._stands(fact[_SOURCE], sight):
                 yield Said(number, *fact)
+
+    def newest(
+        self, claims: Sequence[int], sight: Sight, predicates: Collection[int] | None, limit: int
+    ) -> tuple[list[Said], bool]:
+        """The newest of these claims that stand in this sight, oldest first; and whether there are more."""
+        found: list[Said] = []
+        for end in range(len(claims), 0, -_AT_ONCE):
+            some = claims[max(0, end - _AT_ONCE) : end]
+            for said in reversed(list(self.seen(some, sight, predicates))):
+                if len(found) == limit:
+                    return found[::-1], True
+                found.append(said)
+        return found[::-1], False
 
     def count(self, sight: Sight) -> int:
         """How many different things are claimed in this sight."""
@@ -144,6 +163,19 @@ class Claims:
     def lines_of(self, memory: int) -> list[int]:
         """The ledger lines of the claims made outright that rest on this memory alone."""
         return [self._lines[made] for made, rests_on in self._evidence.items() if set(rests_on) == {memory}]
+
+    def lines_about(self, edge: str) -> list[int]:
+        """The ledger lines about the claims with an id: where it was made, if outright, and where ended."""
+        claims = self.with_edge(edge)
+        sources = self._facts.values[claims, _SOURCE].tolist()
+        made = [self._lines[~source] for source in sources if source < 0]
+        return [*made, *(line for claim in claims for line, _ in self._until.get(claim, ()))]
+
+    def stated(self, names: Iterable[int]) -> list[str]:
+        """The ids of the claims made outright with one of these names on either side, oldest first."""
+        claims = np.array(sorted({claim for name in names for claim in self.at(name)}), np.int64)
+        sources = self._facts.values[claims, _SOURCE]
+        return [self._ids[~source] for source in sources[sources < 0].tolist()]
 
     def rows_for(self, claim: int, sight: Sight) -> list[int]:
         """The rows that a standing claim rests on: the one that makes it, or its evidence as it stands."""

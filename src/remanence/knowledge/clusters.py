@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.arrays import pack, unpack
-from remanence.catalog import FOREVER
 from remanence.knowledge.names import Names
-from remanence.knowledge.spans import ALWAYS, Span, Spans
-from remanence.model import Window, from_micros, micros
+from remanence.knowledge.spans import Span, Spans
+from remanence.model import Window
 from remanence.text import normal_name
 
 OWNED, CALLED, KIND, PART_OF = range(4)
@@ -184,7 +183,7 @@ class Clusters:
             if home is not None and not self.owners(home, position):
                 yield Named(home, self._names.spelled[home], Window(), said=False)
             for span in () if member is None else self.spans.of(OWNED, member, position):
-                yield Named(span.key, self.words[span.word], window(span), said=True)
+                yield Named(span.key, self.words[span.word], span.valid, said=True)
 
     # Snapshots
 
@@ -204,19 +203,3 @@ class Clusters:
         self._number = {id_: number for number, id_ in enumerate(self.ids)}
         self._word = {word: number for number, word in enumerate(self.words)}
         self.spans = Spans(arrays["spans"])
-
-
-def ends(valid: Window) -> tuple[int, int]:
-    """A window as a span has it."""
-    return (
-        ALWAYS if valid.start is None else micros(valid.start),
-        FOREVER if valid.end is None else micros(valid.end),
-    )
-
-
-def window(span: Span) -> Window:
-    """The time in which it is so."""
-    return Window(
-        None if span.start == ALWAYS else from_micros(span.start),
-        None if span.end == FOREVER else from_micros(span.end),
-    )

@@ -27,10 +27,7 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
-from remanence.model import Window, from_micros, micros
-
-ALWAYS, FOREVER = -(1 << 63), (1 << 63) - 1
-"""A start and an end that are open."""
+from remanence.model import ALWAYS, FOREVER
 
 Disagreement: TypeAlias = Literal["succession", "correction", "conflict", "coexistence"]
 
@@ -152,27 +149,6 @@ def unite(claims: Iterable[Claim]) -> list[Stretch]:
             out.append(_Open(claim.value, claim.start))
         out[-1].extend(max(out[-1].end, claim.over), [claim])
     return [stretch.closed() for stretch in out]
-
-
-def ends_of(window: Window) -> tuple[int, int]:
-    """The ends of a window in microseconds.
-
-    >>> ends_of(Window()) == (ALWAYS, FOREVER)
-    True
-    """
-    start, end = window.start, window.end
-    return ALWAYS if start is None else micros(start), FOREVER if end is None else micros(end)
-
-
-def window_of(start: int, end: int) -> Window:
-    """The window with these ends.
-
-    >>> str(window_of(0, FOREVER))
-    'since 1970-01-01'
-    """
-    return Window(
-        None if start == ALWAYS else from_micros(start), None if end == FOREVER else from_micros(end)
-    )
 
 
 def _alone(claim: Claim) -> Stretch:

@@ -13,8 +13,18 @@ from remanence.arrays import Column, pack, unpack
 from remanence.catalog import Catalog
 from remanence.events import Invalidated, Linked
 from remanence.knowledge.adjacency import Adjacency
-from remanence.knowledge.intervals import FOREVER, ends_of, window_of
-from remanence.model import LINKS, Entry, Link, LinkKind, Sight, from_micros, micros
+from remanence.model import (
+    FOREVER,
+    LINKS,
+    Entry,
+    Link,
+    LinkKind,
+    Sight,
+    ends_of,
+    from_micros,
+    micros,
+    window_of,
+)
 
 SUPERSEDES = LINKS.index("supersedes")
 
@@ -108,6 +118,17 @@ class Links:
         """The ledger lines that draw a link from or to a memory."""
         lines: list[int] = self._facts.values[self._ties.at(memory), 4].tolist()
         return lines
+
+    def edges_of(self, memory: int) -> list[str]:
+        """The ids of the links that were ever drawn from or to a memory."""
+        return [self._ids[number] for number in self._ties.at(memory)]
+
+    def lines_about(self, link_id: str) -> list[int]:
+        """The ledger lines that draw a link and that end it."""
+        number = self._numbers.get(link_id)
+        if number is None:
+            return []
+        return [int(self._facts.values[number, 4]), *(line for line, _ in self._until.get(number, ()))]
 
     def repeated(self, link: Linked, sight: Sight) -> str | None:
         """The id of a link that was drawn in the very same words, and was not ended since."""

@@ -22,15 +22,13 @@ from remanence.knowledge.clusters import (
     PART_OF,
     Clusters,
     Named,
-    ends,
     entity_id,
     is_entity_id,
-    window,
 )
 from remanence.knowledge.likeness import Alike
 from remanence.knowledge.names import Names
 from remanence.knowledge.spans import Span
-from remanence.model import Alias, Entity, Entry, Window
+from remanence.model import Alias, Entity, Entry, Window, ends_of
 
 __all__ = ["Named", "Registry", "description", "entity_id", "is_entity_id"]
 
@@ -68,7 +66,9 @@ class Registry:
             self._call(entity, event.name, line)
         elif isinstance(event, Merged):
             part, whole = self._all.learn(event.entity), self._all.learn(event.into)
-            self._all.spans.open(Span(PART_OF, part, whole), line)
+            # `merge` writes no circle, but whoever edits an export might, and it would be walked for ever.
+            if self._all.top(part, line) == part != self._all.top(whole, line):
+                self._all.spans.open(Span(PART_OF, part, whole), line)
         elif isinstance(event, Split):
             self._split(event, line)
         elif isinstance(event, Undone):
@@ -114,7 +114,7 @@ class Registry:
         owners = self._all.owners(number, position)
         if at is None or not owners:
             return self._all.owner(number, position)
-        then = (span for span in owners if at in window(span))
+        then = (span for span in owners if at in span.valid)
         return next((self._all.ids[self._all.top(span.value, position)] for span in then), None)
 
     def get(self, entity_id: str, position: int, seen: Callable[[int], bool] | None = None) -> Entity | None:
@@ -156,6 +156,19 @@ class Registry:
         for entity in entities:
             out |= dict.fromkeys(self._all.numbers(self._all.top(entity, position), position))
         return tuple(out)
+
+    def passed_on(self, number: int, position: int) -> bool:
+        """Whether a name was first that of one entity and then of another."""
+        return len(self._all.owners(number, position)) > 1
+
+    def meant(self, number: int, position: int, at: int) -> int:
+        """A name, by number, that is now that of whoever went by this one at a moment (in microseconds)."""
+        then = [span for span in self._all.owners(number, position) if span.start <= at < span.end]
+        if not then:
+            return number
+        meant = self._all.ids[self._all.top(then[0].value, position)]
+        names = (number, *self.numbers_of(meant, position))
+        return next((name for name in names if self.entity_of(name, position) == meant), number)
 
     def kind(self, entity_id: str, numbers: Iterable[int], position: int) -> str:
         """Of what kind an entity is: as registered, else as the memories that say these names have it."""
@@ -236,8 +249,8 @@ class Registry:
         if not owners:
             own = self._all.owner(number, position)
             return [(own, Window())] if self.registered(self._all.id_of(number), position) else []
-        met = (span for span in owners if span.meets(*ends(valid)))
-        return [(self._all.ids[self._all.top(span.value, position)], window(span)) for span in met]
+        met = (span for span in owners if span.meets(*ends_of(valid)))
+        return [(self._all.ids[self._all.top(span.value, position)], span.valid) for span in met]
 
     def windows(self, entity_id: str, name: str, position: int) -> list[Window]:
         """When an entity goes by a name."""
@@ -310,7 +323,7 @@ class Registry:
         """Give a name to an entity. A part of it that has the name already keeps it, in this time, so that
         it still has it when the two are parted."""
         number = self._names.learn(name)
-        start, end = ends(valid)
+        start, end = ends_of(valid)
         members = set(self._all.members(self._all.top(entity, line), line))
         owned = [span for span in self._all.owners(number, line) if span.value in members]
         met = [span for span in owned if span.meets(start, end)]

@@ -1,15 +1,14 @@
 """Claims about two entities: who says so, when they hold, and which of them stands.
 
 `claims` keeps what was said, `predicates` how each predicate behaves, `intervals` decides what holds when,
-and `slots` puts a sight on all that. Here it becomes relations, and what they mean for a memory.
+`slots` puts a sight on all that, and `fates` says what it means for a memory. Here it becomes relations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -17,18 +16,20 @@ from remanence.arrays import pack, unpack
 from remanence.catalog import Catalog
 from remanence.events import Declared, Related, Remembered
 from remanence.knowledge.claims import Claims
-from remanence.knowledge.intervals import ALWAYS, FOREVER, Claim, Disagreement, Stretch, classify, window_of
+from remanence.knowledge.fates import Clash, Fates
+from remanence.knowledge.intervals import Claim, Stretch
 from remanence.knowledge.names import Names
 from remanence.knowledge.predicates import Predicates, normal_predicate, states
 from remanence.knowledge.registry import Registry
 from remanence.knowledge.slots import Direction, Form, Held, Look, Tie
-from remanence.model import UTC, Entry, Relation, Sight, from_micros, micros
+from remanence.model import ALWAYS, FOREVER, UTC, Entry, Relation, Sight, from_micros, micros, window_of
 
 __all__ = ["Direction", "Relations"]
 
 MOST_BESIDE = 256
 """How many claims, the newest, `beside` looks at: it is asked in every recall."""
-_MOST_CLASHES = 64
+_FURTHER = 4
+_MOST_TOLD = 20_000
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -40,7 +41,8 @@ class Relations:
         self._predicates = Predicates()
         self._claims = Claims(names, self._predicates, catalog)
         self._last: Look | None = None
-        self._known_fates: dict[int, list[_Fate]] = {}  # of rows, in the last look
+        self._told: dict[object, Relation] = {}  # in the last look
+        self._fates = Fates(names, self._claims)
 
     # What holds
 
@@ -59,19 +61,31 @@ class Relations:
         `at` keeps to those that hold then. One with an inverse is shown from whichever end fits
         `predicates` and `direction`. `limit` looks at that many claims only, the newest.
         """
+        found, _ = self.tied(number, sight, at, predicates, direction, limit)
+        return [relation for _, relation in found]
+
+    def tied(
+        self,
+        number: int,
+        sight: Sight,
+        at: datetime | None,
+        predicates: Iterable[str] | None,
+        direction: Direction,
+        limit: int | None,
+    ) -> tuple[list[tuple[Form, Relation]], bool]:
+        """The same, with the numbers of the names; and whether the limit left something out.
+
+        Where few of the newest hold at the moment that is asked about, it is looked further back.
+        """
         look = self._look(sight)
-        me = look.entity(number)
-        wanted = None if predicates is None else {normal_predicate(name) for name in predicates}
-        moment = None if at is None else micros(at)
-        found: list[tuple[int, Relation]] = []
-        for held in look.around(number, wanted, limit):
-            if moment is None or moment in held.stretch:
-                forms = (
-                    form for form in held.tie.forms(me, direction) if wanted is None or form[1] in wanted
-                )
-                if form := next(forms, None):
-                    found.append((held.tie.claim.number, self._relation(held, form, sight)))
-        return [relation for _, relation in sorted(found, key=itemgetter(0))]
+        wanted = None if predicates is None else frozenset(map(normal_predicate, predicates))
+        held, more = look.around(number, wanted, limit)
+        found = self._then(held, at, wanted, direction, look.entity(number))
+        if more and limit is not None and len(found) < limit // 2:
+            held, more = look.around(number, wanted, _FURTHER * limit)
+            found = self._then(held, at, wanted, direction, look.entity(number))
+            found, more = found[-limit:], more or len(found) > limit
+        return [(form, self._relation(held, form, sight)) for held, form in found], more
 
     def line(self, number: int, predicate: str, sight: Sight) -> list[Relation]:
         """What held when of one entity and predicate, in the order of time."""
@@ -86,7 +100,7 @@ class Relations:
         look, now = self._look(sight), micros(sight.now)
         me = look.entity(number)
         out: dict[tuple[int, str], None] = {}
-        for held in look.around(number, None, MOST_BESIDE):
+        for held in look.around(number, None, MOST_BESIDE)[0]:
             if now in held.stretch:
                 subject, object_ = held.tie.ends
                 out[object_ if held.tie.subject == me else subject, held.tie.rule.name] = None
@@ -152,6 +166,10 @@ class Relations:
         """The names in standing relations that somebody stated, whether a memory says them or not."""
         return self._claims.said_outright(sight)
 
+    def is_stated(self, number: int, sight: Sight) -> bool:
+        """Whether somebody stated a standing relation with this name, whether a memory says it or not."""
+        return self._claims.is_stated(number, sight)
+
     def names(self) -> list[int]:
         """The names that any claim is about, by number, whoever may see it."""
         return self._claims.names()
@@ -177,41 +195,40 @@ class Relations:
         None if some of it holds, or may hold beside other values, or if nothing followed it; and if what
         followed was said outright, with no memory for it: see `stale`.
         """
-        fates = self._fates(row, sight)
-        rows = [self._row_of(fate.replaced_by, sight) for fate in fates]
-        found = [row for row in rows if row is not None]
-        return max(found) if found and len(found) == len(fates) else None
+        return self._fates.superseded(row, self._look(sight), sight)
 
     def stale(self, row: int, sight: Sight) -> bool:
         """Whether nothing that this row claims holds any longer: all was replaced, or ended by hand.
 
         A claim whose own window is past is not stale: that it was so then is as true as ever.
         """
-        fates = self._fates(row, sight)
-        return bool(fates) and all(fate.replaced_by or fate.ended for fate in fates)
+        over = self._fates.over(row, self._look(sight), sight)
+        return bool(over) and all(over)
 
     def partly_stale(self, row: int, sight: Sight) -> bool:
         """Whether something that this row claims was replaced, or ended by hand."""
-        return any(fate.replaced_by or fate.ended for fate in self._fates(row, sight))
+        return any(self._fates.over(row, self._look(sight), sight))
 
-    def clashes(self, row: int, sight: Sight) -> list[tuple[int, Disagreement, str]]:
+    def clashes(self, row: int, sight: Sight) -> list[Clash]:
         """The rows that disagree with this one: which, how, and about what ("Alice lives_in")."""
-        look = self._look(sight)
-        out: dict[tuple[int, str], Disagreement] = {}
-        for tie in self._made_by(row, sight):
-            if not tie.rule.single:
-                continue
-            others = [other for other in look.slot(tie).ties if other.claim.value != tie.claim.value]
-            about = f"{self._names.spelled[tie.ends[tie.rule.of_object]]} {tie.rule.name}"
-            for other in others[-_MOST_CLASHES:]:
-                for another in self._claims.rows_for(other.claim.number, sight):
-                    if another != row:
-                        out[another, about] = classify(tie.claim, other.claim)
-        return [(another, how, about) for (another, about), how in out.items()]
+        return self._fates.clashes(row, self._look(sight), sight)
 
     def lines_of(self, memory: int) -> list[int]:
         """The ledger lines of what was said outright on the word of this memory alone."""
         return self._claims.lines_of(memory)
+
+    def edges_of(self, memory: int) -> list[str]:
+        """The ids of all that a memory ever claimed, or is evidence of, whoever may see it."""
+        resting = self._claims.for_rows(self._catalog.rows_of(memory)).values()
+        return list(dict.fromkeys(self._claims.edge(claim) for claims in resting for claim in claims))
+
+    def lines_about(self, edge: str) -> list[int]:
+        """The ledger lines in which a relation was said outright, and in which it was ended by hand."""
+        return self._claims.lines_about(edge)
+
+    def stated(self, names: Iterable[int]) -> list[str]:
+        """The ids of what was said outright of one of these names, whoever may see it, oldest first."""
+        return self._claims.stated(names)
 
     # How predicates behave
 
@@ -254,46 +271,48 @@ class Relations:
     # Helpers
 
     def _look(self, sight: Sight) -> Look:
-        """What is worked out for a sight is kept until another one looks: a walk asks many times."""
-        look = self._last
-        if look is None or look.sight is not sight:
-            look = self._last = Look(self._claims, self._predicates, self._registry, sight)
-            self._known_fates = {}
-        return look
+        """What is worked out is kept until somebody looks who sees something else: a walk asks often,
+        and the next one comes by the same places."""
+        if self._last is None or not self._last.sees_as(sight):
+            self._last = Look(self._claims, self._predicates, self._registry, sight)
+            self._told = {}
+        return self._last
+
+    def _then(
+        self,
+        held: Iterable[Held],
+        at: datetime | None,
+        wanted: Collection[str] | None,
+        direction: Direction,
+        me: int,
+    ) -> list[tuple[Held, Form]]:
+        """Those of these that hold at a moment and can be said as is asked, each in that form."""
+        moment = None if at is None else micros(at)
+        out: list[tuple[Held, Form]] = []
+        for each in held:
+            if moment is None or moment in each.stretch:
+                forms = each.tie.forms(me, direction)
+                form = next((form for form in forms if wanted is None or form[1] in wanted), None)
+                if form is not None:
+                    out.append((each, form))
+        return out
 
     def _with_edge(self, edge: str, sight: Sight) -> Iterator[Tie]:
         return map(self._look(sight).tie, self._claims.seen(self._claims.with_edge(edge), sight))
 
-    def _made_by(self, row: int, sight: Sight) -> list[Tie]:
-        claims = self._claims.of_row(row)
-        return list(map(self._look(sight).tie, self._claims.seen(claims, sight))) if claims else []
-
-    def _fates(self, row: int, sight: Sight) -> list[_Fate]:
-        """What each claim of a row has come to by now. Asked several times of one row in a recall."""
-        look = self._look(sight)
-        known = self._known_fates.get(row)
-        if known is None:
-            known = self._known_fates[row] = self._worked_out(row, look)
-        return known
-
-    def _worked_out(self, row: int, look: Look) -> list[_Fate]:
-        sight, now = look.sight, micros(look.sight.now)
-        out: list[_Fate] = []
-        for tie in self._made_by(row, sight):
-            ended = tie.claim.until <= now
-            held = look.held(tie) if tie.rule.single else []
-            begun = [h for h in held if h.stretch.start <= now]
-            latest = [h for h in begun if now in h.stretch] or begun[-1:]
-            lasting = any(h.stretch.end > now and tie.claim in h.stretch.claims for h in held)
-            replacing = [h for h in latest if any(_replaces(c, tie.claim) for c in h.stretch.claims)]
-            out.append(_Fate(() if lasting or not replacing else replacing[0].stretch.claims, ended))
-        return out
-
-    def _row_of(self, claims: Sequence[Claim], sight: Sight) -> int | None:
-        rows = [row for claim in claims for row in self._claims.rows_for(claim.number, sight)]
-        return max(rows, default=None)
-
     def _relation(self, held: Held, form: Form, sight: Sight) -> Relation:
+        self._look(sight)
+        stretch = held.stretch
+        # The same claim may have been met with more that say so, or with less.
+        key = held.tie.said.number, stretch.start, stretch.end, len(stretch.claims), form
+        relation = self._told.get(key)
+        if relation is None:
+            if len(self._told) >= _MOST_TOLD:
+                self._told.clear()
+            relation = self._told[key] = self._made(held, form, sight)
+        return relation
+
+    def _made(self, held: Held, form: Form, sight: Sight) -> Relation:
         stretch, said = held.stretch, held.tie.said
         subject, predicate, object_ = form
         rows = [row for claim in stretch.claims for row in self._claims.rows_for(claim.number, sight)]
@@ -311,22 +330,3 @@ class Relations:
             evidence=tuple([self._catalog.ids[memory] for memory in memories]),
             replaced_by=None if held.following is None else self._claims.edge(held.following),
         )
-
-
-class _Fate(NamedTuple):
-    """What a claim has come to: the claims that took its place, and whether it was ended by hand."""
-
-    replaced_by: Sequence[Claim]
-    ended: bool
-
-
-def _replaces(other: Claim, claim: Claim) -> bool:
-    """Whether another claim took the place of this one: began while it held, or after it was ended."""
-    if other.value == claim.value:
-        return False
-    if claim.until <= other.since:
-        return True
-    how = classify(claim, other)
-    return (how == "succession" and other.since > claim.since) or (
-        how == "correction" and other.number > claim.number
-    )

@@ -6,14 +6,16 @@ A *slot* is what can have one value at a time: where Alice lives, who leads Appl
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from remanence.knowledge.claims import Claims, Said
-from remanence.knowledge.intervals import ALWAYS, FOREVER, Claim, Stretch, resolve, unite
+from remanence.knowledge.intervals import Claim, Stretch, resolve, unite
 from remanence.knowledge.predicates import Predicates, Rule
 from remanence.knowledge.registry import Registry
-from remanence.model import Sight
+from remanence.model import ALWAYS, FOREVER, Sight
+
+_MOST_SLOTS, _MOST_AROUND = 20_000, 2_000
 
 Direction: TypeAlias = Literal["out", "in", "both"]
 Form: TypeAlias = tuple[int, str, int]
@@ -70,49 +72,75 @@ class Slot(NamedTuple):
 
 
 class Look:
-    """What one sight makes of the claims. Each slot is worked out once."""
+    """What one sight makes of the claims, whenever it looks. Each slot is worked out once."""
 
     def __init__(self, claims: Claims, predicates: Predicates, registry: Registry, sight: Sight) -> None:
-        self.sight = sight
+        self._sight, self._position = sight, sight.position
         self._claims, self._predicates, self._registry = claims, predicates, registry
         self._entities: dict[int, int] = {}  # by the number of a name
         self._first: dict[str, int] = {}  # by the id of the entity
+        self._passed_on: set[int] = set()  # names that were first one entity's, then another's
         self._rules: dict[int, Rule] = {}
+        self._alike: dict[str, list[int]] = {}
         self._slots: dict[tuple[int, str], Slot] = {}
+        self._around: dict[tuple[int, frozenset[str] | None, int | None], tuple[list[Held], bool]] = {}
+
+    def sees_as(self, sight: Sight) -> bool:
+        """Whether another sight makes the same of the claims: it sees the same, if at another moment."""
+        return sight.position == self._position and sight.rows is self._sight.rows
 
     def entity(self, number: int) -> int:
         """One number for all the names of an entity: of the one met first."""
         found = self._entities.get(number)
         if found is None:
             found = number
-            if len(self._registry.same(number, self.sight.position)) > 1:
-                entity_id = self._registry.entity_of(number, self.sight.position)
+            if len(self._registry.same(number, self._position)) > 1:
+                entity_id = self._registry.entity_of(number, self._position)
                 found = self._first.setdefault(entity_id, number)
+                if self._registry.passed_on(number, self._position):
+                    self._passed_on.add(number)
             self._entities[number] = found
         return found
+
+    def _meant(self, number: int, then: int) -> int:
+        """A name of whoever this one stood for then."""
+        passed_on = number in self._passed_on
+        return self._registry.meant(number, self._position, then) if passed_on else number
 
     def rule(self, predicate: int) -> Rule:
         """How claims with a predicate are taken."""
         rule = self._rules.get(predicate)
         if rule is None:
             name = self._predicates.names[predicate]
-            rule = self._rules[predicate] = self._predicates.rule(name, self.sight.position)
+            rule = self._rules[predicate] = self._predicates.rule(name, self._position)
         return rule
 
-    def ties(self, number: int, wanted: Collection[str] | None, limit: int | None = None) -> list[Tie]:
-        """The standing claims with an entity at either end, oldest first; of the newest `limit`."""
-        me, position = self.entity(number), self.sight.position
-        edges = self.edges(number) if limit is None else self.edges(number)[-limit:]
-        alike = None
-        if wanted is not None:
-            alike = {number for name in wanted for number in self._predicates.alike(name, position)}
-        found = [self.tie(said, me) for said in self._claims.seen(edges, self.sight, alike)]
+    def ties(self, number: int, wanted: Collection[str] | None) -> list[Tie]:
+        """The standing claims with an entity at either end, oldest first."""
+        return self._newest(number, wanted, None)[0]
+
+    def _newest(
+        self, number: int, wanted: Collection[str] | None, limit: int | None
+    ) -> tuple[list[Tie], bool]:
+        """The same, but only so many, the newest; and whether there are more."""
+        alike = None if wanted is None else {one for name in wanted for one in self._said_alike(name)}
+        edges = self.edges(number)
+        most = len(edges) if limit is None else limit
+        found, more = self._claims.newest(edges, self._sight, alike, most)
+        me = self.entity(number)
+        ties = [self.tie(said, me) for said in found]
         # A name that was this entity's may be another's by now.
-        return [tie for tie in found if me in (tie.subject, tie.object)]
+        return [tie for tie in ties if me in (tie.subject, tie.object)], more
+
+    def _said_alike(self, name: str) -> list[int]:
+        found = self._alike.get(name)
+        if found is None:
+            found = self._alike[name] = self._predicates.alike(name, self._position)
+        return found
 
     def edges(self, number: int) -> list[int]:
         """Every claim with a name of an entity at either end, oldest first, seen or not."""
-        names = self._registry.same(number, self.sight.position)
+        names = self._registry.same(number, self._position)
         if len(names) == 1:
             return self._claims.at(number)
         return sorted({edge for name in names for edge in self._claims.at(name)})
@@ -122,28 +150,45 @@ class Look:
         rule = self.rule(said.predicate)
         ends = said.subject, said.object
         subject, object_ = self.entity(said.subject), self.entity(said.object)
+        if self._passed_on and not self._passed_on.isdisjoint(ends):
+            then = said.recorded if said.start == ALWAYS else said.start
+            ends = self._meant(said.subject, then), self._meant(said.object, then)
+            subject, object_ = self.entity(ends[0]), self.entity(ends[1])
         if rule.flipped or (rule.mirrored and me is not None and subject != me):
             ends, subject, object_ = ends[::-1], object_, subject
         times = (ALWAYS, FOREVER, ALWAYS) if rule.fixed else (said.start, said.end, said.recorded)
         value = subject if rule.of_object else object_
-        until = self._claims.until(said.number, self.sight.position)
+        until = self._claims.until(said.number, self._position)
         claim = Claim(said.number, value, *times, *self._claims.sayer(said.sayer), until)
         return Tie(said, claim, rule, ends, subject, object_)
 
-    def around(self, number: int, wanted: Collection[str] | None, limit: int | None) -> Iterator[Held]:
-        """What holds, at whichever time, with an entity at either end."""
+    def around(
+        self, number: int, wanted: frozenset[str] | None, limit: int | None
+    ) -> tuple[list[Held], bool]:
+        """What holds, at whichever time, with an entity at either end, in the order it was first said; by the
+        newest `limit` claims, and whether there are more."""
+        key = number, wanted, limit
+        found = self._around.get(key)
+        if found is None:
+            if len(self._around) >= _MOST_AROUND:
+                self._around.clear()
+            ties, more = self._newest(number, wanted, limit)
+            held = sorted(self._holding(number, ties, more), key=lambda held: held.tie.claim.number)
+            found = self._around[key] = held, more
+        return found
+
+    def _holding(self, number: int, ties: Iterable[Tie], more: bool) -> Iterator[Held]:
         me = self.entity(number)
         slots: dict[tuple[int, str], list[Tie]] = {}
         others: dict[Form, list[Tie]] = {}
-        for tie in self.ties(number, wanted, limit):
+        for tie in ties:
             if tie.rule.single:
                 slots.setdefault((tie.holder, tie.rule.name), []).append(tie)
             else:
                 others.setdefault((tie.subject, tie.rule.name, tie.object), []).append(tie)
-        # All that is said of its own slots was found just now, unless the limit cut it off.
-        whole = limit is None or len(self.edges(number)) <= limit
         for (holder, _), ties in slots.items():
-            slot = self.slot(ties[0], ties if whole and holder == me else None)
+            # All that is said of its own slots is at hand, unless there is more.
+            slot = self.slot(ties[0], ties if holder == me and not more else None)
             yield from (held for held in slot.held if me in (held.tie.subject, held.tie.object))
         for ties in others.values():
             yield from _held(ties, unite([tie.claim for tie in ties]))
@@ -157,6 +202,8 @@ class Look:
                 ties = [
                     other for other in self.ties(tie.holder, {tie.rule.name}) if other.holder == tie.holder
                 ]
+            if len(self._slots) >= _MOST_SLOTS:
+                self._slots.clear()
             slot = self._slots[key] = Slot(ties, _held(ties, resolve([other.claim for other in ties])))
         return slot
 

@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.catalog import FOREVER
-
-ALWAYS = -FOREVER
+from remanence.model import ALWAYS, FOREVER, Window, window_of
 
 
 class Span(NamedTuple):
@@ -37,6 +35,11 @@ class Span(NamedTuple):
     def covers(self, position: int) -> bool:
         """Whether this holds at a ledger position."""
         return self.opened <= position < self.closed
+
+    @property
+    def valid(self) -> Window:
+        """The time in which it is so."""
+        return window_of(self.start, self.end)
 
     def meets(self, start: int, end: int) -> bool:
         """Whether its time shares a moment with this one."""

@@ -39,7 +39,7 @@ SITTING_GAP = 6 * 3600 * 1_000_000
 # How much each tie is worth, beside a memory that both meaning and words put first, which is worth 1.
 SAID_BY, ABOUT_NAMED, ABOUT_ALIKE = 0.4, 0.4, 0.15
 ONE_HOP, BY_RELATION = 0.9, 0.3
-BEFORE, AFTER, SAME_SITTING, SAME_DOCUMENT = 0.15, 0.25, 0.25, 0.6
+BEFORE, AFTER, SAME_SITTING, SAME_DOCUMENT = 0.15, 0.25, 0.25, 1.5
 CEILING = 1.0
 LEAD = 1.0
 ASKING = 0.65
@@ -396,9 +396,10 @@ class Graph:
             walk.reach_each(rows, worth * weights[there] * self._short.values[rows], why)
 
     def _from_batches(self, query: Query, walk: _Walk) -> None:
-        """The best turn of a sitting lifts the others of it that are in question, and so in a document.
+        """The best turn of a sitting lifts the others of it that are in question.
 
-        Not so what is alone in question of its document: it would only lift itself.
+        And so in a document, but only as far as a piece is near itself: the same `source` may also be a
+        label on notes that have nothing in common. One that is alone in question would only lift itself.
         """
         near = np.fromiter(query.near, np.int64, len(query.near))
         rows = np.union1d(near, walk.reached())
@@ -411,9 +412,10 @@ class Graph:
         np.maximum.at(best, places, nearness * fade)
         best[batches < 0] = 0.0
         several = np.bincount(places, nearness > 0)[places] > 1
-        lift = best[places] * fade
-        walk.reach_each(rows, SAME_SITTING * lift * spoken, "said when a near one was said")
-        walk.reach_each(rows, SAME_DOCUMENT * lift * (several & ~spoken), "of one document with a near one")
+        lift = best[places]
+        walk.reach_each(rows, SAME_SITTING * lift * fade * spoken, "said when a near one was said")
+        lift = SAME_DOCUMENT * lift * nearness * (several & ~spoken)
+        walk.reach_each(rows, lift, "of one document with a near one")
 
     def _rows_about(self, number: int, walk: _Walk) -> NDArray[np.int64]:
         """The newest rows about a name that may answer; none for one that is named all over."""

@@ -13,6 +13,7 @@ from remanence.extractors import RuleExtractor, names_in
 from remanence.extractors.sentences import is_question, is_request
 from remanence.extractors.topics import tags_of
 from remanence.model import UTC, Said
+from remanence.text import sentences_of
 
 _LONGEST = 4_000  # characters: what a long message is for shows early
 _RULES = RuleExtractor()
@@ -80,7 +81,7 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
     head = text[:_LONGEST].strip()
     names = names_in(head)
     query = _asked(head)
-    asks = any(is_question(sentence) for sentence in _SENTENCES.split(head) if sentence)
+    asks = any(is_question(sentence) for sentence in sentences_of(head))
     for recall, confidence, reason, holds in (
         (True, 0.95, "it speaks of what was said before", _REMEMBER.search(head)),
         (False, 0.8, "it is blank or only a greeting", not query or _is_greeting(query)),
@@ -101,7 +102,6 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
     raise AssertionError("the last line always holds")
 
 
-_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _REMEMBER = re.compile(
     r"\b(?:(?:do|don['’]t|can|did) you (?:still )?(?:remember|recall|know (?:my|what i|who i|where i"
     r"|when i|how i))|remind me"

@@ -16,11 +16,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from remanence.errors import NotFound
-from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked
+from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued
 from remanence.extractors.rules import RuleExtractor
 from remanence.graph.endings import ending
 from remanence.index import Index, as_memory
-from remanence.model import Entry, Fact, Found, Memory, Said
+from remanence.model import Entry, Fact, Found, Memory, Said, Sight, Triple
 from remanence.remember import Prepared, better, new_id, prepare_fact
 from remanence.remembering.evolve import judge, rivals, ties
 from remanence.text import normal_text
@@ -77,9 +77,9 @@ def _remember(engine: Engine, space: str, sources: Sequence[Memory], now: dateti
 def reextract(
     engine: Engine, space: str, memory_id: str | None, now: datetime, progress: Progress | None = None
 ) -> list[Memory]:
-    """Read one source again, or all, conversation by conversation."""
+    """Read one source again, or all, conversation by conversation; also what a job gave up reading."""
     with engine.using(space) as index:
-        every = list(index.journal.opinions)
+        every = list(dict.fromkeys((*index.journal.opinions, *_unread(engine, index))))
     if memory_id is not None and memory_id not in every:
         raise NotFound(f"memory {memory_id!r} is not a source that remember() kept in space {space!r}.")
     shown = (engine.get(space, source, None) for source in ([memory_id] if memory_id else every))
@@ -93,6 +93,15 @@ def reextract(
         if progress is not None:
             progress(done, len(sources))
     return list(out.values())
+
+
+def _unread(engine: Engine, index: Index) -> list[str]:
+    """The sources of jobs that were given up."""
+    lines = engine.ledger.at(
+        [job.position for job in index.journal.jobs.values() if job.status == "given up"]
+    )
+    queued = (entry.event for entry in lines.values())
+    return [source for event in queued if isinstance(event, Queued) for source in event.given["memories"]]
 
 
 def read(extractor: Extractor, sources: Sequence[Memory], now: datetime) -> Reading:
@@ -207,8 +216,25 @@ def _ended(index: Index, facts: Sequence[Fact], now: datetime, by: str) -> list[
     return [
         line
         for fact in facts
-        for claim in fact.ends
+        for left in fact.ends
+        for claim in _meant(index, sight, left)
         for line in ending(index, sight, claim, fact.valid.start or now, fact.text, by)
+    ]
+
+
+def _meant(index: Index, sight: Sight, claim: Triple) -> list[Triple]:
+    """The claims that an ended one stands for: where an end of it is empty, whatever holds."""
+    if claim.subject and claim.object:
+        return [claim]
+    number = index.names.number(claim.subject or claim.object)
+    if number is None:
+        return []
+    same = {index.names.spelled[each] for each in index.registry.same(number, sight.position)}
+    held = index.relations.around(number, sight, predicates=[claim.predicate], direction="both")
+    return [
+        Triple(relation.subject, relation.predicate, relation.object)
+        for relation in held
+        if (relation.subject if claim.subject else relation.object) in same
     ]
 
 
