@@ -82,6 +82,24 @@ def unpack(array: NDArray[np.uint8]) -> Any:
     return json.loads(array.tobytes().decode("utf-8", "surrogatepass"))
 
 
+def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The values in order, each once, and for each value given its place among them.
+
+    `np.unique` says the same in three times the time, and a recall asks for it some seven times.
+
+    >>> [found.tolist() for found in distinct(np.array([5, 3, 5]))]
+    [[3, 5], [1, 0, 1]]
+    """
+    order = values.argsort(kind="stable")
+    ordered = values[order]
+    new = np.empty(len(values), np.bool_)
+    new[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    places = np.empty(len(values), np.intp)
+    places[order] = new.cumsum() - 1
+    return ordered[new], places
+
+
 def top(scores: NDArray[Any], limit: int) -> NDArray[np.int64]:
     """Where the `limit` highest scores stand, highest first; equal ones by place, so always the same.
 

@@ -10,11 +10,12 @@ throw away how sure a signal was.)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.arrays import distinct
 from remanence.model import Ranking
 
 WEIGHTS: Mapping[str, float] = {"vectors": 0.4, "words": 0.6, "graph": 1.0, "times": 0.8}
@@ -46,12 +47,12 @@ class Fused:
 
     def first(self, count: int) -> Fused:
         """The best `count`."""
-        return replace(self, rows=self.rows[:count], scores=self.scores[:count])
+        return Fused(self.rows[:count], self.scores[:count], self.rankings, self.shares)
 
     def rescored(self, scores: NDArray[np.float64]) -> Fused:
         """The same rows with other scores, in their new order."""
         order = np.lexsort((self.rows, -scores))
-        return replace(self, rows=self.rows[order], scores=scores[order])
+        return Fused(self.rows[order], scores[order], self.rankings, self.shares)
 
     def parts(self) -> list[list[Part]]:
         """For each row, what each signal said of it."""
@@ -80,10 +81,10 @@ def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) ->
     speaking = [ranking for ranking in heard if len(ranking.rows) and shares.get(ranking.signal)]
     if not speaking:
         return Fused(np.empty(0, np.int64), np.empty(0))
-    rows, places = np.unique(np.concatenate([r.rows for r in speaking]), return_inverse=True)
+    rows, places = distinct(np.concatenate([np.array(r.rows, np.int64) for r in speaking]))
     gains = np.concatenate([shares[r.signal] * scaled(r) for r in speaking])
     scores: NDArray[np.float64] = np.bincount(places, weights=gains, minlength=len(rows)).astype(np.float64)
-    return Fused(rows.astype(np.int64), scores, speaking, shares).rescored(scores)
+    return Fused(rows, scores, speaking, shares).rescored(scores)
 
 
 def scaled(ranking: Ranking, places: Sequence[int] | None = None) -> NDArray[np.float64]:

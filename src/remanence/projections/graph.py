@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.arrays import Column, pack, top, unpack
+from remanence.arrays import Column, distinct, pack, top, unpack
 from remanence.events import Remembered
 from remanence.knowledge.adjacency import Adjacency
 from remanence.knowledge.names import Names, named_in, spoken_by
@@ -343,7 +343,8 @@ class Graph:
                 walk.reach(said, SAID_BY, f"said by {name}, named in the question")
             subject = self._rows_about(number, walk)
             also = near[np.any(self._subject.values[near] == number, axis=1)]
-            walk.reach(np.union1d(subject, also), ABOUT_NAMED, f"about {name}, named in the question")
+            either, _ = distinct(np.concatenate((subject, also)))
+            walk.reach(either, ABOUT_NAMED, f"about {name}, named in the question")
             if self._is_hub(number, walk.horizon):
                 continue
             for other, predicate in query.related(number)[-_FAN_OUT:]:
@@ -402,8 +403,8 @@ class Graph:
         label on notes that have nothing in common. One that is alone in question would only lift itself.
         """
         near = np.fromiter(query.near, np.int64, len(query.near))
-        rows = np.union1d(near, walk.reached())
-        batches, places = np.unique(self._batch.values[rows], return_inverse=True)
+        rows, _ = distinct(np.concatenate((near, walk.reached())))
+        batches, places = distinct(self._batch.values[rows])
         spoken = self._turn.values[rows]
         fade = np.where(spoken, self._short.values[rows], 1.0)
         nearness = np.zeros(len(rows))
@@ -455,7 +456,8 @@ class _Walk:
 
     def reached(self) -> NDArray[np.int64]:
         """The rows that are worth anything. Not by looking through all of them: there may be millions."""
-        rows: NDArray[np.int64] = np.unique(np.concatenate(self._reached))
+        rows: NDArray[np.int64]
+        rows, _ = distinct(np.concatenate(self._reached))
         return rows
 
     def reach(self, rows: NDArray[np.integer[Any]], worth: float, why: str) -> None:

@@ -106,11 +106,13 @@ class Vectors:
         if not rows:
             return Ranking.nothing(self.name, "no memory that may answer has a vector")
         by_row = dict(zip(rows, scores, strict=True)) | self._of_rows(query, set(query.also) - set(rows))
-        ordered = sorted(by_row.items(), key=lambda item: (-item[1], item[0]))
+        found = np.fromiter(by_row, np.int64, len(by_row))
+        nearness = np.fromiter(by_row.values(), np.float64, len(by_row))
+        order = np.lexsort((found, -nearness))
         return Ranking(
             self.name,
-            [row for row, _ in ordered],
-            [score for _, score in ordered],
+            found[order].tolist(),
+            nearness[order].tolist(),
             why=lambda row: f"nearness {by_row[row]:.2f}",
         )
 
