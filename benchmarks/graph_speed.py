@@ -97,13 +97,15 @@ def measure(folder: Path, edges: int, *, asked: int = 200) -> Figures:
         clock.moment = NOW
         dice = np.random.default_rng(5)
         names = [society.names[place] for place in dice.integers(0, len(society.names), 2 * asked)]
+        others = [society.names[place] for place in dice.integers(0, len(society.names), asked)]
         graph, past = space.graph, space.as_of(NOW - timedelta(days=300)).graph
         then = NOW - timedelta(days=400)
         space.recall(f"Who does {names[0]} know?")  # the first question loads what the others find at hand
 
         out = Figures()
         out |= _spread("graph query, 100 nodes", [partial(graph.query, n, limit=100) for n in names[:asked]])
-        out |= _spread("graph query, 500 nodes", [partial(graph.query, n) for n in names[asked:]])
+        out |= _spread("graph query, 500 nodes", [partial(graph.query, n, limit=500) for n in names[asked:]])
+        out |= _spread("graph query by default", [partial(graph.query, n) for n in others])  # not walked yet
         at = [partial(graph.query, n, at=then, limit=100) for n in names[asked:]]
         out |= _spread("graph query at a moment, 100 nodes", at)
         known = [name for name in names if _knows(past, name)][:asked]

@@ -40,6 +40,18 @@ def space(clock: FakeClock) -> Iterator[remanence.Space]:
 
 
 @pytest.fixture
+def porto(space: remanence.Space) -> remanence.Memory:
+    """Where Ana lives."""
+    return space.add("Ana lives in Porto.")
+
+
+@pytest.fixture
+def nuts(space: remanence.Space) -> remanence.Memory:
+    """What Ana must not eat."""
+    return space.add("Ana is allergic to hazelnuts.")
+
+
+@pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A folder for a space, not made yet."""
     return tmp_path / "memory"

@@ -532,16 +532,12 @@ def test_a_new_home_matters_more_than_the_move() -> None:
     assert (move.importance, home.importance) == (0.6, 0.9)
 
 
-def test_a_correction_says_so() -> None:
-    """Whether it says the whole thing again or only the word that was wrong."""
-    whole = facts("I live in Porto.", "Actually, I live in Lisbon.")
-    word = facts("I live in Porto.", "Sorry, I meant Lisbon, not Porto.")
+def test_the_word_that_was_wrong_ends_what_was_said_with_it() -> None:
+    """The fact comes of both turns: the sentence, and the word put right in it."""
+    [fact] = facts("I live in Porto.", "Sorry, I meant Lisbon, not Porto.")
 
-    assert [fact.corrects for fact in whole] == [False, True]
-    assert [(fact.text, fact.corrects, fact.said) for fact in word] == [
-        ("Alice lives in Lisbon.", True, (0, 1))
-    ]
-    assert spoken(word[0].ends) == ["Alice —lives_in→ Porto"]
+    assert (fact.text, fact.said) == ("Alice lives in Lisbon.", (0, 1))
+    assert spoken(fact.ends) == ["Alice —lives_in→ Porto"]
 
 
 @pytest.mark.parametrize(

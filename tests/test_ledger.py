@@ -8,7 +8,9 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -18,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remanence import errors
+from remanence import codec, errors
 from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.ledger import open_ledger, schema, sqlite
 from remanence.ledger.sql import SqlLedger
@@ -438,6 +440,53 @@ def test_a_ledger_of_a_later_release_is_left_alone(tmp_path: Path) -> None:
     database.close()
     with pytest.raises(errors.LedgerTooNew, match=r"41.*up to 1\b"):
         SqlLedger(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "position", "named"),
+    [
+        ("'$.mood', 'glad'", 1, "'remembered' with 'mood'"),
+        ("'$.mood', 'glad'", 2, "'forgotten' with 'mood'"),
+        ("'$.made', 7", 2, "'forgotten' with 'made'"),  # a field of other events, where it is a list
+    ],
+)
+def test_a_line_of_a_later_release_is_not_half_understood(
+    tmp_path: Path, change: str, position: int, named: str
+) -> None:
+    """A field that came later is named, and what to do."""
+    ledger = SqlLedger(tmp_path)
+    write(ledger, said("tea"), Forgotten("m1"))
+    ledger.close()
+    tamper(tmp_path, f"UPDATE entry SET body = json_set(body, {change}) WHERE position = {position}")
+
+    ledger = SqlLedger(tmp_path)
+    with pytest.raises(errors.LedgerTooNew, match=f"{named}.*`pip install -U remanence`"):
+        list(ledger.read("home"))
+    ledger.close()
+
+
+@dataclass(frozen=True)
+class ErasedLater(Erased):
+    """As a later release might write it."""
+
+    mood: str | None = None
+
+
+def test_what_a_later_release_erased_is_no_tampering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sound line that is not understood is said to be just that, unless one before it is not sound."""
+    monkeypatch.setitem(codec._NAMES, ErasedLater, "erased")
+    monkeypatch.setitem(codec._SUBJECTS, ErasedLater, attrgetter("memory"))
+    ledger = SqlLedger(tmp_path)
+    write(ledger, said("tea"), ErasedLater("m1", (1,), mood="glad"))
+    with pytest.raises(errors.LedgerTooNew, match="'erased' with 'mood'"):
+        ledger.verify()
+    ledger.close()
+    tamper(tmp_path, "UPDATE entry SET at = at + 1 WHERE position = 1")
+
+    ledger = SqlLedger(tmp_path)
+    with pytest.raises(errors.LedgerTampered, match="line 1 "):
+        ledger.verify()
+    ledger.close()
 
 
 def test_an_older_ledger_is_brought_up_to_date_in_one_go(

@@ -214,7 +214,8 @@ def test_the_model_s_name_is_known() -> None:
     """It goes into the ledger with what it found."""
     assert LLMExtractor(as_llama_llm(ScriptedModel(""))).model == "scripted-llama"
     assert LLMExtractor(ScriptedModel("")).model == "scripted"
-    assert repr(LLMExtractor(ScriptedModel(""))) == "<LLMExtractor with 'scripted', prompts 1>"
+    shown = f"<LLMExtractor with 'scripted', prompts {prompts.VERSION}>"
+    assert repr(LLMExtractor(ScriptedModel(""))) == shown
 
 
 # A model that does not
@@ -488,10 +489,11 @@ def test_blank_turns_are_not_asked_about() -> None:
 
 def test_changed_prompts_have_another_version() -> None:
     """If this fails, you changed what models are told: raise prompts.VERSION and put the new digest here."""
-    words = (prompts.FACTS.template, prompts.VERDICTS.template, prompts.PROFILE.template, prompts.AGAIN)
+    templates = (prompts.FACTS, prompts.VERDICTS, prompts.PROFILE, prompts.MERGE)
+    words = (*(each.template for each in templates), prompts.AGAIN)
     digest = hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
 
-    assert (prompts.VERSION, digest) == ("1", "d78962329958")
+    assert (prompts.VERSION, digest) == ("2", "3f5d15bcc44d")
 
 
 def test_an_event_leaves_its_new_state_behind() -> None:

@@ -17,7 +17,7 @@ from remanence.llms import Reply
 from remanence.model import KINDS, SELF, UTC, Fact, Said, Triple
 
 NOW = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)  # a Monday
-FIELDS = "kind names triples ends corrects when until expires importance confidence tags said".split()
+FIELDS = "kind names triples ends when until expires importance confidence tags said".split()
 
 
 def one_fact(row: dict[str, object], *said: str, speaker: str = "user") -> Fact | None:
@@ -157,13 +157,6 @@ def test_a_fact_without_turns_is_given_the_nearest() -> None:
         fact = one_fact({"text": "Alice drinks tea.", "said": said}, "Hello.", "Alice drinks green tea.")
         assert fact is not None
         assert fact.said == (1,)
-
-
-def test_a_correction_is_known_as_one() -> None:
-    """Only a plain yes counts."""
-    facts = [one_fact({"text": "Alice ran.", "corrects": said}, "Alice ran.") for said in (True, "no", 1)]
-
-    assert [fact and fact.corrects for fact in facts] == [True, False, False]
 
 
 def test_what_a_model_leaves_out_is_read_in_its_own_words() -> None:

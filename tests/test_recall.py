@@ -371,6 +371,18 @@ def test_explain_says_why_each_line_is_there(town: Space) -> None:
     assert lines[-1] == "    times abstained: the question names no time"
 
 
+def test_a_long_memory_is_shown_in_short_and_says_so(space: Space) -> None:
+    """In what is for people; a prompt has all of it."""
+    text = "Alice counts: " + "one two three " * 40
+    kept = space.add(text).text
+    found = space.recall("What does Alice count?")
+
+    assert f"{kept[:199].rstrip()}…\n" in found.explain()
+    assert f"{kept[:299].rstrip()}…<" in found._repr_html_()
+    assert f"first {kept[:59].rstrip() + '…'!r}" in repr(found)
+    assert str(found) == f"- {kept.strip()}"
+
+
 def test_dicts_are_plain_enough_for_json(town: Space) -> None:
     """Every hit with its memory and its evidence."""
     found = town.recall("What did we eat on 23 June 2025?")

@@ -9,18 +9,6 @@ from remanence.framing import quoted
 from remanence.taking import reinforce, shown_in
 
 
-@pytest.fixture
-def porto(space: Space) -> Memory:
-    """Where Ana lives."""
-    return space.add("Ana lives in Porto.")
-
-
-@pytest.fixture
-def nuts(space: Space) -> Memory:
-    """What Ana must not eat."""
-    return space.add("Ana is allergic to hazelnuts.")
-
-
 def both(space: Space, porto: Memory, nuts: Memory) -> list[Hit]:
     """What a question about Ana is answered with."""
     shown = list(space.recall("Ana"))

@@ -11,6 +11,7 @@ from remanence.errors import InvalidInput
 from remanence.framing import about
 from remanence.model import Hit, Memory, Window, short
 from remanence.receipts import Receipt
+from remanence.text import cut
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,8 +53,8 @@ class Recall(Sequence[Hit]):
         return "\n".join(line(hit) for hit in self.hits)
 
     def __repr__(self) -> str:
-        first = f", first {self.hits[0].memory.text[:60]!r}" if self.hits else ""
-        return f"<Recall of {self.question[:60]!r}: {len(self.hits)} hits{first}>"
+        first = f", first {cut(self.hits[0].memory.text, 60)!r}" if self.hits else ""
+        return f"<Recall of {cut(self.question, 60)!r}: {len(self.hits)} hits{first}>"
 
     def fit(self, tokens: int, count: Callable[[str], int] | None = None) -> Recall:
         """The first hits whose lines fit into so many tokens.
@@ -75,7 +76,7 @@ class Recall(Sequence[Hit]):
         """Every hit with its reasons, and what each silent signal said."""
         out = [f"{self.question!r}{self._setting()}"]
         for number, hit in enumerate(self.hits, 1):
-            out.append(f"{number:>2}. {hit.score:.2f}  {hit.memory.text[:200]}{_label(hit)}")
+            out.append(f"{number:>2}. {hit.score:.2f}  {cut(hit.memory.text, 200)}{_label(hit)}")
             for evidence in sorted(hit.evidence, key=lambda e: (-e.share, e.signal)):
                 out.append(f"      {evidence.share:+.2f} {evidence.signal} #{evidence.rank}: {evidence.note}")
         if not self.hits:
@@ -118,7 +119,7 @@ class Recall(Sequence[Hit]):
         for hit in self.hits:
             table.add_row(
                 f"{hit.score:.2f}",
-                escape(hit.memory.text[:300] + _label(hit)),
+                escape(cut(hit.memory.text, 300) + _label(hit)),
                 str(hit.memory.valid),
                 escape("\n".join(_reasons(hit))),
             )
@@ -130,7 +131,7 @@ class Recall(Sequence[Hit]):
         from html import escape
 
         rows = "".join(
-            f"<tr><td><b>{hit.score:.2f}</b></td><td>{escape(hit.memory.text[:300] + _label(hit))}</td>"
+            f"<tr><td><b>{hit.score:.2f}</b></td><td>{escape(cut(hit.memory.text, 300) + _label(hit))}</td>"
             f"<td>{escape(str(hit.memory.valid))}</td><td>{'<br>'.join(map(escape, _reasons(hit)))}</td></tr>"
             for hit in self.hits
         )
@@ -200,7 +201,7 @@ def _label(hit: Hit) -> str:
     if hit.current:
         return ""
     if hit.superseded_by is not None:
-        return f"  (replaced {short(hit.superseded_by.revised_at)} by: {hit.superseded_by.text[:80]})"
+        return f"  (replaced {short(hit.superseded_by.revised_at)} by: {cut(hit.superseded_by.text, 80)})"
     return "  (expired)"
 
 

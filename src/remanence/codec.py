@@ -21,6 +21,7 @@ from remanence.model import Alias, Mention, Triple, Turn, Window, from_micros, m
 _BY_NAME: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(Event)}
 _NAMES = {kind: name for name, kind in _BY_NAME.items()}
 _SUBJECTS = {kind: attrgetter(fields(kind)[0].name) for kind in get_args(Event)}
+_UPGRADE = "It was written by a later release: upgrade with `pip install -U remanence`."
 
 
 def name_of(event: Event) -> str:
@@ -80,15 +81,17 @@ def made_of(name: str, given: dict[str, Any]) -> Event:
     """
     kind = _BY_NAME.get(name)
     if kind is None:
+        raise LedgerTooNew(f"a ledger line says {name!r}, which this release does not know. {_UPGRADE}")
+    try:
+        event: Event = kind(**(_remembered_in(given) if kind is Remembered else _in(given)))
+    except TypeError:
+        unknown = sorted(given.keys() - {each.name for each in fields(kind)})
+        if not unknown:
+            raise
         raise LedgerTooNew(
-            f"a ledger line says {name!r}, which this release does not know. "
-            "It was written by a later release: upgrade with `pip install -U remanence`."
-        )
-    if kind is Remembered:
-        return Remembered(**_remembered_in(given))
-    event: Event = kind(
-        **{name: _READ[name](value) if name in _READ else value for name, value in given.items()}
-    )
+            f"a ledger line says {name!r} with {unknown[0]!r}, a field which this release does not know. "
+            f"{_UPGRADE}"
+        ) from None
     return event
 
 
@@ -172,6 +175,10 @@ def _out(event: Event) -> dict[str, Any]:
         if not place or value != default:
             out[each.name] = _written(value)
     return out
+
+
+def _in(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: _READ[name](value) if name in _READ else value for name, value in given.items()}
 
 
 def _written(value: Any) -> Any:

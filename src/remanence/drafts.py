@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from remanence.errors import InvalidInput
 from remanence.model import KINDS, UTC, Kind, Mention, Triple, Window
+from remanence.text import cut
 from remanence.timewords import read_moment
 
 if TYPE_CHECKING:
@@ -389,7 +390,8 @@ def _checked(model: type[Handed], fields: Mapping[str, Any], row: int | None) ->
     where = "" if row is None else f"row {row}: "
     if not isinstance(fields, Mapping):
         raise InvalidInput(
-            f"{where}{_shown(fields)} is {_type(fields)}, neither a text nor a dict with the fields of a memory."
+            f"{where}{_shown(fields)} is {_type(fields)}, "
+            "neither a text nor a dict with the fields of a memory."
         )
     try:
         return model(**fields)
@@ -419,7 +421,7 @@ def _shown(value: object) -> str:
         shown = ascii(value) if isinstance(value, str) and _NOT_TEXT.search(value) else repr(value)
     except RecursionError:
         shown = f"a very deep {type(value).__name__}"
-    return shown if len(shown) <= 120 else shown[:119] + "…"
+    return cut(shown, 120)
 
 
 def _type(value: object) -> str:

@@ -215,11 +215,7 @@ class Engine:
     def get(self, space: str, memory_id: str, position: int | None) -> Memory | None:
         """A memory as it stands at a position, or None."""
         with self.using(space) as index, index.lock:
-            number = index.catalog.number(memory_id)
-            at = index.catalog.position if position is None else position
-            if number is None or not index.catalog.shown(number, at):
-                return None
-            row = index.catalog.row_at(number, at)
+            row = index.shown_row(memory_id, index.catalog.position if position is None else position)
             return None if row is None else index.memories([row])[0]
 
     def find(self, space: str, key: str, position: int | None) -> Memory | None:

@@ -280,8 +280,7 @@ class Fact:
 
     `said` are the places of the turns it comes from. `ends` are claims that it says hold no longer ("I
     left Google" ends that I work there); one that leaves its subject or its object empty ends whatever it
-    was ("I got divorced" ends that I am married to ""). `corrects` is set where the wording takes back something said
-    before ("actually", "I meant").
+    was ("I got divorced" ends that I am married to "").
     """
 
     text: str
@@ -295,7 +294,6 @@ class Fact:
     expires_at: datetime | None = None
     said: tuple[int, ...] = ()
     ends: tuple[Triple, ...] = ()
-    corrects: bool = False
 
 
 @dataclass(frozen=True, slots=True)

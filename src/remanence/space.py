@@ -25,6 +25,7 @@ from remanence.receipts import Receipt
 from remanence.remember import prepare, prepare_conversation, prepare_turns
 from remanence.remembering import understand
 from remanence.remembering.jobs import Job, Worker, enqueue, work_off
+from remanence.text import cut
 from remanence.timewords import read_moment
 from remanence.view import View
 from remanence.whole.compacting import Compacted, compact
@@ -441,7 +442,7 @@ def part_of_name(name: object) -> str:
         raise InvalidInput(f"a space cannot be called {name!r}. Give it a name with a visible character.")
     if len(name) > _MOST_PART:
         raise InvalidInput(
-            f"the space name {name[:40]!r}… has {len(name)} characters. Use at most {_MOST_PART}, "
+            f"the space name {cut(name, 40)!r} has {len(name)} characters. Use at most {_MOST_PART}, "
             "for example a hash of it."
         )
     drafts.clean(name, "space")

@@ -209,6 +209,15 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
+def many(count: int, one: str, several: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> many(1, "memory", "memories"), many(2, "link")
+    ('1 memory', '2 links')
+    """
+    return f"{count} {one if count == 1 else several or f'{one}s'}"
+
+
 def normal_text(text: str) -> str:
     """A text with its spacing and case evened out, for telling exact repeats.
 

@@ -20,18 +20,6 @@ from remanence_langchain import MemoryMiddleware, RemanenceMemory
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.deprecation.LangChainDeprecationWarning")
 
 
-@pytest.fixture
-def porto(space: Space) -> Memory:
-    """Where Ana lives."""
-    return space.add("Ana lives in Porto.")
-
-
-@pytest.fixture
-def nuts(space: Space) -> Memory:
-    """What Ana must not eat."""
-    return space.add("Ana is allergic to hazelnuts.")
-
-
 def uses(space: Space, *memories: Memory) -> list[int]:
     """How often each was used before it is touched here."""
     return [space.touch(memory.id).uses - 1 for memory in memories]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from remanence.errors import InvalidInput
+from remanence.text import cut
 
 
 def read_text(given: str) -> str:
@@ -26,7 +27,7 @@ def read_rows(file: str) -> list[dict[str, Any]]:
         except ValueError as error:
             raise InvalidInput(f"{file}, line {number} is not JSON: {error}. Nothing was kept.") from None
         if not isinstance(row, dict):
-            raise InvalidInput(f"{file}, line {number} is no JSON object, but {line[:60]!r}.")
+            raise InvalidInput(f"{file}, line {number} is no JSON object, but {cut(line, 60)!r}.")
         rows.append(row)
     return rows
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from remanence.errors import EmbedderBroken, EmbedderDown, InvalidInput, RemanenceError
+from remanence.text import cut, many
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +48,7 @@ class Checked:
     def embed(self, texts: Sequence[str]) -> Vector:
         """One row of unit length for each text, asked for in batches."""
         if isinstance(texts, str):
-            raise InvalidInput(f"embed takes a list of texts, not one: {texts[:40]!r}. Put it in a list.")
+            raise InvalidInput(f"embed takes a list of texts, not one: {cut(texts, 40)!r}. Put it in a list.")
         batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
         rows = [self._rows(self.inner.embed, batch, len(batch)) for batch in batches]
         return np.concatenate(rows) if rows else np.zeros((0, self.dimension or 0), np.float32)
@@ -83,7 +84,7 @@ class Checked:
         if rows.ndim != 2:
             raise self._broken(f"gave an array of shape {rows.shape}, not ({count}, dimension)")
         if len(rows) != count:
-            raise self._broken(f"gave {_many(len(rows), 'vector')} for {_many(count, 'text')}")
+            raise self._broken(f"gave {many(len(rows), 'vector')} for {many(count, 'text')}")
         if rows.shape[1] == 0:
             raise self._broken("gave vectors of no dimensions")
         finite = np.isfinite(rows)
@@ -118,10 +119,5 @@ def _unit(rows: NDArray[np.float64]) -> Vector:
     return unit
 
 
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")
-
-
 def _brief(value: object) -> str:
-    shown = repr(value)
-    return f"{shown[:80]}{'…' if len(shown) > 80 else ''} ({type(value).__name__})"
+    return f"{cut(repr(value), 80)} ({type(value).__name__})"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from remanence.errors import InvalidInput
+from remanence.text import cut
 
 _ENDS = (".jsonl", ".jsonl.gz")
 
@@ -188,5 +189,5 @@ def rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             except ValueError as error:
                 raise InvalidInput(f"{where} is not JSON: {error}.") from None
             if not isinstance(row, dict):
-                raise InvalidInput(f"{where} is no JSON object, but {line[:60]!r}.")
+                raise InvalidInput(f"{where} is no JSON object, but {cut(line, 60)!r}.")
             yield where, row

@@ -18,6 +18,7 @@ from remanence.extractors.rules import RuleExtractor, speaker_name
 from remanence.llms import is_langchain, is_llamaindex, returns
 from remanence.model import SELF, Extraction
 from remanence.ports import Extractor
+from remanence.text import cut
 
 __all__ = ["SELF", "RuleExtractor", "names_in", "resolve", "speaker_name"]
 
@@ -80,5 +81,5 @@ class _FunctionExtractor:
         if isinstance(found, Extraction):
             return found
         hint = f" {_WRAP}" if isinstance(found, str) else ""
-        shown = f"{found[:60]!r}" if isinstance(found, str) else f"{found!r}"
+        shown = f"{cut(found, 60)!r}" if isinstance(found, str) else f"{found!r}"
         raise InvalidInput(f"{self.name} returned {shown}; it has to return an Extraction.{hint}")

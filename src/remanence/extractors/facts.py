@@ -118,7 +118,6 @@ def _told(reading: Reading, sentence: Sentence, turn: _Turn) -> list[Fact]:
         tags=tags_of(change.state, preference=viewed),
         said=(turn.number,),
         ends=change.ends,
-        corrects=sentence.corrects,
     )
     turn.last = replace(fact, ends=())  # it is the new state that ends the old one
     return [turn.last, state]
@@ -169,7 +168,6 @@ def _fact(reading: Reading, tells: Told, times: list[TimePhrase], sentence: Sent
         expires_at=expiry(reading.text, times, turn.at) if tells.ahead else None,
         said=(turn.number,),
         ends=tuple(dict.fromkeys([*ends, *opposed(claims)])),
-        corrects=sentence.corrects,
     )
 
 

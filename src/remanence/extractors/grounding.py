@@ -87,7 +87,6 @@ def ground(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
         expires_at=_expiry(row.get("expires"), at),
         said=said,
         ends=tuple(end for end in _triples(row.get("ends"), chunk, said) if end not in triples),
-        corrects=row.get("corrects") is True,
     )
 
 

@@ -21,7 +21,7 @@ from remanence.extractors.rules import RuleExtractor
 from remanence.extractors.source import Chunk, Piece, chunks
 from remanence.llms import resolve, returns
 from remanence.model import Extraction, Fact, Found, Memory, Said, Verdict
-from remanence.text import normal_text
+from remanence.text import many, normal_text
 
 if TYPE_CHECKING:
     from remanence.ports import FactExtractor
@@ -183,7 +183,7 @@ class LLMExtractor:
         problems = [answer.problem] if answer.problem else []
         strange = len(answer.rows) - len(facts)
         if strange:
-            problems.append(f"told {_many(strange, 'fact')} of which nobody had spoken")
+            problems.append(f"told {many(strange, 'fact')} of which nobody had spoken")
         if len(facts) > MOST_FACTS:
             problems.append(f"told {len(facts)} facts at once: the {MOST_FACTS} most important are kept")
             facts = sorted(facts, key=lambda fact: -fact.importance)[:MOST_FACTS]
@@ -220,7 +220,7 @@ class LLMExtractor:
             return _Answer(
                 None, reply.problem or f"wrote nothing that could be read as {key}", late=reply.late
             )
-        problem = None if rows.whole else f"broke off after {_many(len(rows.rows), key[:-1])}"
+        problem = None if rows.whole else f"broke off after {many(len(rows.rows), key[:-1])}"
         return _Answer(rows.rows[:MOST_ROWS], problem, whole=rows.whole)
 
 
@@ -283,7 +283,3 @@ def _fitting(texts: Sequence[str], size: int) -> Iterator[str]:
         if size < 0:
             return
         yield text
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")

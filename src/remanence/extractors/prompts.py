@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-VERSION = "1"
+VERSION = "2"
 
 FACTS = Template("""\
 You read a conversation and write down what is worth knowing months from now, for a long-term memory.
@@ -58,7 +58,6 @@ The fields of a fact:
               studied_at, married_to, sister_of (and the like), friend_of, member_of, likes, dislikes,
               prefers, plays, owns, has, uses, speaks, plans_to, allergic_to
   ends        claims in the same form that hold no longer because of it
-  corrects    true where the speaker takes back something said before ("actually", "I meant"), else false
   when        when it happened, or since when it is so, in the words of the conversation ("last May"); null
               if nobody said. Do not work out dates
   until       when it ended, in the same way, else null
@@ -76,17 +75,17 @@ the answer is
 {"text": "The user left Initech to join Hooli.", "kind": "episode",
  "names": [{"name": "Initech", "kind": "organization"}, {"name": "Hooli", "kind": "organization"}],
  "triples": [{"subject": "user", "predicate": "joined", "object": "Hooli"}],
- "ends": [{"subject": "user", "predicate": "works_at", "object": "Initech"}], "corrects": false,
+ "ends": [{"subject": "user", "predicate": "works_at", "object": "Initech"}],
  "when": "last May", "until": null, "expires": null,
  "importance": 0.6, "confidence": 0.95, "tags": ["work"], "said": [4]},
 {"text": "The user works at Hooli.", "kind": "semantic",
  "names": [{"name": "Hooli", "kind": "organization"}],
  "triples": [{"subject": "user", "predicate": "works_at", "object": "Hooli"}],
- "ends": [{"subject": "user", "predicate": "works_at", "object": "Initech"}], "corrects": false,
+ "ends": [{"subject": "user", "predicate": "works_at", "object": "Initech"}],
  "when": "last May", "until": null, "expires": null,
  "importance": 0.9, "confidence": 0.9, "tags": ["work"], "said": [4]},
 {"text": "The user has a dentist appointment.", "kind": "episode", "names": [], "triples": [], "ends": [],
- "corrects": false, "when": "today at 3pm", "until": null, "expires": "today at 4pm",
+ "when": "today at 3pm", "until": null, "expires": "today at 4pm",
  "importance": 0.3, "confidence": 0.9, "tags": ["health"], "said": [4]}
 ]}
 
@@ -198,7 +197,6 @@ _FACT = _object(
     names=_list(_object(name=_TEXT, kind=_TEXT)),
     triples=_list(_TRIPLE),
     ends=_list(_TRIPLE),
-    corrects={"type": "boolean"},
     when=_MAYBE,
     until=_MAYBE,
     expires=_MAYBE,

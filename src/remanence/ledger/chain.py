@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from remanence.codec import decode, encode, name_of, subject_of
-from remanence.errors import InvalidInput, LedgerCorrupt, LedgerTampered
+from remanence.errors import InvalidInput, LedgerCorrupt, LedgerTampered, LedgerTooNew
 from remanence.events import Erased, Event
 from remanence.model import Entry, from_micros, micros
 
@@ -153,7 +153,11 @@ def verify(lines: Iterable[Line], head: Tail | None) -> Tail:
         if line.body is None:
             blank.add(line.position)
         elif line.kind == "erased":
-            blank.difference_update(_erasures(line))  # past a fault too: line 3 is not bad because line 7 is
+            try:
+                blank.difference_update(_erasures(line))  # past a fault too: line 7 does not make line 3 bad
+            except LedgerTooNew:
+                if fault is None:
+                    raise  # the line is sound, and only a later release can tell what it erased
     if fault is None:
         fault = _end_fault(tail, head)
     if blank and (fault is None or min(blank) < fault[0]):

@@ -249,9 +249,5 @@ def _retracted(index: Index, reading: Reading, ids: Sequence[str]) -> list[Forgo
     }
     gone = earlier - set(ids) - sources
     why = f"read again by {reading.found.by}"
-    return [Forgotten(fact, why) for fact in sorted(gone) if _is_shown(index, fact)]
-
-
-def _is_shown(index: Index, memory: str) -> bool:
-    number = index.catalog.number(memory)
-    return number is not None and index.catalog.shown(number, index.catalog.position)
+    now = index.catalog.position
+    return [Forgotten(fact, why) for fact in sorted(gone) if index.shown_row(fact, now) is not None]

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.model import Window
+from remanence.text import cut
 from remanence.timewords.lexer import lex
 from remanence.timewords.oddities import ask_dateparser, iso_span
 from remanence.timewords.phrases import Phrases
@@ -135,5 +136,4 @@ def _unreadable(value: object, what: str) -> InvalidInput:
 
 
 def _shown(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+    return cut(repr(value), 60)

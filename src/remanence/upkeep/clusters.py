@@ -15,12 +15,12 @@ import numpy as np
 
 from remanence.index import Index
 from remanence.passages import split
-from remanence.text import text_hash
+from remanence.text import cut, many, text_hash
 from remanence.upkeep.differing import difference
 from remanence.upkeep.nearness import Nearness, Pairs
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.standing import Item, Standing
-from remanence.upkeep.tables import many, table
+from remanence.upkeep.tables import table
 
 if TYPE_CHECKING:
     from remanence.ports import Progress, Vector
@@ -71,7 +71,7 @@ class Clusters:
             f"similarity {self.similarity:g} and up"
         )
         rows = [
-            (c.cohesion, c.action, len(c.items), " | ".join(text[:40] for text in c.texts), c.why)
+            (c.cohesion, c.action, len(c.items), " | ".join(cut(text, 40) for text in c.texts), c.why)
             for c in self.found
         ]
         return table(title, ("cohesion", "action", "size", "memories", "because"), rows)

@@ -17,12 +17,12 @@ from remanence.index import Index
 from remanence.model import LinkKind, Mention, Window
 from remanence.passages import split
 from remanence.remember import Prepared, new_id
-from remanence.text import normal_text, text_hash
+from remanence.text import cut, many, normal_text, text_hash
 from remanence.upkeep import clusters
 from remanence.upkeep.clusters import Cluster, Clusters
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.standing import Standing, unchanged
-from remanence.upkeep.tables import many, table
+from remanence.upkeep.tables import table
 from remanence.upkeep.wording import Wording, Writer
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def _written_by(wording: Wording) -> dict[str, Any]:
 
 
 def _short(texts: Sequence[str]) -> str:
-    return " | ".join(text[:40] for text in texts)
+    return " | ".join(cut(text, 40) for text in texts)
 
 
 def _every(parts: Any) -> tuple[Any, ...]:

@@ -18,10 +18,11 @@ from remanence.events import Event, Linked, Ran
 from remanence.index import Index
 from remanence.model import Link, Mention
 from remanence.remember import new_id
+from remanence.text import many
 from remanence.upkeep.consolidation import BY, Merging
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.standing import Standing, unchanged
-from remanence.upkeep.tables import many, table
+from remanence.upkeep.tables import table
 
 if TYPE_CHECKING:
     from remanence.engine import Engine

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from remanence.text import many
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.standing import Item, Standing
-from remanence.upkeep.tables import many, table
+from remanence.upkeep.tables import table
 
 Urgency = Literal["high", "medium", "low"]
 Action = Literal["reinforce", "gc candidate", "needs review"]

@@ -13,9 +13,10 @@ from remanence.events import Event, Forgotten, Ran, Served
 from remanence.index import Index
 from remanence.recall import Question, recall
 from remanence.receipts import Receipt
+from remanence.text import many
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.standing import Standing, unchanged
-from remanence.upkeep.tables import many, table
+from remanence.upkeep.tables import table
 
 if TYPE_CHECKING:
     from remanence.engine import Engine

@@ -19,10 +19,11 @@ from remanence.events import Event, Ran
 from remanence.index import Index
 from remanence.passages import split
 from remanence.remember import Prepared, keyed, prepare
+from remanence.text import many
 from remanence.upkeep import notes
 from remanence.upkeep.notes import Note
 from remanence.upkeep.standing import unchanged
-from remanence.upkeep.tables import many, table
+from remanence.upkeep.tables import table
 
 if TYPE_CHECKING:
     from remanence.engine import Engine
@@ -187,20 +188,17 @@ def _news(
 
 def _edit(engine: Engine, index: Index, note: Note, text: str, now: datetime) -> Edit | None:
     memory = str(note.fields["id"])
-    catalog = index.catalog
-    number = catalog.number(memory)
-    version = None if number is None else index.version(memory)
-    if number is None or version is None:
+    version = index.version(memory)
+    if version is None:
         raise _Skipped("its memory was erased, or is of another space")
     tags = note.tags
     said = notes.plain(version.text) in (note.body, text)
     if (said or not note.edited) and set(tags) == set(version.tags):
         return None
-    if not catalog.shown(number, catalog.position):
+    row = index.shown_row(memory, index.catalog.position)
+    if row is None:
         raise _Skipped("its memory is forgotten; space.unforget brings it back")
-    row = catalog.row_at(number, catalog.position)
-    assert row is not None, "a memory with a version has a row"
-    [line] = catalog.positions([row])
+    [line] = index.catalog.positions([row])
     if said or not note.edited:
         return Edit(
             memory, note.path, version.text, line, Prepared(replace(version, tags=tags), now, revises=True)

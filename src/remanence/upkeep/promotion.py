@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from remanence.events import Event, Promoted, Ran
 from remanence.index import Index
 from remanence.model import micros
+from remanence.text import many
 from remanence.upkeep import notes
 from remanence.upkeep.notes import Note
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.standing import Item, Standing, unchanged
-from remanence.upkeep.tables import many, table
+from remanence.upkeep.tables import table
 from remanence.upkeep.vault import Differences, differences, note_path
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from remanence.errors import NotFound
 from remanence.events import Event, Used
 from remanence.index import Index
 from remanence.model import Memory
+from remanence.text import many
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.standing import score_of, strength_of
-from remanence.upkeep.tables import many
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ def _touched(
 
 
 def _shown(index: Index, memory_id: str) -> Memory:
-    number = index.known(memory_id)
-    row = index.catalog.row_at(number, index.catalog.position)
-    if row is None or not index.catalog.shown(number, index.catalog.position):
+    index.known(memory_id)  # one that there is not, or whose words are erased, is told of in other words
+    row = index.shown_row(memory_id, index.catalog.position)
+    if row is None:
         raise NotFound(
             f"memory {memory_id!r} is forgotten or archived, so it cannot be of use. "
             f"Bring it back first: space.unforget({memory_id!r})."

@@ -18,7 +18,7 @@ from remanence.events import Demoted, Event, Forgotten, Invalidated, Remembered,
 from remanence.index import Index, snapshot_name
 from remanence.locks import held as held_lock
 from remanence.model import from_micros, short
-from remanence.upkeep.tables import many
+from remanence.text import many
 from remanence.usage import RunState
 
 if TYPE_CHECKING:
@@ -152,11 +152,12 @@ def _changed(engine: Engine, index: Index, run: RunState) -> set[str]:
 
 def _is_as_it_was(engine: Engine, index: Index, memory: str, run: RunState) -> bool:
     catalog = index.catalog
-    number = catalog.number(memory)
-    if number is None or not catalog.shown(number, catalog.position):
+    row = index.shown_row(memory, catalog.position)
+    if row is None:
         return False
-    rows = [catalog.row_at(number, position) for position in (run.line, catalog.position)]
-    then, now = catalog.positions([row for row in rows if row is not None])
+    before = catalog.row_at(catalog.memory_of(row), run.line)
+    assert before is not None, "what a run made or revised has a version at the line of the run"
+    then, now = catalog.positions([before, row])
     lines = engine.ledger.at([then, now])
     return lines[then].event == lines[now].event
 

@@ -93,10 +93,8 @@ def unchanged(index: Index, lines: Mapping[str, int], planned: int, *, use: bool
     it was when the plan was made; with `use`, also if one was used since."""
     catalog = index.catalog
     for memory, line in lines.items():
-        number = catalog.number(memory)
-        row = None if number is None else catalog.row_at(number, catalog.position)
-        hidden = number is None or not catalog.shown(number, catalog.position)
-        if row is None or hidden or catalog.positions([row]) != [line]:
+        row = index.shown_row(memory, catalog.position)
+        if row is None or catalog.positions([row]) != [line]:
             raise _stale(memory, "is gone or has changed", planned)
         if use and index.usage.of(memory).line > planned:
             raise _stale(memory, "was used", planned)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from remanence.text import cut
+
 _WIDEST = 60
 MOST_ROWS = 40
 
@@ -27,15 +29,6 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
     return "\n".join(lines)
 
 
-def many(count: int, one: str, several: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> many(1, "memory", "memories"), many(2, "link")
-    ('1 memory', '2 links')
-    """
-    return f"{count} {one if count == 1 else several or f'{one}s'}"
-
-
 def _cell(value: object) -> str:
     text = f"{value:.2f}" if isinstance(value, float) else " ".join(str(value).split())
-    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+    return cut(text, _WIDEST)

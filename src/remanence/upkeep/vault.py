@@ -10,6 +10,7 @@ from typing import Any
 
 from remanence.index import Index
 from remanence.model import Entity, Memory
+from remanence.text import cut
 from remanence.upkeep import notes
 from remanence.upkeep.notes import ENTITIES, MEMORIES, Note, plain, safe_name, wiki_link
 from remanence.upkeep.standing import Standing
@@ -169,16 +170,12 @@ class _Entities:
 
 
 def _title(memory: Memory) -> str:
-    words = " ".join(memory.text.split())
-    return words if len(words) <= _TITLE else f"{words[: _TITLE - 1].rstrip()}…"
+    return cut(" ".join(memory.text.split()), _TITLE)
 
 
 def _shown(index: Index, memory_id: str) -> Memory | None:
     with index.lock:
-        number = index.catalog.number(memory_id)
-        if number is None or not index.catalog.shown(number, index.catalog.position):
-            return None
-        row = index.catalog.row_at(number, index.catalog.position)
+        row = index.shown_row(memory_id, index.catalog.position)
         return None if row is None else index.memories([row])[0]
 
 

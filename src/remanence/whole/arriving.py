@@ -17,6 +17,7 @@ from remanence.codec import made_of
 from remanence.errors import InvalidInput, LedgerTooNew
 from remanence.events import Erased, Event
 from remanence.model import from_micros
+from remanence.text import cut
 from remanence.whole.fitting import misfit
 from remanence.whole.jsonlines import Reader
 from remanence.whole.pointers import placed, repointed
@@ -191,4 +192,4 @@ def _unpacked(text: str, dimension: int) -> Vector:
 
 
 def _shown(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error)[:200]}"
+    return f"{type(error).__name__}: {cut(str(error), 200)}"
