@@ -166,3 +166,41 @@ class TestWordsThatAnotherSignalAnswers:
         space.add("Many things happened.")
 
         assert not space.recall("How many bicycles are there?", signals=["words"])
+
+
+class TestWhatTheAssistantSaid:
+    def test_what_you_said_is_looked_for_among_its_words(self, space: Space, chat: Chat) -> None:
+        """The user's own words match better, and are not what is asked for."""
+        chat(
+            ("user", "Can you recommend a hotel in Rome, a hotel with a garden?"),
+            ("assistant", "Hotel Aurora has a garden."),
+            ("user", "I also like the hotel of my sister in Rome, which has a garden."),
+        )
+
+        assert texts(space.recall("Which hotel in Rome did you recommend?"))[0] == "Hotel Aurora has a garden."
+        assert texts(space.recall("Which hotel in Rome do I like?"))[0].startswith("I also like")
+
+    @pytest.mark.parametrize(
+        "aside",
+        [
+            "I was going through our previous chat and was wondering,",
+            "I'm going back to our last conversation about towns. Can you remind me:",
+            "I wanted to follow up on our earlier discussion. Do you remember",
+        ],
+    )
+    def test_talk_about_asking_is_not_asked_for(self, space: Space, chat: Chat, aside: str) -> None:
+        """It asks neither for the past nor for a chat about chats."""
+        chat(
+            ("Ann", "I was wondering about our previous conversation, and going back to chat."),
+            ("Bob", "The garden of the Aurora is by the river."),
+        )
+        found = space.recall(f"{aside} where is the garden of the Aurora?")
+
+        assert found.history is False
+        assert texts(found)[0] == "The garden of the Aurora is by the river."
+
+    def test_an_aside_alone_is_a_question_all_the_same(self, space: Space, chat: Chat) -> None:
+        """There is nothing else to look for."""
+        chat(("Ann", "We had a long conversation about roses."))
+
+        assert texts(space.recall("our previous conversation")) == ["We had a long conversation about roses."]

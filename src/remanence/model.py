@@ -52,6 +52,8 @@ LINKS: tuple[LinkKind, ...] = (
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SELF = "me"
 """What the person is called who says "I" in a memory or a question, where no other name is given."""
+ASSISTANT = "assistant"
+"""What the one is called who answers in a conversation with an assistant."""
 _LATEST = datetime.max.replace(tzinfo=UTC)
 
 

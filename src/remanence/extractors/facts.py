@@ -23,11 +23,9 @@ from remanence.extractors.reading import Reading, names_of, read
 from remanence.extractors.sentences import Sentence, is_boilerplate, is_unreal, sentences
 from remanence.extractors.telling import Told, told
 from remanence.extractors.topics import importance_of, tags_of
-from remanence.model import SELF, Fact, Mention, Said, Triple, Window
+from remanence.model import ASSISTANT, SELF, Fact, Mention, Said, Triple, Window
 from remanence.text import normal_name, normal_text
 from remanence.timewords import TimePhrase
-
-ASSISTANT = "assistant"
 
 
 @dataclass(slots=True)

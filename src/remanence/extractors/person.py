@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from remanence.extractors.lexicon import words
 from remanence.extractors.people import KIN
-from remanence.model import SELF
+from remanence.model import ASSISTANT, SELF
 
 USER = "The user"
 """What a text calls the person who says "I" and has no other name."""
-ASSISTANT = "The assistant"
+ANSWERING = "The assistant"
 
 
 def called(who: str | None) -> str:
@@ -21,7 +21,7 @@ def called(who: str | None) -> str:
     >>> called("Alice"), called(SELF), called(None)
     ('Alice', 'The user', 'The user')
     """
-    return USER if who is None or who == SELF else ASSISTANT if who == "assistant" else who
+    return USER if who is None or who == SELF else ANSWERING if who == ASSISTANT else who
 
 
 def third_person(sentence: str, who: str) -> str:
@@ -191,4 +191,4 @@ def _placed(who: str, before: str) -> str:
 
 
 def _inside(who: str) -> str:
-    return who.lower() if who in (USER, ASSISTANT) else who
+    return who.lower() if who in (USER, ANSWERING) else who

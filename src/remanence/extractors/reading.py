@@ -13,7 +13,7 @@ from remanence.extractors.denials import Denied, find_denied
 from remanence.extractors.marked import Name
 from remanence.extractors.names import find_names
 from remanence.extractors.people import KIN, PLURAL_KIN
-from remanence.extractors.person import ASSISTANT, USER, called
+from remanence.extractors.person import ANSWERING, USER, called
 from remanence.model import SELF, Triple
 
 
@@ -96,7 +96,7 @@ _KIN = re.compile(
 
 @lru_cache(64)
 def _speaker(written: str) -> re.Pattern[str]:
-    spellings = {written, written.lower() if written in (USER, ASSISTANT) else written, USER, USER.lower()}
+    spellings = {written, written.lower() if written in (USER, ANSWERING) else written, USER, USER.lower()}
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(spellings)))})(?!\w)(?: and others\b)?")
 
 

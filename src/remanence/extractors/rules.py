@@ -11,7 +11,7 @@ from remanence.extractors.claims import find_claims
 from remanence.extractors.marked import Name
 from remanence.extractors.names import find_names
 from remanence.extractors.pronouns import find_first_person, is_plural
-from remanence.model import SELF, Extraction, Found, Memory, Mention, Said, Verdict, Window
+from remanence.model import ASSISTANT, SELF, Extraction, Found, Memory, Mention, Said, Verdict, Window
 from remanence.text import SENTENCE_END, normal_name
 
 MAX_MENTIONS = 64
@@ -21,7 +21,7 @@ LONG = 2_000  # characters; a longer text is a document, and has no single time 
 LONGEST_HEADING = 100
 
 _BRACKETS = re.compile(r"\s*\([^)]*\)")
-_ROLES = {"user": SELF, "human": SELF, "assistant": "assistant", "ai": "assistant", "bot": "assistant"}
+_ROLES = {"user": SELF, "human": SELF, "assistant": ASSISTANT, "ai": ASSISTANT, "bot": ASSISTANT}
 
 
 class RuleExtractor:
