@@ -71,6 +71,7 @@ SEEDS = (
     Variant("no seed: names near the question", patches=_zero(graph, *_BY_LIKENESS)),
     Variant("no seed: names in near memories", patches=_zero(graph, *_BY_MEMORY)),
     Variant("no turns beside, no sitting", patches=_zero(graph, *_BY_TURN)),
+    Variant("no documents", patches=_zero(graph, "SAME_DOCUMENT")),
 )
 VARIANTS = (
     *SEEDS,
@@ -78,6 +79,7 @@ VARIANTS = (
     Variant("no words", signals=_without("words")),
     Variant("no times", signals=_without("times")),
     Variant("words and vectors only", signals=["words", "vectors"]),
+    Variant("meaning not squared", patches={fusion: {"BENDS": {}}}),
     Variant("equal weights", weights=_EQUAL),
     Variant("fused by reciprocal ranks", patches={recall: {"fuse": reciprocal_ranks}}),
     Variant("… with equal weights", weights=_EQUAL, patches={recall: {"fuse": reciprocal_ranks}}),
