@@ -556,7 +556,7 @@ def test_spaces_with_any_name_are_found_again(reopen: Reopen, home: Path) -> Non
 def test_a_name_has_at_most_255_characters(space: Space) -> None:
     """One more is refused, with the length and a way out."""
     assert space.child("x" * 255).count() == 0
-    with pytest.raises(remanence.InvalidInput, match=r"'x{40}'… has 256 characters. Use at most 255"):
+    with pytest.raises(remanence.InvalidInput, match=r"'x{39}…' has 256 characters. Use at most 255"):
         space.child("x" * 256)
 
 
