@@ -753,3 +753,12 @@ def test_two_ledgers_on_one_server_keep_apart(home: Path) -> None:
             "The harbour is closed."
         ]
         assert mine.check() == theirs.check() == {}
+
+
+@pytest.mark.parametrize("mark", ["?", ".", " \n", "!?", "A. "])
+def test_a_text_of_nothing_but_marks_is_read_in_one_go(space: Space, mark: str) -> None:
+    """Were each mark tried with all those behind it, this would take the better part of an hour."""
+    text = f"x{mark * (200_000 // len(mark))}y"
+    [turn] = space.add_turns([{"speaker": "Ann", "content": text}])
+
+    assert space.get(turn.id) == turn

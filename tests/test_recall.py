@@ -119,6 +119,23 @@ def test_a_question_that_names_nothing_known_starts_from_names_near_it(
     assert space.as_of(before).recall(question).hits == first.hits
 
 
+def test_a_forgotten_name_is_not_known(space: Space) -> None:
+    """Then names near the question are asked again."""
+    space.add("The Imperial Palace opens at nine.")
+    kyoto = space.add("Kyoto is old.")
+    space.forget(kyoto.id)
+
+    assert "a name near the question" in space.recall("the imperial palace of Kyoto").explain()
+
+
+def test_a_name_that_only_relations_know_leads_on(space: Space) -> None:
+    """No memory has to name it."""
+    space.add("Acme moved to the harbour.")
+    space.relate("Zora", "works_at", "Acme")
+
+    assert "from Zora through works_at" in space.recall("Where is Zora's office?").explain()
+
+
 def test_the_turn_after_the_one_that_matches_is_found(town: Space) -> None:
     """The answer to a question stands in the next turn and shares no word with it."""
     hits = {hit.memory.text: hit for hit in town.recall("Who suggested the ramen place?")}

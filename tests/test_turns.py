@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timezone
 
 import pytest
 
 from remanence import Recall, Space
+from remanence.query import read
 from remanence.testing import FakeClock
 
 Chat = Callable[..., None]
@@ -177,7 +179,9 @@ class TestWhatTheAssistantSaid:
             ("user", "I also like the hotel of my sister in Rome, which has a garden."),
         )
 
-        assert texts(space.recall("Which hotel in Rome did you recommend?"))[0] == "Hotel Aurora has a garden."
+        assert (
+            texts(space.recall("Which hotel in Rome did you recommend?"))[0] == "Hotel Aurora has a garden."
+        )
         assert texts(space.recall("Which hotel in Rome do I like?"))[0].startswith("I also like")
 
     @pytest.mark.parametrize(
@@ -198,6 +202,28 @@ class TestWhatTheAssistantSaid:
 
         assert found.history is False
         assert texts(found)[0] == "The garden of the Aurora is by the river."
+
+    def test_what_you_said_is_nobodys_where_no_assistant_speaks(self, space: Space, chat: Chat) -> None:
+        """Between people, "you" may be anyone, and "I" is still who asks."""
+        chat(("Ana", "Nuts are in everything here."), ("user", "I am allergic to nuts."))
+
+        assert "said by me" in space.recall("Did you say I am allergic to nuts?").explain()
+
+    @pytest.mark.parametrize(
+        ("question", "kept"),
+        [
+            ("What was it I wanted to check with the doctor?", "check"),
+            ("When did I say I would like to ask Bob out?", "ask"),
+            ("I'd like to confirm which street the doctor is in.", "street"),
+            ("What was our last conversation about?", "conversation"),
+        ],
+    )
+    def test_what_may_be_the_matter_itself_is_kept(self, question: str, kept: str) -> None:
+        """An aside begins a sentence, and leaves something to ask for."""
+        words = read(question, datetime(2026, 5, 1, tzinfo=timezone.utc)).words
+
+        assert kept in words
+        assert "confirm" not in words
 
     def test_an_aside_alone_is_a_question_all_the_same(self, space: Space, chat: Chat) -> None:
         """There is nothing else to look for."""

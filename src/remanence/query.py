@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from remanence.extractors import names_in
-from remanence.model import ASSISTANT, SELF, Window
+from remanence.model import Window
+from remanence.text import tokens
 from remanence.timewords import TimePhrase, find_times
 
 # Wording that asks for what no longer holds. Plain past tense does not: "Where did Alice meet Bob?" asks
@@ -19,26 +20,27 @@ _PAST = re.compile(
     r"changed over time|over the years|first version|old(er)? version)\b",
     re.IGNORECASE,
 )
-# Talk about asking: "I was going through our last chat and was wondering if you could remind me of ...".
+# Talk about asking: "I was going through our last chat. I was wondering if you could remind me of ...".
+# What may be the matter itself ("what was it I wanted to check") is so only where a sentence begins.
 _TALK = (
     r"our (?:previous|last|earlier|past|recent) (?:conversation|chat|discussion|talk|session|exchange)s?"
     r"(?: (?:about|on))?"
 )
 _ASIDE = re.compile(
-    r"\b(?:"
+    r"(?:(?:^|(?<=[.!?] ))(?:"
     r"I(?:['’]m| am| was|['’]ve been)? (?:just )?(?:going|looking|thinking|reading) (?:back )?"
     rf"(?:at|to|through|over|about|on) {_TALK}"
-    r"|I (?:want(?:ed)?|would like|['’]d like) to (?:follow up on|confirm|clarify|check|ask)"
-    rf"(?: something)?(?: about)?(?: {_TALK})?"
-    rf"|(?:in |from |during )?{_TALK}"
-    r"|I(?:['’]m| am| was)? (?:just )?wondering,?(?: (?:if|whether) you (?:could|can))?"
-    r"|(?:(?:can|could|would|will) you (?:please )?)?remind me(?: again)?(?: (?:of|about))?"
-    r"|(?:can|could|would|will) you (?:please )?tell me(?: again)?(?: about)?"
-    r"|do you (?:remember|recall)|I(?:['’]m| am) trying to (?:remember|recall)"
+    r"|I(?: want(?:ed)?| would like|['’]d like) to (?:follow up on|confirm|clarify|check|ask)"
+    rf"(?: something)?(?: about)?(?: {_TALK})?)"
+    rf"|\b(?:in |from |during )?{_TALK}"
+    r"|\bI(?:['’]m| am| was)? (?:just )?wondering,?(?: (?:if|whether) you (?:could|can))?"
+    r"|\b(?:(?:can|could|would|will) you (?:please )?)?remind me(?: again)?(?: (?:of|about))?"
+    r"|\b(?:can|could|would|will) you (?:please )?tell me(?: again)?(?: about)?"
+    r"|\bdo you (?:remember|recall)|\bI(?:['’]m| am) trying to (?:remember|recall)"
     r")\b",
     re.IGNORECASE,
 )
-# Asks for what the assistant said, whose words are then the ones to look among.
+# Asks for what the one it is put to said: in a chat with an assistant, its words are to be looked among.
 _YOU_SAID = re.compile(
     r"\byou(?:['’]ve| have| had)? (?:said|told|mentioned|recommended|suggested|gave|given|provided|wrote"
     r"|written|listed|described|explained|advised|proposed)\b"
@@ -57,6 +59,9 @@ class Reading:
 
     times: tuple[Window, ...]
     names: tuple[str, ...]
+    """Who and what it names; "I" is `SELF`."""
+    you_said: bool
+    """Whether it asks for what the one it is put to has said."""
     past: bool
     words: str
     """The text without how it asks and what only the calendar answers: "could you remind me", "how many",
@@ -70,22 +75,19 @@ def read(text: str, now: datetime) -> Reading:
     >>> reading = read("Where did Alice live in May 2026?", datetime(2026, 11, 15, tzinfo=UTC))
     >>> reading.names, str(reading.times[0])
     (('Alice',), '2026-05-01 to 2026-06-01')
-    >>> read("Can you remind me which hotel you recommended?", datetime(2026, 11, 15, tzinfo=UTC)).names
-    ('assistant',)
     """
-    text = _ASIDE.sub(" ", text) if _ASIDE.sub("", text).strip(" ,.?!") else text
+    bare = _ASIDE.sub(" ", text)
+    text = bare if tokens(bare) else text
     phrases = find_times(text, now)
     times = tuple(phrase.window for phrase in phrases)
     ended = any(window.end is not None and window.end <= now for window in times)
-    return Reading(times, _names(text), ended or bool(_PAST.search(text)), _words(text, phrases))
-
-
-def _names(text: str) -> tuple[str, ...]:
-    """Who and what a question names; "I" is the user, unless it asks for what the assistant told them."""
-    names = names_in(text)
-    if _YOU_SAID.search(text):
-        return (ASSISTANT, *(name for name in names if name != SELF))
-    return names
+    return Reading(
+        times=times,
+        names=names_in(text),
+        you_said=bool(_YOU_SAID.search(text)),
+        past=ended or bool(_PAST.search(text)),
+        words=_words(text, phrases),
+    )
 
 
 def _words(text: str, phrases: Sequence[TimePhrase]) -> str:

@@ -25,7 +25,18 @@ from remanence.answers import Recall
 from remanence.errors import EmbedderError
 from remanence.fusion import WEIGHTS, Fused, fuse
 from remanence.index import SIGNALS, Index, Vanished
-from remanence.model import Disagreement, Evidence, Hit, Query, Ranking, Sight, Window, micros
+from remanence.model import (
+    ASSISTANT,
+    SELF,
+    Disagreement,
+    Evidence,
+    Hit,
+    Query,
+    Ranking,
+    Sight,
+    Window,
+    micros,
+)
 from remanence.receipts import Receipt
 from remanence.text import tokens
 from remanence.truth import Resolved, disagreements, is_plain, replaced_by, resolve, stands
@@ -126,7 +137,7 @@ def recall(index: Index, question: Question, embedder: Embedder, reranker: Reran
             allowed=allowed,
             position=question.position,
             times=asked.times if question.during is None else (question.during,),
-            names=index.also_called(asked.names, question.position),
+            names=index.also_called(_names(index, asked, visible), question.position),
             terms=_terms(index, asked, visible),
             vector=vector,
             same=lambda name: index.registry.same(name, question.position),
@@ -161,6 +172,13 @@ def _embed(question: Question, embedder: Embedder) -> tuple[Vector | None, str |
     except EmbedderError as error:
         log.warning("recall goes on without meaning: %s", error)
         return None, str(error)
+
+
+def _names(index: Index, asked: reading.Reading, visible: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Who and what the question names: the assistant, not the user, where it asks for what that one said."""
+    if asked.you_said and index.graph.speaks(ASSISTANT, visible):
+        return (ASSISTANT, *(name for name in asked.names if name != SELF))
+    return asked.names
 
 
 def _terms(index: Index, asked: reading.Reading, visible: NDArray[np.bool_]) -> tuple[str, ...]:

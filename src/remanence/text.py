@@ -127,7 +127,8 @@ SENTENCE_END = re.compile(r"[.!?](?=\s|$|[\"”')])|\n")
 """The mark that closes a sentence, or the end of its line."""
 
 _BREAK = re.compile(
-    r"([.!?…]+[\"'”’)\]]*)(?:\s+|(?=[A-Z][a-z]))|([。！？]+[」』”]*)\s*|\s*\n\s*"  # also "so.Then"
+    # Also "so.Then". Each run of marks or spaces is tried from its start only: a message may be all dots.
+    r"(?<![.!?…])([.!?…]+[\"'”’)\]]*)(?:\s+|(?=[A-Z][a-z]))|([。！？]+[」』”]*)\s*|(?<!\s)\s*\n\s*"
 )
 _LAST_WORD = re.compile(r"([\w.]+)\.$")
 

@@ -99,7 +99,7 @@ def resolve(index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit
         if not index.graph.is_short(row, _LONGEST) or not index.relations.stale(row, sight):
             kept.add(row)
             continue
-        score, later = scores.pop(row), index.relations.superseded(row, sight)
+        score, later = scores.pop(row), _standing_for(index, row, sight)
         if later is not None and allowed[later]:
             if score > scores.get(later, 0.0):
                 notes[later] = f"stands in the place of {_said(index, row)}"
@@ -116,6 +116,18 @@ def resolve(index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit
     rows = np.fromiter(scores, np.int64, len(scores))
     resolved = replace(fused, rows=rows, scores=np.fromiter(scores.values(), np.float64, len(rows)))
     return Resolved(resolved.rescored(resolved.scores), notes)
+
+
+def _standing_for(index: Index, row: int, sight: Sight) -> int | None:
+    """What stands in the place of this row, by its claims; None if what followed holds no longer either."""
+    passed = {row}
+    later = index.relations.superseded(row, sight)
+    while later is not None and index.relations.stale(later, sight):
+        passed.add(later)
+        later = index.relations.superseded(later, sight)
+        if later in passed:
+            return None
+    return later
 
 
 def _against(index: Index, row: int, sight: Sight) -> list[int]:

@@ -320,10 +320,9 @@ class Graph:
             used = int(np.count_nonzero(self.rows_naming(number) < horizon))
         return math.log((horizon + 1) / min(max(used, 1), horizon + 1)) / math.log(horizon + 1)
 
-    def _is_known(self, number: int, horizon: int) -> bool:
-        """Whether a name was named at all by then."""
-        first = next(iter(self._edges.at(_name_vertex(number))), None)
-        return first is not None and bool(self._edges.ends[first, 1] // 2 < horizon)
+    def _is_known(self, number: int, visible: NDArray[np.bool_]) -> bool:
+        """Whether a memory that a view may see names this."""
+        return bool(visible[self.rows_naming(number)].any())
 
     def _is_hub(self, number: int, horizon: int) -> bool:
         """Whether a name was named all over by the last row this view knows."""
@@ -334,7 +333,7 @@ class Graph:
         near = np.fromiter(query.near, np.int64, len(query.near))
         speakers = self._speaker.values[near]
         found = (self._names.number(name) for name in query.names)
-        named = list(dict.fromkeys(n for n in found if n is not None and self._is_known(n, walk.horizon)))
+        named = list(dict.fromkeys(number for number in found if number is not None))
         for number in named:
             name = self._names.spelled[number]
             # If one person said everything, who said it tells nothing.
@@ -351,7 +350,8 @@ class Graph:
                 worth = BY_RELATION * self._telling(other, walk.horizon)
                 through = f"two steps from {name} through {predicate} to {self._names.spelled[other]}"
                 walk.reach(self._rows_about(other, walk), worth, through)
-        for number, alike in () if named else self._alike(query, walk.horizon):
+        known = any(self._is_known(number, query.visible) for number in named)
+        for number, alike in () if known else self._alike(query, walk.horizon):
             near_name = f"about {self._names.spelled[number]}, a name near the question"
             for same in query.same(number):
                 walk.reach(self._rows_about(same, walk), ABOUT_ALIKE * alike, near_name)

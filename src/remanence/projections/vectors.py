@@ -201,7 +201,8 @@ def _by_row(
 ) -> tuple[list[int], list[float]]:
     """The first `limit` rows that may answer, each with its best point's score."""
     rows = np.array(points, np.int64) >> PASSAGE_BITS
-    kept = allowed[rows].tolist()
+    # A server may hold points of rows that another process has added since this view was taken.
+    kept = ((rows < len(allowed)) & allowed[np.minimum(rows, len(allowed) - 1)]).tolist()
     best: dict[int, float] = {}
     for row, score, may in zip(rows.tolist(), scores, kept, strict=True):
         if may and row not in best:
