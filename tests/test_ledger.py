@@ -448,12 +448,17 @@ def test_a_ledger_of_a_later_release_is_left_alone(tmp_path: Path) -> None:
         ("'$.mood', 'glad'", 1, "'remembered' with 'mood'"),
         ("'$.mood', 'glad'", 2, "'forgotten' with 'mood'"),
         ("'$.made', 7", 2, "'forgotten' with 'made'"),  # a field of other events, where it is a list
+        ("'$.turn', json('[\"c\", 0, \"Ann\", null, 7]')", 1, "'remembered' with more in its 'turn'"),
+        ('\'$.triples\', json(\'[["Ann", "likes", "tea", 7]]\')', 1, "more in its 'triples'"),
+        ('\'$.mentions\', json(\'[["Ann"], ["Bob", "person", 7]]\')', 1, "more in its 'mentions'"),
+        ("'$.times', json('[[0, 1, 7]]')", 1, "more in its 'times'"),
+        ("'$.passages', json('[[0, 3, 7]]')", 1, "more in its 'passages'"),
     ],
 )
 def test_a_line_of_a_later_release_is_not_half_understood(
     tmp_path: Path, change: str, position: int, named: str
 ) -> None:
-    """A field that came later is named, and what to do."""
+    """A field that came later is named, or one that has grown, and what to do."""
     ledger = SqlLedger(tmp_path)
     write(ledger, said("tea"), Forgotten("m1"))
     ledger.close()
@@ -486,6 +491,30 @@ def test_what_a_later_release_erased_is_no_tampering(tmp_path: Path, monkeypatch
     ledger = SqlLedger(tmp_path)
     with pytest.raises(errors.LedgerTampered, match="line 1 "):
         ledger.verify()
+    ledger.close()
+
+
+@pytest.mark.parametrize("bad", [2, 4])
+def test_a_bad_line_is_named_rightly_beside_what_a_later_release_erased(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad: int
+) -> None:
+    """Whether it stands before the line that is too new or after it: not the line that this one erased."""
+    monkeypatch.setitem(codec._NAMES, ErasedLater, "erased")
+    monkeypatch.setitem(codec._SUBJECTS, ErasedLater, attrgetter("memory"))
+    ledger = SqlLedger(tmp_path)
+    write(ledger, said("tea"), said("milk"))
+    with ledger.transaction() as pen:
+        pen.erase([1], [])
+        pen.append("home", [ErasedLater("m1", (1,), mood="glad"), Restored("m2")], at=MONDAY)
+    with pytest.raises(errors.LedgerTooNew, match="'erased' with 'mood'"):
+        ledger.verify()
+    ledger.close()
+    tamper(tmp_path, f"UPDATE entry SET body = '{{}}' WHERE position = {bad}")
+
+    ledger = SqlLedger(tmp_path)
+    with pytest.raises(errors.LedgerTampered, match="as far as this release can read") as told:
+        ledger.verify()
+    assert told.value.position == bad
     ledger.close()
 
 

@@ -6,23 +6,26 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import remanence
-from remanence import InvalidInput, LedgerUnavailable, NotFound
+from remanence import InvalidInput, LedgerUnavailable, NotFound, Receipt
 from remanence.cli import main
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import UpkeepSettings
 from remanence.upkeep.decay import MODELS, retention
 from remanence.upkeep.runs import alone
 from remanence.upkeep.schedule import Schedule, seconds
+
+if TYPE_CHECKING:
+    from remanence.ports import Vector
 
 QUESTIONS = ("Where does Alice live?", "tea", "What does Bob like?", "the bridge in Porto")
 
@@ -463,9 +466,136 @@ class TestArchiving:
         assert faded.recall("Did a dog bark?")[0].memory.text == "A dog barked twice."
 
     def test_what_is_no_status_is_refused(self, faded: remanence.Space) -> None:
-        """An erased memory has no words to list."""
+        """An erased memory has no words to list. It is refused at once, not when the list is read."""
         with pytest.raises(InvalidInput, match="archived"):
-            list(faded.memories("erased"))
+            faded.memories("erased")
+
+    def test_a_hit_from_the_archive_says_so_everywhere(self, faded: remanence.Space) -> None:
+        """In a prompt, in an explanation, in a notebook; it has not expired."""
+        faded.upkeep.gc(how="archive", dry_run=False)
+        found = faded.upkeep.recall_with_archive("Did a dog bark?", limit=1)
+        for told in (str(found), found.explain(), found._repr_html_()):
+            assert "A dog barked twice.  (archived)" in told
+            assert "expired" not in told
+
+    def test_the_archive_is_asked_as_the_space_is(self, clock: FakeClock) -> None:
+        """The question is embedded once, and the reranker has its say."""
+        asked: list[str] = []
+
+        class Counting(HashingEmbedder):
+            def embed_query(self, text: str) -> Vector:
+                asked.append(text)
+                return super().embed_query(text)
+
+        def shortest(question: str, texts: Sequence[str]) -> list[float]:
+            return [-float(len(text)) for text in texts]
+
+        with remanence.open(None, embedder=Counting(), clock=clock, reranker=shortest) as space:
+            space.add("The dog barked and the dog ran and the dog slept.")
+            space.add("A dog.", kind="episode")
+            clock.advance(days=365)
+            space.upkeep.gc(how="archive", dry_run=False)
+            found = space.upkeep.recall_with_archive("The dog that barked and ran")
+            assert found[0].memory.text == "A dog."
+            assert len(asked) == 1
+
+    def test_what_the_archive_gave_can_be_given_again(self, faded: remanence.Space, clock: FakeClock) -> None:
+        """Its receipt says that the archive was asked, and what was given is not missed."""
+        faded.upkeep.gc(how="archive", dry_run=False)
+        found = faded.upkeep.recall_with_archive("Did a dog bark?")
+        assert found.receipt is not None
+        faded.record(found)
+        assert "A dog barked twice." not in [missed.text for missed in faded.upkeep.regret().missed]
+
+        faded.upkeep.restore(found[0].memory.id)
+        kept = Receipt.from_dict(found.receipt.to_dict())
+        assert faded.replay(kept).hits == found.hits
+        assert faded.recall("Did a dog bark?")[0].current
+
+    def test_what_is_erased_while_the_archive_is_asked_is_not_given(
+        self, home: Path, clock: FakeClock
+    ) -> None:
+        """By another process, after the question was read: it is asked again."""
+        erasing: list[Callable[[], object]] = []
+
+        class Slow(HashingEmbedder):
+            def embed_query(self, text: str) -> Vector:
+                if erasing:
+                    erasing.pop()()
+                return super().embed_query(text)
+
+        with remanence.open(home, embedder=HashingEmbedder(), clock=clock) as other:
+            kept, gone = (other.add(f"A dog barked {n} times.", kind="episode") for n in (2, 3))
+            clock.advance(days=365)
+            other.upkeep.gc(how="archive", dry_run=False)
+            with remanence.open(home, embedder=Slow(), clock=clock) as space:
+                erasing.append(lambda: other.erase(gone.id))
+                found = space.upkeep.recall_with_archive("dog")
+                assert [hit.memory.id for hit in found] == [kept.id]
+
+    def test_a_catalog_with_its_archive_has_nothing_in_it(self, faded: remanence.Space) -> None:
+        """What it is asked about the archive it answers rightly, and what is forgotten stays so."""
+        away, gone = faded.upkeep.gc(how="archive", dry_run=False, limit=2)
+        faded.forget(gone.memory)
+        with faded._engine.using(faded.name) as index:
+            whole = index.catalog.with_archive()
+            assert index.catalog.archived(whole.position).sum() == 1
+            assert whole.archived(whole.position).sum() == 0
+            numbers = [index.known(each.memory) for each in (away, gone)]
+            assert [whole.shown(number, whole.position) for number in numbers] == [True, False]
+            since = [whole.hidden_since(number) for number in numbers]
+            assert since == [None, index.catalog.hidden_since(numbers[1])]
+
+
+@pytest.mark.parametrize("how", ["forget", "archive"])
+class TestRestoring:
+    def test_what_was_erased_since_is_passed_over(
+        self, faded: remanence.Space, how: Literal["forget", "archive"]
+    ) -> None:
+        """The others come back. Only who asks for the erased one by its id is told that it is gone."""
+        plan = faded.upkeep.gc(how=how, dry_run=False)
+        faded.erase(plan.forgets[0].memory)
+        assert faded.upkeep.restore(plan) == 2
+        assert faded.count() == 3
+        with pytest.raises(NotFound, match="erased"):
+            faded.upkeep.restore(plan.forgets[0].memory)
+
+    def test_what_a_person_forgot_since_stays_forgotten(
+        self, faded: remanence.Space, how: Literal["forget", "archive"]
+    ) -> None:
+        """For a plan, a run and a regret alike; by its id it comes back."""
+        plan = faded.upkeep.gc(how=how, dry_run=False)
+        forgotten = next(each.memory for each in plan if "dog" in each.text)
+        faded.unforget(forgotten)
+        faded.forget(forgotten)
+        faded.record(faded.recall("Did a dog bark?"))
+        regret, [run] = faded.upkeep.regret(), faded.upkeep.runs()
+
+        assert forgotten not in [missed.memory for missed in regret.missed]
+        restored = [faded.upkeep.restore(what) for what in (regret, plan, run)]
+        assert (sum(restored), faded.get(forgotten)) == (2, None)
+        assert faded.upkeep.restore(forgotten) == 1
+
+    def test_a_plan_shown_first_and_applied_later_can_be_restored(
+        self, faded: remanence.Space, how: Literal["forget", "archive"]
+    ) -> None:
+        """And what a second run hid again, too."""
+        plan = faded.upkeep.gc(how=how)
+        for _ in range(2):
+            faded.upkeep.apply(plan)
+            assert faded.upkeep.restore(plan) == 3
+            plan = faded.upkeep.gc(how=how)
+
+    def test_what_was_missed_and_then_erased(
+        self, faded: remanence.Space, how: Literal["forget", "archive"]
+    ) -> None:
+        """A regret and a run pass over it."""
+        faded.upkeep.gc(how=how, dry_run=False)
+        faded.record(faded.recall("Did a dog bark?"))
+        regret, [run] = faded.upkeep.regret(), faded.upkeep.runs()
+        faded.erase(regret.missed[0].memory)
+        assert faded.upkeep.restore(regret) == len(regret.missed) - 1
+        assert faded.upkeep.restore(run) == 3 - len(regret.missed)
 
 
 class TestOneRunAtATime:

@@ -132,6 +132,90 @@ def test_a_sentence_that_a_model_leaves_out_is_put_behind(clock: FakeClock) -> N
     assert (wording.text, wording.writer) == ("Ann likes tea. Ann plays the violin.", "terse")
 
 
+class Dictated(RuleExtractor):
+    """Writes what it was told to, whatever the memories say."""
+
+    name = "dictated"
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+
+    def merge(self, texts: Sequence[str]) -> str:
+        return self._text
+
+
+@pytest.mark.parametrize(
+    ("text", "sources", "names", "problem"),
+    [
+        (
+            "Ann lives in Porto now with Zed.",
+            ["Ann lives in Porto.", "Ann lives in Porto now."],
+            ["Ann"],
+            "'Zed'",
+        ),
+        ("She also lives in Porto.", ["Al lives in Porto.", "Al also lives in Porto."], ["Al"], "'Al'"),
+        (
+            "Ann eats fish and does not eat meat.",
+            ["Ann does not eat fish. Ann eats meat.", "Ann eats meat and does not eat fish."],
+            ["Ann"],
+            "said no",
+        ),
+        (
+            "Ann never drinks tea, and eats no meat at all.",
+            ["Ann never drinks tea.", "Ann never drinks tea, and eats meat."],
+            ["Ann"],
+            "said no",
+        ),
+        (
+            "Ann does not drink tea or eat meat or fish.",
+            ["Ann does not drink tea. Ann does not eat meat or fish."] * 2,
+            ["Ann"],
+            "said no",
+        ),
+    ],
+)
+def test_an_extractor_of_ones_own_is_held_to_the_memories_too(
+    text: str, sources: list[str], names: list[str], problem: str
+) -> None:
+    """A name made up, a name that is only part of a word, a denial moved, added or left out."""
+    wording = Writer(Dictated(text)).write(sources, names)
+    assert (wording.text, wording.by) == (merged(sources), "rules")
+    assert problem in str(wording.problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "sources", "names"),
+    [
+        (
+            "Al's dog never barks at night.",
+            ["Al's dog never barks.", "Al's dog doesn't bark at night."],
+            ["Al"],
+        ),
+        ("Ann does not eat meat, and drinks tea.", ["Ann does not eat meat.", "Ann drinks tea."], ["Ann"]),
+        (
+            "田中さんは東京に住んでいます。",
+            ["田中さんは東京に住んでいる。", "田中さんは東京に住んでいます。"],
+            ["田中"],
+        ),
+    ],
+)
+def test_what_says_the_same_in_other_words_may_stay(text: str, sources: list[str], names: list[str]) -> None:
+    """A denial said once that was said twice; a name with an ending, or in a script without spaces."""
+    wording = Writer(Dictated(text)).write(sources, names)
+    assert (wording.by, wording.problem) == ("dictated", None)
+    assert wording.text.startswith(text)
+
+
+def test_giving_up_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Not for each of the clusters that come after."""
+    writer = Writer(Dictated(""))
+    problems = [writer.write(["Tea.", "Milk."]).problem for _ in range(PATIENCE + 3)]
+    assert problems[PATIENCE:] == ["was not asked again"] * 3
+    assert len(caplog.records) == PATIENCE
+    assert [("not asked again" in record.getMessage()) for record in caplog.records] == [False, True]
+
+
 def test_without_a_model_the_rules_write(clock: FakeClock) -> None:
     """And nothing is said of models."""
     with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as space:

@@ -21,6 +21,9 @@ ROLE = "llamaindex_role"
 MOST_QUESTION = 10_000
 """Characters of a question that are asked with; what follows is rather a document."""
 
+MOST_OPEN = 1_000
+"""Sessions whose open question is remembered, of the last that asked."""
+
 log = logging.getLogger(__name__)
 
 
@@ -95,16 +98,21 @@ class _Question:
 
 
 class Served:
-    """What each session was shown for the question it has open. What the answer takes up of it was of use."""
+    """What each session was shown for the question it has open. What the answer takes up of it was of use.
+
+    Many a session ends with a question: of those, the ones asked longest ago are let go.
+    """
 
     def __init__(self) -> None:
         self._open: dict[str, _Question] = {}
 
     def show(self, session: str, question: str, hits: Sequence[Hit], told: Sequence[str]) -> None:
         """These were put into a prompt that also tells this; with those before, if for the same question."""
-        before = self._open.get(session)
+        before = self._open.pop(session, None)  # and put last
         earlier = before.hits if before is not None and before.asked == question else ()
         self._open[session] = _Question(question, (*earlier, *hits), (question, *told))
+        for longest_ago in list(self._open)[:-MOST_OPEN]:
+            self._open.pop(longest_ago, None)
 
     def cut(self, session: str, block: str, rest: str) -> None:
         """Of this block only the rest was put into the prompt."""

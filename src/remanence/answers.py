@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, overload
 
 from remanence.errors import InvalidInput
 from remanence.framing import about
-from remanence.model import Hit, Memory, Window, short
+from remanence.model import Evidence, Hit, Memory, Window, short
 from remanence.receipts import Receipt
 from remanence.text import cut
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+_ARCHIVE = "archive"
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,16 @@ def line(hit: Hit) -> str:
     return f"- {when}{who}{' '.join(memory.text.split())}{_label(hit)}"
 
 
+def from_archive(hit: Hit) -> Hit:
+    """A hit that lies in the archive, and says so.
+
+    >>> line(from_archive(Hit(Memory("m1", "default", "A dog barked."), 0.5)))
+    '- A dog barked.  (archived)'
+    """
+    told = Evidence(_ARCHIVE, 1, 0.0, 0.0, f"archived; space.unforget({hit.memory.id!r}) brings it back")
+    return replace(hit, evidence=(*hit.evidence, told), current=False)
+
+
 def memory_dict(memory: Memory) -> dict[str, Any]:
     """A memory as a plain dict that JSON can hold.
 
@@ -202,7 +214,8 @@ def _label(hit: Hit) -> str:
         return ""
     if hit.superseded_by is not None:
         return f"  (replaced {short(hit.superseded_by.revised_at)} by: {cut(hit.superseded_by.text, 80)})"
-    return "  (expired)"
+    archived = any(evidence.signal == _ARCHIVE for evidence in hit.evidence)
+    return "  (archived)" if archived else "  (expired)"
 
 
 def _reasons(hit: Hit) -> list[str]:

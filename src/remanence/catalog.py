@@ -152,6 +152,11 @@ class Catalog:
         spans = self._hidden.values
         return not np.any((spans[:, 0] == memory) & (spans[:, 1] <= position) & (position < spans[:, 2]))
 
+    def hidden_since(self, memory: int) -> int | None:
+        """The line that hid a memory, if it is hidden now; None too for one that is erased."""
+        span = self._open_hiding.get(memory)
+        return None if span is None else int(self._hidden.values[span, 1])
+
     def archived(self, position: int) -> NDArray[np.bool_]:
         """The memories, by number, that lie in the archive at this position."""
         out = np.zeros(len(self.ids), np.bool_)
@@ -161,10 +166,12 @@ class Catalog:
         return out
 
     def with_archive(self) -> Catalog:
-        """The same, but that what lies in the archive is seen. To be asked, not to be written to."""
+        """The same, but that nothing was ever put into the archive. To be asked, not to be written to."""
         out = copy(self)
-        out._hidden = Column(np.int64, np.delete(self._hidden.values, sorted(self._archived), axis=0))
-        out._seen = {}
+        hidden, archived = self._hidden.values.copy(), sorted(self._archived)
+        hidden[archived, 2] = hidden[archived, 1]  # over where they begin; the others keep their places
+        out._hidden, out._seen = Column(np.int64, hidden), {}
+        out._open_hiding = {m: span for m, span in self._open_hiding.items() if span not in self._archived}
         return out
 
     def row_at(self, memory: int, position: int) -> int | None:
@@ -300,7 +307,7 @@ class Catalog:
         self._by_identity = words["identities"]
         self._tags, self._turns = words["tags"], words["turns"]
         self._open_hiding, self._reasons = dict(words["hiding"]), dict(words["reasons"])
-        self._archived = set(words.get("archived", ()))  # snapshots of 0.1 have none
+        self._archived = set(words["archived"])
         self._erased = dict(words["erased"])
         for name in _COLUMNS:
             setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
@@ -352,9 +359,11 @@ class Catalog:
         if not archived and self._open_hiding.get(memory) in self._archived:
             self._show(memory, position)  # to forget what lies in the archive takes it out of there
         if memory not in self._open_hiding:
-            self._archived |= {len(self._hidden)} if archived else set()
-            self._open_hiding[memory] = len(self._hidden)
+            span = len(self._hidden)
             self._hidden.append((memory, position, FOREVER))
+            self._open_hiding[memory] = span
+            if archived:
+                self._archived.add(span)
 
     def _show(self, memory: int, position: int) -> None:
         span = self._open_hiding.pop(memory, None)

@@ -1,7 +1,8 @@
 """How an event is written on a ledger line, and read back.
 
 A line holds one event as JSON under its name. Fields that hold their default are left out, so a field
-added later costs old lines nothing and old lines read as if they had it.
+added later costs old lines nothing and old lines read as if they had it. Small values inside a field (a
+triple, a turn) are lists, which may grow at their end only; a longer one than is known here is too new.
 """
 
 from __future__ import annotations
@@ -84,14 +85,19 @@ def made_of(name: str, given: dict[str, Any]) -> Event:
         raise LedgerTooNew(f"a ledger line says {name!r}, which this release does not know. {_UPGRADE}")
     try:
         event: Event = kind(**(_remembered_in(given) if kind is Remembered else _in(given)))
-    except TypeError:
+    except (TypeError, ValueError):
         unknown = sorted(given.keys() - {each.name for each in fields(kind)})
-        if not unknown:
-            raise
-        raise LedgerTooNew(
-            f"a ledger line says {name!r} with {unknown[0]!r}, a field which this release does not know. "
-            f"{_UPGRADE}"
-        ) from None
+        if unknown:
+            raise LedgerTooNew(
+                f"a ledger line says {name!r} with {unknown[0]!r}, a field which this release does not know. "
+                f"{_UPGRADE}"
+            ) from None
+        if longer := [field for field, most in _PARTS.items() if _longest(field, given.get(field)) > most]:
+            raise LedgerTooNew(
+                f"a ledger line says {name!r} with more in its {longer[0]!r} than this release knows of. "
+                f"{_UPGRADE}"
+            ) from None
+        raise
     return event
 
 
@@ -189,6 +195,25 @@ def _written(value: Any) -> Any:
     if isinstance(value, datetime):
         return micros(value)
     return [_written(item) for item in value] if isinstance(value, tuple) else value
+
+
+# How many parts there are to each value in these fields; in the last two there is one value.
+_PARTS = {
+    "mentions": 2,
+    "triples": 3,
+    "times": 2,
+    "passages": 2,
+    "aliases": 2,
+    "revised": 2,
+    "turn": 4,
+    "valid": 2,
+}
+
+
+def _longest(field: str, value: Any) -> int:
+    """How many parts the longest value in a field has, as JSON gives it."""
+    values = [value] if field in ("turn", "valid") else value if isinstance(value, list) else ()
+    return max((len(each) for each in values if isinstance(each, list)), default=0)
 
 
 def _window(ends: Sequence[int | None]) -> Window:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from remanence.answers import from_archive
 from remanence.drafts import utc
 from remanence.errors import Closed, EmbedderDown, ProjectionStale
 from remanence.events import Event, Remembered
@@ -90,8 +91,11 @@ class Engine:
         return utc(self._clock(), "the clock")
 
     @contextmanager
-    def using(self, space: str) -> Iterator[Index]:
-        """The index of a space, caught up with the ledger, held open while in use."""
+    def using(self, space: str, *, to_write: bool = False) -> Iterator[Index]:
+        """The index of a space, held open while in use.
+
+        It is caught up with the ledger, but not `to_write`: who writes has to do so with the pen in hand.
+        """
         with self._door:
             if self._closed:
                 raise Closed("this space was closed. Open it again with remanence.open(...).")
@@ -105,7 +109,8 @@ class Engine:
             self._users[space] = self._users.get(space, 0) + 1
             self._close_idle()
         try:
-            index.catch_up()
+            if not to_write:
+                index.catch_up()
             yield index
         finally:
             with self._door:
@@ -142,11 +147,11 @@ class Engine:
 
         `embed` are texts whose vectors will be wanted.
         """
-        with self.using(space) as index:
+        with self.using(space, to_write=True) as index:
             vectors, made = self.embed(embed)  # before the pen is taken: this may call somebody's model
             entries: list[Entry] = []
             with self.pen, self.ledger.transaction() as pen:
-                index.catch_up()
+                index.catch_up(pen.head)
                 with index.lock:  # to look at ties is to bring them up to date, and others may be looking too
                     events = decide(index)
                 if events:
@@ -183,18 +188,16 @@ class Engine:
 
     # Reading
 
-    def recall(self, space: str, question: Callable[[Index], Question]) -> Recall:
-        """Answer a question."""
+    def recall(self, space: str, question: Callable[[Index], Question], *, archive: bool = False) -> Recall:
+        """Answer a question; with `archive`, as if nothing had been archived."""
         with self.using(space) as index:
-            asked = question(index)
             try:
-                answer = recall(index, asked, self.embedder, self._reranker)
+                asked, answer = self._answer(index, question, archive)
             except Vanished:
                 index.catch_up()  # another process erased one of the hits meanwhile
-                asked = question(index)
-                answer = recall(index, asked, self.embedder, self._reranker)
+                asked, answer = self._answer(index, question, archive)
             index.note_recalled(hit.memory for hit in answer)
-            return replace(answer, receipt=asked.receipt(space, self.settings))
+            return replace(answer, receipt=replace(asked.receipt(space, self.settings), archive=archive))
 
     def profile(
         self, space: str, position: Callable[[Index], int], moment: datetime | None, max_tokens: int
@@ -274,15 +277,27 @@ class Engine:
 
     # Helpers
 
+    def _answer(
+        self, index: Index, question: Callable[[Index], Question], archive: bool
+    ) -> tuple[Question, Recall]:
+        asked = question(index)
+        answer = recall(index.with_archive() if archive else index, asked, self.embedder, self._reranker)
+        if archive:
+            with index.lock:
+                away = index.catalog.archived(asked.position)
+                hits = [from_archive(h) if away[index.number_of(h.memory.id)] else h for h in answer]
+            answer = replace(answer, hits=tuple(hits))
+        return asked, answer
+
     def _add_chunk(
         self, space: str, prepared: Sequence[Prepared], before: Sequence[str], also: Also | None
     ) -> list[Memory]:
-        with self.using(space) as index:
+        with self.using(space, to_write=True) as index:
             # Before the pen is taken: this may call somebody's model.
             vectors, made = self.embed(index.new_texts([p.version for p in prepared]))
             entries: list[Entry] = []
             with self.pen, self.ledger.transaction() as pen:
-                index.catch_up()
+                index.catch_up(pen.head)
                 with index.lock:
                     settling = Settling(index.catalog, index.recalled)
                     settled = [(settling.settle(p), p.at) for p in prepared]

@@ -120,10 +120,13 @@ class Index:
         """The four signals by name."""
         return {"vectors": self.vectors, "words": self.words, "graph": self.graph, "times": self.times}
 
-    def catch_up(self) -> None:
-        """Take in what was written since, by whichever process. Nearly free when nothing was."""
+    def catch_up(self, head: int | None = None) -> None:
+        """Take in what was written since, by whichever process. Nearly free when nothing was.
+
+        `head` is where the ledger ends, if that is known, as to who holds the pen.
+        """
         with self.lock:
-            head = self._ledger.head()
+            head = self._ledger.head() if head is None else head
             if head != self._head:
                 self.feed(self._ledger.read(self.space, after=self.catalog.position))
                 self._head = head

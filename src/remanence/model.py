@@ -499,7 +499,7 @@ class Hit:
     """A memory, its score 0..1, and why it is here.
 
     `current` is False for one that another (`superseded_by`) stands in the place of, and for one that
-    has expired. `disagreements` are the memories that say otherwise.
+    has expired or lies in the archive. `disagreements` are the memories that say otherwise.
     """
 
     memory: Memory

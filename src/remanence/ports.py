@@ -30,6 +30,11 @@ Reranker = Callable[[str, Sequence[str]], Sequence[float]]
 class Transaction(Protocol):
     """The right to append, held by one writer at a time across all processes."""
 
+    @property
+    def head(self) -> int:
+        """The position of the last line, those of this transaction among them; 0 if there is none."""
+        ...
+
     def append(self, space: str, events: Sequence[Event], *, at: datetime) -> list[Entry]:
         """Add one line for each event. Visible to others only once the transaction ends well.
 

@@ -37,6 +37,8 @@ class Receipt:
     weights: Mapping[str, float] | None = None
     own_vector: bool = False
     """Whether the caller brought the question's embedding; a replay needs it again."""
+    archive: bool = False
+    """Whether what lies in the archive was asked too."""
 
     @property
     def id(self) -> str:
@@ -66,7 +68,7 @@ class Receipt:
             value = getattr(self, name)
             if value is not None:
                 out[name] = list(value) if isinstance(value, tuple) else value
-        return out | ({"own_vector": True} if self.own_vector else {})
+        return out | {name: True for name in ("own_vector", "archive") if getattr(self, name)}
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Receipt:

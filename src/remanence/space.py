@@ -114,7 +114,7 @@ class Space(View, Stating):
         """
         now = self._engine.now()
         prepared = []
-        for number, row in enumerate(_rows(rows)):
+        for number, row in enumerate(_rows(rows, "texts or dicts")):
             draft = drafts.draft({"text": row} if isinstance(row, str) else row, row=number)
             with drafts.in_row(number):
                 prepared.append(prepare(draft, self._engine.extractor, now))
@@ -134,7 +134,7 @@ class Space(View, Stating):
         against its own time.
         """
         at = self._at(now)
-        checked = [drafts.turn_draft(turn, row=number) for number, turn in enumerate(_rows(turns))]
+        checked = [drafts.turn_draft(turn, row=number) for number, turn in enumerate(_rows(turns, "dicts"))]
         prepared = prepare_turns(checked, self._engine.extractor, at)
         with progress_bar(progress, "remembering") as shown:
             return self._engine.add(self.name, prepared, shown)
@@ -449,7 +449,7 @@ def part_of_name(name: object) -> str:
     return name.replace("%", quote("%")).replace("/", quote("/", safe=""))
 
 
-def _rows(rows: object) -> Iterable[Any]:
+def _rows(rows: object, of: str) -> Iterable[Any]:
     if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
-        raise InvalidInput(f"{type(rows).__name__} given where a list of dicts belongs.")
+        raise InvalidInput(f"{type(rows).__name__} given where a list of {of} belongs.")
     return rows

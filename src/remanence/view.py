@@ -47,8 +47,11 @@ _WORDED = tuple(status for status in STATUSES if status != "erased")
 class View:
     """A space as it was known at one moment. It cannot be written to."""
 
-    def __init__(self, engine: Engine, name: str, moment: datetime | None = None) -> None:
+    def __init__(
+        self, engine: Engine, name: str, moment: datetime | None = None, *, archive: bool = False
+    ) -> None:
         self._engine = engine
+        self._archive = archive  # whether `recall` also gives what lies in the archive
         self._moment = moment
         self.name = name
 
@@ -103,7 +106,9 @@ class View:
             vector=drafts.vector(vector),
         )
         answer = self._engine.recall(
-            self.name, lambda index: replace(question, position=self._position(index))
+            self.name,
+            lambda index: replace(question, position=self._position(index)),
+            archive=self._archive,
         )
         return answer if self._moment is None else replace(answer, as_of=self._moment)
 
@@ -135,7 +140,7 @@ class View:
                 "this recall was made with a vector of the caller's: give it again as vector=."
             )
         asked = Question.again(given, drafts.vector(vector))
-        return self._engine.recall(self.name, lambda index: asked)
+        return self._engine.recall(self.name, lambda index: asked, archive=given.archive)
 
     def get(self, memory_id: str) -> Memory | None:
         """The memory with this id as this view knows it; None if it knows of none, or it is forgotten."""
@@ -181,13 +186,7 @@ class View:
         """
         if status is not None and status not in _WORDED:
             raise InvalidInput(f"status={status!r} is none of {', '.join(_WORDED)}.")
-        with self._engine.using(self.name) as index:
-            if status is None:
-                rows = index.current_rows(self._position(index))
-            else:
-                rows = self._overlooking(lambda whole: whole.rows(status)).tolist()
-            for begin in range(0, len(rows), 500):
-                yield from index.memories(rows[begin : begin + 500])
+        return self._listed(status)
 
     def count(self) -> int:
         """How many memories this view knows."""
@@ -393,6 +392,15 @@ class View:
     async def aexposures(self, memory_id: str) -> list[Exposure]:
         """`exposures`, off the event loop."""
         return await asyncio.to_thread(self.exposures, memory_id)
+
+    def _listed(self, status: Status | None) -> Iterator[Memory]:
+        with self._engine.using(self.name) as index:
+            if status is None:
+                rows = index.current_rows(self._position(index))
+            else:
+                rows = self._overlooking(lambda whole: whole.rows(status)).tolist()
+            for begin in range(0, len(rows), 500):
+                yield from index.memories(rows[begin : begin + 500])
 
     def _overlooking(self, ask: Callable[[Overview], T]) -> T:
         """What an overview of this view answers."""

@@ -17,7 +17,7 @@ from llama_index.core.tools import FunctionTool
 import remanence
 from llamaindex.engines import ENGINES, Make
 from llamaindex.scripted import Scripted, assistant, calling, user
-from remanence_llamaindex import RemanenceMemory, RemanenceMemoryBlock
+from remanence_llamaindex import RemanenceMemory, RemanenceMemoryBlock, longterm
 
 QUESTION, ANSWER = "Where does Alice live?", "In Porto."
 
@@ -175,6 +175,21 @@ async def test_what_the_conversation_had_said_already_is_not_from_memory(
         memory.put_messages([user(QUESTION), assistant("In Porto, then.")])
 
     assert uses(space, home_of_alice) == 0
+
+
+async def test_questions_that_nobody_answers_are_let_go_in_the_end(
+    space: remanence.Space, home_of_alice: remanence.Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those asked longest ago first: a block that serves many sessions does not grow with each."""
+    monkeypatch.setattr(longterm, "MOST_OPEN", 3)
+    block = RemanenceMemoryBlock(space, reinforce=True, across_sessions=True)
+    for session in ("s0", "s1", "s2", "s0", "s3"):
+        await block.aget([user(QUESTION)], session_id=session)
+    assert len(block._served._open) == 3
+    for session in ("s0", "s1", "s2", "s3"):
+        await block.aget([user(QUESTION), assistant(ANSWER)], session_id=session)
+
+    assert uses(space, home_of_alice) == 3
 
 
 @pytest.mark.parametrize("with_block", [False, True])

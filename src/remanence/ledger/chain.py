@@ -137,6 +137,7 @@ def entry(
 
 def verify(lines: Iterable[Line], head: Tail | None) -> Tail:
     """The end of the chain, if every line is what was written; else LedgerTampered names the first bad one.
+    Where none is bad, but a later release erased something, LedgerTooNew: this one cannot tell what.
 
     `head` is what the writer noted as the end, so a tail that was cut off is missed. Whoever can rewrite
     the whole file can also rewrite the whole chain: compare the digest with one kept elsewhere.
@@ -147,6 +148,7 @@ def verify(lines: Iterable[Line], head: Tail | None) -> Tail:
     tail = START
     fault: tuple[int, str] | None = None
     blank: set[int] = set()  # lines without words that no later line has accounted for yet
+    unread: LedgerTooNew | None = None
     for line in lines:
         fault = fault or _fault(line, tail)
         tail = Tail(line.position, line.digest)
@@ -155,9 +157,9 @@ def verify(lines: Iterable[Line], head: Tail | None) -> Tail:
         elif line.kind == "erased":
             try:
                 blank.difference_update(_erasures(line))  # past a fault too: line 7 does not make line 3 bad
-            except LedgerTooNew:
-                if fault is None:
-                    raise  # the line is sound, and only a later release can tell what it erased
+            except LedgerTooNew as error:
+                blank.clear()  # only a later release can tell which of them the line erased
+                unread = unread or error
     if fault is None:
         fault = _end_fault(tail, head)
     if blank and (fault is None or min(blank) < fault[0]):
@@ -166,11 +168,14 @@ def verify(lines: Iterable[Line], head: Tail | None) -> Tail:
     if fault is not None:
         position, what = fault
         raise LedgerTampered(
-            f"line {position} is not what was written: {what}. The lines before it are sound. "
+            f"line {position} is not what was written: {what}. The lines before it are sound"
+            f"{'' if unread is None else ', as far as this release can read them'}. "
             "Restore the ledger from a backup, or keep this copy as evidence and read only up to "
             f"line {position - 1}.",
             position=position,
         )
+    if unread is not None:
+        raise unread
     return tail
 
 

@@ -319,6 +319,11 @@ class SqlTransaction:
         self.last_at: dict[str, int] = {}
         self.ended = self.erased = False
 
+    @property
+    def head(self) -> int:
+        """The position of the last line, those of this transaction among them."""
+        return self.tail.position
+
     def append(self, space: str, events: Sequence[Event], *, at: datetime) -> list[Entry]:
         """Add one line for each event. Visible to others only once the transaction ends well."""
         with self._writing():

@@ -170,6 +170,11 @@ class VolatileTransaction:
         self.vectors: dict[bytes, dict[str, Vector]] = {}
         self.meta: dict[str, str] = {}
 
+    @property
+    def head(self) -> int:
+        """The position of the last line, those of this transaction among them."""
+        return self._tail.position
+
     def append(self, space: str, events: Sequence[Event], *, at: datetime) -> list[Entry]:
         """Add one line for each event. Visible to others only once the transaction ends well."""
         self._check()

@@ -332,6 +332,24 @@ class LedgerContract:
         write(ledger, said("b"))
         assert ledger.head() != before
 
+    def test_who_holds_the_pen_knows_the_head(self, ledger: Ledger) -> None:
+        """What it appended itself is part of it; what it takes back is not."""
+        write(ledger, said("a"))
+        with ledger.transaction() as pen:
+            assert pen.head == ledger.head()
+            pen.append("home", [said("b")], at=MONDAY)
+            assert pen.head == ledger.head() + 1
+
+        def take_back() -> None:
+            with ledger.transaction() as pen:
+                pen.append("home", [said("c")], at=MONDAY)
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            take_back()
+        with ledger.transaction() as pen:
+            assert pen.head == ledger.head() == 2
+
     def test_each_line_is_chained_to_the_ones_before(self, ledger: Ledger) -> None:
         """`verify` gives the last digest, and no two lines share one, not even when they say the same."""
         digests = [write(ledger, said("same"))[0].digest for _ in range(3)]

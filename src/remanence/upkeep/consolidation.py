@@ -17,13 +17,13 @@ from remanence.index import Index
 from remanence.model import LinkKind, Mention, Window
 from remanence.passages import split
 from remanence.remember import Prepared, new_id
-from remanence.text import cut, many, normal_text, text_hash
+from remanence.text import cut, many, text_hash
 from remanence.upkeep import clusters
 from remanence.upkeep.clusters import Cluster, Clusters
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.standing import Standing, unchanged
 from remanence.upkeep.tables import table
-from remanence.upkeep.wording import Wording, Writer
+from remanence.upkeep.wording import Wording, Writer, stands_in
 
 if TYPE_CHECKING:
     from remanence.engine import Engine
@@ -256,8 +256,8 @@ def _merging(writer: Writer, index: Index, cluster: Cluster) -> Merging:
 
 def _names(mentions: Sequence[Mention], texts: Sequence[str]) -> list[str]:
     """The names that stand in these texts as they are: not "Ann" where the text says "I"."""
-    said = normal_text("\n".join(texts))
-    return [mention.name for mention in mentions if normal_text(mention.name) in said]
+    said = "\n".join(texts)
+    return [mention.name for mention in mentions if stands_in(mention.name, said)]
 
 
 def _written_by(wording: Wording) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from remanence.upkeep import (
     pipeline,
     promotion,
     reinforcing,
+    runs,
     searching,
 )
 from remanence.upkeep.clusters import Cluster, Clusters
@@ -44,6 +45,7 @@ from remanence.upkeep.runs import Run, Undo
 from remanence.upkeep.schedule import Schedule, seconds
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.standing import Standing, standing
+from remanence.view import View
 
 if TYPE_CHECKING:
     from remanence.answers import Recall
@@ -142,7 +144,7 @@ class Upkeep:
         ...     len(space.recall("dog")), len(space.upkeep.recall_with_archive("dog"))
         (0, 1)
         """
-        return searching.recall_with_archive(self._engine, self._space, query, drafts.limit(limit), options)
+        return View(self._engine, self._space, archive=True).recall(query, limit=limit, **options)
 
     # Steps
 
@@ -265,15 +267,14 @@ class Upkeep:
 
     def restore(self, what: Regret | GcPlan | Run | str | Iterable[str]) -> int:
         """Bring back what was forgotten or archived: all that was missed, that a `gc` let go, or these ids;
-        how many that are."""
+        how many that are. Of what a `gc` let go, what was erased or forgotten by hand since stays away."""
         if isinstance(what, Regret):
-            ids = [missed.memory for missed in what.missed]
-        elif isinstance(what, GcPlan):
-            ids = [faded.memory for faded in what]
-        elif isinstance(what, Run):
-            ids = list(what.hidden)
-        else:
-            ids = drafts.memory_ids([what] if isinstance(what, str) else what)
+            return runs.restore(self._engine, self._space, [missed.memory for missed in what.missed])
+        if isinstance(what, GcPlan):
+            return runs.restore(self._engine, self._space, [faded.memory for faded in what])
+        if isinstance(what, Run):
+            return runs.restore(self._engine, self._space, what.hidden)
+        ids = drafts.memory_ids([what] if isinstance(what, str) else what)
         return unforget(self._engine, self._space, ids)
 
     def start(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +14,7 @@ from remanence.index import Index
 from remanence.recall import Question, recall
 from remanence.receipts import Receipt
 from remanence.text import many
+from remanence.upkeep.runs import still_hidden
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.standing import Standing, unchanged
 from remanence.upkeep.tables import table
@@ -168,13 +169,13 @@ def regret(engine: Engine, space: str) -> Regret:
         recalls = _recorded(engine, index, after=min((run.planned for run in gone), default=None))
         times: Counter[str] = Counter()
         affected = 0
-        for line, receipt in recalls:
+        for line, receipt, given in recalls:
             missed = {
                 memory
                 for run, hidden in gone.items()
                 if run.planned < line
                 for memory in hidden & _first_ten(engine, index, receipt, run.planned)
-            }
+            }.difference(given)  # as by `recall_with_archive`
             times.update(missed)
             affected += bool(missed)
         lost = [
@@ -193,29 +194,26 @@ class _Gone(NamedTuple):
 
 
 def _hidden_by_runs(index: Index) -> dict[_Gone, set[str]]:
-    """What `gc` has hidden and is hidden still."""
-    catalog = index.catalog
-    out: dict[_Gone, set[str]] = {}
-    for run in list(index.usage.runs.values()):
-        if run.undone:
-            continue
-        for memory in run.hidden:
-            number = catalog.number(memory)
-            if number is None or catalog.is_erased(number):
-                continue
-            if not catalog.shown(number, catalog.position):
-                out.setdefault(_Gone(run.id, run.planned), set()).add(memory)
-    return out
+    """What `gc` has hidden and is hidden still, if nobody has forgotten it by hand since."""
+    with index.lock:
+        gone = {
+            _Gone(run.id, run.planned): set(still_hidden(index, run)) for run in index.usage.runs.values()
+        }
+    return {run: hidden for run, hidden in gone.items() if hidden}
 
 
-def _recorded(engine: Engine, index: Index, after: int | None) -> list[tuple[int, Receipt]]:
-    """The last recalls that were recorded after a line, and can be asked again."""
+def _recorded(engine: Engine, index: Index, after: int | None) -> list[tuple[int, Receipt, Sequence[str]]]:
+    """The last recalls that were recorded after a line, and can be asked again; with what each gave."""
     if after is None:
         return []
     lines = [line for line in index.usage.recalls if line > after][-_MOST_RECALLS:]
     served = ((line, entry.event) for line, entry in engine.ledger.at(lines).items())
-    receipts = [(line, Receipt.from_dict(event.asked)) for line, event in served if isinstance(event, Served)]
-    return [(line, receipt) for line, receipt in receipts if not receipt.own_vector]
+    told = [
+        (line, Receipt.from_dict(event.asked), event.memories)
+        for line, event in served
+        if isinstance(event, Served)
+    ]
+    return [(line, receipt, given) for line, receipt, given in told if not receipt.own_vector]
 
 
 def _first_ten(engine: Engine, index: Index, receipt: Receipt, position: int) -> set[str]:

@@ -6,7 +6,7 @@ dies half way can be undone as far as it went.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -116,6 +116,25 @@ def reverse(engine: Engine, space: str, run_id: str) -> Undo:
 
     engine.write(space, decide)
     return told[0]
+
+
+def restore(engine: Engine, space: str, ids: Iterable[str]) -> int:
+    """Show those of these memories again that are hidden because a run hid them; how many that are."""
+
+    def decide(index: Index) -> list[Event]:
+        hidden = {memory for run in index.usage.runs.values() for memory in still_hidden(index, run)}
+        return [Restored(memory) for memory in dict.fromkeys(ids) if memory in hidden]
+
+    return len(engine.write(space, decide))
+
+
+def still_hidden(index: Index, run: RunState) -> Iterator[str]:
+    """The memories that a run hid and about which nobody has said anything since."""
+    for memory in run.hidden:
+        number = index.catalog.number(memory)
+        since = None if number is None else index.catalog.hidden_since(number)
+        if since is not None and since <= run.line:
+            yield memory
 
 
 def _to_undo(index: Index, run_id: str) -> RunState:
