@@ -709,6 +709,10 @@ class TestProperties:
         for space in lived(rows, days):
             before = answers(space), lines(space)
             space.upkeep.run(steps=EVERY)
+            for step in ("decay", "clusters", "gc", "consolidate", "promote", "discover"):
+                getattr(space.upkeep, step)(dry_run=True)
+            for step in ("decay", "clusters"):  # which only look
+                getattr(space.upkeep, step)(dry_run=False)
             assert (answers(space), lines(space)) == before
 
     @QUIET

@@ -92,15 +92,25 @@ class Upkeep:
         context = drafts.tags(context_tags) or ()
         return reinforcing.touch(self._engine, self._space, ids, self.settings, context=context)
 
-    # Looking
+    # Looking. `dry_run` is taken here as by the steps that do something, and is all there is.
 
-    def decay(self, *, progress: bool | Progress = False) -> DecayReport:
+    def decay(
+        self,
+        *,
+        dry_run: bool = True,
+        progress: bool | Progress = False,
+    ) -> DecayReport:
         """Which memories are at risk, how urgently, and what could be done. Changes nothing."""
         with self._looking(progress) as (_, there):
             return fading.report(there, self.settings)
 
     def clusters(
-        self, *, similarity: float | None = None, duplicates: bool = False, progress: bool | Progress = False
+        self,
+        *,
+        similarity: float | None = None,
+        duplicates: bool = False,
+        dry_run: bool = True,
+        progress: bool | Progress = False,
     ) -> Clusters:
         """Memories that say nearly the same. Changes nothing."""
         usual = self.settings.duplicate_similarity if duplicates else self.settings.cluster_similarity
