@@ -321,8 +321,9 @@ class Graph:
         return math.log((horizon + 1) / min(max(used, 1), horizon + 1)) / math.log(horizon + 1)
 
     def _is_known(self, number: int, visible: NDArray[np.bool_]) -> bool:
-        """Whether a memory that a view may see names this."""
-        return bool(visible[self.rows_naming(number)].any())
+        """Whether a memory that a view may see names this. Nearly always the first one does."""
+        ends = self._edges.ends
+        return any(visible[ends[edge, 1] // 2] for edge in self._edges.at(_name_vertex(number)))
 
     def _is_hub(self, number: int, horizon: int) -> bool:
         """Whether a name was named all over by the last row this view knows."""
@@ -403,20 +404,26 @@ class Graph:
         label on notes that have nothing in common. One that is alone in question would only lift itself.
         """
         near = np.fromiter(query.near, np.int64, len(query.near))
+        worth = np.fromiter(query.near.values(), np.float64, len(near))
+        came = self._batch.values[near] >= 0
+        near, worth = near[came], worth[came]
+        if not len(near):
+            return
         rows, _ = distinct(np.concatenate((near, walk.reached())))
-        batches, places = distinct(self._batch.values[rows])
+        rows = rows[self._batch.values[rows] >= 0]
+        _, places = distinct(self._batch.values[rows])
         spoken = self._turn.values[rows]
         fade = np.where(spoken, self._short.values[rows], 1.0)
         nearness = np.zeros(len(rows))
-        nearness[np.searchsorted(rows, near)] = np.fromiter(query.near.values(), np.float64, len(near))
-        best = np.zeros(len(batches))
+        nearness[rows.searchsorted(near)] = worth
+        best = np.zeros(places.max() + 1)
         np.maximum.at(best, places, nearness * fade)
-        best[batches < 0] = 0.0
-        several = np.bincount(places, nearness > 0)[places] > 1
         lift = best[places]
         walk.reach_each(rows, SAME_SITTING * lift * fade * spoken, "said when a near one was said")
-        lift = SAME_DOCUMENT * lift * nearness * (several & ~spoken)
-        walk.reach_each(rows, lift, "of one document with a near one")
+        if not spoken.all():
+            several = np.bincount(places, nearness > 0)[places] > 1
+            lift *= SAME_DOCUMENT * nearness * (several & ~spoken)
+            walk.reach_each(rows, lift, "of one document with a near one")
 
     def _rows_about(self, number: int, walk: _Walk) -> NDArray[np.int64]:
         """The newest rows about a name that may answer; none for one that is named all over."""
