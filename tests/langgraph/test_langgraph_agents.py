@@ -36,6 +36,16 @@ class Scripted(GenericFakeChatModel):
         return self
 
 
+class Listening(Scripted):
+    """One that also puts down what the system prompt said each time; "" where there was none."""
+
+    shown: list[str]
+
+    def _generate(self, messages: Any, *rest: Any, **options: Any) -> Any:
+        self.shown.append(str(messages[0].content) if messages[0].type == "system" else "")
+        return super()._generate(messages, *rest, **options)
+
+
 @pytest.fixture
 def space() -> Iterator[remanence.Space]:
     """An empty space on the clock that LangGraph also goes by."""
@@ -115,15 +125,8 @@ def test_the_middleware_takes_a_view_in_place_of_a_space(space: remanence.Space)
     from remanence_langchain.middleware import MemoryMiddleware
 
     saver = InMemorySaver()
-    shown: list[str] = []
-
-    class Listening(Scripted):
-        def _generate(self, messages: Any, *rest: Any, **options: Any) -> Any:
-            shown.append(str(messages[0].content) if messages[0].type == "system" else "")
-            return super()._generate(messages, *rest, **options)
-
     view = CheckpointView(space, saver)
-    model = Listening(messages=iter(["hello", "I see", "well", "tea"]))
+    model = Listening(messages=iter(["hello", "I see", "well", "tea"]), shown=[])
     agent: Any = create_agent(model, middleware=[MemoryMiddleware(view)], checkpointer=saver)
     agent.invoke({"messages": [HumanMessage("My name is Alice.")]}, THREAD)
     first = agent.get_state(THREAD).config
@@ -133,8 +136,8 @@ def test_the_middleware_takes_a_view_in_place_of_a_space(space: remanence.Space)
     agent.invoke({"messages": [HumanMessage("What do I drink every morning?")]}, other)
 
     assert len(fork["messages"]) == 4
-    assert "green tea" not in shown[2]
-    assert "green tea" in shown[3]
+    assert "green tea" not in model.shown[2]
+    assert "green tea" in model.shown[3]
 
 
 @pytest.mark.parametrize("way", ["sync", pytest.param("async", marks=pytest.mark.run_config)])
@@ -144,15 +147,8 @@ def test_what_an_agent_is_told_stays_in_its_branch(space: remanence.Space, way: 
     from remanence_langchain.middleware import MemoryMiddleware
 
     saver = InMemorySaver()
-    shown: list[str] = []
-
-    class Listening(Scripted):
-        def _generate(self, messages: Any, *rest: Any, **options: Any) -> Any:
-            shown.append(str(messages[0].content) if messages[0].type == "system" else "")
-            return super()._generate(messages, *rest, **options)
-
     memory = MemoryMiddleware(CheckpointView(space, saver), user="user_id")
-    model = Listening(messages=iter(["well"] * 9))
+    model = Listening(messages=iter(["well"] * 9), shown=[])
     agent: Any = create_agent(model, middleware=[memory], checkpointer=saver)
 
     def say(text: str, **where: str) -> dict[str, str]:
@@ -166,17 +162,17 @@ def test_what_an_agent_is_told_stays_in_its_branch(space: remanence.Space, way: 
     start = say("My name is Ana.")
     tea = say("I drink green tea every morning.")
     say("I drink black coffee every morning.", **start)
-    assert "green tea" not in shown[-1]
+    assert "green tea" not in model.shown[-1]
     say("What do I drink every morning?")
-    assert "green tea" not in shown[-1]
+    assert "green tea" not in model.shown[-1]
     say("What do I drink every morning?", **tea)
-    assert "black coffee" not in shown[-1]
+    assert "black coffee" not in model.shown[-1]
     say("So what do I drink every morning?")
-    assert "black coffee" not in shown[-1]
+    assert "black coffee" not in model.shown[-1]
 
     say("What do I drink every morning?", thread_id="another")
-    assert "green tea" in shown[-1]
-    assert "black coffee" in shown[-1]
+    assert "green tea" in model.shown[-1]
+    assert "black coffee" in model.shown[-1]
     assert space.count() == 0, "all of it is the user's"
 
 

@@ -13,10 +13,10 @@ from typing import Any, overload
 
 from remanence import drafts
 from remanence.drafts import MOST_NAME, Moment
-from remanence.engine import Engine
 from remanence.errors import InvalidInput
 from remanence.events import Event
 from remanence.graph import revising
+from remanence.graph.held import Held
 from remanence.graph.naming import Known
 from remanence.graph.revising import Plan
 from remanence.index import Index
@@ -91,19 +91,11 @@ class Page(Sequence[Entity]):
         return self.entities[index]
 
 
-class EntitiesView:
+class EntitiesView(Held):
     """The entities of a space as one view knows them.
 
     Wherever an entity is asked for, its id, an `Entity` or any of its names will do.
     """
-
-    def __init__(
-        self, engine: Engine, space: str, position: Callable[[Index], int], now: Callable[[], datetime]
-    ) -> None:
-        self._engine = engine
-        self._space = space
-        self._position = position
-        self._now = now
 
     def resolve(self, alias: str, at: Moment | None = None) -> Entity | None:
         """The entity that goes by this name, with everything it is called; None if there is none.

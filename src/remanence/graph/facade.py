@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path as FilePath
@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 from remanence import drafts
 from remanence.drafts import Moment
-from remanence.engine import Engine
 from remanence.errors import InvalidInput
 from remanence.graph import joins, walks
 from remanence.graph.assertions import Named
@@ -19,6 +18,7 @@ from remanence.graph.chronicle import Chronicle
 from remanence.graph.endings import invalidate
 from remanence.graph.ground import Ground, Place, Start, undisturbed
 from remanence.graph.happenings import Happening
+from remanence.graph.held import Held
 from remanence.graph.joins import Joined
 from remanence.graph.walks import MOST_DEPTH, Path, Walked
 from remanence.index import Index
@@ -33,19 +33,11 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 _NOT_IN_A_TIMELINE = ("extracted", "served")
 
 
-class GraphView:
+class GraphView(Held):
     """The graph of a space as one view knows it.
 
     Wherever a node is asked for, a memory, an entity, the id of one, or a name will do.
     """
-
-    def __init__(
-        self, engine: Engine, space: str, position: Callable[[Index], int], now: Callable[[], datetime]
-    ) -> None:
-        self._engine = engine
-        self._space = space
-        self._position = position
-        self._now = now
 
     @undisturbed
     def query(

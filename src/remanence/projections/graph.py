@@ -26,6 +26,7 @@ from remanence.events import Remembered
 from remanence.knowledge.adjacency import Adjacency
 from remanence.knowledge.names import Names, named_in, spoken_by
 from remanence.model import Query, Ranking, micros
+from remanence.projections.walk import Walk
 from remanence.sketches import Sketches
 from remanence.text import asking, normal_name, text_hash, tokens
 
@@ -130,7 +131,7 @@ class Graph:
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows tied closest to the seeds."""
-        walk = _Walk(query)
+        walk = Walk(query)
         if query.near:
             self._from_turns(query, walk)
             self._from_batches(query, walk)
@@ -329,7 +330,7 @@ class Graph:
         """Whether a name was named all over by the last row this view knows."""
         return self._hub_since.get(number, _NEVER) < horizon
 
-    def _from_names(self, query: Query, walk: _Walk) -> None:
+    def _from_names(self, query: Query, walk: Walk) -> None:
         """First seed: what the question names. Or else the second: names that mean something near it."""
         near = np.fromiter(query.near, np.int64, len(query.near))
         speakers = self._speaker.values[near]
@@ -357,7 +358,7 @@ class Graph:
             for same in query.same(number):
                 walk.reach(self._rows_about(same, walk), ABOUT_ALIKE * alike, near_name)
 
-    def _from_memories(self, query: Query, walk: _Walk) -> None:
+    def _from_memories(self, query: Query, walk: Walk) -> None:
         """Third seed: what the nearest memories name that the question does not, and what is about that."""
         asked = set(tokens(query.text))
         best: dict[int, tuple[float, str]] = {}
@@ -384,7 +385,7 @@ class Graph:
         for row, (worth, why) in best.items():
             walk.reach(np.array([row]), worth, why)
 
-    def _from_turns(self, query: Query, walk: _Walk) -> None:
+    def _from_turns(self, query: Query, walk: Walk) -> None:
         """The answer often stands in the turn after or before the one that matches, or near it."""
         near = np.fromiter(query.near, np.int64, len(query.near))
         weights = np.fromiter(query.near.values(), np.float64, len(near)) * self._short.values[near]
@@ -397,7 +398,7 @@ class Graph:
             rows = beside[there]
             walk.reach_each(rows, worth * weights[there] * self._short.values[rows], why)
 
-    def _from_batches(self, query: Query, walk: _Walk) -> None:
+    def _from_batches(self, query: Query, walk: Walk) -> None:
         """The best turn of a sitting lifts the others of it that are in question.
 
         And so in a document, but only as far as a piece is near itself: the same `source` may also be a
@@ -425,7 +426,7 @@ class Graph:
             lift *= SAME_DOCUMENT * nearness * (several & ~spoken)
             walk.reach_each(rows, lift, "of one document with a near one")
 
-    def _rows_about(self, number: int, walk: _Walk) -> NDArray[np.int64]:
+    def _rows_about(self, number: int, walk: Walk) -> NDArray[np.int64]:
         """The newest rows about a name that may answer; none for one that is named all over."""
         if number not in self._subjects or self._is_hub(number, walk.horizon):
             return np.empty(0, np.int64)
@@ -445,47 +446,6 @@ class Graph:
             if alike >= _ALIKE:
                 best.setdefault(int(named[place]), alike)
         return list(best.items())
-
-
-class _Walk:
-    """What each row was worth on the way, with the strongest reason for it."""
-
-    def __init__(self, query: Query) -> None:
-        self.allowed = query.allowed
-        # One more than the last row that the view knows of.
-        visible = query.visible
-        self.horizon = len(visible) - int(np.argmax(visible[::-1])) if visible.any() else 0
-        self.scores = np.zeros(len(self.allowed))
-        self._strongest = np.zeros(len(self.allowed))
-        self._because = np.zeros(len(self.allowed), np.int32)
-        self._reasons: list[str] = []
-        self._reached: list[NDArray[Any]] = [np.empty(0, np.int64)]
-
-    def reached(self) -> NDArray[np.int64]:
-        """The rows that are worth anything. Not by looking through all of them: there may be millions."""
-        rows: NDArray[np.int64]
-        rows, _ = distinct(np.concatenate(self._reached))
-        return rows
-
-    def reach(self, rows: NDArray[np.integer[Any]], worth: float, why: str) -> None:
-        """Add `worth` to these rows, as far as they may answer. Each may stand there once."""
-        self.reach_each(rows, np.full(len(rows), worth), why)
-
-    def reach_each(self, rows: NDArray[np.integer[Any]], worths: NDArray[np.floating[Any]], why: str) -> None:
-        """Add its own worth to each of these rows, as far as they may answer."""
-        kept = self.allowed[rows] & (worths > 0)
-        rows, worths = rows[kept], worths[kept]
-        self.scores[rows] += worths
-        self._reached.append(rows)
-        stronger = worths > self._strongest[rows]
-        rows, worths = rows[stronger], worths[stronger]
-        self._strongest[rows] = worths
-        self._because[rows] = len(self._reasons)
-        self._reasons.append(why)
-
-    def reason(self, row: int) -> str:
-        """What was worth most to this row."""
-        return str(self._reasons[self._because[row]])
 
 
 _COLUMNS = (
