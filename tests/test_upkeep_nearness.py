@@ -1,4 +1,4 @@
-"""Near pairs among many vectors: those that comparing all of them would find, without doing it."""
+"""Near pairs among many vectors: as good as all that comparing every two would find, without doing it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from remanence.upkeep import nearness
+from remanence.upkeep import cells, nearness
+from remanence.upkeep.cells import Cells
 from remanence.upkeep.nearness import Nearness
 
 Found = dict[tuple[int, int], float]
@@ -47,44 +48,66 @@ def found(near: Nearness, seeds: list[int] | None = None) -> Found:
 @pytest.mark.parametrize(
     ("count", "dimension", "spread", "families", "least"),
     [
-        (2_500, 96, 0.5, 200, 0.83),  # some pairs are near, and heads rule most of the others out
+        (2_500, 96, 0.5, 200, 0.83),  # some pairs are near
         (1_500, 384, 0.4, 300, 0.88),
-        (1_200, 96, 0.3, 3, 0.83),  # nearly everything is near: no head would tell
-        (1_300, 96, 1.0, 100, 0.2),  # so low that half of all pairs are candidates
-        (1_100, 8, 0.5, 50, 0.9),  # too few dimensions for a head
+        (1_200, 96, 0.3, 3, 0.83),  # nearly everything is near
+        (1_300, 96, 1.0, 100, 0.2),  # so low that half of all pairs are
         (1, 16, 0.5, 1, 0.5),
+        (0, 16, 0.5, 1, 0.5),
     ],
 )
-def test_it_finds_what_comparing_all_finds(
+def test_among_a_few_thousand_it_finds_what_comparing_all_finds(
     count: int, dimension: int, spread: float, families: int, least: float
 ) -> None:
-    """The same pairs with the same scores, whether heads are used or not."""
+    """The same pairs with the same scores."""
     vectors = world(count, dimension, spread=spread, families=families)
     expected = by_comparing_all(vectors, least, most=4)
-    for few in (0, 10_000):
-        assert found(Nearness(vectors, least, 4, few=few)) == pytest.approx(expected, abs=1e-5)
+    assert found(Nearness(vectors, least, 4)) == pytest.approx(expected, abs=1e-5)
 
 
-def test_heads_rule_most_pairs_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of three million pairs, only a few thousand are compared in full."""
-    vectors = world(2_500, 96, spread=0.5, families=200)
-    compared: list[int] = []
-    real = Nearness._compared
+@pytest.mark.parametrize(
+    ("spread", "families", "least"), [(0.5, 200, 0.83), (0.4, 300, 0.88), (0.2, 40, 0.95)]
+)
+def test_through_cells_it_finds_nearly_all_and_nothing_else(
+    spread: float, families: int, least: float
+) -> None:
+    """99 of 100 pairs, each with its score."""
+    vectors = world(2_500, 96, spread=spread, families=families)
+    expected = by_comparing_all(vectors, least, most=2_500)
+    near = found(Nearness(vectors, least, 2_500, cells=Cells(vectors, few=0)))
 
-    def counted(self: Nearness, one: nearness.Places, other: nearness.Places) -> nearness.Pairs:
-        compared.append(len(one))
-        return real(self, one, other)
+    assert near.keys() <= expected.keys()
+    assert len(near) >= 0.99 * len(expected) > 100
+    assert near == pytest.approx({pair: expected[pair] for pair in near}, abs=1e-5)
 
-    monkeypatch.setattr(Nearness, "_compared", counted)
-    near = found(Nearness(vectors, 0.83, 16, few=0))
-    assert len(near) > 1_000
-    assert sum(compared) < 0.02 * len(vectors) ** 2
+
+def test_four_times_the_vectors_are_far_from_sixteen_times_the_work() -> None:
+    """Comparing grows with the root of how many there are, for each of them."""
+    work = []
+    for count in (2_000, 8_000, 32_000):
+        vectors = world(count, 48, spread=0.5, families=200)
+        visits = Cells(vectors, few=0).visits(np.arange(count))
+        work.append(sum(len(looking) * len(there) for looking, there in visits))
+    assert work[1] < 9 * work[0]
+    assert work[2] < 9 * work[1]
+    assert work[2] < 0.05 * 32_000**2
+
+
+def test_every_vector_is_looked_for_in_its_own_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever lies together finds each other, in a crowded cell too."""
+    monkeypatch.setattr(cells, "_CROWD", 64)
+    vectors = world(900, 16, spread=0.3, families=4)
+    index, met = Cells(vectors, few=0), set()
+    for looking, there in index.visits(np.arange(900)):
+        assert len(there) <= 64
+        met |= set(looking.tolist()) & set(there.tolist())
+    assert met == set(range(900))
 
 
 def test_from_a_few_only_what_they_reach_is_found() -> None:
     """All that is tied to them, through others too, and nothing of the rest."""
     vectors = world(2_000, 96, spread=0.4, families=150)
-    everything = found(Nearness(vectors, 0.83, 1_000, few=0))
+    everything = found(Nearness(vectors, 0.83, 1_000))
     reached, waiting = set(), [0, 7]
     while waiting:
         at = waiting.pop()
@@ -93,14 +116,15 @@ def test_from_a_few_only_what_they_reach_is_found() -> None:
     some = {pair: score for pair, score in everything.items() if pair[0] in reached}
 
     assert 0 < len(some) < len(everything) / 2
-    assert found(Nearness(vectors, 0.83, 1_000, few=0), [0, 7]) == pytest.approx(some, abs=1e-6)
+    assert found(Nearness(vectors, 0.83, 1_000), [0, 7]) == pytest.approx(some, abs=1e-6)
 
 
 def test_a_crowd_of_the_same_is_held_in_little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each keeps its few nearest, however many there are, and however often they are cut down to those."""
     monkeypatch.setattr(nearness, "_HELD", 1_000)
+    monkeypatch.setattr(cells, "_CROWD", 100)
     vectors = np.repeat(world(3, 96, spread=0.5, families=3), 500, axis=0)
-    near = found(Nearness(vectors, 0.9, 5, few=0))
+    near = found(Nearness(vectors, 0.9, 5, cells=Cells(vectors, few=0)))
 
     assert len(near) <= 5 * len(vectors)
     met = {place for pair in near for place in pair}

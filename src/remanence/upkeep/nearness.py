@@ -1,9 +1,7 @@
-"""Which of many vectors lie near each other: exactly, and without comparing every two of them.
+"""Which of many vectors lie near each other, without comparing every two of them.
 
-Turned so that their first numbers say the most, two vectors are near only if their heads are: all that the
-rest can add is the product of its lengths. One product of short vectors therefore rules out all but a few
-pairs in ten thousand, and only those are compared. (Cells around centres rule out next to nothing in
-hundreds of dimensions, and an approximate index would lose pairs in silence.)
+Each is held only against what lies in the cells around it (cells.py). Up to a few thousand, that is all of
+them and none is left out; of more, a pair that is barely near enough may be.
 """
 
 from __future__ import annotations
@@ -14,23 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.upkeep.cells import Cells, Places
+
 if TYPE_CHECKING:
     from remanence.ports import Progress, Vector
 
-Places = NDArray[np.intp]
-
-_FEW = 4_000
-"""Among no more vectors than this, comparing all of them is the quickest."""
-_ROWS, _COLUMNS = 1_024, 4_096
-_COMPARED = 16_384
-"""Pairs compared at a time: each takes two whole vectors out of the matrix."""
-_HEADS = (32, 64, 128)
-_TELLING = 0.001
-"""A head is long enough if it leaves no larger share of the pairs than this."""
-_SAMPLE = 16_384
-_ASKED = 256
-_ROUNDING = 1e-4
-"""More than what single precision may cost a bound."""
+_ROWS = 1_024
+"""Vectors that are followed at a time from a few seeds."""
+_COMPARED = 4_194_304
+"""Pairs compared at a time."""
 _HELD = 4_000_000
 
 
@@ -50,10 +40,9 @@ class Nearness:
     [(0, 3, 1.0), (0, 2, 0.8), (2, 3, 0.8)]
     """
 
-    def __init__(self, vectors: Vector, least: float, most: int, *, few: int = _FEW) -> None:
+    def __init__(self, vectors: Vector, least: float, most: int, *, cells: Cells | None = None) -> None:
         self._vectors, self._least, self._most = vectors, least, most
-        self._heads = vectors if len(vectors) <= few else _heads(vectors, least)
-        self._floor = least if self._heads is vectors else least - _ROUNDING
+        self._cells = cells or Cells(vectors)
 
     def pairs(self, seeds: Sequence[int] | None = None, progress: Progress | None = None) -> Pairs:
         """Each pair once, the smaller place first, the nearest pairs first.
@@ -71,17 +60,11 @@ class Nearness:
         return round(min(1.0, sums / (len(some) * (len(some) - 1))), 4)
 
     def _all(self, progress: Progress | None) -> Pairs:
-        """Each block against itself and the later ones, which then need not be held against it."""
         best, count = _Best(self._most), len(self._vectors)
-        for begin in range(0, count, _ROWS):
-            rows = np.arange(begin, min(begin + _ROWS, count))
-            for one, other, score in self._found(rows, begin):
-                best.add(one, other, score)
-                once = other > rows[-1]  # within the block each pair is met from both ends
-                best.add(other[once], one[once], score[once])
+        for share, found in self._found(np.arange(count)):
+            best.add(*found)
             if progress is not None:
-                # The first block is held against all, the last against itself.
-                progress(count - (count - rows[-1] - 1) ** 2 // count, count)
+                progress(int(share * count), count)
         return best.settled()
 
     def _reached(self, seeds: Sequence[int], progress: Progress | None) -> Pairs:
@@ -93,7 +76,7 @@ class Nearness:
         while len(waiting):
             rows, waiting = waiting[:_ROWS], waiting[_ROWS:]
             best = _Best(self._most)
-            for found in self._found(rows, 0):
+            for _, found in self._found(rows):
                 best.add(*found)
             parts.append(best.settled())
             new = np.unique(parts[-1].other)
@@ -105,32 +88,24 @@ class Nearness:
                 progress(done, done + len(waiting))
         return _joined(parts)
 
-    def _found(self, rows: Places, begin: int) -> Iterator[Pairs]:
-        """The near pairs of one of these rows with one from `begin` on."""
-        heads = self._heads[rows]
-        for left in range(begin, len(self._vectors), _COLUMNS):
-            right = slice(left, left + _COLUMNS)
-            bounds = heads @ self._heads[right].T
-            inside = bounds >= self._floor
-            if np.count_nonzero(inside) > bounds.size // 16 and self._heads is not self._vectors:
-                bounds = self._vectors[rows] @ self._vectors[right].T
-                inside = bounds >= self._least
-            if np.count_nonzero(inside) > bounds.size // 16:
-                # Very much is alike here, and of each row and column only the nearest can be among the
-                # nearest of all. One more than those, as each is nearest to itself.
-                most = self._most + 1
-                inside &= _nearest(bounds, most) | _nearest(bounds.T, most).T
-            at, to = np.divmod(np.flatnonzero(inside), inside.shape[1])
-            yield self._compared(rows[at], to + left)
-
-    def _compared(self, one: Places, other: Places) -> Pairs:
-        parts = []
-        for begin in range(0, len(one), _COMPARED):
-            a, b = one[begin : begin + _COMPARED], other[begin : begin + _COMPARED]
-            score = np.einsum("ij,ij->i", self._vectors[a], self._vectors[b])
-            near = (score >= self._least) & (a != b)
-            parts.append(Pairs(a[near], b[near], score[near]))
-        return _joined(parts)
+    def _found(self, places: Places) -> Iterator[tuple[float, Pairs]]:
+        """The near pairs of one of these with any, and which share of the work is done."""
+        visits = list(self._cells.visits(places))
+        whole, done = sum(len(looking) * len(there) for looking, there in visits), 0
+        for looking, there in visits:
+            vectors, step = self._vectors[there], max(1, _COMPARED // len(there))
+            for begin in range(0, len(looking), step):
+                some = looking[begin : begin + step]
+                scores = self._vectors[some] @ vectors.T
+                inside = scores >= self._least
+                if np.count_nonzero(inside) > inside.size // 16:
+                    # Very much is alike here. One more than the nearest, as each is nearest to itself.
+                    inside &= _nearest(scores, self._most + 1)
+                at, to = np.nonzero(inside)
+                one, other = some[at], there[to]
+                apart = one != other
+                done += scores.size
+                yield done / whole, Pairs(one[apart], other[apart], scores[inside][apart])
 
 
 class _Best:
@@ -157,26 +132,6 @@ class _Best:
         return Pairs(one[kept], other[kept], score[kept])
 
 
-def _heads(vectors: Vector, least: float) -> Vector:
-    """Of each vector its first numbers in a better turned space, and the length of the rest: of two such
-    heads the product is never less than that of their vectors. All of it where no head would tell."""
-    sample = vectors[:: max(1, len(vectors) // _SAMPLE)]
-    _, axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
-    turned = np.ascontiguousarray(axes[:, ::-1], np.float32)
-    lengths = np.einsum("ij,ij->i", vectors, vectors)
-    for size in _HEADS:
-        if 2 * size > vectors.shape[1]:
-            break
-        head = vectors @ turned[:, :size]
-        rest = np.sqrt(np.maximum(0, lengths - np.einsum("ij,ij->i", head, head)))
-        heads: Vector = np.column_stack([head, rest])
-        some = heads[:: max(1, len(heads) // _SAMPLE)]
-        asked = some[:: max(1, len(some) // _ASKED)]
-        if np.count_nonzero(asked @ some.T >= least - _ROUNDING) <= _TELLING * len(asked) * len(some):
-            return heads
-    return vectors
-
-
 def _nearest(scores: Vector, most: int) -> NDArray[np.bool_]:
     """Where the largest few of each line of a matrix stand; of equal ones, some."""
     out = np.zeros(scores.shape, np.bool_)
@@ -188,12 +143,10 @@ def _nearest(scores: Vector, most: int) -> NDArray[np.bool_]:
 
 def _ordered(pairs: Pairs) -> Pairs:
     one, other = np.minimum(pairs.one, pairs.other), np.maximum(pairs.one, pairs.other)
-    order = np.lexsort((other, one, -pairs.score))
-    one, other, score = one[order], other[order], pairs.score[order]
-    # The same pair from both ends has the very same score, so the two stand side by side.
-    new = np.ones(len(one), np.bool_)
-    new[1:] = (one[1:] != one[:-1]) | (other[1:] != other[:-1])
-    return Pairs(one[new], other[new], score[new])
+    # From its two ends a pair may have scores that differ in the last place: one of them is taken.
+    _, once = np.unique(one << 32 | other, return_index=True)
+    order = once[np.lexsort((other[once], one[once], -pairs.score[once]))]
+    return Pairs(one[order], other[order], pairs.score[order])
 
 
 def _joined(parts: Sequence[Pairs]) -> Pairs:

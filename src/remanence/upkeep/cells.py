@@ -1,0 +1,103 @@
+"""An index of many vectors for finding the near ones of all of them: cells around centres.
+
+Each vector lies in the cell of the centre nearest to it, and what is near a vector is looked for in the
+few cells whose centres are nearest. Of n vectors there are about 2√n cells, so that to look up all of them
+costs n√n and not n². (The index behind `recall` scans: for one question that is the quickest and exact,
+for a hundred thousand of them it would be comparing all pairs.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from remanence.ports import Vector
+
+Places = NDArray[np.intp]
+
+_FEW = 4_000
+"""No more vectors than this lie in one cell: comparing all of them is the quickest, and leaves none out."""
+_LOOKED_INTO = 12
+"""Cells that a vector is looked for in. Of the pairs at 0.83 and up, 997 in 1,000 and more are then found."""
+_CROWD = 4_096
+"""A cell that holds more than this holds the same over and over, and is looked into by stretches."""
+_ROUNDS = 2
+_SAMPLE = 32
+"""Vectors for each centre that decide where it comes to lie."""
+_BLOCK = 2_048
+
+
+class Cells:
+    """Where each of these vectors lies, and where what is near to it may lie.
+
+    >>> cells = Cells(np.eye(3, dtype=np.float32))
+    >>> [(looking.tolist(), there.tolist()) for looking, there in cells.visits(np.array([0, 2]))]
+    [([0, 2], [0, 1, 2])]
+    """
+
+    def __init__(self, vectors: Vector, *, few: int = _FEW) -> None:
+        self._vectors = vectors
+        self._centres = _centres(vectors, 1 if len(vectors) <= few else int(2 * len(vectors) ** 0.5))
+        homes = _blockwise(self._looked_into, np.arange(len(vectors)))[:, 0]
+        self._order = np.argsort(homes, kind="stable")
+        sizes = np.bincount(homes, minlength=len(self._centres))
+        stretches = np.maximum(1, -(-sizes // _CROWD))
+        self._first = np.cumsum(stretches) - stretches
+        ends = np.cumsum(sizes)
+        self._bounds = np.append(
+            np.repeat(ends - sizes, stretches)
+            + _CROWD * (np.arange(stretches.sum()) - np.repeat(self._first, stretches)),
+            len(vectors),
+        )
+        self._homes = homes
+        self._stretch = np.empty(len(vectors), np.intp)
+        self._stretch[self._order] = np.repeat(np.arange(len(self._bounds) - 1), np.diff(self._bounds))
+
+    def visits(self, places: Places) -> Iterator[tuple[Places, Places]]:
+        """For each cell that one of these is looked for in: which of them, and what lies there."""
+        cells = _blockwise(self._looked_into, places)
+        at_home = cells == self._homes[places][:, None]
+        stretches = np.where(at_home, self._stretch[places][:, None], self._first[cells]).ravel()
+        order = np.argsort(stretches, kind="stable")
+        looking = places[order // cells.shape[1]]
+        met, begins = np.unique(stretches[order], return_index=True)
+        begins = np.append(begins, len(looking))
+        for at, stretch in enumerate(met):
+            there = self._order[self._bounds[stretch] : self._bounds[stretch + 1]]
+            if len(there):
+                yield looking[begins[at] : begins[at + 1]], there
+
+    def _looked_into(self, places: Places) -> Places:
+        """The cells of the nearest centres of each, the very nearest first."""
+        scores = self._vectors[places] @ self._centres.T
+        if scores.shape[1] > _LOOKED_INTO:
+            nearest = np.argpartition(-scores, _LOOKED_INTO, axis=1)[:, :_LOOKED_INTO]
+            order = np.argsort(-np.take_along_axis(scores, nearest, 1), axis=1, kind="stable")
+            return np.take_along_axis(nearest, order, 1)
+        return np.argsort(-scores, axis=1, kind="stable")
+
+
+def _centres(vectors: Vector, count: int) -> Vector:
+    """So many centres: some of the vectors, evenly picked, each moved amid those that are nearest to it."""
+    if count <= 1:
+        return np.zeros((1, vectors.shape[1]), vectors.dtype)  # all lie there, wherever it is
+    centres = vectors[np.linspace(0, len(vectors) - 1, count).astype(np.intp)]
+    some = vectors[:: max(1, len(vectors) // (_SAMPLE * count))]
+    for _ in range(_ROUNDS):
+        nearest = _blockwise(lambda at: np.argmax(some[at] @ centres.T, axis=1), np.arange(len(some)))
+        order = np.argsort(nearest, kind="stable")
+        met, begins = np.unique(nearest[order], return_index=True)
+        sums = np.add.reduceat(some[order], begins)
+        lengths = np.linalg.norm(sums, axis=1)
+        met, sums, lengths = met[lengths > 0], sums[lengths > 0], lengths[lengths > 0]
+        centres[met] = sums / lengths[:, None]
+    return centres
+
+
+def _blockwise(work: Callable[[Places], Places], places: Places) -> Places:
+    """What this gives for each of the places, a block at a time: the scores of all would fill the memory."""
+    return np.concatenate([work(places[at : at + _BLOCK]) for at in range(0, max(1, len(places)), _BLOCK)])
