@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 
 from ablations import SEEDS, VARIANTS, ablations
-from remanence import embedders
+from remanence import embedders, rerankers
 from remanence.evaluation import Build, Dataset, Remembering, World, evaluate, find, markdown, read, rows
 from remanence.index import SIGNALS
 from systems import baselines, peers
@@ -58,7 +58,8 @@ def main() -> None:
     reports = []
     for dataset in datasets(options):
         report = evaluate(dataset, systems, progress=sys.stderr.isatty())
-        reports.append(report | {"embedder": options.embedder or "default", "left_out": left_out})
+        settings = {"embedder": options.embedder or "default", "reranker": options.reranker}
+        reports.append(report | settings | {"left_out": left_out})
         text = markdown(report, categories=len({a.category for w in dataset.worlds for a in w.asked}) <= 12)
         print(text, flush=True)
         # After each set, so that a run that was stopped has not run for nothing.
@@ -75,7 +76,10 @@ def chosen(options: argparse.Namespace) -> tuple[dict[str, Build], dict[str, str
     if options.seeds or options.ablations:
         return ablations(embedder, VARIANTS if options.ablations else SEEDS), {}
     asking = {"signals": options.signals, "weights": options.weights}
-    ours: dict[str, Build] = {"remanence": partial(Remembering, embedder=embedder, **asking)}
+    reranker = rerankers.resolve(options.reranker)
+    ours: dict[str, Build] = {
+        "remanence": partial(Remembering, embedder=embedder, reranker=reranker, **asking)
+    }
     if options.alone:
         return ours, {}
     if options.no_peers:
@@ -152,6 +156,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("sets", nargs="*", help=f"of {', '.join(SETS)}; all if none is named")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder with the sets")
     parser.add_argument("--embedder", default=None, help="a name that remanence.open takes")
+    parser.add_argument("--reranker", default=None, help="likewise; for remanence only")
     parser.add_argument(
         "--signals", type=lambda s: s.split(","), default=None, help=f"of {','.join(SIGNALS)}"
     )

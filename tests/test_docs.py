@@ -12,7 +12,7 @@ import pytest
 
 from remanence import drafts, space
 from remanence.cli.parser import make_parser
-from remanence.embedders.models import MODELS
+from remanence.models.catalogue import MODELS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")

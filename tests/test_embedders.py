@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from remanence.embedders import models, resolve
+from remanence.embedders import resolve
 from remanence.embedders.checked import BATCH
 from remanence.embedders.static import Static, _installed
 from remanence.errors import EmbedderBroken, EmbedderDown, EmbedderError, InvalidInput, MissingExtra
+from remanence.models import catalogue as models
 from remanence.testing.embedders import HashingEmbedder
 
 
@@ -341,10 +342,8 @@ def test_a_model_not_yet_fetched_says_how(tmp_path: Path, monkeypatch: pytest.Mo
 
     with pytest.raises(InvalidInput, match=r"`remanence models get bge-small-en-v1\.5`"):
         resolve("bge-small-en-v1.5")
-    with pytest.raises(InvalidInput, match=r"model\.onnx and tokenizer\.json.*fastembed:"):
-        resolve("all-MiniLM-L6-v2")
-    with pytest.raises(InvalidInput, match="No registry package carries"):
-        models.get("all-MiniLM-L6-v2")
+    with pytest.raises(InvalidInput, match="No embedder is called 'ms-marco"):
+        resolve("ms-marco-MiniLM-L-12-v2")
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
@@ -418,7 +417,7 @@ class TestGetting:
             models.get("huge")
 
 
-@pytest.mark.parametrize("name", ["bge-small-en-v1.5", "snowflake-arctic-embed-s"])
+@pytest.mark.parametrize("name", models.names("embedder"))
 def test_a_transformer_knows_what_answers_a_question(name: str) -> None:
     """Alone, in a batch with a huge text, and under a fingerprint with its weights in it."""
     needs(name)

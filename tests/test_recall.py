@@ -275,24 +275,6 @@ def test_importance_and_recency_settle_near_ties(space: Space, clock: FakeClock)
     assert first.score - second.score < 0.1
 
 
-def test_a_reranker_has_the_last_word(clock: FakeClock) -> None:
-    """It sees the question and the texts; scores stay in order."""
-    seen: list[Any] = []
-
-    def shortest_first(question: str, candidates: Sequence[str]) -> list[float]:
-        seen.append((question, len(candidates)))
-        return [-len(text) for text in candidates]
-
-    with remanence.open(None, embedder=HashingEmbedder(), reranker=shortest_first, clock=clock) as space:
-        space.add("The harbour of Porto is old and very beautiful indeed.")
-        space.add("The harbour is old.")
-        found = space.recall("Is the harbour of Porto old and very beautiful?")
-
-    assert texts(found)[0] == "The harbour is old."
-    assert found[0].score >= found[1].score
-    assert seen == [("Is the harbour of Porto old and very beautiful?", 2)]
-
-
 # Other scripts, long texts, chats
 
 

@@ -82,7 +82,8 @@ class Engine:
     @property
     def settings(self) -> str:
         """Differs whenever the same question of the same ledger might be answered differently."""
-        reranker = "" if self._reranker is None else getattr(self._reranker, "__qualname__", "given")
+        named = getattr(self._reranker, "__qualname__", "given")
+        reranker = "" if self._reranker is None else getattr(self._reranker, "fingerprint", named)
         parts = (__version__, self.embedder.fingerprint, TOKENIZER, FORMAT, reranker)
         return text_hash("|".join(parts)).hex()[:16]
 

@@ -33,7 +33,7 @@ def open(
     extractor: Any = None,
     qdrant: Any = None,
     clock: Clock | None = None,
-    reranker: Reranker | None = None,
+    reranker: str | Path | Reranker | None = None,
     worker: bool = True,
 ) -> Space:
     """Open the space in a folder, making it if need be; None keeps everything in memory only.
@@ -42,6 +42,7 @@ def open(
     left out, a small static one that comes with the package. `qdrant` is the URL of a server, or a
     `QdrantClient`, to use in place of the embedded engine. `clock` gives the present moment, for tests.
     `extractor` finds names and facts: rules if left out, or a chat model of LangChain or LlamaIndex.
+    `reranker` looks again at the first twenty: the name of a model, or a function of a question and texts.
     `worker=False` leaves jobs (`remember(..., wait=False)`) to `space.work()` or `remanence work`.
 
     >>> import remanence
@@ -111,16 +112,17 @@ def _engine(
     extractor: Any,
     qdrant: Any,
     clock: Clock | None,
-    reranker: Reranker | None,
+    reranker: str | Path | Reranker | None,
     *,
     fresh: bool,
 ) -> Engine:
-    from remanence import embedders, extractors
+    from remanence import embedders, extractors, rerankers
     from remanence.ledger import open_ledger
 
     if clock is not None and not callable(clock):
         raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
     embedder, extractor = embedders.resolve(embedder), extractors.resolve(extractor)
+    again = rerankers.resolve(reranker)
     ledger = open_ledger(location)
     try:
         return Engine(
@@ -130,7 +132,7 @@ def _engine(
             folder=None if location is None else Path(location).expanduser().absolute(),
             qdrant=qdrant,
             clock=clock or _system_clock,
-            reranker=reranker,
+            reranker=again,
             fresh=fresh,
         )
     except BaseException:

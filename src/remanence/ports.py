@@ -24,7 +24,8 @@ Clock = Callable[[], datetime]
 """Gives the present moment, with its timezone."""
 
 Reranker = Callable[[str, Sequence[str]], Sequence[float]]
-"""Takes the question and the texts of the first few hits; gives each a score, higher is better."""
+"""Takes the question and the texts of the first few hits (a turn as "speaker: text"); gives each a score,
+higher is better. Its order is taken, or, if it has a `share` (0 to 1), that share of it."""
 
 
 class Transaction(Protocol):

@@ -38,6 +38,7 @@ from remanence.model import (
     micros,
 )
 from remanence.receipts import Receipt
+from remanence.rerankers import as_read, reordered
 from remanence.text import tokens
 from remanence.truth import Resolved, disagreements, is_plain, replaced_by, resolve, stands
 
@@ -148,10 +149,10 @@ def recall(index: Index, question: Question, embedder: Embedder, reranker: Reran
         fused = _freshened(index, fuse(rankings, question.weights or WEIGHTS), question.now)
         wanted = question.limit if reranker is None else max(question.limit, _RERANKED)
         resolved = Resolved(fused) if history else resolve(index, fused, sight, allowed, wanted)
-        fused, unranked = _reranked(index, resolved.fused, question.text, reranker)
+        fused, again, unranked = _reranked(index, resolved.fused, question.text, reranker)
         if question.min_score is not None:
             fused = fused.first(int(np.count_nonzero(fused.scores >= question.min_score)))
-        hits = _hits(index, replace(resolved, fused=fused.first(question.limit)), sight)
+        hits = _hits(index, replace(resolved, fused=fused.first(question.limit)), again, sight)
     return Recall(
         question=question.text,
         hits=hits,
@@ -228,28 +229,31 @@ def _freshened(index: Index, fused: Fused, now: datetime) -> Fused:
 
 def _reranked(
     index: Index, fused: Fused, text: str, reranker: Reranker | None
-) -> tuple[Fused, dict[str, str]]:
-    """The first few in the order the reranker gives them; the scores stay where they are.
-
-    A reranker that fails costs its order, not the answer, and is named in it.
-    """
-    head = fused.first(_RERANKED).rows
+) -> tuple[Fused, dict[int, Evidence], dict[str, str]]:
+    """The first few in the order that the reranker has a share in, and what it said; the scores stay where
+    they are. One that fails costs its order, not the answer, and is named in it."""
+    head = fused.first(_RERANKED)
     if reranker is None or not len(head):
-        return fused, {}
+        return fused, {}, {}
+    rows = head.rows.tolist()
     try:
-        given = np.asarray(reranker(text, [m.text for m in index.memories(head.tolist())]), np.float64)
-        if given.shape != head.shape or not np.isfinite(given).all():
+        given = np.asarray(reranker(text, [as_read(m) for m in index.memories(rows)]), np.float64)
+        if given.shape != head.rows.shape or not np.isfinite(given).all():
             raise ValueError(f"it gave {given.shape} scores for {len(head)} texts, or one that is no number")
     except Vanished:
         raise
     except Exception as error:  # noqa: BLE001  -- it is the caller's code, and anything may come out of it
         log.warning("recall goes on without the reranker: %s", error)
-        return fused, {"reranker": f"{type(error).__name__}: {error}"}
-    order = np.lexsort((np.arange(len(head)), -given))
-    return replace(fused, rows=np.concatenate((head[order], fused.rows[len(head) :]))), {}
+        return fused, {}, {"reranker": f"{type(error).__name__}: {error}"}
+    order = reordered(head.scores, given, getattr(reranker, "share", 1.0))
+    said = {
+        rows[place]: Evidence("reranker", rank, 0.0, float(given[place]), f"read again: {given[place]:.2f}")
+        for rank, place in enumerate(np.argsort(-given, kind="stable").tolist(), 1)
+    }
+    return replace(fused, rows=np.concatenate((head.rows[order], fused.rows[len(head) :]))), said, {}
 
 
-def _hits(index: Index, resolved: Resolved, sight: Sight) -> tuple[Hit, ...]:
+def _hits(index: Index, resolved: Resolved, again: Mapping[int, Evidence], sight: Sight) -> tuple[Hit, ...]:
     fused = resolved.fused
     rows = fused.rows.tolist()
     whys = {r.signal: r.why for r in fused.rankings if r.why is not None}
@@ -259,6 +263,8 @@ def _hits(index: Index, resolved: Resolved, sight: Sight) -> tuple[Hit, ...]:
         rows, fused.scores.tolist(), fused.parts(), index.memories(rows), current, strict=True
     ):
         evidence = [Evidence(p.signal, p.rank, p.share, p.raw, whys[p.signal](row)) for p in parts]
+        if row in again:
+            evidence.append(again[row])
         if row in resolved.notes:
             evidence.append(Evidence("truth", 1, 0.0, 0.0, resolved.notes[row]))
         later = index.catalog.successor(row, sight.position)

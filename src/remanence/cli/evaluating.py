@@ -13,10 +13,15 @@ from remanence.errors import InvalidInput
 
 def evaluate(args: Namespace) -> None:
     """Remember each set in a space of its own, ask its questions, and print how many were answered."""
+    from remanence import rerankers
     from remanence.evaluation import Remembering, find, markdown, read
     from remanence.evaluation import evaluate as judge
 
-    settings: dict[str, Any] = {"embedder": args.embedder, "weights": _weights(args.weights)}
+    settings: dict[str, Any] = {
+        "embedder": args.embedder,
+        "reranker": rerankers.resolve(args.reranker),
+        "weights": _weights(args.weights),
+    }
     if args.signals is not None:
         settings["signals"] = [name.strip() for name in args.signals.split(",")]
     reports = []

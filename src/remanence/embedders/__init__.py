@@ -2,7 +2,6 @@
 
 static.py    the default: a table of word vectors, no model to run
 onnx.py      small transformers through onnxruntime
-models.py    which of them are known, and how to get their files
 foreign.py   embedders of LangChain, LlamaIndex, fastembed, and plain functions
 checked.py   what stands around each of them, so that only vectors come out
 """
@@ -53,7 +52,7 @@ def resolve(embedder: object = None) -> Embedder:
 
 
 def _named(name: str) -> Embedder:
-    from remanence.embedders.models import MODELS
+    from remanence.models.catalogue import names
 
     if name in ("default", "wordllama-256"):
         from remanence.embedders.static import Static
@@ -63,11 +62,11 @@ def _named(name: str) -> Embedder:
         from remanence.embedders.foreign import FastEmbed
 
         return FastEmbed(name.removeprefix("fastembed:"))
-    if name in MODELS or Path(name).expanduser().is_dir():
+    if name in names("embedder") or Path(name).expanduser().is_dir():
         from remanence.embedders.onnx import Onnx
 
-        return Onnx.known(name) if name in MODELS else Onnx.folder(Path(name).expanduser())
-    known = ", ".join(["wordllama-256 (or default)", *sorted(MODELS), "fastembed:<model>"])
+        return Onnx.known(name) if name in names("embedder") else Onnx.folder(Path(name).expanduser())
+    known = ", ".join(["wordllama-256 (or default)", *names("embedder"), "fastembed:<model>"])
     raise InvalidInput(
         f"No embedder is called {name!r}. Known: {known}; and no such folder exists. {ACCEPTED}."
     )

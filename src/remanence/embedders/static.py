@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from remanence.embedders.models import sha256
 from remanence.errors import EmbedderBroken, MissingExtra
+from remanence.models.catalogue import sha256
 
 if TYPE_CHECKING:
     from remanence.ports import Vector

@@ -36,10 +36,10 @@ Build = Callable[[World], System]
 class Remembering:
     """A space of its own in which the lines were put as a user would: turns, texts, facts in order."""
 
-    def __init__(self, world: World, *, embedder: Any = None, **asking: Any) -> None:
+    def __init__(self, world: World, *, embedder: Any = None, reranker: Any = None, **asking: Any) -> None:
         """Open and fill it; `asking` is what recall is given besides the question: signals, weights."""
         self._asking = asking
-        self.space: Space = open_space(None, embedder=embedder, worker=False)
+        self.space: Space = open_space(None, embedder=embedder, reranker=reranker, worker=False)
         if any(line.speaker for line in world.lines):
             self.space.add_turns(map(_turn, world.lines))
         else:

