@@ -26,7 +26,7 @@ Use = Literal["embedder", "reranker"]
 Pooling = Literal["mean", "cls"]
 FILES = ("model.onnx", "tokenizer.json")
 RERANKED_TOKENS = 128
-"""Of question and text together. Four times as many would take six times as long for each of twenty texts."""
+"""Of question and text together: each of the first twenty takes the longer, the more it reads."""
 
 
 @dataclass(frozen=True, slots=True)
