@@ -36,7 +36,7 @@ class Column:
     def append(self, value: Any) -> None:
         """Add one at the end."""
         size = len(self.values)
-        if size == len(self._data):  # looked at here: some fifteen of these make up one added memory
+        if size == len(self._data):
             self._reserve(1)
         self._data[size] = value
         self.values = self._data[: size + 1]

@@ -58,19 +58,46 @@ class Catalog:
     def __len__(self) -> int:
         return len(self._opened)
 
-    def apply(self, entry: Entry) -> bool:
-        """Take in one line; True if it opened a new row. A line at or below `position` is passed over."""
+    def open(self, entries: Sequence[Entry]) -> None:
+        """Take in lines that say memories, in order, all after `position`: each opens a new row."""
+        if not entries:
+            return
+        self.position = self._changed = entries[-1].position
+        self._seen = {}
+        memories, new, again = self._numbered(entries)
+        versions = [entry.event if isinstance(entry.event, Remembered) else None for entry in entries]
+        for row, (memory, version) in enumerate(zip(memories, versions, strict=True), len(self)):
+            if version is not None:
+                self._note(row, memory, version)
+        # Column by column: one by one, the numbers of a row cost as much as all the rest of it.
+        self._last_row.extend(new)
+        self._memory.extend(memories)
+        self._earlier.fill(len(entries), -1)
+        self._opened.extend([entry.position for entry in entries])
+        self._revised.fill(len(entries), FOREVER)
+        self._recorded.extend([micros(entry.at) for entry in entries])
+        # Only `erase` blanks a line, and it hides the whole memory in every view.
+        spans = [(ALWAYS, FOREVER) if version is None else ends_of(version.valid) for version in versions]
+        self._valid_from.extend([start for start, _ in spans])
+        self._valid_until.extend([end for _, end in spans])
+        self._expires.extend(
+            [FOREVER if v is None or v.expires_at is None else micros(v.expires_at) for v in versions]
+        )
+        self._importance.extend([0.0 if version is None else version.importance for version in versions])
+        self._kind.extend([0 if version is None else KINDS.index(version.kind) for version in versions])
+        for row in again:
+            self._revise(row)
+
+    def apply(self, entry: Entry) -> None:
+        """Take in one line that says no memory. A line at or below `position` is passed over."""
         if entry.position <= self.position:
-            return False
+            return
         self.position = entry.position
         if entry.kind in ABOUT_MEMORIES:
             self._changed, self._seen = entry.position, {}
-        if entry.kind == "remembered":
-            self._open(entry, entry.event if isinstance(entry.event, Remembered) else None)
-            return True
         memory = self._number.get(entry.subject)
         if memory is None:
-            return False
+            return
         if entry.kind == "forgotten":
             archived = isinstance(entry.event, Forgotten) and entry.event.archived
             self._hide(memory, entry.position, archived=archived)
@@ -80,7 +107,6 @@ class Catalog:
             self._show(memory, entry.position)
         elif entry.kind == "erased":
             self._erase(memory, entry.position)
-        return False
 
     # What is where
 
@@ -314,46 +340,43 @@ class Catalog:
 
     # Applying
 
-    def _open(self, entry: Entry, event: Remembered | None) -> None:
-        memory = self._number.get(entry.subject)
-        row = len(self._opened)
-        if memory is None:
-            memory = self._number[entry.subject] = len(self.ids)
-            self.ids.append(entry.subject)
-            self.contents.append("")
-            self._last_row.append(row)
-            self._earlier.append(-1)
-        else:
-            self._earlier.append(self._last_row.values[memory])
-            self._revised.values[self._last_row.values[memory]] = entry.position
-            self._last_row.values[memory] = row
-            # To say a thing again after it was forgotten is to remember it.
-            self._show(memory, entry.position)
-        self._memory.append(memory)
-        self._opened.append(entry.position)
-        self._revised.append(FOREVER)
-        self._recorded.append(micros(entry.at))
-        if event is None:
-            # Only `erase` blanks a line, and it hides the whole memory in every view.
-            self._valid_from.append(ALWAYS)
-            self._valid_until.append(FOREVER)
-            self._expires.append(FOREVER)
-            self._importance.append(0.0)
-            self._kind.append(0)
-            return
-        start, end = ends_of(event.valid)
-        self._valid_from.append(start)
-        self._valid_until.append(end)
-        self._expires.append(FOREVER if event.expires_at is None else micros(event.expires_at))
-        self._importance.append(event.importance)
-        self._kind.append(KINDS.index(event.kind))
-        self.contents[memory] = event.content
-        self._by_identity[event.identity] = memory
-        for tag in event.tags:
+    def _numbered(self, entries: Sequence[Entry]) -> tuple[list[int], list[int], list[int]]:
+        """The memory that each of these lines is about; and which of the rows that they open are the first of
+        theirs, and which are not."""
+        memories: list[int] = []
+        new: list[int] = []
+        again: list[int] = []
+        for row, entry in enumerate(entries, len(self)):
+            memory = self._number.get(entry.subject)
+            if memory is None:
+                memory = self._number[entry.subject] = len(self.ids)
+                self.ids.append(entry.subject)
+                self.contents.append("")
+                new.append(row)
+            else:
+                again.append(row)
+            memories.append(memory)
+        return memories, new, again
+
+    def _note(self, row: int, memory: int, version: Remembered) -> None:
+        """Keep what a version is known by."""
+        self.contents[memory] = version.content
+        self._by_identity[version.identity] = memory
+        for tag in version.tags:
             self._tags.setdefault(tag, []).append(row)
-        if event.turn is not None:
-            following = event.turn.number + 1
-            self._turns[event.turn.conversation] = max(following, self.next_turn(event.turn.conversation))
+        if version.turn is not None:
+            following = version.turn.number + 1
+            self._turns[version.turn.conversation] = max(following, self.next_turn(version.turn.conversation))
+
+    def _revise(self, row: int) -> None:
+        """Put a row in the place of the one that its memory had before."""
+        memory, position = self._memory.values[row], int(self._opened.values[row])
+        last = self._last_row.values[memory]
+        self._earlier.values[row] = last
+        self._revised.values[last] = position
+        self._last_row.values[memory] = row
+        # To say a thing again after it was forgotten is to remember it.
+        self._show(int(memory), position)
 
     def _hide(self, memory: int, position: int, *, archived: bool) -> None:
         if not archived and self._open_hiding.get(memory) in self._archived:

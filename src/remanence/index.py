@@ -13,10 +13,12 @@ import threading
 import zipfile
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from datetime import datetime
+from itertools import groupby, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -143,23 +145,26 @@ class Index:
         with self.lock:
             self._fresh = dict(vectors or {})
             erased, started = False, len(self.catalog) > 0
-            first, versions = len(self.catalog), []
-            for entry in entries:
-                if entry.position <= self.catalog.position:
-                    continue  # taken in already
-                self._taken += 1
-                if self.catalog.apply(entry):
-                    versions.append(entry.event if isinstance(entry.event, Remembered) else None)
-                elif isinstance(entry.event, Erased) and started:
-                    erased = True
-                elif entry.kind not in ABOUT_MEMORIES:
+            first, versions = len(self.catalog), list[Remembered | None]()
+            for kind, run in groupby(self._new(entries), key=attrgetter("kind")):
+                if kind == "remembered":
+                    while said := list(islice(run, _BATCH)):
+                        self.catalog.open(said)
+                        versions += [e.event if isinstance(e.event, Remembered) else None for e in said]
+                        if len(versions) >= _BATCH:
+                            self._project(first, versions)
+                            first, versions = len(self.catalog), []
+                    continue
+                if kind not in ABOUT_MEMORIES:
                     # In the order of the ledger, so that a rebuild numbers names alike.
                     self._project(first, versions)
                     first, versions = len(self.catalog), []
-                    self._learn(entry)
-                if len(versions) == _BATCH:
-                    self._project(first, versions)
-                    first, versions = len(self.catalog), []
+                for entry in run:
+                    self.catalog.apply(entry)
+                    if kind not in ABOUT_MEMORIES:
+                        self._learn(entry)
+                    elif isinstance(entry.event, Erased) and started:
+                        erased = True
             self._project(first, versions)
             self._fresh = {}
             if erased:
@@ -404,6 +409,15 @@ class Index:
         self.undescribed: dict[str, None] = {}
         """Descriptions of entities that came without a vector, as from an import."""
         self.broken.clear()
+
+    def _new(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """Those of these lines that were not taken in already."""
+        position = self.catalog.position
+        for entry in entries:
+            if entry.position > position:
+                position = entry.position
+                self._taken += 1
+                yield entry
 
     def _project(self, first: int, versions: Sequence[Remembered | None]) -> None:
         if not versions:

@@ -40,18 +40,20 @@ class Times:
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         """Take in versions numbered from row `first`."""
-        for row, version in enumerate(versions, first):
-            if row < self._rows:
-                continue
-            self._rows = row + 1
-            if version is None:
-                continue
-            for what, window in windows(version):
-                start, end = bounds(window)
-                self._from.append(start)
-                self._until.append(end)
-                self._row.append(row)
-                self._what.append(what)
+        known = max(0, self._rows - first)
+        found = [
+            (*bounds(window), row, what)
+            for row, version in enumerate(versions[known:], first + known)
+            if version is not None
+            for what, window in windows(version)
+        ]
+        if found:
+            starts, ends, rows, whats = zip(*found, strict=True)
+            self._from.extend(starts)
+            self._until.extend(ends)
+            self._row.extend(rows)
+            self._what.extend(whats)
+        self._rows = max(self._rows, first + len(versions))
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows nearest in time to what the question names, those inside it first."""
