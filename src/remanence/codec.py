@@ -102,7 +102,8 @@ def made_of(name: str, given: dict[str, Any]) -> Event:
 
 
 # Made once: `json.dumps` with options makes an encoder for each call, at more than the price of the work.
-_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+# It does not look for circles: one ends in a RecursionError all the same.
+_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 _load = json.JSONDecoder().decode
 
 

@@ -142,7 +142,7 @@ class Draft(BaseModel):
     expires_at: Any = None
     entities: Annotated[tuple[Mention, ...] | None, BeforeValidator(_mentions)] = None
     triples: Annotated[tuple[Triple, ...] | None, BeforeValidator(_triples)] = None
-    meta: Annotated[dict[str, Any], BeforeValidator(_meta)] = {}
+    meta: Annotated[dict[str, Any], BeforeValidator(_meta)] = Field(default_factory=dict)
     now: Any = None
 
 
@@ -158,7 +158,7 @@ class TurnDraft(BaseModel):
     conversation: Name = "default"
     key: Name | None = None
     tags: Annotated[tuple[Name, ...], BeforeValidator(_one_or_many), Field(max_length=MOST_TAGS)] = ()
-    meta: Annotated[dict[str, Any], BeforeValidator(_meta)] = {}
+    meta: Annotated[dict[str, Any], BeforeValidator(_meta)] = Field(default_factory=dict)
 
 
 Handed = TypeVar("Handed", bound=BaseModel)

@@ -255,4 +255,5 @@ def _digest(*values: Any) -> str:
 
 
 # Made once: `json.dumps` with options makes an encoder for each call, at more than the price of the work.
-_written = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+# Nothing that passed the door goes in circles, so they are not looked for either.
+_written = json.JSONEncoder(ensure_ascii=False, sort_keys=True, check_circular=False).encode
