@@ -52,8 +52,9 @@ _DIGITAL = "|".join(
 )
 _NAMED = rf"(?:q[1-4]|h[12])(?:[-\ ](?:of\ )?[0-9]{{4}})?|{_MONTH}[-/][0-9]{{1,2}}[-/][0-9]{{2,4}}"
 _TOKEN = re.compile(
-    # Nearly every token is a plain word: said first, it costs nothing to see that it is no other shape.
-    r"(?P<plain>(?-i:[A-Za-z]+)(?=[\s.,;!?]))"
+    # Nearly every token is a plain word: said first, it costs nothing to see that it is no other shape. And
+    # between two of them is a space, at which no shape need be tried.
+    r"(?=\S)(?:(?P<plain>(?-i:[A-Za-z]+)(?=[\s.,;!?]))"
     rf"|(?=[0-9])(?:{_DIGITAL}"
     # A number may run into letters ("14april") or be followed by a year ("May 7,2023").
     r"|(?P<number>(?<![\w$€£¥#@+/:.])(?<![0-9],)[0-9]{1,4}(?![0-9%/:_]|\.[0-9]|,[0-9]{3}(?![0-9])))"
@@ -61,7 +62,7 @@ _TOKEN = re.compile(
     rf"|(?P<named>(?<!\w)(?:{_NAMED})(?!\w))"
     r"|(?P<yy>(?<!\w)['’‘][0-9]{2}(?!\w))"
     r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?)"
-    r"|(?P<mark>[^\w\s]|_)",
+    r"|(?P<mark>[^\w\s]|_))",
     re.IGNORECASE,
 )
 
@@ -96,14 +97,14 @@ def lex(text: str) -> list[Token]:
     """
     tokens = []
     for match in _TOKEN.finditer(text):
-        shown = match.group()
+        kind, shown = match.lastgroup or "mark", match.group()
+        start, end = match.span()
         low = shown.lower()
-        if len(low) > 2 and ("'" in low or "’" in low):
-            low = low.replace("’", "'").removesuffix("'s").removesuffix("'")
-        kind = match.lastgroup or "mark"
         if kind == "plain":
             kind = "word"
         elif kind == "named":
             kind = "quarter" if low[0] in "qh" else "odd"
-        tokens.append(Token(kind, low, *match.span(), shown[0].isupper()))
+        elif len(low) > 2 and ("'" in low or "’" in low):
+            low = low.replace("’", "'").removesuffix("'s").removesuffix("'")
+        tokens.append(Token(kind, low, start, end, shown[0].isupper()))
     return tokens
