@@ -11,13 +11,12 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
 from datetime import datetime
-from functools import lru_cache
 from operator import attrgetter
 from typing import Any, get_args
 
 from remanence.errors import LedgerTooNew
 from remanence.events import Event, Remembered
-from remanence.model import Alias, Mention, Triple, Turn, Window, from_micros, micros
+from remanence.model import Alias, Triple, Turn, Window, from_micros, mention, micros
 
 _BY_NAME: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(Event)}
 _NAMES = {kind: name for name, kind in _BY_NAME.items()}
@@ -160,7 +159,7 @@ def _remembered_in(fields: dict[str, Any]) -> dict[str, Any]:
     if "tags" in fields:
         fields["tags"] = tuple(fields["tags"])
     if "mentions" in fields:
-        fields["mentions"] = tuple([_mention(*m) for m in fields["mentions"]])
+        fields["mentions"] = tuple([mention(*m) for m in fields["mentions"]])
     if "triples" in fields:
         fields["triples"] = tuple([Triple(*t) for t in fields["triples"]])
     if "times" in fields:
@@ -230,10 +229,6 @@ _READ: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("context", "made", "used", "hidden", "promoted", "edges", "left"), tuple),
     "revised": lambda given: tuple((memory, line) for memory, line in given),
 }
-
-
-# The same names come again and again, and being frozen can be shared.
-_mention = lru_cache(1 << 14)(Mention)
 
 
 def _moment(value: int | None) -> datetime | None:

@@ -8,8 +8,10 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from remanence.model import Alias, Kind, LinkKind, Mention, Triple, Turn, Window
+from remanence.values import quick
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """A memory, new or in a new version: every word of it.

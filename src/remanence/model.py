@@ -36,6 +36,8 @@ from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from remanence.values import quick
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -160,6 +162,7 @@ def window_of(start: int, end: int) -> Window:
     )
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Turn:
     """Where a chat turn was said: the `number`-th of its conversation, by `speaker`, at `at`."""
@@ -176,6 +179,10 @@ class Mention:
 
     name: str
     kind: str = "thing"
+
+
+mention = lru_cache(1 << 14)(Mention)
+"""A mention that is shared: the same names come again and again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +264,7 @@ class Link:
         return f"{self.source} —{self.kind}→ {self.target}"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """What an extractor found in a text: names, claims, when it happened, and every time it names."""
@@ -324,6 +332,7 @@ class Verdict:
     why: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Memory:
     """One remembered thing, in one version.
@@ -353,6 +362,7 @@ class Memory:
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One line of the ledger.

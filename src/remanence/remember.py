@@ -25,12 +25,14 @@ from remanence.model import Fact, Memory, Turn, Window, micros
 from remanence.passages import split
 from remanence.text import normal_text
 from remanence.timewords import read_moment
+from remanence.values import quick
 
 if TYPE_CHECKING:
     from remanence.catalog import Catalog
     from remanence.ports import Extractor
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A version ready to be settled and written.

@@ -245,7 +245,7 @@ class _Reading:
         text, lower = token.text, token.lower
         if len(text) < 2 or lower in NATIONALITIES or (lower.endswith("s") and lower[:-1] in NATIONALITIES):
             return False
-        if any(part in NATIONALITIES for part in lower.split("-")):
+        if "-" in lower and not NATIONALITIES.isdisjoint(lower.split("-")):
             return False
         if lower in SUFFIXES or (len(text) < 4 and kind == "product" and lower not in PRODUCTS):
             return False  # Jr., Q3, pH

@@ -11,7 +11,18 @@ from remanence.extractors.claims import find_claims
 from remanence.extractors.marked import Name
 from remanence.extractors.names import find_names
 from remanence.extractors.pronouns import find_first_person, is_plural
-from remanence.model import ASSISTANT, SELF, Extraction, Found, Memory, Mention, Said, Verdict, Window
+from remanence.model import (
+    ASSISTANT,
+    SELF,
+    Extraction,
+    Found,
+    Memory,
+    Mention,
+    Said,
+    Verdict,
+    Window,
+    mention,
+)
 from remanence.text import SENTENCE_END, normal_name
 
 MAX_MENTIONS = 64
@@ -95,15 +106,15 @@ def speaker_name(speaker: str | None) -> str | None:
 
 def _mentions(who: str | None, names: list[Name]) -> tuple[Mention, ...]:
     """Each name once, under its first spelling, in order, with the first kind that says something."""
-    found: dict[str, Mention] = {normal_name(who): Mention(who, "person")} if who else {}
+    found: dict[str, Mention] = {normal_name(who): mention(who, "person")} if who else {}
     for name in names:
         key = normal_name(name.text)
         known = found.get(key)
         if known is None:
             if len(found) < MAX_MENTIONS:
-                found[key] = Mention(name.text, name.kind)
+                found[key] = mention(name.text, name.kind)
         elif known.kind == "thing" != name.kind:
-            found[key] = Mention(known.name, name.kind)
+            found[key] = mention(known.name, name.kind)
     return tuple(found.values())
 
 
