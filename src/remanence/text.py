@@ -74,7 +74,7 @@ _MOST_STEMS = 400_000
 
 def _learn(word: str) -> str | None:
     """The stem of a word not met before; None for a run of an unspaced script."""
-    if _IS_UNSPACED.match(word):
+    if not word.isascii() and _IS_UNSPACED.match(word):
         return None
     stem = _stem(word)
     if len(_STEMS) < _MOST_STEMS:
@@ -83,10 +83,11 @@ def _learn(word: str) -> str | None:
 
 
 def _stem(word: str) -> str:
-    word = word.replace("’", "'")
-    head, _, tail = word.partition("'")
-    if tail in ("s", "t", "re", "ve", "ll", "d", "m") or head in STOP_WORDS:
-        word = head
+    if "'" in word or "’" in word:
+        word = word.replace("’", "'")
+        head, _, tail = word.partition("'")
+        if tail in ("s", "t", "re", "ve", "ll", "d", "m") or head in STOP_WORDS:
+            word = head
     if word in STOP_WORDS:
         return ""
     if not word.isascii():
@@ -102,6 +103,7 @@ def _stemmer() -> Any:
         import snowballstemmer
 
         _LOCAL.stemmer = snowballstemmer.stemmer("english")
+        _LOCAL.stemmer.maxCacheSize = 0  # it would sort its words again and again, and `_STEMS` has them
     return _LOCAL.stemmer
 
 
