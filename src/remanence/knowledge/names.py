@@ -92,4 +92,7 @@ def spoken_by(version: Remembered) -> str | None:
         return version.turn.speaker
     if version.observed_by is not None:
         return version.observed_by
-    return next((SELF for mention in version.mentions if mention.name == SELF), None)
+    for mention in version.mentions:
+        if mention.name == SELF:
+            return SELF
+    return None
