@@ -59,6 +59,8 @@ STARTS |= {
     "in",
 }
 STARTS |= {"more", "over", "less", "between", "from", "half"}
+# Hardly any of the small words among them begins one: the word after it tells, or a number.
+_BEGINS = {"in": {"a", "an", *VAGUE, *NUMBERS}} | dict.fromkeys(("a", "an"), {*VAGUE, *UNITS, *TO, "or"})
 _MOMENT = timedelta(microseconds=1)
 
 
@@ -76,6 +78,8 @@ class Phrases(Relatives, Clocks):
 
     def _phrase(self, i: int) -> tuple[Window, int] | None:
         word = self.word(i)
+        if word in _BEGINS and self.word(i + 1) not in _BEGINS[word] and self.token(i + 1).kind != "number":
+            return None
         if word in OPENERS:
             return self.opened(i)
         if word in ("more", "over", "less"):
