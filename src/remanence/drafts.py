@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
@@ -164,14 +163,14 @@ class TurnDraft(BaseModel):
 Handed = TypeVar("Handed", bound=BaseModel)
 
 
-def draft(fields: Mapping[str, Any], *, row: int | None = None) -> Draft:
+def draft(fields: Mapping[str, Any]) -> Draft:
     """Check one memory; InvalidInput names the field, the value and the next step.
 
     >>> draft({"text": "  "})
     Traceback (most recent call last):
     remanence.errors.InvalidInput: text='  ' is blank. Give it at least one visible character.
     """
-    return _checked(Draft, fields, row)
+    return _checked(Draft, fields)
 
 
 def turn_draft(fields: Mapping[str, Any], *, row: int | None = None) -> TurnDraft:
@@ -296,15 +295,6 @@ def weights(value: object, signals: Sequence[str]) -> dict[str, float] | None:
     return {name: float(number) for name, number in given.items()}
 
 
-@contextmanager
-def in_row(number: int) -> Iterator[None]:
-    """Name the row in any complaint about it."""
-    try:
-        yield
-    except InvalidInput as error:
-        raise InvalidInput(f"row {number}: {error}") from None
-
-
 def vector(value: object) -> NDArray[np.float32] | None:
     """A question's embedding, made of unit length."""
     if value is None:
@@ -386,7 +376,7 @@ def _names(value: object, what: str) -> tuple[str, ...] | None:
     return given
 
 
-def _checked(model: type[Handed], fields: Mapping[str, Any], row: int | None) -> Handed:
+def _checked(model: type[Handed], fields: Mapping[str, Any], row: int | None = None) -> Handed:
     where = "" if row is None else f"row {row}: "
     if not isinstance(fields, Mapping):
         raise InvalidInput(

@@ -134,9 +134,7 @@ class Engine:
         out: list[Memory] = []
         for begin in range(0, max(len(prepared), 1), _CHUNK):
             last = begin + _CHUNK >= len(prepared)
-            out += self._add_chunk(
-                space, prepared[begin : begin + _CHUNK], [memory.id for memory in out], also if last else None
-            )
+            out += self._add_chunk(space, prepared[begin : begin + _CHUNK], out, also if last else None)
             if progress is not None:
                 progress(len(out), len(prepared))
         return out
@@ -291,7 +289,7 @@ class Engine:
         return asked, answer
 
     def _add_chunk(
-        self, space: str, prepared: Sequence[Prepared], before: Sequence[str], also: Also | None
+        self, space: str, prepared: Sequence[Prepared], before: Sequence[Memory], also: Also | None
     ) -> list[Memory]:
         with self.using(space, to_write=True) as index:
             # Before the pen is taken: this may call somebody's model.
@@ -302,8 +300,10 @@ class Engine:
                 with index.lock:
                     settling = Settling(index.catalog, index.recalled)
                     settled = [(settling.settle(p), p.at) for p in prepared]
-                    ids = [*before, *(memory_id for (memory_id, _), _ in settled)]
-                    others = also(index, ids) if also is not None else ()
+                    others: Sequence[Event] = ()
+                    if also is not None:
+                        ids = [memory_id for (memory_id, _), _ in settled]
+                        others = also(index, [*(memory.id for memory in before), *ids])
                 lines = [(at, line) for (_, line), at in settled if line is not None]
                 for at, run in groupby(lines, key=itemgetter(0)):
                     entries += pen.append(space, [line for _, line in run], at=at)

@@ -22,7 +22,7 @@ from remanence.graph.facade import Graph
 from remanence.model import Memory
 from remanence.progress import progress_bar
 from remanence.receipts import Receipt
-from remanence.remember import prepare, prepare_conversation, prepare_turns
+from remanence.remember import Prepared, prepare, prepare_conversation, prepare_turns
 from remanence.remembering import understand
 from remanence.remembering.jobs import Job, Worker, enqueue, work_off
 from remanence.text import cut
@@ -113,11 +113,13 @@ class Space(View, Stating):
         They are written a thousand at a time. `progress` shows a bar, or is called with (done, all).
         """
         now = self._engine.now()
-        prepared = []
-        for number, row in enumerate(_rows(rows, "texts or dicts")):
-            draft = drafts.draft({"text": row} if isinstance(row, str) else row, row=number)
-            with drafts.in_row(number):
+        given, prepared = _rows(rows, "texts or dicts"), list[Prepared]()
+        try:
+            for row in given:
+                draft = drafts.draft({"text": row} if isinstance(row, str) else row)
                 prepared.append(prepare(draft, self._engine.extractor, now))
+        except InvalidInput as error:
+            raise InvalidInput(f"row {len(prepared)}: {error}") from None
         with progress_bar(progress, "remembering") as shown:
             return self._engine.add(self.name, prepared, shown)
 

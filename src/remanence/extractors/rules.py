@@ -24,6 +24,7 @@ from remanence.model import (
     mention,
 )
 from remanence.text import SENTENCE_END, normal_name
+from remanence.timewords import find_times
 
 MAX_MENTIONS = 64
 MAX_TIMES = 16
@@ -82,7 +83,7 @@ class RuleExtractor:
         episode - Alice switched from VS Code to Neovim.
         viewpoint - Alice uses Neovim and prefers it to VS Code.
         """
-        from remanence.extractors.facts import find_facts  # as with times: `extract` does not need it
+        from remanence.extractors.facts import find_facts  # `extract` does not need it
 
         speakers = [speaker_name(one.speaker) or SELF for one in said]
         return Found(tuple(find_facts(said, speakers, now)), by=self.name)
@@ -132,8 +133,6 @@ def _heading(text: str) -> str | None:
 
 def _stated(text: str, now: datetime) -> list[Window]:
     """The times that the text states, rather than asks for, each once, in order."""
-    from remanence.timewords import find_times  # loads dateparser, which names alone do not need
-
     found: dict[Window, None] = {}
     for phrase in find_times(text, now):
         end = SENTENCE_END.search(text, phrase.end)

@@ -60,7 +60,8 @@ STARTS |= {
 }
 STARTS |= {"more", "over", "less", "between", "from", "half"}
 # Hardly any of the small words among them begins one: the word after it tells, or a number.
-_BEGINS = {"in": {"a", "an", *VAGUE, *NUMBERS}} | dict.fromkeys(("a", "an"), {*VAGUE, *UNITS, *TO, "or"})
+_AFTER_A = {*VAGUE, *UNITS, *TO, "or"}
+_BEGINS = {"in": {"a", "an", *VAGUE, *NUMBERS}, "a": _AFTER_A, "an": _AFTER_A}
 _MOMENT = timedelta(microseconds=1)
 
 
