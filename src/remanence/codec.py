@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 from remanence.errors import LedgerTooNew
 from remanence.events import Event, Remembered
+from remanence.jsontext import json_writer
 from remanence.model import Alias, Triple, Turn, Window, from_micros, mention, micros
 
 _BY_NAME: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(Event)}
@@ -100,9 +101,7 @@ def made_of(name: str, given: dict[str, Any]) -> Event:
     return event
 
 
-# Made once: `json.dumps` with options makes an encoder for each call, at more than the price of the work.
-# It does not look for circles: one ends in a RecursionError all the same.
-_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+_dump = json_writer(separators=(",", ":"))
 _load = json.JSONDecoder().decode
 
 

@@ -118,8 +118,11 @@ def _number(value: object) -> object:
 
 
 # Strict: bytes would otherwise be taken for text after the checks for text have passed them over.
-Clean = Annotated[str, Field(strict=True), BeforeValidator(_clean), BeforeValidator(_not_blank)]
-Name = Annotated[Clean, Field(max_length=MOST_NAME)]
+# The longest length stands with it: behind the checks it would be one more of them, in Python.
+_WRITABLE = BeforeValidator(_clean)
+_VISIBLE = BeforeValidator(_not_blank)
+Text = Annotated[str, Field(strict=True, max_length=MOST_TEXT), _WRITABLE, _VISIBLE]
+Name = Annotated[str, Field(strict=True, max_length=MOST_NAME), _WRITABLE, _VISIBLE]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), BeforeValidator(_number)]
 
 
@@ -128,7 +131,7 @@ class Draft(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
-    text: Annotated[Clean, Field(max_length=MOST_TEXT)]
+    text: Text
     key: Name | None = None
     kind: Kind | None = None
     valid_from: Any = None
@@ -150,7 +153,7 @@ class TurnDraft(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    content: Annotated[Clean, Field(max_length=MOST_TEXT)]
+    content: Text
     speaker: Name | None = None
     role: Name | None = None
     time: Any = None

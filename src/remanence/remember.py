@@ -10,7 +10,6 @@ append      one transaction; what follows can be done again from the ledger
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from remanence import drafts
 from remanence.events import Remembered
 from remanence.extractors import speaker_name
+from remanence.jsontext import json_writer
 from remanence.model import Fact, Memory, Turn, Window, micros
 from remanence.passages import split
 from remanence.text import normal_text
@@ -256,6 +256,4 @@ def _digest(*values: Any) -> str:
     return hashlib.blake2b(_written(values).encode(), digest_size=12).hexdigest()
 
 
-# Made once: `json.dumps` with options makes an encoder for each call, at more than the price of the work.
-# Nothing that passed the door goes in circles, so they are not looked for either.
-_written = json.JSONEncoder(ensure_ascii=False, sort_keys=True, check_circular=False).encode
+_written = json_writer(sort_keys=True)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 BATCH = 500  # values in one IN (…)
 LONG_AGO = -(2**63)  # moments before 1970 are negative
+FLOATS = np.dtype("<f4")  # of the vectors that are kept
 
 
 class SqlLedger:
@@ -192,7 +193,7 @@ class SqlLedger:
         found: dict[bytes, Vector] = {}
         for batch in _batches(hashes):
             for text_hash, blob in self._rows(self._sql.vectors(len(batch)), (model, *batch)):
-                found[text_hash] = np.frombuffer(blob, dtype="<f4")
+                found[text_hash] = np.frombuffer(blob, FLOATS)
         return found
 
     def holds(self, text: str, *, besides: Sequence[int]) -> bool:
@@ -347,7 +348,7 @@ class SqlTransaction:
     def keep_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
         """Keep embeddings by the hash of the text they were made of. Known ones stay as they are."""
         with self._writing():
-            rows = ((model, h, np.asarray(v, dtype="<f4").tobytes()) for h, v in vectors.items())
+            rows = ((model, h, np.asarray(v, FLOATS).tobytes()) for h, v in vectors.items())
             self._writer.executemany(self._sql.add_vector, rows)
 
     def erase(self, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> None:
