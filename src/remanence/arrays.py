@@ -43,7 +43,9 @@ class Column:
 
     def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:
         """Add several at the end."""
-        if len(values):
+        if len(values) == 1:
+            self.append(values[0])  # half the price, and what one added memory does a dozen times
+        elif len(values):
             self._put(len(values), values)
 
     def fill(self, count: int, value: Any) -> None:

@@ -25,6 +25,6 @@ def json_writer(
     if make is None:  # an interpreter without the C part
         return usual.encode
     item, key = separators
-    quote = json.encoder.encode_basestring  # type: ignore[attr-defined]
+    quote = json.encoder.encode_basestring
     parts = make(None, usual.default, quote, None, key, item, sort_keys, False, True)
     return lambda value: "".join(parts(value, 0))
