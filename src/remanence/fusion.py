@@ -11,26 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.arrays import distinct
-from remanence.model import Ranking
+from remanence.model import Evidence, Ranking
 
 WEIGHTS: Mapping[str, float] = {"vectors": 0.4, "words": 0.6, "graph": 1.0, "times": 0.8}
 BENDS: Mapping[str, float] = {"vectors": 2.0}
 """The power that a signal's scale is raised to. Any two texts are somewhat near: only much is telling."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What one signal gave one row: its rank there (1 is first), its share of the score, the raw score."""
-
-    signal: str
-    rank: int
-    share: float
-    raw: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +31,30 @@ class Fused:
     rows: NDArray[np.int64]
     scores: NDArray[np.float64]
     rankings: Sequence[Ranking] = ()
-    shares: Mapping[str, float] | None = None
+    gains: Sequence[NDArray[np.float64]] = ()
+    """Of each ranking, what it gave each of its rows."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def first(self, count: int) -> Fused:
         """The best `count`."""
-        return Fused(self.rows[:count], self.scores[:count], self.rankings, self.shares)
+        return Fused(self.rows[:count], self.scores[:count], self.rankings, self.gains)
 
     def rescored(self, scores: NDArray[np.float64]) -> Fused:
         """The same rows with other scores, in their new order."""
         order = np.lexsort((self.rows, -scores))
-        return Fused(self.rows[order], scores[order], self.rankings, self.shares)
+        return Fused(self.rows[order], scores[order], self.rankings, self.gains)
 
-    def parts(self) -> list[list[Part]]:
+    def evidence(self) -> list[list[Evidence]]:
         """For each row, what each signal said of it."""
-        out: dict[int, list[Part]] = {row: [] for row in self.rows.tolist()}
-        for ranking in self.rankings:
-            share = (self.shares or {})[ranking.signal]
-            places = {row: place for place, row in enumerate(ranking.rows) if row in out}
-            worths = scaled(ranking, list(places.values()))
-            for (row, place), worth in zip(places.items(), worths.tolist(), strict=True):
-                out[row].append(Part(ranking.signal, place + 1, share * worth, ranking.scores[place]))
+        out: dict[int, list[Evidence]] = {row: [] for row in self.rows.tolist()}
+        for ranking, gains in zip(self.rankings, self.gains, strict=True):
+            for place, row in enumerate(ranking.rows):
+                if row in out:
+                    note = "" if ranking.why is None else ranking.why(row)
+                    share, raw = float(gains[place]), ranking.scores[place]
+                    out[row].append(Evidence(ranking.signal, place + 1, share, raw, note))
         return list(out.values())
 
 
@@ -82,22 +74,20 @@ def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) ->
     if not speaking:
         return Fused(np.empty(0, np.int64), np.empty(0))
     rows, places = distinct(np.concatenate([np.array(r.rows, np.int64) for r in speaking]))
-    gains = np.concatenate([shares[r.signal] * scaled(r) for r in speaking])
-    scores: NDArray[np.float64] = np.bincount(places, weights=gains, minlength=len(rows)).astype(np.float64)
-    return Fused(rows, scores, speaking, shares).rescored(scores)
+    gains = [shares[r.signal] * scaled(r) for r in speaking]
+    scores: NDArray[Any] = np.bincount(places, weights=np.concatenate(gains), minlength=len(rows))
+    return Fused(rows, scores, speaking, gains).rescored(scores)
 
 
-def scaled(ranking: Ranking, places: Sequence[int] | None = None) -> NDArray[np.float64]:
-    """Raw scores, or those in these places, on a scale from the floor, 0, to the best, 1, bent.
+def scaled(ranking: Ranking) -> NDArray[np.float64]:
+    """Raw scores on a scale from the floor, 0, to the best, 1, bent.
 
     >>> scaled(Ranking("words", [7, 3], [4.0, 1.0])).tolist()
     [1.0, 0.25]
-    >>> scaled(Ranking("vectors", [7, 3], [0.8, 0.4]), [1]).tolist()
-    [0.25]
+    >>> scaled(Ranking("vectors", [7, 3], [0.8, 0.4])).tolist()
+    [1.0, 0.25]
     """
     raw = np.asarray(ranking.scores, np.float64)
-    if places is not None:
-        raw = raw[places]
     span = (ranking.scores[0] if ranking.ceiling is None else ranking.ceiling) - ranking.floor
     if span <= 0:
         return np.zeros(len(raw))

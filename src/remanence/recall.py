@@ -256,13 +256,11 @@ def _reranked(
 def _hits(index: Index, resolved: Resolved, again: Mapping[int, Evidence], sight: Sight) -> tuple[Hit, ...]:
     fused = resolved.fused
     rows = fused.rows.tolist()
-    whys = {r.signal: r.why for r in fused.rankings if r.why is not None}
     current = index.catalog.current(fused.rows, sight.position, sight.now).tolist()
     hits = []
-    for row, score, parts, memory, is_current in zip(
-        rows, fused.scores.tolist(), fused.parts(), index.memories(rows), current, strict=True
+    for row, score, evidence, memory, is_current in zip(
+        rows, fused.scores.tolist(), fused.evidence(), index.memories(rows), current, strict=True
     ):
-        evidence = [Evidence(p.signal, p.rank, p.share, p.raw, whys[p.signal](row)) for p in parts]
         if row in again:
             evidence.append(again[row])
         if row in resolved.notes:

@@ -26,7 +26,7 @@ from remanence.events import Remembered
 from remanence.knowledge.adjacency import Adjacency
 from remanence.knowledge.names import Names, named_in, spoken_by
 from remanence.model import Query, Ranking, micros
-from remanence.projections.walk import Walk
+from remanence.projections.walk import Rows, Walk
 from remanence.sketches import Sketches
 from remanence.text import asking, normal_name, text_hash, tokens
 
@@ -133,19 +133,19 @@ class Graph:
         """The rows tied closest to the seeds."""
         walk = Walk(query)
         if query.near:
-            self._from_turns(query, walk)
-            self._from_batches(query, walk)
+            self._from_turns(walk)
+            self._from_batches(walk)
             self._from_memories(query, walk)
         self._from_names(query, walk)
-        rows = walk.reached()
+        rows, scores = walk.scored()
         if not len(rows):
             return Ranking.abstain(self.name, "nothing that may answer is tied to what the question is about")
-        walk.scores[rows] *= 1 - ASKING * self._asks.values[rows]
-        rows = rows[top(walk.scores[rows], limit)]
+        scores *= 1 - ASKING * self._asks.values[rows]
+        best = top(scores, limit)
         return Ranking(
             self.name,
-            rows.tolist(),
-            np.minimum(walk.scores[rows], CEILING).tolist(),
+            rows[best].tolist(),
+            np.minimum(scores[best], CEILING).tolist(),
             ceiling=CEILING,
             why=walk.reason,
         )
@@ -332,7 +332,7 @@ class Graph:
 
     def _from_names(self, query: Query, walk: Walk) -> None:
         """First seed: what the question names. Or else the second: names that mean something near it."""
-        near = np.fromiter(query.near, np.int64, len(query.near))
+        near = walk.near
         speakers = self._speaker.values[near]
         found = (self._names.number(name) for name in query.names)
         named = list(dict.fromkeys(number for number in found if number is not None))
@@ -362,10 +362,11 @@ class Graph:
         """Third seed: what the nearest memories name that the question does not, and what is about that."""
         asked = set(tokens(query.text))
         best: dict[int, tuple[float, str]] = {}
-        for row in list(query.near)[:_HOP_FROM]:
+        for row in walk.near[:_HOP_FROM].tolist():
             edges = self._edges.at(_row_vertex(row))
-            numbers = (self._edges.ends[edges, 0] // 2).tolist()
-            for number, says in zip(numbers, self._says.values[edges].tolist(), strict=True):
+            vertices = self._edges.ends[edges, 0].tolist()
+            for vertex, says in zip(vertices, self._says.values[edges].tolist(), strict=True):
+                number = vertex // 2
                 name = self._names.spelled[number]
                 if says == SAID or words_of(name) <= asked:
                     continue
@@ -385,29 +386,26 @@ class Graph:
         for row, (worth, why) in best.items():
             walk.reach(np.array([row]), worth, why)
 
-    def _from_turns(self, query: Query, walk: Walk) -> None:
+    def _from_turns(self, walk: Walk) -> None:
         """The answer often stands in the turn after or before the one that matches, or near it."""
-        near = np.fromiter(query.near, np.int64, len(query.near))
-        weights = np.fromiter(query.near.values(), np.float64, len(near)) * self._short.values[near]
+        weights = walk.nearness * self._short.values[walk.near]
         for column, worth, why in (
             (self._after, BEFORE, "follows a turn near the question"),
             (self._before, AFTER, "leads up to a turn near the question"),
         ):
-            beside = column.values[near]
+            beside = column.values[walk.near]
             there = beside >= 0
             rows = beside[there]
             walk.reach_each(rows, worth * weights[there] * self._short.values[rows], why)
 
-    def _from_batches(self, query: Query, walk: Walk) -> None:
+    def _from_batches(self, walk: Walk) -> None:
         """The best turn of a sitting lifts the others of it that are in question.
 
         And so in a document, but only as far as a piece is near itself: the same `source` may also be a
         label on notes that have nothing in common. One that is alone in question would only lift itself.
         """
-        near = np.fromiter(query.near, np.int64, len(query.near))
-        worth = np.fromiter(query.near.values(), np.float64, len(near))
-        came = self._batch.values[near] >= 0
-        near, worth = near[came], worth[came]
+        came = self._batch.values[walk.near] >= 0
+        near, worth = walk.near[came], walk.nearness[came]
         if not len(near):
             return
         rows, _ = distinct(np.concatenate((near, walk.reached())))
@@ -426,13 +424,13 @@ class Graph:
             lift *= SAME_DOCUMENT * nearness * (several & ~spoken)
             walk.reach_each(rows, lift, "of one document with a near one")
 
-    def _rows_about(self, number: int, walk: Walk) -> NDArray[np.int64]:
+    def _rows_about(self, number: int, walk: Walk) -> Rows:
         """The newest rows about a name that may answer; none for one that is named all over."""
         if number not in self._subjects or self._is_hub(number, walk.horizon):
-            return np.empty(0, np.int64)
+            return np.empty(0, np.int32)
         edges = np.array(self._edges.at(_name_vertex(number)), np.int64)
         rows = self._edges.ends[edges[self._says.values[edges] == ABOUT], 1] // 2
-        found: NDArray[np.int64] = rows[walk.allowed[rows]][-_FAN_OUT:].astype(np.int64)
+        found: Rows = rows[walk.allowed[rows]][-_FAN_OUT:]
         return found
 
     def _alike(self, query: Query, horizon: int) -> list[tuple[int, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,43 +11,60 @@ from numpy.typing import NDArray
 from remanence.arrays import distinct
 from remanence.model import Query
 
+Rows = NDArray[np.integer[Any]]
+Worths = NDArray[np.floating[Any]]
+
 
 class Walk:
-    """What each row was worth on the way, with the strongest reason for it."""
+    """What each row was worth on the way. Put down step by step and added up at the end: there may be
+    millions of rows, and a walk comes by some hundred."""
 
     def __init__(self, query: Query) -> None:
         self.allowed = query.allowed
-        # One more than the last row that the view knows of.
-        visible = query.visible
-        self.horizon = len(visible) - int(np.argmax(visible[::-1])) if visible.any() else 0
-        self.scores = np.zeros(len(self.allowed))
-        self._strongest = np.zeros(len(self.allowed))
-        self._because = np.zeros(len(self.allowed), np.int32)
-        self._reasons: list[str] = []
-        self._reached: list[NDArray[Any]] = [np.empty(0, np.int64)]
+        self.horizon = _known(query.visible)
+        self.near: Rows = np.fromiter(query.near, np.int64, len(query.near))
+        """The rows that meaning and words agree on, best first, and below how much they do."""
+        self.nearness: Worths = np.fromiter(query.near.values(), np.float64, len(query.near))
+        self._rows: list[Rows] = [np.empty(0, np.int64)]
+        self._worths: list[Worths] = [np.empty(0)]
+        self._reasons: list[str] = [""]
 
-    def reached(self) -> NDArray[np.int64]:
-        """The rows that are worth anything. Not by looking through all of them: there may be millions."""
-        rows: NDArray[np.int64]
-        rows, _ = distinct(np.concatenate(self._reached))
-        return rows
-
-    def reach(self, rows: NDArray[np.integer[Any]], worth: float, why: str) -> None:
+    def reach(self, rows: Rows, worth: float, why: str) -> None:
         """Add `worth` to these rows, as far as they may answer. Each may stand there once."""
         self.reach_each(rows, np.full(len(rows), worth), why)
 
-    def reach_each(self, rows: NDArray[np.integer[Any]], worths: NDArray[np.floating[Any]], why: str) -> None:
+    def reach_each(self, rows: Rows, worths: Worths, why: str) -> None:
         """Add its own worth to each of these rows, as far as they may answer."""
         kept = self.allowed[rows] & (worths > 0)
-        rows, worths = rows[kept], worths[kept]
-        self.scores[rows] += worths
-        self._reached.append(rows)
-        stronger = worths > self._strongest[rows]
-        rows, worths = rows[stronger], worths[stronger]
-        self._strongest[rows] = worths
-        self._because[rows] = len(self._reasons)
+        self._rows.append(rows[kept])
+        self._worths.append(worths[kept])
         self._reasons.append(why)
 
+    def reached(self) -> Rows:
+        """The rows that are worth anything so far, in order."""
+        return distinct(np.concatenate(self._rows))[0]
+
+    def scored(self) -> tuple[Rows, NDArray[np.float64]]:
+        """The rows that are worth anything, in order, and what each came to."""
+        rows, places = distinct(np.concatenate(self._rows))
+        scores: NDArray[Any] = np.bincount(places, weights=np.concatenate(self._worths), minlength=len(rows))
+        return rows, scores
+
     def reason(self, row: int) -> str:
-        """What was worth most to this row."""
-        return str(self._reasons[self._because[row]])
+        """What was worth most to this row; of what was worth the same, what came first."""
+        rows, worths, reasons = self._steps
+        places = np.flatnonzero(rows == row)
+        return self._reasons[reasons[places[worths[places].argmax()]]]
+
+    @cached_property
+    def _steps(self) -> tuple[Rows, Worths, NDArray[np.intp]]:
+        """All that was put down: the row, its worth, and the number of the reason."""
+        reasons = np.arange(len(self._rows)).repeat([len(rows) for rows in self._rows])
+        return np.concatenate(self._rows), np.concatenate(self._worths), reasons
+
+
+def _known(visible: NDArray[np.bool_]) -> int:
+    """One more than the last row that a view knows of."""
+    if not visible.any():
+        return 0
+    return len(visible) if visible[-1] else len(visible) - int(np.argmax(visible[::-1]))
