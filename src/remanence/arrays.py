@@ -92,14 +92,21 @@ def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     >>> [found.tolist() for found in distinct(np.array([5, 3, 5]))]
     [[3, 5], [1, 0, 1]]
     """
-    order = values.argsort(kind="stable")
-    ordered = values[order]
+    ordered = np.sort(values)
+    found = ordered[runs(ordered)]
+    return found, found.searchsorted(values)
+
+
+def runs(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Where in a sorted array each value first stands.
+
+    >>> runs(np.array([3, 3, 5])).tolist()
+    [0, 2]
+    """
     new = np.empty(len(values), np.bool_)
     new[:1] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    places = np.empty(len(values), np.intp)
-    places[order] = new.cumsum() - 1
-    return ordered[new], places
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return new.nonzero()[0]
 
 
 def top(scores: NDArray[Any], limit: int) -> NDArray[np.int64]:
@@ -112,8 +119,5 @@ def top(scores: NDArray[Any], limit: int) -> NDArray[np.int64]:
         # argpartition may cut through a run of equal scores at random: take all of the run, then sort.
         floor = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         places = np.flatnonzero(scores >= floor)
-    else:
-        places = np.arange(len(scores))
-    order = np.lexsort((places, -scores[places]))
-    found: NDArray[np.int64] = places[order[:limit]]
-    return found
+        return places[np.argsort(-scores[places], kind="stable")[:limit]]
+    return np.argsort(-scores, kind="stable")

@@ -196,7 +196,7 @@ class Engine:
                 index.catch_up()  # another process erased one of the hits meanwhile
                 asked, answer = self._answer(index, question, archive)
             index.note_recalled(hit.memory for hit in answer)
-            return replace(answer, receipt=replace(asked.receipt(space, self.settings), archive=archive))
+            return replace(answer, receipt=asked.receipt(space, self.settings, archive=archive))
 
     def profile(
         self, space: str, position: Callable[[Index], int], moment: datetime | None, max_tokens: int

@@ -74,7 +74,7 @@ class Question:
     weights: Mapping[str, float] | None = None
     vector: Vector | None = None
 
-    def receipt(self, space: str, settings: str) -> Receipt:
+    def receipt(self, space: str, settings: str, *, archive: bool) -> Receipt:
         """This question as a value that can be kept."""
         return Receipt(
             space=space,
@@ -91,6 +91,7 @@ class Question:
             signals=None if self.signals == SIGNALS else tuple(self.signals),
             weights=self.weights,
             own_vector=self.vector is not None,
+            archive=archive,
         )
 
     @classmethod
@@ -130,8 +131,8 @@ def recall(index: Index, question: Question, embedder: Embedder, reranker: Reran
             during=question.during,
         )
         sight = index.sight(question.position, question.now, visible)
-        if not history:
-            allowed &= ~index.catalog.rows_among(index.links.superseded(sight))
+        if not history and (superseded := index.links.superseded(sight)).any():
+            allowed &= ~index.catalog.rows_among(superseded)
         query = Query(
             text=question.text,
             visible=visible,

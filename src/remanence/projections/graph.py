@@ -408,7 +408,7 @@ class Graph:
         near, worth = walk.near[came], walk.nearness[came]
         if not len(near):
             return
-        rows, _ = distinct(np.concatenate((near, walk.reached())))
+        rows = walk.reached(near)
         rows = rows[self._batch.values[rows] >= 0]
         _, places = distinct(self._batch.values[rows])
         spoken = self._turn.values[rows]
@@ -429,8 +429,8 @@ class Graph:
         if number not in self._subjects or self._is_hub(number, walk.horizon):
             return np.empty(0, np.int32)
         edges = np.array(self._edges.at(_name_vertex(number)), np.int64)
-        rows = self._edges.ends[edges[self._says.values[edges] == ABOUT], 1] // 2
-        found: Rows = rows[walk.allowed[rows]][-_FAN_OUT:]
+        rows = self._edges.ends[edges, 1] // 2
+        found: Rows = rows[(self._says.values[edges] == ABOUT) & walk.allowed[rows]][-_FAN_OUT:]
         return found
 
     def _alike(self, query: Query, horizon: int) -> list[tuple[int, float]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.arrays import Column, top
+from remanence.arrays import Column, runs, top
 from remanence.events import Remembered
 from remanence.model import Query, Ranking, Window, from_micros, micros
 
@@ -74,15 +74,19 @@ class Times:
         if not len(places):
             asked = " or ".join(map(str, query.times))
             return Ranking.nothing(self.name, f"nothing that may answer is from {asked} or near it")
-        # The best window of each row: the first of its run once sorted by row, then by fit.
+        # Windows of one row lie side by side, and the best of them speaks for it.
         rows = self._row.values[places]
-        order = np.lexsort((places, -fits, rows))
-        order = order[np.concatenate(([True], np.diff(rows[order]) > 0))]
-        order = order[top(fits[order], limit)]
-        best = dict(zip(rows[order].tolist(), places[order].tolist(), strict=True))
-        return Ranking(
-            self.name, list(best), fits[order].tolist(), ceiling=1.0, why=lambda row: self._why(best[row])
-        )
+        firsts = runs(rows)
+        best = np.maximum.reduceat(fits, firsts)
+        order = top(best, limit)
+        found: list[int] = rows[firsts[order]].tolist()
+        ends = np.append(firsts[1:], len(rows))
+        theirs = dict(zip(found, map(slice, firsts[order].tolist(), ends[order].tolist()), strict=True))
+
+        def why(row: int) -> str:
+            return self._why(int(places[theirs[row]][fits[theirs[row]].argmax()]))
+
+        return Ranking(self.name, found, best[order].tolist(), ceiling=1.0, why=why)
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         """The windows."""

@@ -102,10 +102,10 @@ class Vectors:
             return Ranking.abstain(self.name, "the question holds no word the embedder knows")
         if not len(self._points):
             return Ranking.nothing(self.name, "nothing is remembered yet")
-        rows, scores = self._nearest(query.vector, query.allowed, limit)
-        if not rows:
+        nearest = self._nearest(query.vector, query.allowed, limit)
+        if not nearest:
             return Ranking.nothing(self.name, "no memory that may answer has a vector")
-        by_row = dict(zip(rows, scores, strict=True)) | self._of_rows(query, set(query.also) - set(rows))
+        by_row = nearest | self._of_rows(query, set(query.also) - nearest.keys())
         found = np.fromiter(by_row, np.int64, len(by_row))
         nearness = np.fromiter(by_row.values(), np.float64, len(by_row))
         order = np.lexsort((found, -nearness))
@@ -161,18 +161,15 @@ class Vectors:
         bounds = np.searchsorted(self._points.values, [starts, starts + MOST_PASSAGES])
         stretches = [self._points.values[begin:end] for begin, end in bounds.T.tolist()]
         points = np.concatenate(stretches).tolist()
-        found, scores = _by_row(
-            *self._store.search(query.vector, len(points), points), query.allowed, len(rows)
-        )
-        return dict(zip(found, scores, strict=True))
+        found = self._store.search(query.vector, len(points), points)
+        return _by_row(*found, query.allowed, len(rows))
 
-    def _nearest(
-        self, vector: Vector, allowed: NDArray[np.bool_], limit: int
-    ) -> tuple[list[int], list[float]]:
+    def _nearest(self, vector: Vector, allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:
+        """The rows that may answer and are nearest, nearest first, and how near each is."""
         points = self._points.values
         open_rows = int(np.count_nonzero(allowed))
         if not open_rows:
-            return [], []
+            return {}
         only, total, odds = None, len(points), len(points) / open_rows
         if open_rows <= _FEW and open_rows < len(allowed):
             only = points[allowed[points >> PASSAGE_BITS]].tolist()
@@ -180,10 +177,9 @@ class Vectors:
         # Passages of one row may crowd out others, and rows that may not answer those that may.
         wanted = int(limit * odds) + limit // 4
         while True:
-            found = self._store.search(vector, min(wanted, total), only)
-            rows, scores = _by_row(*found, allowed, limit)
-            if len(rows) >= limit or wanted >= total:
-                return rows, scores
+            found = _by_row(*self._store.search(vector, min(wanted, total), only), allowed, limit)
+            if len(found) >= limit or wanted >= total:
+                return found
             wanted *= 4
 
 
@@ -198,15 +194,15 @@ def spoken(version: Remembered | None) -> list[str]:
 
 def _by_row(
     points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.bool_], limit: int
-) -> tuple[list[int], list[float]]:
+) -> dict[int, float]:
     """The first `limit` rows that may answer, each with its best point's score."""
     rows = np.array(points, np.int64) >> PASSAGE_BITS
     # A server may hold points of rows that another process has added since this view was taken.
-    kept = ((rows < len(allowed)) & allowed[np.minimum(rows, len(allowed) - 1)]).tolist()
+    kept = (allowed.take(rows, mode="clip") & (rows < len(allowed))).tolist()
     best: dict[int, float] = {}
     for row, score, may in zip(rows.tolist(), scores, kept, strict=True):
         if may and row not in best:
             best[row] = score
             if len(best) == limit:
                 break
-    return list(best), list(best.values())
+    return best

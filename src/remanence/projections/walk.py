@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.arrays import distinct
+from remanence.arrays import distinct, runs
 from remanence.model import Query
 
 Rows = NDArray[np.integer[Any]]
@@ -30,19 +30,18 @@ class Walk:
         self._reasons: list[str] = [""]
 
     def reach(self, rows: Rows, worth: float, why: str) -> None:
-        """Add `worth` to these rows, as far as they may answer. Each may stand there once."""
-        self.reach_each(rows, np.full(len(rows), worth), why)
+        """Add `worth` to these rows, each of which stands there once and may answer."""
+        if worth > 0:
+            self._put(rows, np.full(len(rows), worth), why)
 
     def reach_each(self, rows: Rows, worths: Worths, why: str) -> None:
         """Add its own worth to each of these rows, as far as they may answer."""
-        kept = self.allowed[rows] & (worths > 0)
-        self._rows.append(rows[kept])
-        self._worths.append(worths[kept])
-        self._reasons.append(why)
+        kept = np.flatnonzero(self.allowed[rows] & (worths > 0))
+        self._put(rows[kept], worths[kept], why)
 
-    def reached(self) -> Rows:
-        """The rows that are worth anything so far, in order."""
-        return distinct(np.concatenate(self._rows))[0]
+    def reached(self, also: Rows) -> Rows:
+        """These rows and those that are worth anything so far, in order, each once."""
+        return distinct(np.concatenate((also, *self._rows)))[0]
 
     def scored(self) -> tuple[Rows, NDArray[np.float64]]:
         """The rows that are worth anything, in order, and what each came to."""
@@ -52,15 +51,21 @@ class Walk:
 
     def reason(self, row: int) -> str:
         """What was worth most to this row; of what was worth the same, what came first."""
-        rows, worths, reasons = self._steps
-        places = np.flatnonzero(rows == row)
-        return self._reasons[reasons[places[worths[places].argmax()]]]
+        return self._reasons[self._strongest[row]]
 
     @cached_property
-    def _steps(self) -> tuple[Rows, Worths, NDArray[np.intp]]:
-        """All that was put down: the row, its worth, and the number of the reason."""
-        reasons = np.arange(len(self._rows)).repeat([len(rows) for rows in self._rows])
-        return np.concatenate(self._rows), np.concatenate(self._worths), reasons
+    def _strongest(self) -> dict[int, int]:
+        """Of each row the number of its strongest reason, for all when the first is asked for."""
+        rows, worths = np.concatenate(self._rows), np.concatenate(self._worths)
+        reasons = np.arange(len(self._rows)).repeat([len(put) for put in self._rows])
+        order = np.lexsort((-worths, rows))
+        order = order[runs(rows[order])]
+        return dict(zip(rows[order].tolist(), reasons[order].tolist(), strict=True))
+
+    def _put(self, rows: Rows, worths: Worths, why: str) -> None:
+        self._rows.append(rows)
+        self._worths.append(worths)
+        self._reasons.append(why)
 
 
 def _known(visible: NDArray[np.bool_]) -> int:

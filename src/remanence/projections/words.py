@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.arrays import Column, pack, top, unpack
+from remanence.arrays import Column, pack, runs, top, unpack
 from remanence.events import Remembered
 from remanence.model import Query, Ranking
 from remanence.text import tokens
@@ -55,6 +55,7 @@ class Words:
         self._lengths = Column(np.int32)
         self._row_of = Column(np.int32)
         self._rows = 0
+        self._counted = 0, 0  # documents, and how many words they hold
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         """Take in versions numbered from row `first`."""
@@ -108,7 +109,7 @@ class Words:
         scores = np.zeros(len(lengths), np.float64)
         if not total:
             return scores, {}
-        mean = float(lengths.sum() if shown is None else lengths[shown].sum()) / total
+        mean = (self._whole_length() if shown is None else int(lengths[shown].sum())) / total
         holding: Holding = {}
         held = np.zeros(len(lengths), np.bool_)
         for word in asked:
@@ -122,26 +123,30 @@ class Words:
                 scores[docs] += gains
                 after: NDArray[np.integer[Any]] = docs[:0]
                 if answered is not None:
+                    after = self._after(docs, answered)
                     held[docs] = True
-                    after, there = self._after(docs, answered)
-                    new = ~held[after]
-                    after = after[new]
-                    scores[after] += LENT * gains[there][new]
+                    new = np.flatnonzero((after >= 0) & ~held[after])
                     held[docs] = False
+                    after = after[new]
+                    scores[after] += LENT * gains[new]
                 holding[word] = docs, after
         return scores, holding
 
-    def _after(
-        self, docs: NDArray[np.int32], answered: Answered
-    ) -> tuple[NDArray[np.integer[Any]], NDArray[np.bool_]]:
-        """The turns said after these, and for which of these there is one."""
-        rows = answered(self._row_of.values[docs])
-        there = rows >= 0
-        rows = rows[there]
+    def _whole_length(self) -> int:
+        """How many words there are in all. Added up once: there may be millions of documents."""
+        counted, length = self._counted
+        if counted < len(self._lengths):
+            length += int(self._lengths.values[counted:].sum())
+            self._counted = len(self._lengths), length
+        return length
+
+    def _after(self, docs: NDArray[np.int32], answered: Answered) -> NDArray[np.integer[Any]]:
+        """The turn said after each of these; -1 where there is none."""
         if len(self._row_of) == self._rows:
-            return rows, there
+            return answered(docs)
+        rows = answered(self._row_of.values[docs])
         # Only short turns are asked after, and each of those is one document.
-        return self._row_of.values.searchsorted(rows), there
+        return np.where(rows < 0, -1, self._row_of.values.searchsorted(rows))
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         """The postings, packed."""
@@ -162,7 +167,7 @@ class Words:
         self._starts, self._docs, self._counts = arrays["starts"], arrays["docs"], arrays["counts"]
         self._lengths = Column(np.int32, arrays["lengths"])
         self._row_of = Column(np.int32, arrays["row_of"])
-        self._rows = int(arrays["rows"][0])
+        self._rows, self._counted = int(arrays["rows"][0]), (0, 0)
         self._tail_terms, self._tail_docs = Column(np.int32), Column(np.int32)
 
     def _postings(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -180,8 +185,8 @@ class Words:
         if not len(places):
             return docs, counts
         new = self._tail_docs.values[places]
-        firsts, new_counts = _runs(new)
-        return np.concatenate((docs, new[firsts])), np.concatenate((counts, new_counts))
+        firsts = runs(new)
+        return np.concatenate((docs, new[firsts])), np.concatenate((counts, _lengths(firsts, len(new))))
 
     def _pack(self) -> None:
         """Put the tail into the base: after the postings that each word has there already."""
@@ -189,8 +194,8 @@ class Words:
             return
         order = np.argsort(self._tail_terms.values, kind="stable")
         terms, docs = self._tail_terms.values[order], self._tail_docs.values[order]
-        firsts, counts = _runs(terms.astype(np.int64) << 32 | docs)
-        terms, docs = terms[firsts], docs[firsts]
+        firsts = runs(terms.astype(np.int64) << 32 | docs)
+        terms, docs, counts = terms[firsts], docs[firsts], _lengths(firsts, len(terms))
         ends = np.full(len(self._terms), len(self._docs), np.int64)
         ends[: len(self._starts) - 1] = self._starts[1:]
         self._docs = np.insert(self._docs, ends[terms], docs)
@@ -201,19 +206,18 @@ class Words:
 
     def _per_row(
         self, scores: NDArray[np.float64], allowed: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The rows that may answer and score at all, with the score of their best document."""
-        docs = np.flatnonzero(scores)
+        docs = np.flatnonzero(scores > 0)  # of numbers as they are, it takes several times as long
         rows = self._row_of.values[docs]
         kept = allowed[rows]
-        docs, rows = docs[kept], rows[kept].astype(np.int64)
-        found = scores[docs]
+        rows, found = rows[kept], scores[docs[kept]]
         if len(self._row_of) == self._rows or not len(rows):
             return rows, found
-        runs, _ = _runs(rows)  # documents of one row lie side by side
-        return rows[runs], np.maximum.reduceat(found, runs)
+        firsts = runs(rows)  # documents of one row lie side by side
+        return rows[firsts], np.maximum.reduceat(found, firsts)
 
-    def _reasons(self, rows: NDArray[np.int64], holding: Holding) -> Callable[[int], str]:
+    def _reasons(self, rows: NDArray[np.int32], holding: Holding) -> Callable[[int], str]:
         """Tells of each of these rows which words it holds, or has lent from the turn before it.
 
         Worked out for all of them when the first is asked for: an answer shows ten of a hundred, and many
@@ -223,12 +227,15 @@ class Words:
         @lru_cache(1)
         def found() -> tuple[dict[int, int], list[tuple[str, list[bool], list[bool]]]]:
             # Rows and documents both grow, so a row's documents are a stretch, and so are a posting's.
-            firsts, lasts = self._row_of.values.searchsorted(np.stack((rows, rows + 1)).astype(np.int32))
+            # Numbers of another type would have the posting copied for each look-up.
+            firsts, ends = (
+                self._row_of.values.searchsorted(rows, side).astype(np.int32) for side in ("left", "right")
+            )
             lent = np.zeros(len(self._row_of), np.bool_)
             words = []
             for word, (docs, after) in holding.items():
                 lent[after] = True
-                held = docs.searchsorted(firsts) < docs.searchsorted(lasts)
+                held = docs.searchsorted(firsts) < docs.searchsorted(ends)
                 words.append((word, held.tolist(), lent[firsts].tolist()))
                 lent[after] = False
             return {row: place for place, row in enumerate(rows.tolist())}, words
@@ -260,14 +267,9 @@ def _numbered(terms: Sequence[str]) -> defaultdict[str, int]:
     return defaultdict(count(len(known)).__next__, known)
 
 
-def _runs(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where in a sorted array each value first stands, and how often it comes.
-
-    >>> [found.tolist() for found in _runs(np.array([3, 3, 5]))]
-    [[0, 2], [2, 1]]
-    """
-    firsts = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
-    return firsts, np.diff(firsts, append=len(values))
+def _lengths(firsts: NDArray[np.int64], end: int) -> NDArray[np.int64]:
+    """How long the runs are that begin at these places, the last one up to `end`."""
+    return np.diff(firsts, append=end)
 
 
 def _listed(words: Sequence[str]) -> str:
