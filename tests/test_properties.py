@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from rank_bm25 import BM25Plus
 import remanence
 from remanence import Space
 from remanence.events import Remembered
+from remanence.model import EPOCH, Query, Window
+from remanence.projections.times import Times
 from remanence.projections.words import K1, B, documents
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.text import tokens
@@ -52,6 +55,11 @@ STEP = st.one_of(
     st.tuples(st.just("unforget"), number),
 )
 STEPS = st.lists(STEP, min_size=1, max_size=14)
+SPAN = st.builds(
+    lambda day, days: Window(EPOCH + timedelta(day), EPOCH + timedelta(day + days)),
+    st.integers(0, 30),
+    st.sampled_from([1, 10, 100]),
+)
 # Lives are short and readable as they are; to shrink one takes minutes.
 quick = settings(
     max_examples=60,
@@ -238,6 +246,27 @@ def test_words_score_as_rank_bm25_does(steps: list[Any], question: str, erased: 
         constant = sum(theirs.idf.get(word, 0.0) for word in asked)
         assert scores[visible] == pytest.approx(theirs.get_scores(asked) - constant, abs=1e-9)
     assert not np.any(scores[~visible])
+
+
+@quick
+@given(
+    told=st.lists(st.lists(SPAN, min_size=1, max_size=3), min_size=4, max_size=20),
+    asked=st.lists(SPAN, min_size=1, max_size=2),
+    near=st.dictionaries(st.integers(0, 3), st.floats(0.0, 1.0)),
+    limit=st.integers(1, 4),
+)
+def test_a_short_list_of_times_is_the_head_of_the_long_one(
+    told: list[list[Window]], asked: list[Window], near: dict[int, float], limit: int
+) -> None:
+    """What lies beside the time asked for is passed over only where it could not come forward."""
+    times, rows = Times(), np.ones(len(told), np.bool_)
+    times.apply(0, [Remembered(f"m{n}", "", f"m{n}", times=tuple(spans)) for n, spans in enumerate(told)])
+    query = Query("When?", rows, rows, times=tuple(asked), near=near)
+
+    short, long = times.rank(query, limit), times.rank(query, 100)
+
+    assert short.rows == long.rows[:limit]
+    assert short.scores == long.scores[:limit]
 
 
 @quick

@@ -19,6 +19,8 @@ TRUE, NAMED, SAID = range(3)
 _SAYS = ("true", "names", "said")
 _WORTH = np.array([1.0, 0.9, 0.8])
 _FAR = 0.01
+_REACH = 4
+"""A window further from what is asked for than so many times its length is worth less than `_FAR`."""
 UNBACKED = 0.25
 
 
@@ -59,11 +61,7 @@ class Times:
         """The rows nearest in time to what the question names, those inside it first."""
         if not query.times:
             return Ranking.abstain(self.name, "the question names no time")
-        near = np.zeros(len(self._row), np.bool_)
-        for window in query.times:
-            near |= self._within(window)
-        places = np.flatnonzero(near)
-        places = places[query.allowed[self._row.values[places]]]
+        places = self._candidates(query, limit)
         begins, ends = self._from.values[places], self._until.values[places]
         fits: NDArray[np.float64] = np.zeros(len(places))
         for window in query.times:
@@ -100,11 +98,29 @@ class Times:
         for name in _COLUMNS:
             setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
 
-    def _within(self, window: Window) -> NDArray[np.bool_]:
-        """Which windows lie near enough to one to count at all."""
-        start, end = bounds(window)
-        reach = 4 * max(min(end, LATEST // 8) - max(start, EARLIEST // 8), _DAY)
-        found: NDArray[np.bool_] = (self._from.values < end + reach) & (self._until.values > start - reach)
+    def _candidates(self, query: Query, limit: int) -> NDArray[np.int64]:
+        """Where the windows stand that may come among the first `limit`.
+
+        One that overlaps what is asked for is worth more than any beside it, unless other signals back
+        that one's row. So where enough overlap, nobody else has to be looked at but the backed.
+        """
+        inside, near = self._within(query.times, 0), self._within(query.times, _REACH)
+        rows = self._row.values[inside]
+        if len(runs(rows[query.allowed[rows]])) >= limit:
+            backed = np.zeros(len(query.allowed), np.bool_)
+            backed[list(query.near)] = True
+            near &= inside | backed[self._row.values]
+        places: NDArray[np.int64] = np.flatnonzero(near)
+        found: NDArray[np.int64] = places[query.allowed[self._row.values[places]]]
+        return found
+
+    def _within(self, asked: Sequence[Window], reaches: int) -> NDArray[np.bool_]:
+        """Which windows lie in one of these, or beside it by at most so many times its length."""
+        found = np.zeros(len(self._row), np.bool_)
+        for window in asked:
+            start, end = bounds(window)
+            reach = reaches * max(min(end, LATEST // 8) - max(start, EARLIEST // 8), _DAY)
+            found |= (self._from.values < end + reach) & (self._until.values > start - reach)
         return found
 
     def _relevance(self, query: Query, places: NDArray[np.int64]) -> NDArray[np.float64]:
