@@ -93,15 +93,42 @@ def test_four_times_the_vectors_are_far_from_sixteen_times_the_work() -> None:
     assert work[2] < 0.05 * 32_000**2
 
 
-def test_every_vector_is_looked_for_in_its_own_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever lies together finds each other, in a crowded cell too."""
+def test_by_default_few_are_compared_with_all_and_many_are_not() -> None:
+    """A few thousand lie in one cell; of more, each is held against some."""
+    for count, share in ((4_000, 1.0), (8_000, 0.3)):
+        visits = Cells(world(count, 48, spread=0.5, families=200)).visits(np.arange(count))
+        work = sum(len(looking) * len(there) for looking, there in visits)
+        assert 0 < work <= share * count**2
+
+
+def test_in_a_crowded_cell_everyone_has_company(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is cut into even stretches, and each vector is looked for in its own."""
     monkeypatch.setattr(cells, "_CROWD", 64)
-    vectors = world(900, 16, spread=0.3, families=4)
-    index, met = Cells(vectors, few=0), set()
-    for looking, there in index.visits(np.arange(900)):
-        assert len(there) <= 64
+    vectors = np.repeat(world(3, 16, spread=0.3, families=3), [65, 300, 535], axis=0)
+    met: set[int] = set()
+    for looking, there in Cells(vectors, few=0).visits(np.arange(900)):
+        assert 32 <= len(there) <= 64
         met |= set(looking.tolist()) & set(there.tolist())
     assert met == set(range(900))
+
+
+def test_what_lies_near_a_crowd_of_the_same_is_found() -> None:
+    """A third of all vectors are one: the cells that a vector is looked for in are not all copies of one."""
+    dice = np.random.default_rng(5)
+    vectors = world(6_000, 64, spread=1.0, families=6_000)
+    one, crowd = vectors[0].copy(), dice.permutation(6_000)
+    vectors[crowd[:2_000]] = one
+    pairs = crowd[2_000:2_400].reshape(2, 200)
+    drift = dice.normal(size=(2, 200, 64)) / 8
+    vectors[pairs[0]] = one + drift[0]
+    vectors[pairs[1]] = one + drift[0] + 0.45 * drift[1]
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    near = found(Nearness(vectors, 0.83, 16, cells=Cells(vectors, few=0)))
+
+    score = np.einsum("ij,ij->i", vectors[pairs[0]], vectors[pairs[1]])
+    there = [(min(pair), max(pair)) in near for pair in pairs.T[score >= 0.85].tolist()]
+    assert len(there) > 150
+    assert sum(there) >= 0.98 * len(there)
 
 
 def test_from_a_few_only_what_they_reach_is_found() -> None:
