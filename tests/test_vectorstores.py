@@ -213,12 +213,16 @@ def test_a_shard_that_breaks_in_use_is_named(tmp_path: Path) -> None:
     EdgeStore(tmp_path / "a", 8).close()  # whatever it met, it let go
 
 
-def test_a_deleted_vector_leaves_the_files(tmp_path: Path) -> None:
-    """Nothing on disk tells what an erased memory meant."""
-    vectors = unit(100, 64)
-    store = EdgeStore(tmp_path / "a", 64)
-    store.upsert(list(range(100)), vectors)
-    store.delete([5, 1_000])
+@pytest.mark.parametrize(("count", "packed"), [(100, False), (20_100, True)])
+def test_a_deleted_vector_leaves_the_files(count: int, packed: bool, tmp_path: Path) -> None:
+    """Nothing on disk tells what an erased memory meant, in files that were packed neither."""
+    vectors = unit(count, 256)
+    store = EdgeStore(tmp_path / "a", 256)
+    store.upsert(list(range(count)), vectors)
+    store.flush()
+    assert any(tmp_path.rglob("matrix.dat")) == packed
+    store.delete([5, 1_000_000])
+    assert len(store.ids()) == count - 1
     store.close()
 
     on_disk = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())

@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+
 from remanence.errors import Closed, ProjectionError
 from remanence.vectorstores import StoreBusy
 from remanence.vectorstores.exact import as_rows, from_the_top, settled
@@ -55,20 +57,10 @@ class EdgeStore:
 
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
         """Keep these vectors under these numbers."""
-        from qdrant_edge import EdgeShard, Point, UpdateOperation
-
         rows = as_rows(vectors, len(ids), self._dimension)
         for start in range(0, len(ids), BATCH):
-            points = [
-                Point(int(point), row.tolist())
-                for point, row in zip(ids[start : start + BATCH], rows[start : start + BATCH], strict=True)
-            ]
             with self._engine():  # for each batch, so that searches get a turn in a bulk load
-                if self._shard is None:
-                    self._folder.mkdir(parents=True, exist_ok=True)
-                    self._shard = EdgeShard.create(str(self._folder), self._config())
-                self._shard.update(UpdateOperation.upsert_points(points))
-                self._unpacked += len(points)
+                self._put(ids[start : start + BATCH], rows[start : start + BATCH])
 
     def search(
         self, vector: Vector, limit: int, only: Sequence[int] | None = None
@@ -82,41 +74,31 @@ class EdgeStore:
             return settled(lambda wanted: _nearest(shard, query, wanted, among), limit)
 
     def delete(self, ids: Sequence[int]) -> None:
-        """Drop these points; unknown ones are passed over. What they held leaves the files too."""
-        from qdrant_edge import Point, UpdateMode, UpdateOperation
+        """Drop these points; unknown ones are passed over. What they held leaves the files too.
 
-        points = [int(point) for point in ids]
+        The engine only marks a point as deleted, and a packed file cannot be written to, so that an erased
+        memory's vector would stay readable. The others are put into new files. That is rare: `erase` builds
+        a space's vectors anew, so this is for what somebody else erased.
+        """
+        gone = {int(point) for point in ids}
         with self._engine() as shard:
-            if shard is not None and points:
-                # The engine only marks a point as deleted: an erased memory's vector would stay readable.
-                blank = [Point(point, [0.0] * self._dimension) for point in points]
-                shard.update(UpdateOperation.upsert_points(blank, update_mode=UpdateMode.UpdateOnly))
-                shard.update(UpdateOperation.delete_points([*points]))
+            if shard is None or gone.isdisjoint(self._scrolled(shard)):
+                return
+            kept = [(n, vector) for n, vector in self._scrolled(shard, vectors=True).items() if n not in gone]
+            self._remove()
+            for start in range(0, len(kept), BATCH):
+                some = kept[start : start + BATCH]
+                self._put([n for n, _ in some], np.stack([vector for _, vector in some]))
 
     def ids(self) -> list[int]:
         """Every point there is, in no order."""
-        from qdrant_edge import ScrollRequest
-
         with self._engine() as shard:
-            found: list[int] = []
-            offset: Any = None
-            while shard is not None:
-                page, offset = shard.scroll(
-                    ScrollRequest(offset=offset, limit=PAGE, with_payload=False, with_vector=False)
-                )
-                found.extend(point.id for point in page)  # type: ignore[misc]
-                if offset is None:
-                    break
-            return found
+            return [] if shard is None else list(self._scrolled(shard))
 
     def clear(self) -> None:
         """Drop all points of this space, and their files."""
-        with self._engine() as shard:
-            self._shard = None
-            if shard is not None:
-                shard.close()
-            if self._folder.exists():
-                shutil.rmtree(self._folder)
+        with self._engine():
+            self._remove()
 
     def flush(self) -> None:
         """Write to disk what is not yet there."""
@@ -134,6 +116,37 @@ class EdgeStore:
             if shard is not None:
                 shard.flush()
                 shard.close()
+
+    def _put(self, ids: Sequence[int], rows: Vector) -> None:
+        from qdrant_edge import EdgeShard, Point, UpdateOperation
+
+        if self._shard is None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._shard = EdgeShard.create(str(self._folder), self._config())
+        points = [Point(int(point), row.tolist()) for point, row in zip(ids, rows, strict=True)]
+        self._shard.update(UpdateOperation.upsert_points(points))
+        self._unpacked += len(points)
+
+    def _remove(self) -> None:
+        shard, self._shard = self._shard, None
+        if shard is not None:
+            shard.close()
+        if self._folder.exists():
+            shutil.rmtree(self._folder)
+
+    def _scrolled(self, shard: EdgeShard, *, vectors: bool = False) -> dict[int, Any]:
+        """Every point there is, with its vector if that is asked for."""
+        from qdrant_edge import ScrollRequest
+
+        found: dict[int, Any] = {}
+        offset: Any = None
+        while True:
+            request = ScrollRequest(offset=offset, limit=PAGE, with_payload=False, with_vector=vectors)
+            page, offset = shard.scroll(request)
+            for point in page:
+                found[point.id] = np.asarray(point.vector, np.float32) if vectors else None  # type: ignore[index]
+            if offset is None:
+                return found
 
     @contextmanager
     def _engine(self) -> Iterator[EdgeShard | None]:
