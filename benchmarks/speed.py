@@ -13,6 +13,7 @@ people, places, dates, half of them chat turns. Everything happens in a temporar
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import platform
 import shutil
@@ -280,6 +281,7 @@ def main() -> None:
     others: dict[int, dict[str, Any]] = {}
     for size in sizes:
         world = make_world(size, asked=asked, extra=extra)
+        gc.freeze()  # hundreds of thousands of objects of ours: no collection need look at them
         with tempfile.TemporaryDirectory(prefix="remanence-speed-") as scratch:
             ours[size] = measure(world, Path(scratch), console)
             if options.peers and (options.quick or size >= 10_000):
