@@ -674,19 +674,181 @@ class TestOneRunAtATime:
             seconds(every)
 
 
+@pytest.fixture
+def busy(space: remanence.Space, clock: FakeClock) -> remanence.Space:
+    """A space where every step has something to do."""
+    space.add("Small talk about rain.", kind="episode", importance=0.3)
+    clock.advance(days=365)
+    for text in ("The blue bike is in the shed.", "The blue bike is in the shed now."):
+        space.touch(space.add(text).id)
+    space.add("Alice met Bob in Porto.", importance=0.9)
+    space.add("Bob and Alice have a boat.", importance=0.9)
+    clock.advance(days=4)
+    return space
+
+
+PLANS: dict[str, Callable[[Any], Any]] = {
+    "gc": lambda upkeep: upkeep.gc(),
+    "consolidate": lambda upkeep: upkeep.consolidate(),
+    "link": lambda upkeep: upkeep.consolidate("link"),
+    "promote": lambda upkeep: upkeep.promote(),
+    "discover": lambda upkeep: upkeep.discover(),
+    "run": lambda upkeep: upkeep.run(),
+    "all of them": lambda upkeep: upkeep.run(steps=EVERY),
+}
+
+
+class TestPlansThatAreOutOfDate:
+    @pytest.mark.parametrize("step", PLANS)
+    def test_a_plan_is_applied_once(self, busy: remanence.Space, step: str) -> None:
+        """The second time it is refused, and nothing is written; undone it is as before."""
+        upkeep = busy.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        before, plan = answers(busy), PLANS[step](upkeep)
+        assert len(plan) > 0
+        run = upkeep.apply(plan)
+        after = answers(busy), lines(busy)
+
+        with pytest.raises(InvalidInput, match=r"since\. Nothing was done\. Make the plan anew\."):
+            upkeep.apply(plan)
+        assert (answers(busy), lines(busy)) == after
+        assert upkeep.runs() == [run]
+        upkeep.undo(run)
+        assert answers(busy) == before
+
+    def test_that_there_was_nothing_is_written_down_once(self, space: remanence.Space) -> None:
+        """A plan that only says what it has looked at is a plan like any other."""
+        space.add_many(["Bob repairs old clocks.", "The bridge was painted red."])
+        plan = space.upkeep.consolidate()
+        space.upkeep.apply(plan)
+        with pytest.raises(InvalidInput, match="has looked at the same since"):
+            space.upkeep.apply(plan)
+        assert lines(space) == 3
+
+    def test_two_who_plan_the_same_do_it_once(
+        self, reopen: Callable[..., remanence.Space], clock: FakeClock
+    ) -> None:
+        """Two openers of one folder: the one who comes second is told so."""
+        mine = reopen()
+        for text in ("Alice met Bob in Porto.", "Bob and Alice have a boat."):
+            mine.add(text)
+        with remanence.open(mine._engine.folder, embedder=HashingEmbedder(), clock=clock) as theirs:
+            one, other = mine.upkeep.discover(), theirs.upkeep.discover()
+            mine.upkeep.apply(one)
+            with pytest.raises(InvalidInput, match="were tied together since"):
+                theirs.upkeep.apply(other)
+        assert sum(len(each.links_out) for each in mine.read_graph()) == 1
+
+    def test_what_is_planned_to_be_done_is_planned_alone(
+        self, reopen: Callable[..., remanence.Space], clock: FakeClock
+    ) -> None:
+        """Another run that begins while this one looks is turned away, and this one does its work."""
+        mine = reopen()
+        mine.add("Small talk about rain.", kind="episode")
+        clock.advance(days=365)
+        turned_away: list[str] = []
+        with remanence.open(mine._engine.folder, embedder=HashingEmbedder(), clock=clock) as theirs:
+
+            def meanwhile(done: int, total: int) -> None:
+                try:
+                    theirs.upkeep.gc(dry_run=False)
+                except LedgerUnavailable as error:
+                    turned_away.append(str(error))
+
+            assert mine.upkeep.gc(dry_run=False, progress=meanwhile).run is not None
+        assert "another upkeep run" in turned_away[0]
+        assert len(mine.upkeep.runs()) == 1
+
+    def test_of_several_steps_all_are_checked_before_the_first_is_done(self, busy: remanence.Space) -> None:
+        """What the last one needs is gone, so the first one does not begin."""
+        plan = busy.upkeep.run(steps=("gc", "discover"))
+        assert all(len(step) > 0 for step in plan.plans)
+        busy.forget(next(memory.id for memory in busy.memories() if "boat" in memory.text))
+        before = lines(busy)
+
+        with pytest.raises(InvalidInput, match="Nothing was done"):
+            busy.upkeep.apply(plan)
+        assert (lines(busy), busy.upkeep.runs()) == (before, [])
+
+    def test_a_part_that_was_done_is_told_of(
+        self, faded: remanence.Space, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Somebody forgets a memory while the run is writing: the error names the run, to undo it."""
+        monkeypatch.setattr("remanence.upkeep.forgetting._BATCH", 1)
+        plan, before = faded.upkeep.gc(), faded.count()
+
+        def meanwhile(done: int, total: int) -> None:
+            if done == 1:
+                faded.forget(plan.forgets[1].memory)
+
+        with pytest.raises(InvalidInput, match="A part was done already") as error:
+            faded.upkeep.apply(plan, progress=meanwhile)
+        [run] = faded.upkeep.runs()
+        assert run.hidden == (plan.forgets[0].memory,)
+        assert f"space.upkeep.undo({run.id!r})" in str(error.value)
+        faded.upkeep.undo(run.id)
+        assert faded.count() == before - 1
+
+    def test_a_step_that_builds_on_another_is_not_done_without_it(self, space: remanence.Space) -> None:
+        """A relation to a memory that the same run was to make leads nowhere."""
+        space.add_many([ALIKE[0], ALIKE[1], "Bob wrote Alice a letter."])
+        _, related = space.upkeep.run(steps=("consolidate", "discover")).plans
+        assert len(related) == 1
+
+        with pytest.raises(InvalidInput, match="was to make, has not been made"):
+            space.upkeep.apply(related)
+        assert lines(space) == 3
+
+
+class TestNothingToDo:
+    def test_what_was_not_done_needs_no_undoing(self, space: remanence.Space) -> None:
+        """The two lines of the README, in an empty space."""
+        assert space.upkeep.undo(space.upkeep.apply(space.upkeep.run())) is None
+        assert space.upkeep.undo(space.upkeep.gc(dry_run=False)) is None
+
+    @pytest.mark.parametrize("given", ["decay", "clusters", "regret"])
+    def test_a_report_is_no_plan_and_no_run(self, faded: remanence.Space, given: str) -> None:
+        """It is named, and what to give instead."""
+        report = getattr(faded.upkeep, given)()
+        with pytest.raises(InvalidInput, match=rf"{type(report).__name__}, which is no plan.*gc\(\)"):
+            faded.upkeep.apply(report)
+        with pytest.raises(InvalidInput, match=rf"{type(report).__name__}, which is no run.*runs\(\)"):
+            faded.upkeep.undo(report)
+
+    @pytest.mark.parametrize("given", [None, "gc", 3])
+    def test_what_is_no_plan_is_not_applied(self, space: remanence.Space, given: Any) -> None:
+        """None neither: there is nothing that it could say."""
+        with pytest.raises(InvalidInput, match=rf"apply\({given!r}\)"):
+            space.upkeep.apply(given)
+
+
 WORDS = ("Alice", "Bob", "Porto", "Lisbon", "lives in", "likes", "tea", "a bridge", "never", "met", "42")
 SENTENCE = st.lists(st.sampled_from(WORDS), min_size=2, max_size=5).map(lambda words: " ".join(words) + ".")
-MEMORIES = st.lists(
-    st.fixed_dictionaries(
+ALIKE = (
+    "Alice met Bob on the old bridge in Porto.",
+    "Alice met Bob on the old bridge in Porto again.",
+    "Alice met Bob on the very old bridge in Porto.",
+    "Alice and Bob like tea.",
+    "Alice and Bob like the tea.",
+    "Bob wrote Alice a letter.",
+)
+"""Some say nearly the same, and all of them name the same two: there is something to merge and to relate."""
+
+
+def rows_saying(text: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(
         {
-            "text": SENTENCE,
+            "text": text,
             "kind": st.sampled_from(["episode", "semantic"]),
             "importance": st.sampled_from([0.3, 0.5, 0.9]),
             "tags": st.lists(st.sampled_from(["a", "b"]), max_size=2, unique=True),
         }
-    ),
-    min_size=1,
-    max_size=14,
+    )
+
+
+MEMORIES = st.builds(
+    lambda alike, others: [*alike, *others],
+    st.lists(rows_saying(st.sampled_from(ALIKE)), min_size=4, max_size=6, unique_by=lambda row: row["text"]),
+    st.lists(rows_saying(SENTENCE), max_size=8),
 )
 EVERY = ("decay", "gc", "clusters", "consolidate", "promote", "discover")
 QUIET = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -701,7 +863,20 @@ def lived(rows: list[dict[str, Any]], days: int) -> Iterator[remanence.Space]:
         yield space
 
 
+def written(space: remanence.Space) -> list[tuple[int, str]]:
+    """Every line of the ledger, by what cannot change unless its words do."""
+    ledger = space._engine.ledger
+    return sorted((line.position, line.digest) for name in ledger.spaces() for line in ledger.read(name))
+
+
 class TestProperties:
+    def test_their_world_has_something_to_do(self) -> None:
+        """Or they would say nothing: the sentences that are alike are merged, and others related."""
+        for space in lived([{"text": text} for text in ALIKE], 20):
+            _, merged, _, related = space.upkeep.run(steps=EVERY).plans
+            assert len(merged) == 2
+            assert len(related) > 0
+
     @QUIET
     @given(MEMORIES, st.sampled_from([1, 20, 400]))
     def test_a_dry_run_changes_nothing(self, rows: list[dict[str, Any]], days: int) -> None:
@@ -729,6 +904,22 @@ class TestProperties:
                 assert lines(space) > grown
             assert answers(space) == before
             assert space.check() == {}
+
+    @QUIET
+    @given(MEMORIES, st.sampled_from([1, 20, 400]), st.sampled_from([*PLANS, "index_vault"]))
+    def test_no_step_ever_takes_a_line_away(
+        self, tmp_path: Path, rows: list[dict[str, Any]], days: int, step: str
+    ) -> None:
+        """Nor does its undoing: every line that was there is there, as it was written."""
+        (tmp_path / "own.md").write_text("Alice has a boat.", "utf-8")
+        makers = {**PLANS, "index_vault": lambda upkeep: upkeep.index_vault(tmp_path)}
+        for space in lived(rows, days):
+            before = written(space)
+            run = space.upkeep.apply(makers[step](space.upkeep))
+            after = written(space)
+            assert after[: len(before)] == before
+            space.upkeep.undo(run)
+            assert written(space)[: len(after)] == after
 
     @QUIET
     @given(MEMORIES, st.sampled_from([1, 20, 400]))

@@ -245,6 +245,47 @@ class TestConsolidating:
         plan = upkeep.consolidate("apply")
         assert repetitive.touch(plan.merges[0].version.memory).uses == 4
 
+    def test_uses_are_carried_over_once(self, repetitive: remanence.Space) -> None:
+        """Also where the merge was undone, and the same memory comes back."""
+        for memory in list(repetitive.memories())[:3]:
+            repetitive.touch(memory.id)
+        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        upkeep.undo(upkeep.consolidate("apply"))
+        repetitive.touch(next(memory.id for memory in repetitive.memories() if memory.text == TEA[0]))
+        plan = upkeep.consolidate("apply")
+        assert repetitive.touch(plan.merges[0].version.memory).uses == 5
+
+    def test_a_use_after_the_plan_is_carried_too(self, repetitive: remanence.Space) -> None:
+        """It is of the same memory, and was of the same use."""
+        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        plan = upkeep.consolidate()
+        repetitive.touch(plan.retired[0])
+        upkeep.apply(plan)
+        assert repetitive.touch(plan.merges[0].version.memory).uses == 2
+
+    def test_what_was_merged_since_is_not_merged_again(self, repetitive: remanence.Space) -> None:
+        """A plan for three is refused once two of them are one; and so is a cluster of them."""
+        whole = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        plan, found = whole.consolidate(), whole.clusters().found
+        assert len(plan.retired) == 3
+        two = next(c for c in whole.using(cluster_size=2).clusters() if set(c.memories) < set(plan.retired))
+        whole.consolidate("apply", clusters=[two])
+        before = repetitive.verify().lines
+
+        with pytest.raises(InvalidInput, match=r"was replaced or has expired since\. Nothing was done"):
+            whole.apply(plan)
+        with pytest.raises(InvalidInput, match="Look for clusters again"):
+            whole.consolidate("apply", clusters=found)
+        assert repetitive.verify().lines == before
+        assert len([hit for hit in repetitive.recall("green tea") if "Alice" in hit.memory.text]) == 2
+
+    def test_link_mode_leaves_what_is_tied_already(self, repetitive: remanence.Space) -> None:
+        """However it came to be tied."""
+        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
+        first, second = upkeep.consolidate("link").links
+        repetitive.link(first[1], "extends", first[0])
+        assert upkeep.consolidate("link").links == (second,)
+
     def test_erasing_a_source_erases_what_was_merged_of_it(self, repetitive: remanence.Space) -> None:
         """Its words stand there too. What the others said comes forward again."""
         upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)

@@ -53,6 +53,12 @@ def note_of(vault: Path, words: str) -> Path:
     return next(file for file in (vault / "memories").iterdir() if words in file.read_text("utf-8"))
 
 
+def move(file: Path, to: Path) -> Path:
+    """Put a note elsewhere, as a person does."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    return file.rename(to)
+
+
 class TestPromoting:
     def test_what_is_worth_it_becomes_a_note(self, lived: remanence.Space, vault: Path) -> None:
         """Front matter, the text, and links between memories and entities."""
@@ -151,6 +157,232 @@ class TestPromoting:
         vault.write_text("here already")
         with pytest.raises(remanence.RemanenceError, match="cannot be written"):
             lived.upkeep.promote(vault=vault, dry_run=False)
+
+    def test_other_steps_are_not_done_for_a_vault_that_cannot_be(
+        self, lived: remanence.Space, vault: Path
+    ) -> None:
+        """All of a run, or nothing of it."""
+        vault.write_text("here already")
+        before = lived.verify().lines
+        greedy = lived.upkeep.using(forget_below=0.5, danger_from=0.5, danger_until=0.5)
+        with pytest.raises(remanence.RemanenceError, match="Nothing was done"):
+            greedy.run(steps=("gc", "promote"), vault=vault, dry_run=False)
+        assert lived.verify().lines == before
+
+
+class TestMovedNotes:
+    def test_a_note_stays_where_a_person_put_it(self, lived: remanence.Space, vault: Path) -> None:
+        """It is neither taken away nor written anew, and nobody calls it deleted."""
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        moved = move(note_of(vault, "lives"), vault / "mine" / "Alice at home.md")
+        told = moved.read_bytes()
+
+        plan = lived.upkeep.promote(vault=vault, dry_run=False)
+        assert (plan.removes, plan.missing) == ((), ())
+        assert moved.read_bytes() == told
+        assert len(list((vault / "memories").iterdir())) == 1
+        assert "[[Alice at home|" in (vault / "entities" / "Alice.md").read_text("utf-8")
+        assert len(lived.upkeep.promote(vault=vault)) == 0
+        index = lived.upkeep.index_vault(vault)
+        assert (len(index), index.missing) == (0, ())
+
+    def test_it_is_kept_up_to_date_there(self, space: remanence.Space, clock: FakeClock, vault: Path) -> None:
+        """A new version of its memory is written where it lies, and an edit is taken in from there."""
+        space.add("The code is 1.", key="code", importance=0.9)
+        clock.advance(days=7)
+        space.upkeep.promote(vault=vault, dry_run=False)
+        moved = move(note_of(vault, "code"), vault / "mine" / "code.md")
+        space.add("The code is 2.", key="code", importance=0.9)
+        space.upkeep.promote(vault=vault, dry_run=False)
+        assert "The code is 2." in moved.read_text("utf-8")
+        assert not list((vault / "memories").iterdir())
+
+        moved.write_text(moved.read_text("utf-8").replace("is 2", "is 3"), "utf-8")
+        space.upkeep.index_vault(vault, dry_run=False)
+        assert [memory.text for memory in space.memories()] == ["The code is 3."]
+
+    def test_it_goes_with_its_memory(self, lived: remanence.Space, vault: Path) -> None:
+        """Forgotten, it leaves the vault wherever it lies, and so does a copy; unless it was edited."""
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        note = note_of(vault, "lives")
+        copy = vault / "copy.md"
+        copy.write_bytes(note.read_bytes())
+        edited = vault / "edited.md"
+        edited.write_text(note.read_text("utf-8") + "\nAnd likes it.\n", "utf-8")
+        move(note, vault / "mine" / note.name)
+        assert len(lived.upkeep.promote(vault=vault).removes) == 0
+
+        lived.forget(next(memory.id for memory in lived.memories() if "lives" in memory.text))
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        assert [path for path, told in files(vault).items() if b"Alice lives in Porto." in told] == [
+            "edited.md"
+        ]
+
+    def test_the_note_of_an_entity_may_be_moved_too(self, lived: remanence.Space, vault: Path) -> None:
+        """And follows what is said of it there."""
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        moved = move(vault / "entities" / "Porto.md", vault / "places" / "Porto.md")
+        assert len(lived.upkeep.promote(vault=vault)) == 0
+        lived.upkeep.undo(lived.upkeep.runs()[0])
+        assert not moved.exists()
+
+    def test_an_entity_that_is_renamed_has_one_note(self, lived: remanence.Space, vault: Path) -> None:
+        """Under its new name: the old one was not a person's doing."""
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.entities.register("Porto")
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        [porto] = [entity for entity in lived.entities.list() if entity.name == "Porto"]
+        lived.entities.rename(porto.id, "O Porto")
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        assert sorted(file.stem for file in (vault / "entities").iterdir() if "Porto" in file.stem) == [
+            "O Porto"
+        ]
+
+
+class TestUndoing:
+    def test_notes_that_were_added_later_are_gone_again(self, lived: remanence.Space, vault: Path) -> None:
+        """Promoted without a vault, then with one: the second run is undone, the first one stands."""
+        lived.upkeep.promote(dry_run=False)
+        done = lived.upkeep.promote(vault=vault, dry_run=False)
+        assert "2 noted" in str(lived.upkeep.runs()[-1])
+        assert len(files(vault)) > 2
+        lived.upkeep.undo(done)
+        assert files(vault) == {}
+        again = lived.upkeep.promote(vault=vault)
+        assert (len(again.promotes), len(again.noted)) == (0, 2)
+
+    def test_another_vault_is_emptied_and_the_first_is_not(
+        self, lived: remanence.Space, vault: Path, tmp_path: Path
+    ) -> None:
+        """Of what a person edited there, too, nothing is lost."""
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        first, second = files(vault), tmp_path / "second"
+        done = lived.upkeep.promote(vault=second, dry_run=False)
+        assert files(second) == first
+        mine = note_of(second, "lives")
+        mine.write_text(mine.read_text("utf-8") + "\nAnd likes it.\n", "utf-8")
+        lived.upkeep.undo(done)
+        assert list(files(second)) == [f"memories/{mine.name}"]
+        assert files(vault) == first
+
+    def test_the_first_promotion_undone_first(self, lived: remanence.Space, vault: Path) -> None:
+        """Then the second has nothing to give back, and promotes nothing by being undone."""
+        first = lived.upkeep.promote(dry_run=False)
+        second = lived.upkeep.promote(vault=vault, dry_run=False)
+        lived.upkeep.undo(first)
+        lived.upkeep.undo(second)
+        assert files(vault) == {}
+        assert len(lived.upkeep.promote(vault=vault).promotes) == 2
+        assert lived.check() == {}
+
+
+class TestPlansThatAreOutOfDate:
+    def test_a_promotion_is_done_once(self, lived: remanence.Space, vault: Path) -> None:
+        """Also one that only adds notes, or only writes one anew."""
+        lived.upkeep.promote(dry_run=False)
+        added = lived.upkeep.promote(vault=vault)
+        lived.upkeep.apply(added)
+        entity = vault / "entities" / "Alice.md"
+        entity.unlink()
+        anew = lived.upkeep.promote(vault=vault)
+        lived.upkeep.apply(anew)
+        before = files(vault), lived.verify().lines
+        for plan in (added, anew):
+            with pytest.raises(InvalidInput, match=r"has changed since\. Nothing was done"):
+                lived.upkeep.apply(plan)
+        assert (files(vault), lived.verify().lines) == before
+
+    def test_what_a_person_wrote_meanwhile_is_not_written_over(
+        self, space: remanence.Space, clock: FakeClock, vault: Path
+    ) -> None:
+        """Between the plan and its doing."""
+        space.add("The code is 1.", key="code", importance=0.9)
+        clock.advance(days=7)
+        space.upkeep.promote(vault=vault, dry_run=False)
+        space.add("The code is 2.", key="code", importance=0.9)
+        plan = space.upkeep.promote(vault=vault)
+        file = note_of(vault, "code")
+        file.write_text(file.read_text("utf-8").replace("is 1", "is mine"), "utf-8")
+        with pytest.raises(InvalidInput, match="Nothing was done"):
+            space.upkeep.apply(plan)
+        assert "is mine" in file.read_text("utf-8")
+
+    def test_what_was_erased_meanwhile_is_not_written(self, lived: remanence.Space, vault: Path) -> None:
+        """Not even if it was promoted long before."""
+        lived.upkeep.promote(dry_run=False)
+        plan = lived.upkeep.promote(vault=vault)
+        lived.erase(next(memory.id for memory in lived.memories() if "lives" in memory.text))
+        with pytest.raises(InvalidInput, match="Nothing was done"):
+            lived.upkeep.apply(plan)
+        assert not vault.exists()
+
+    def test_a_vault_is_taken_in_once(self, lived: remanence.Space, vault: Path) -> None:
+        """A person's own notes as well as edited ones; and what was taken in since is not set back."""
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        (vault / "boat.md").write_text("The boat is red.", "utf-8")
+        red = lived.upkeep.index_vault(vault)
+        (vault / "boat.md").write_text("The boat is blue.", "utf-8")
+        lived.upkeep.index_vault(vault, dry_run=False)
+        with pytest.raises(InvalidInput, match=r"'boat\.md' was taken in since\. Nothing was done"):
+            lived.upkeep.apply(red)
+        assert [memory.text for memory in lived.child("vault").memories()] == ["The boat is blue."]
+
+        file = note_of(vault, "lives")
+        file.write_text(file.read_text("utf-8").replace("Porto.", "Lisbon."), "utf-8")
+        edit = lived.upkeep.index_vault(vault)
+        lived.upkeep.apply(edit)
+        with pytest.raises(InvalidInput, match=r"has changed since\. Nothing was done"):
+            lived.upkeep.apply(edit)
+
+
+class TestTags:
+    @pytest.mark.parametrize(
+        "tags", [["#todo"], ["#todo", "todo"], ["##a"], ["#"], [" b ", "a b"], ["c", "a"]]
+    )
+    def test_a_note_that_nobody_touched_is_not_edited(
+        self, space: remanence.Space, clock: FakeClock, vault: Path, tags: list[str]
+    ) -> None:
+        """Whatever signs are in its tags."""
+        memory = space.add("The gate squeaks.", importance=0.9, tags=tags)
+        clock.advance(days=7)
+        space.upkeep.promote(vault=vault, dry_run=False)
+        assert len(space.upkeep.index_vault(vault, dry_run=False)) == 0
+        assert next(iter(space.memories())).tags == memory.tags
+
+    def test_a_tag_beside_others_leaves_them_as_they_are(
+        self, space: remanence.Space, clock: FakeClock, vault: Path
+    ) -> None:
+        """Also where an editor has left out the sign before one; such a sign is no part of a new tag."""
+        space.add("The gate squeaks.", importance=0.9, tags=["#todo"])
+        clock.advance(days=7)
+        space.upkeep.promote(vault=vault, dry_run=False)
+        file = note_of(vault, "squeaks")
+        written = file.read_text("utf-8")
+        file.write_text(written.replace('tags: ["#todo"]', "tags:\n  - todo"), "utf-8")
+        assert len(space.upkeep.index_vault(vault)) == 0
+        file.write_text(written.replace('tags: ["#todo"]', "tags:\n  - todo\n  - '#home'"), "utf-8")
+        space.upkeep.index_vault(vault, dry_run=False)
+        assert next(iter(space.memories())).tags == ("#todo", "home")
+
+    def test_tags_of_an_old_note_are_not_an_edit(
+        self, space: remanence.Space, clock: FakeClock, vault: Path
+    ) -> None:
+        """The memory was filed anew since; the note only does not know yet."""
+        space.add("The gate squeaks.", key="gate", importance=0.9, tags=["a"])
+        clock.advance(days=7)
+        space.upkeep.promote(vault=vault, dry_run=False)
+        space.add("The gate squeaks.", key="gate", importance=0.9, tags=["b"])
+        assert len(space.upkeep.index_vault(vault)) == 0
+
+    def test_tags_that_a_person_gave_are_not_written_over(self, lived: remanence.Space, vault: Path) -> None:
+        """By a promotion before they were taken in."""
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        file = note_of(vault, "lives")
+        file.write_text(file.read_text("utf-8").replace('["home"]', '["home", "new"]'), "utf-8")
+        assert lived.upkeep.promote(vault=vault, dry_run=False).edited == (f"memories/{file.name}",)
+        lived.upkeep.index_vault(vault, dry_run=False)
+        assert next(m for m in lived.memories() if "lives" in m.text).tags == ("home", "new")
+        assert lived.upkeep.promote(vault=vault).edited == ()
 
 
 class TestNames:

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from remanence.errors import InvalidInput
-from remanence.events import Event, Linked, Ran, Remembered, Used
+from remanence.events import Event, Linked, Ran, Used
 from remanence.index import Index
-from remanence.model import LinkKind, Mention, Window
-from remanence.passages import split
+from remanence.model import LinkKind
 from remanence.remember import Prepared, new_id
-from remanence.text import cut, many, text_hash
+from remanence.text import cut, many
 from remanence.upkeep import clusters
 from remanence.upkeep.clusters import Cluster, Clusters
+from remanence.upkeep.drawn import Drawn
+from remanence.upkeep.merging import Merging, merges_of
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.standing import Standing, unchanged
+from remanence.upkeep.standing import Stale, Standing, still_standing, unchanged
 from remanence.upkeep.tables import table
-from remanence.upkeep.wording import Wording, Writer, stands_in
+from remanence.upkeep.wording import Writer
 
 if TYPE_CHECKING:
     from remanence.engine import Engine
@@ -34,20 +34,6 @@ BY = "upkeep"
 _BATCH = 200
 
 Mode = Literal["merge", "link"]
-
-
-@dataclass(frozen=True, slots=True)
-class Merging:
-    """A cluster, the version of a new memory that says what its memories say, and who worded it."""
-
-    cluster: Cluster
-    version: Remembered
-    wording: Wording
-
-    @property
-    def text(self) -> str:
-        """What the new memory says."""
-        return self.version.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +60,11 @@ class ConsolidationPlan:
 
     def __iter__(self) -> Iterator[Merging]:
         return iter(self.merges)
+
+    @property
+    def step(self) -> str:
+        """What the step is called in the ledger."""
+        return LINK_STEP if self.mode == "link" else STEP
 
     @property
     def retired(self) -> tuple[str, ...]:
@@ -119,14 +110,17 @@ def plan(
         looked = found.looked_at > 0
         chosen = [cluster for cluster in found if cluster.action == "merge"]
     wanted = list(chosen)
+    _still_there(there, wanted)
     lines = {item.memory.id: item.line for cluster in wanted for item in cluster.items}
     if sum(len(cluster.items) for cluster in wanted) != len(lines):
         raise InvalidInput("a memory is in two of the clusters given. Merge one of them, then look again.")
     if mode == "link":
         merges: tuple[Merging, ...] = ()
-        links = tuple((first, other) for c in wanted for first, *others in [c.memories] for other in others)
+        drawn = Drawn(index, there.sight)
+        pairs = ((first, other) for c in wanted for first, *others in [c.memories] for other in others)
+        links = tuple(pair for pair in pairs if not drawn(*pair))
     else:
-        merges, links = _merges(Writer(engine.extractor), index, wanted, progress), ()
+        merges, links = merges_of(Writer(engine.extractor), index, wanted, progress), ()
     given = _given(settings)
     return ConsolidationPlan(mode, merges, links, tuple(lines.items()), given, there.position, looked)
 
@@ -142,6 +136,17 @@ def news(
     return replace(found, found=new, looked_at=len(fresh))
 
 
+def check(engine: Engine, space: str, plan: ConsolidationPlan) -> None:
+    """Refuse if a memory of the plan stands no more, or what it would do was done since."""
+    with engine.using(space) as index:
+        now = engine.now()
+        still_standing(index, dict(plan.lines), now)
+        Drawn(index, index.sight(index.catalog.position, now)).refuse(plan.links)
+        last = index.usage.last_run(plan.step, plan.given)
+        if not len(plan) and last is not None and last.planned >= plan.position:
+            raise Stale(f"run {last.id!r} has looked at the same")
+
+
 def write(
     engine: Engine, space: str, plan: ConsolidationPlan, run: str, progress: Progress | None = None
 ) -> None:
@@ -155,14 +160,14 @@ def write(
 
         def also(index: Index, ids: Sequence[str], some: Sequence[Merging] = some) -> list[Event]:
             sources = [memory for merging in some for memory in merging.cluster.memories]
-            unchanged(index, {memory: lines[memory] for memory in sources}, plan.position)
+            unchanged(index, {memory: lines[memory] for memory in sources})
             if list(ids) != [merging.version.memory for merging in some]:
-                raise InvalidInput("somebody merged the same memories meanwhile. Make the plan anew.")
+                raise Stale("the same memories were merged")
             ties = [tie for merging in some for tie in _ties(merging)]
             edges = tuple(tie.link for tie in ties)
             return [
                 *ties,
-                *(use for merging in some if (use := _carried(merging)) is not None),
+                *(use for merging in some if (use := _carried(index, merging)) is not None),
                 Ran(run, STEP, plan.position, plan.given, made=tuple(ids), used=tuple(sources), edges=edges),
             ]
 
@@ -174,13 +179,24 @@ def write(
 
 def _write_links(engine: Engine, space: str, plan: ConsolidationPlan, run: str) -> None:
     def decide(index: Index) -> list[Event]:
-        unchanged(index, dict(plan.lines), plan.position)
+        unchanged(index, dict(plan.lines))
         ties = [_tie(a, "related_to", b, "they say nearly the same") for a, b in plan.links]
         edges = tuple(tie.link for tie in ties)
-        step = LINK_STEP if plan.mode == "link" else STEP
-        return [*ties, Ran(run, step, plan.position, plan.given, edges=edges)]
+        return [*ties, Ran(run, plan.step, plan.position, plan.given, edges=edges)]
 
     engine.write(space, decide)
+
+
+def _still_there(there: Standing, wanted: Sequence[Cluster]) -> None:
+    """Refuse clusters with a memory that has changed, or stepped back, since they were found."""
+    lines = {item.memory.id: item.line for item in there.items}
+    for cluster in wanted:
+        for item in cluster.items:
+            if lines.get(item.memory.id) != item.line:
+                raise InvalidInput(
+                    f"memory {item.memory.id!r} of cluster {cluster.id} is gone, was merged or has changed "
+                    "since the cluster was found. Look for clusters again: space.upkeep.clusters()."
+                )
 
 
 def _given(settings: UpkeepSettings) -> dict[str, Any]:
@@ -206,88 +222,16 @@ def _fresh(index: Index, there: Standing, step: str, given: dict[str, Any]) -> s
     }
 
 
-def _merges(
-    writer: Writer, index: Index, wanted: Sequence[Cluster], progress: Progress | None
-) -> tuple[Merging, ...]:
-    out: list[Merging] = []
-    for cluster in wanted:
-        out.append(_merging(writer, index, cluster))
-        if progress is not None:
-            progress(len(out), len(wanted))
-    return tuple(out)
-
-
-def _merging(writer: Writer, index: Index, cluster: Cluster) -> Merging:
-    """The new memory: what all of them say, and everything that is known of any of them."""
-    found = [index.version(memory) for memory in cluster.memories]
-    versions = [version for version in found if version is not None]
-    if len(versions) != len(found):
-        raise InvalidInput(f"a memory of cluster {cluster.id} was erased meanwhile. Look for clusters again.")
-    mentions = _every(version.mentions for version in versions)
-    wording = writer.write(cluster.texts, _names(mentions, cluster.texts))
-    text = wording.text
-    first = versions[0]
-    identity = text_hash("|".join(("consolidated", *sorted(cluster.memories)))).hex()
-    number = index.catalog.with_identity(identity)
-    ends = [version.expires_at for version in versions]
-    version = Remembered(
-        # One that was made of the same before, and undone, comes back.
-        memory=new_id() if number is None else index.catalog.ids[number],
-        text=text,
-        identity=identity,
-        content=text_hash(text).hex(),
-        kind=first.kind if len({version.kind for version in versions}) == 1 else "semantic",
-        valid=_whole([version.valid for version in versions]),
-        importance=max(version.importance for version in versions),
-        confidence=max(version.confidence for version in versions),
-        strength=round(min(2.0, max(1 + cluster.cohesion / 2, *(i.strength for i in cluster.items))), 4),
-        tags=_every(version.tags for version in versions),
-        source=first.source if len({version.source for version in versions}) == 1 else None,
-        observed_by=first.observed_by if len({version.observed_by for version in versions}) == 1 else None,
-        expires_at=None if None in ends else max(end for end in ends if end is not None),
-        mentions=mentions,
-        triples=_every(version.triples for version in versions),
-        times=_every(version.times for version in versions),
-        passages=split(text),
-        meta=_written_by(wording),
-    )
-    return Merging(cluster, version, wording)
-
-
-def _names(mentions: Sequence[Mention], texts: Sequence[str]) -> list[str]:
-    """The names that stand in these texts as they are: not "Ann" where the text says "I"."""
-    said = "\n".join(texts)
-    return [mention.name for mention in mentions if stands_in(mention.name, said)]
-
-
-def _written_by(wording: Wording) -> dict[str, Any]:
-    """Who wrote a text, if a model was asked: its id and that of the prompt, as with facts that it finds."""
-    told = {"by": wording.by, "model": wording.model, "prompt": wording.prompt, "problem": wording.problem}
-    known = {name: value for name, value in told.items() if value is not None}
-    return {} if known == {"by": "rules"} else {"merged": known}
-
-
 def _short(texts: Sequence[str]) -> str:
     return " | ".join(cut(text, 40) for text in texts)
 
 
-def _every(parts: Any) -> tuple[Any, ...]:
-    return tuple(dict.fromkeys(part for some in parts for part in some))
-
-
-def _whole(windows: Sequence[Window]) -> Window:
-    """From the earliest start that is known to the latest end, if all of them end."""
-    bounded = [window for window in windows if window.bounded]
-    starts = [window.start for window in bounded if window.start is not None]
-    ends: list[datetime | None] = [window.end for window in bounded]
-    latest = max((end for end in ends if end is not None), default=None)
-    return Window(min(starts, default=None), None if None in ends else latest)
-
-
-def _carried(merging: Merging) -> Used | None:
-    """The uses of the sources are uses of what took their place."""
-    times = sum(item.use.times for item in merging.cluster.items)
-    return Used(merging.version.memory, times=times) if times else None
+def _carried(index: Index, merging: Merging) -> Used | None:
+    """The uses of the sources are uses of what took their place; one that was made of them before, and
+    undone, has some of them already."""
+    used = sum(index.usage.of(memory).times for memory in merging.cluster.memories)
+    times = used - index.usage.of(merging.version.memory).times
+    return Used(merging.version.memory, times=times) if times > 0 else None
 
 
 def _ties(merging: Merging) -> Iterator[Linked]:

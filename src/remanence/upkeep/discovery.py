@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from remanence.events import Event, Linked, Ran
 from remanence.index import Index
-from remanence.model import Link, Mention
+from remanence.model import Mention
 from remanence.remember import new_id
 from remanence.text import many
-from remanence.upkeep.consolidation import BY, Merging
+from remanence.upkeep.consolidation import BY
+from remanence.upkeep.drawn import Drawn
+from remanence.upkeep.merging import Merging
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.standing import Standing, unchanged
+from remanence.upkeep.standing import Stale, Standing, still_standing, unchanged
 from remanence.upkeep.tables import table
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ def plan(
         for m in to_come
     ]
     best = _best(nodes, settings, progress)
-    drawn = _Drawn(index, there)
+    drawn = Drawn(index, there.sight)
     found = [
         Found(nodes[a].memory, nodes[b].memory, round(score, 4), names.reason(nodes[a], nodes[b]))
         for (a, b), score in best
@@ -107,6 +109,15 @@ def plan(
     lines = tuple((node.memory, node.line) for node in nodes if node.memory in ends and node.line is not None)
     given = {"shared": settings.relate_shared, "above": settings.relate_above, "most": settings.relate_most}
     return DiscoveryPlan(tuple(found), lines, given, there.position)
+
+
+def check(engine: Engine, space: str, plan: DiscoveryPlan) -> None:
+    """Refuse if a memory of the plan stands no more, or two of them were tied since."""
+    with engine.using(space) as index:
+        now = engine.now()
+        still_standing(index, dict(plan.lines), now)
+        sight = index.sight(index.catalog.position, now)
+        Drawn(index, sight).refuse((each.source, each.target) for each in plan.relations)
 
 
 def write(
@@ -119,7 +130,10 @@ def write(
 
         def decide(index: Index, some: Sequence[Found] = some) -> list[Event]:
             ends = {memory for each in some for memory in (each.source, each.target)}
-            unchanged(index, {memory: lines[memory] for memory in ends & lines.keys()}, plan.position)
+            unchanged(index, {memory: lines[memory] for memory in ends & lines.keys()})
+            for memory in ends - lines.keys():
+                if index.catalog.number(memory) is None:
+                    raise Stale(f"memory {memory!r}, which the same run was to make, has not been made")
             ties = [
                 Linked(
                     new_id(), f.source, "related_to", f.target, confidence=f.score, observed_by=BY, why=f.why
@@ -206,28 +220,6 @@ class _Names:
             self._known[name] = entity
             self._called.setdefault(entity, name)
         return entity
-
-
-class _Drawn:
-    """Whether two memories are tied already, by whatever link that holds."""
-
-    def __init__(self, index: Index, there: Standing) -> None:
-        self._index, self._sight = index, there.sight
-        self._beside: dict[str, set[str]] = {}
-
-    def __call__(self, a: str, b: str) -> bool:
-        return b in self._of(a)
-
-    def _of(self, memory: str) -> set[str]:
-        if memory not in self._beside:
-            with self._index.lock:
-                number = self._index.catalog.number(memory)
-                links = [] if number is None else self._links(number)
-            self._beside[memory] = {end for link in links for end in (link.source, link.target)}
-        return self._beside[memory]
-
-    def _links(self, number: int) -> list[Link]:
-        return self._index.links.of(number, self._sight, at=self._sight.now)
 
 
 def _listed(names: Sequence[str]) -> str:

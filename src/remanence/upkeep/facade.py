@@ -6,12 +6,11 @@ it does exactly what it says, or nothing at all if what it is about has changed 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from remanence import drafts
 from remanence.engine import Engine
@@ -38,7 +37,7 @@ from remanence.upkeep.discovery import DiscoveryPlan
 from remanence.upkeep.fading import DecayReport
 from remanence.upkeep.forgetting import GcPlan, Regret
 from remanence.upkeep.indexing import IndexPlan
-from remanence.upkeep.pipeline import STEPS, USUAL, Pipeline, Plan, Step, is_due
+from remanence.upkeep.pipeline import USUAL, Pipeline, Plan, Step
 from remanence.upkeep.promotion import PromotionPlan
 from remanence.upkeep.reinforcing import Touched
 from remanence.upkeep.runs import Run, Undo
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
     from remanence.answers import Recall
     from remanence.ports import Progress
 
-_Plan = TypeVar("_Plan", GcPlan, ConsolidationPlan, PromotionPlan, DiscoveryPlan, IndexPlan)
+_Plan = TypeVar("_Plan", GcPlan, ConsolidationPlan, PromotionPlan, DiscoveryPlan, IndexPlan, Pipeline)
 
 
 class Upkeep:
@@ -130,13 +129,7 @@ class Upkeep:
 
     def runs(self) -> list[Run]:
         """What upkeep has done here, oldest first."""
-        with self._engine.using(self._space) as index:
-            mine = {run.id: Run.of(run) for run in list(index.usage.runs.values())}
-        if indexing.has_notes(self._engine, self._space):
-            with self._engine.using(indexing.below(self._space)) as theirs:
-                others = [Run.of(run) for run in list(theirs.usage.runs.values())]
-            mine |= {run.id: run if run.id not in mine else mine[run.id].and_of(run) for run in others}
-        return sorted(mine.values(), key=lambda run: (run.at, run.id))
+        return runs.listed(self._engine, self._space)
 
     def recall_with_vault(self, query: str, *, limit: int = 10, **options: Any) -> Recall:
         """`recall` over the space and over a person's own notes (see `index_vault`), which weigh less; what
@@ -172,8 +165,11 @@ class Upkeep:
         it, `recall_with_archive` searches it. `restore(plan)` or `undo(plan)` brings all of it back.
         """
         settings = self.settings if how is None else self.settings.changed(gc=how)
-        with self._looking(progress) as (index, there):
-            plan = forgetting.plan(there, index, settings, limit)
+
+        def plan() -> GcPlan:
+            with self._looking(progress) as (index, there):
+                return forgetting.plan(there, index, settings, limit)
+
         return self._settle(plan, dry_run, progress)
 
     def consolidate(
@@ -191,18 +187,15 @@ class Upkeep:
         """
         if mode not in ("preview", "apply", "link"):
             raise InvalidInput(f"mode={mode!r} is neither 'preview', 'apply' nor 'link'.")
-        dry = mode != "apply" if dry_run is None else dry_run
-        with self._looking(False) as (index, there), progress_bar(progress, "comparing") as shown:
-            plan = consolidation.plan(
-                self._engine,
-                index,
-                there,
-                self.settings,
-                "link" if mode == "link" else "merge",
-                shown,
-                chosen=clusters,
-            )
-        return self._settle(plan, dry, progress)
+        way: consolidation.Mode = "link" if mode == "link" else "merge"
+
+        def plan() -> ConsolidationPlan:
+            with self._looking(False) as (index, there), progress_bar(progress, "comparing") as shown:
+                return consolidation.plan(
+                    self._engine, index, there, self.settings, way, shown, chosen=clusters
+                )
+
+        return self._settle(plan, mode != "apply" if dry_run is None else dry_run, progress)
 
     def promote(
         self,
@@ -212,8 +205,11 @@ class Upkeep:
         progress: bool | Progress = False,
     ) -> PromotionPlan:
         """Keep for long what has proved its worth; with a `vault`, also as Markdown notes in that folder."""
-        with self._looking(progress) as (index, there):
-            plan = promotion.plan(index, there, self.settings, self._vault(vault))
+
+        def plan() -> PromotionPlan:
+            with self._looking(progress) as (index, there):
+                return promotion.plan(index, there, self.settings, self._vault(vault))
+
         return self._settle(plan, dry_run, progress)
 
     def index_vault(
@@ -227,14 +223,20 @@ class Upkeep:
         place = self._vault(vault)
         if place is None:
             raise InvalidInput("index_vault() needs a vault: give the folder, or set REMANENCE_VAULT.")
-        with progress_bar(progress, "reading") as shown:
-            plan = indexing.plan(self._engine, self._space, place, self._engine.now(), shown)
+
+        def plan() -> IndexPlan:
+            with progress_bar(progress, "reading") as shown:
+                return indexing.plan(self._engine, self._space, place, self._engine.now(), shown)
+
         return self._settle(plan, dry_run, progress)
 
     def discover(self, *, dry_run: bool = True, progress: bool | Progress = False) -> DiscoveryPlan:
         """Relate memories that are about the same entities."""
-        with self._looking(False) as (index, there), progress_bar(progress, "relating") as shown:
-            plan = discovery.plan(index, there, self.settings, shown)
+
+        def plan() -> DiscoveryPlan:
+            with self._looking(False) as (index, there), progress_bar(progress, "relating") as shown:
+                return discovery.plan(index, there, self.settings, shown)
+
         return self._settle(plan, dry_run, progress)
 
     def run(
@@ -249,31 +251,34 @@ class Upkeep:
 
         Only what is named in `steps` is done; "gc" has to be.
         """
-        for step in steps:
-            if step not in STEPS:
-                raise InvalidInput(f"steps={steps!r} holds {step!r}. The steps are {', '.join(STEPS)}.")
-        with self._looking(False) as (index, there), progress_bar(progress, "upkeep") as shown:
-            planned = pipeline.planned(
-                self._engine, index, there, self.settings, steps, self._vault(vault), shown
-            )
-        if dry_run or not is_due(planned):
-            return planned
-        return planned.done_as(self._do(planned.plans, progress))
+
+        def plan() -> Pipeline:
+            with self._looking(False) as (index, there), progress_bar(progress, "upkeep") as shown:
+                return pipeline.planned(
+                    self._engine, index, there, self.settings, steps, self._vault(vault), shown
+                )
+
+        return self._settle(plan, dry_run, progress)
 
     def apply(self, plan: Plan | Pipeline, *, progress: bool | Progress = False) -> Run | None:
-        """Do exactly what a plan says; None if it says nothing. Refused if what it is about has changed."""
-        if plan.run is not None:
-            raise InvalidInput(f"this plan was done already, by run {plan.run!r}. Make a new one.")
-        plans = plan.plans if isinstance(plan, Pipeline) else [plan]
-        done = self._do(plans, progress) if is_due(plan) else None
-        return next((run for run in self.runs() if run.id == done), None)
+        """Do exactly what a plan says; None if it says nothing. Refused, and nothing done, if what it is
+        about has changed, or was done already."""
+        plans = pipeline.plans_of(plan)
+        if not plans:
+            return None
+        with runs.alone(self._engine, self._space):
+            done = self._do(plans, progress)
+        return next(run for run in self.runs() if run.id == done)
 
-    def undo(self, run: str | Run | Plan | Pipeline) -> Undo:
-        """Take back what a run did, by appending the reverse of it."""
-        run_id = run.id if isinstance(run, Run) else run if isinstance(run, str) else run.run
-        if run_id is None:
-            raise InvalidInput("this plan was not applied, so there is nothing to undo.")
-        return pipeline.undone(self._engine, self._space, run_id, self.settings)
+    @overload
+    def undo(self, run: str | Run) -> Undo: ...
+    @overload
+    def undo(self, run: str | Run | Plan | Pipeline | None) -> Undo | None: ...
+    def undo(self, run: str | Run | Plan | Pipeline | None) -> Undo | None:
+        """Take back what a run did, by appending the reverse of it; None if there was nothing to do, and so
+        there is nothing to take back: `undo(apply(plan))` is safe for every plan."""
+        run_id = pipeline.run_of(run)
+        return None if run_id is None else pipeline.undone(self._engine, self._space, run_id)
 
     def restore(self, what: Regret | GcPlan | Run | str | Iterable[str]) -> int:
         """Bring back what was forgotten or archived: all that was missed, that a `gc` let go, or these ids;
@@ -304,8 +309,14 @@ class Upkeep:
         with self._engine.using(self._space) as index, progress_bar(progress, "looking") as shown:
             yield index, standing(index, self._engine.now(), self.settings, shown)
 
-    def _settle(self, plan: _Plan, dry_run: bool, progress: bool | Progress) -> _Plan:
-        return plan if dry_run or not is_due(plan) else replace(plan, run=self._do([plan], progress))
+    def _settle(self, plan: Callable[[], _Plan], dry_run: bool, progress: bool | Progress) -> _Plan:
+        """What was planned; unless dry it is done too, with no other run in between."""
+        if dry_run:
+            return plan()
+        with runs.alone(self._engine, self._space):
+            planned = plan()
+            due = pipeline.plans_of(planned)
+            return pipeline.done_as(planned, self._do(due, progress)) if due else planned
 
     def _do(self, plans: Sequence[Plan], progress: bool | Progress) -> str:
         with progress_bar(progress, "writing") as shown:

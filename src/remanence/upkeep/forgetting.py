@@ -16,7 +16,7 @@ from remanence.receipts import Receipt
 from remanence.text import many
 from remanence.upkeep.runs import still_hidden
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.standing import Standing, unchanged
+from remanence.upkeep.standing import Standing, still_standing, unchanged
 from remanence.upkeep.tables import table
 
 if TYPE_CHECKING:
@@ -92,13 +92,20 @@ def plan(there: Standing, index: Index, settings: UpkeepSettings, limit: int | N
     return GcPlan(tuple(chosen), settings.forget_below, there.position, left, settings.gc)
 
 
+def check(engine: Engine, space: str, plan: GcPlan) -> None:
+    """Refuse if a memory of the plan stands no more, or was used since."""
+    with engine.using(space) as index:
+        lines = {each.memory: each.line for each in plan.forgets}
+        still_standing(index, lines, engine.now(), used_after=plan.position)
+
+
 def write(engine: Engine, space: str, plan: GcPlan, run: str, progress: Progress | None = None) -> None:
     """Hide what the plan says, a thousand at a time."""
     for begin in range(0, len(plan.forgets), _BATCH):
         some = plan.forgets[begin : begin + _BATCH]
 
         def decide(index: Index, some: tuple[Faded, ...] = some) -> list[Event]:
-            unchanged(index, {each.memory: each.line for each in some}, plan.position, use=True)
+            unchanged(index, {each.memory: each.line for each in some}, used_after=plan.position)
             archived = plan.how == "archive"
             why = f"upkeep run {run}: it had faded" + (", and is in the archive" if archived else "")
             hidden = tuple(each.memory for each in some)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,7 +23,7 @@ from remanence.remember import Prepared, keyed, prepare
 from remanence.text import many
 from remanence.upkeep import notes
 from remanence.upkeep.notes import Note
-from remanence.upkeep.standing import unchanged
+from remanence.upkeep.standing import Stale, unchanged
 from remanence.upkeep.tables import table
 
 if TYPE_CHECKING:
@@ -53,10 +54,11 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A note that a person wrote, ready to be kept."""
+    """A note that a person wrote, ready to be kept; and the line of what it said before, if it did."""
 
     note: str
     prepared: Prepared
+    line: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +108,24 @@ def plan(engine: Engine, space: str, vault: Path, now: datetime, progress: Progr
     every = list(notes.paths(vault))
     found: list[Edit | Written] = []
     skipped: list[tuple[str, str]] = []
+    there: set[str] = set()  # the memories that have a note, wherever a person has put it
     with engine.using(space) as index, engine.using(below(space)) as theirs:
         for done, path in enumerate(every, 1):
             try:
-                if (news := _news(engine, index, theirs, vault, path, now)) is not None:
+                note = _read(vault, path)
+                there.add(str(note.fields.get("id")))
+                if (news := _news(engine, index, theirs, note, now)) is not None:
                     found.append(news)
             except _Skipped as why:
                 skipped.append((path, str(why)))
             if progress is not None:
                 progress(done, len(every))
-        there = set(every)
-        missing = [note for note in index.usage.promoted.values() if note is not None and note not in there]
         position = index.catalog.position
+        missing = [
+            note
+            for memory, note in index.usage.promoted.items()
+            if note is not None and memory not in there and index.shown_row(memory, position) is not None
+        ]
     return IndexPlan(
         edits=tuple(each for each in found if isinstance(each, Edit)),
         written=tuple(each for each in found if isinstance(each, Written)),
@@ -133,6 +141,15 @@ def has_notes(engine: Engine, space: str) -> bool:
     return below(space) in engine.ledger.spaces()
 
 
+def check(engine: Engine, space: str, plan: IndexPlan) -> None:
+    """Refuse if a memory whose note was edited, or what is known of a person's own note, changed since."""
+    with engine.using(space) as index:
+        unchanged(index, {edit.memory: edit.line for edit in plan.edits})
+    if plan.written:
+        with engine.using(below(space)) as theirs:
+            _not_taken_in(theirs, plan.written)
+
+
 def write(engine: Engine, space: str, plan: IndexPlan, run: str, progress: Progress | None = None) -> None:
     """Keep the new versions, and in the space below the person's own notes; some in each transaction."""
     given = {"vault": plan.vault}
@@ -141,7 +158,7 @@ def write(engine: Engine, space: str, plan: IndexPlan, run: str, progress: Progr
 
         def revised(index: Index, ids: Sequence[str], edits: Sequence[Edit] = edits) -> list[Event]:
             before = tuple((edit.memory, edit.line) for edit in edits)
-            unchanged(index, dict(before), plan.position)
+            unchanged(index, dict(before))
             return [Ran(run, STEP, plan.position, given, revised=before)]
 
         engine.add(space, [edit.prepared for edit in edits], also=revised)
@@ -149,13 +166,15 @@ def write(engine: Engine, space: str, plan: IndexPlan, run: str, progress: Progr
         if progress is not None:
             progress(done, len(plan))
 
-    def kept(index: Index, ids: Sequence[str]) -> list[Event]:
+    def kept(index: Index, ids: Sequence[str], written: Sequence[Written]) -> list[Event]:
+        _not_taken_in(index, written)
         new = tuple(memory for memory in ids if index.catalog.number(memory) is None)
         old = [memory for memory in ids if memory not in new]
         return [Ran(run, STEP, index.catalog.position, given, made=new, revised=_lines(index, old))]
 
     for written in _batches(plan.written):
-        engine.add(below(space), [each.prepared for each in written], also=kept)
+        also = partial(kept, written=written)
+        engine.add(below(space), [each.prepared for each in written], also=also)
         done += len(written)
         if progress is not None:
             progress(done, len(plan))
@@ -165,13 +184,15 @@ class _Skipped(Exception):
     """A note that cannot be taken in; it says why."""
 
 
-def _news(
-    engine: Engine, index: Index, theirs: Index, vault: Path, path: str, now: datetime
-) -> Edit | Written | None:
-    """What a note says that is not known; None if it says nothing new."""
+def _read(vault: Path, path: str) -> Note:
     note = notes.read(vault, path)
     if note is None:
         raise _Skipped("it is not UTF-8 text")
+    return note
+
+
+def _news(engine: Engine, index: Index, theirs: Index, note: Note, now: datetime) -> Edit | Written | None:
+    """What a note says that is not known; None if it says nothing new."""
     if "entity" in note.fields or note.fields.get("space", index.space) != index.space:
         return None
     text = notes.without_links(note.body)
@@ -179,11 +200,11 @@ def _news(
         return None
     if "id" in note.fields:
         return _edit(engine, index, note, text, now)
-    prepared = _prepared(engine, note, text, now, key=path, source=f"vault:{path}")
-    number = theirs.catalog.with_identity(keyed(path))
+    prepared = _prepared(engine, note, text, now, key=note.path, source=f"vault:{note.path}")
+    number = theirs.catalog.with_identity(keyed(note.path))
     if number is not None and theirs.catalog.contents[number] == prepared.version.content:
         return None
-    return Written(path, prepared)
+    return Written(note.path, prepared, _line(theirs, note.path))
 
 
 def _edit(engine: Engine, index: Index, note: Note, text: str, now: datetime) -> Edit | None:
@@ -191,18 +212,17 @@ def _edit(engine: Engine, index: Index, note: Note, text: str, now: datetime) ->
     version = index.version(memory)
     if version is None:
         raise _Skipped("its memory was erased, or is of another space")
-    tags = note.tags
-    said = notes.plain(version.text) in (note.body, text)
-    if (said or not note.edited) and set(tags) == set(version.tags):
+    tags = note.tags_as(version.tags) if note.retagged else version.tags
+    said = not note.reworded or notes.plain(version.text) in (note.body, text)
+    if said and set(tags) == set(version.tags):
         return None
     row = index.shown_row(memory, index.catalog.position)
     if row is None:
         raise _Skipped("its memory is forgotten; space.unforget brings it back")
     [line] = index.catalog.positions([row])
-    if said or not note.edited:
-        return Edit(
-            memory, note.path, version.text, line, Prepared(replace(version, tags=tags), now, revises=True)
-        )
+    if said:
+        retagged = Prepared(replace(version, tags=tags), now, revises=True)
+        return Edit(memory, note.path, version.text, line, retagged)
     read = _prepared(engine, note, text, now).version
     fresh = replace(
         version,
@@ -230,6 +250,19 @@ def _prepared(
 def _batches(every: Sequence[_Some]) -> Iterator[Sequence[_Some]]:
     for begin in range(0, len(every), _BATCH):
         yield every[begin : begin + _BATCH]
+
+
+def _not_taken_in(theirs: Index, written: Sequence[Written]) -> None:
+    """Refuse if one of a person's own notes was taken in since."""
+    for each in written:
+        if _line(theirs, each.note) != each.line:
+            raise Stale(f"the note {each.note!r} was taken in")
+
+
+def _line(theirs: Index, path: str) -> int | None:
+    """The line of what is known of a person's own note; None if nothing is."""
+    number = theirs.catalog.with_identity(keyed(path))
+    return None if number is None else _lines(theirs, [theirs.catalog.ids[number]])[0][1]
 
 
 def _lines(index: Index, memories: Sequence[str]) -> tuple[tuple[str, int], ...]:

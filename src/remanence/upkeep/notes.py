@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,18 +39,47 @@ class Note:
 
     @property
     def edited(self) -> bool:
+        """Whether its text or its tags are not those that were written."""
+        return self.reworded or self.retagged
+
+    @property
+    def reworded(self) -> bool:
         """Whether its text is not the one that was written."""
-        return self.fields.get("digest") != digest(self.body)
+        return self._digests[0] != digest(self.body)
+
+    @property
+    def retagged(self) -> bool:
+        """Whether its tags are not those that were written."""
+        return self._digests[1] != _digest_of_tags(self._tags)
 
     @property
     def tags(self) -> tuple[str, ...]:
         """Its tags, without the sign that some editors put before them."""
+        return self.tags_as(())
+
+    def tags_as(self, known: Sequence[str]) -> tuple[str, ...]:
+        """Its tags, those that are known in the way they are.
+
+        >>> Note("a.md", {"tags": ["todo", "#new"]}).tags_as(["#todo"])
+        ('#todo', 'new')
+        """
+        same = {_bare(tag): tag for tag in reversed(known)}
+        named = (tag if tag in known else same.get(_bare(tag), _bare(tag)) for tag in self._tags)
+        return tuple(dict.fromkeys(tag for tag in named if tag))
+
+    @property
+    def _tags(self) -> list[str]:
         given = self.fields.get("tags") or []
-        several = given if isinstance(given, list) else [given]
-        return tuple(dict.fromkeys(tag for each in several if (tag := str(each).strip().lstrip("#"))))
+        return [str(tag) for tag in (given if isinstance(given, list) else [given])]
+
+    @property
+    def _digests(self) -> tuple[str, str]:
+        """What stands for the text and for the tags that were written."""
+        text, _, tags = str(self.fields.get("digest", "")).partition("-")
+        return text, tags
 
     def __str__(self) -> str:
-        fields = {**self.fields, "digest": digest(self.body)}
+        fields = {**self.fields, "digest": f"{digest(self.body)}-{_digest_of_tags(self._tags)}"}
         lines = (f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items())
         return "\n".join(("---", *lines, "---", "", self.body, ""))
 
@@ -57,6 +87,15 @@ class Note:
 def digest(body: str) -> str:
     """What stands for a text, whatever an editor does to line ends and blank lines around it."""
     return hashlib.blake2b(plain(body).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _digest_of_tags(tags: Sequence[str]) -> str:
+    """What stands for tags, in whatever order, and whether or not an editor puts a sign before them."""
+    return digest("\n".join(sorted({_bare(tag) for tag in tags})))
+
+
+def _bare(tag: str) -> str:
+    return tag.strip().lstrip("#")
 
 
 def parse(path: str, text: str) -> Note:
@@ -79,6 +118,16 @@ def read(vault: Path, path: str) -> Note | None:
         return parse(path, (vault / path).read_bytes().decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
         return None
+
+
+def check_room(vault: Path) -> None:
+    """Refuse a vault where no note can be written."""
+    nearest = next(place for place in (vault, *vault.parents) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise LedgerUnavailable(
+            f"the vault {vault} cannot be written to: {nearest} is a file or is not ours to write in. "
+            "Nothing was done. Name a folder that can be written to."
+        )
 
 
 def write(vault: Path, note: Note) -> None:

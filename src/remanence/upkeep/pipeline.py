@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
+from remanence.errors import InvalidInput
 from remanence.index import Index
 from remanence.remember import new_id
+from remanence.text import cut
 from remanence.upkeep import consolidation, discovery, fading, forgetting, indexing, promotion, runs
 from remanence.upkeep.clusters import Clusters
-from remanence.upkeep.consolidation import ConsolidationPlan, Merging
+from remanence.upkeep.consolidation import ConsolidationPlan
 from remanence.upkeep.discovery import DiscoveryPlan
 from remanence.upkeep.fading import DecayReport
 from remanence.upkeep.forgetting import GcPlan
 from remanence.upkeep.indexing import IndexPlan
+from remanence.upkeep.merging import Merging
 from remanence.upkeep.promotion import PromotionPlan
-from remanence.upkeep.runs import Undo
+from remanence.upkeep.runs import Run, Undo
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.standing import Standing, standing
+from remanence.upkeep.standing import Stale, Standing
 
 if TYPE_CHECKING:
     from remanence.engine import Engine
@@ -29,15 +33,19 @@ Step = Literal["decay", "gc", "clusters", "consolidate", "promote", "discover"]
 STEPS: tuple[Step, ...] = get_args(Step)
 USUAL: tuple[Step, ...] = ("decay", "clusters", "consolidate", "promote", "discover")
 """What `run` does unless told otherwise: everything but forgetting."""
+_MAKERS = "gc(), consolidate(), promote(), discover(), index_vault() or run()"
+_SHOWN = 80
 
 Plan: TypeAlias = GcPlan | ConsolidationPlan | PromotionPlan | DiscoveryPlan | IndexPlan
-_WRITERS: dict[type, Callable[..., None]] = {
-    GcPlan: forgetting.write,
-    ConsolidationPlan: consolidation.write,
-    PromotionPlan: promotion.write,
-    DiscoveryPlan: discovery.write,
-    IndexPlan: indexing.write,
+_AnyPlan = TypeVar("_AnyPlan", bound="Plan | Pipeline")
+_STEPS: dict[type, ModuleType] = {
+    GcPlan: forgetting,
+    ConsolidationPlan: consolidation,
+    PromotionPlan: promotion,
+    DiscoveryPlan: discovery,
+    IndexPlan: indexing,
 }
+"""What can check and write each plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +63,6 @@ class Pipeline:
     def __len__(self) -> int:
         return sum(len(plan) for plan in self.plans)
 
-    def done_as(self, run: str) -> Pipeline:
-        """The same, once a run has done it."""
-        plans = tuple(replace(plan, run=run) if is_due(plan) else plan for plan in self.plans)
-        return replace(self, plans=plans, run=run)
-
     def __str__(self) -> str:
         done = [f"done as run {self.run}"] if self.run else []
         return "\n\n".join([*(str(part) for part in (*self.reports, *self.plans)), *done])
@@ -75,6 +78,9 @@ def planned(
     progress: Progress | None,
 ) -> Pipeline:
     """What these steps would do one after the other, whichever order they were named in."""
+    for step in steps:
+        if step not in STEPS:
+            raise InvalidInput(f"steps={steps!r} holds {step!r}. The steps are {', '.join(STEPS)}.")
     reports: list[DecayReport | Clusters] = []
     plans: list[Plan] = []
     to_come: Sequence[Merging] = ()
@@ -106,24 +112,80 @@ def is_due(plan: Plan | Pipeline) -> bool:
     return len(plan) > 0 or (isinstance(plan, ConsolidationPlan) and plan.looked)
 
 
+def done_as(plan: _AnyPlan, run: str) -> _AnyPlan:
+    """The same plan, once a run has done it."""
+    if isinstance(plan, Pipeline):
+        parts = tuple(replace(part, run=run) if is_due(part) else part for part in plan.plans)
+        return replace(plan, plans=parts, run=run)
+    return replace(plan, run=run)
+
+
+def plans_of(given: object) -> list[Plan]:
+    """The plans to apply, if they can be."""
+    if not isinstance(given, Plan | Pipeline):
+        raise InvalidInput(
+            f"apply({cut(repr(given), _SHOWN)}) was given {_a_type(given)}, which is no plan. "
+            f"Give what {_MAKERS} returned."
+        )
+    if given.run is not None:
+        raise InvalidInput(f"this plan was done already, by run {given.run!r}. Make a new one.")
+    return [plan for plan in (given.plans if isinstance(given, Pipeline) else [given]) if is_due(plan)]
+
+
+def run_of(given: object) -> str | None:
+    """The id of the run to undo; None if nothing was done, as there was nothing to do."""
+    if given is None or isinstance(given, str):
+        return given
+    if isinstance(given, Run):
+        return given.id
+    if not isinstance(given, Plan | Pipeline):
+        raise InvalidInput(
+            f"undo({cut(repr(given), _SHOWN)}) was given {_a_type(given)}, which is no run. "
+            "Give what apply() returned, or the id of a run: `space.upkeep.runs()` lists them."
+        )
+    if given.run is None and is_due(given):
+        raise InvalidInput("this plan was not applied, so there is nothing to undo.")
+    return given.run
+
+
 def done(engine: Engine, space: str, plans: Sequence[Plan], progress: Progress | None) -> str:
-    """Do these plans as one run; its id."""
+    """Do these plans as one run, or none of them if something they are about has changed; its id.
+
+    Everything is checked before the first line is written. What others write while the plans are being
+    written is checked again with each transaction, and then a part may be done: it says so.
+    """
     run = new_id()
-    with runs.alone(engine, space):
+    planned = min((plan.position for plan in plans), default=0)
+    try:
         for plan in plans:
-            if is_due(plan):
-                _WRITERS[type(plan)](engine, space, plan, run, progress)
+            _STEPS[type(plan)].check(engine, space, plan)
+        for plan in plans:
+            _STEPS[type(plan)].write(engine, space, plan, run, progress)
+    except Stale as change:
+        outcome = "Nothing was done."
+        if _places_of(engine, space, run):
+            outcome = f"A part was done already: space.upkeep.undo({run!r}) takes it back."
+        raise InvalidInput(
+            f"this plan was made at ledger line {planned}, and {change} since. {outcome} Make the plan anew."
+        ) from None
     return run
 
 
-def undone(engine: Engine, space: str, run: str, settings: UpkeepSettings) -> Undo:
+def undone(engine: Engine, space: str, run: str) -> Undo:
     """Take a run back, here and among a person's own notes."""
     with runs.alone(engine, space):
-        places = [space, *([indexing.below(space)] if indexing.has_notes(engine, space) else [])]
-        told = [place for place in places if _knows(engine, place, run)]
-        undos = [runs.reverse(engine, place, run) for place in told or [space]]
-        _tidy(engine, space, run, settings)
+        undos = [runs.reverse(engine, place, run) for place in _places_of(engine, space, run) or [space]]
+        with engine.using(space) as index:
+            known = index.usage.runs.get(run)
+            given = {} if known is None else known.given.get(promotion.STEP, {})
+            promotion.tidy(index, index.sight(index.catalog.position, engine.now()), given)
     return Undo(run, tuple(memory for undo in undos for memory in undo.left))
+
+
+def _places_of(engine: Engine, space: str, run: str) -> list[str]:
+    """Where a run has written: in the space, or among a person's own notes."""
+    places = [space, *([indexing.below(space)] if indexing.has_notes(engine, space) else [])]
+    return [place for place in places if _knows(engine, place, run)]
 
 
 def _knows(engine: Engine, space: str, run: str) -> bool:
@@ -131,10 +193,6 @@ def _knows(engine: Engine, space: str, run: str) -> bool:
         return run in index.usage.runs
 
 
-def _tidy(engine: Engine, space: str, run: str, settings: UpkeepSettings) -> None:
-    """Take the notes of a promotion that was undone out of its vault."""
-    with engine.using(space) as index:
-        known = index.usage.runs.get(run)
-        given: dict[str, Any] = {} if known is None else dict(known.given.get(promotion.STEP, {}))
-        if "vault" in given:
-            promotion.tidy(index, standing(index, engine.now(), settings), Path(given["vault"]))
+def _a_type(value: object) -> str:
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"

@@ -6,7 +6,7 @@ they name. A note that a person has edited is theirs, and is never written over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from remanence.events import Event, Promoted, Ran
 from remanence.index import Index
-from remanence.model import micros
+from remanence.model import Sight, micros
 from remanence.text import many
 from remanence.upkeep import notes
 from remanence.upkeep.notes import Note
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.standing import Item, Standing, unchanged
+from remanence.upkeep.standing import Item, Stale, Standing, still_standing
 from remanence.upkeep.tables import table
 from remanence.upkeep.vault import Differences, differences, note_path
 
@@ -59,6 +59,8 @@ class PromotionPlan:
     """Notes that somebody has deleted; their memories stay."""
     vault: str | None
     position: int
+    filled: tuple[str, ...] = ()
+    """Of the writes, notes that another vault holds, and this one, which is new, does not yet."""
     run: str | None = None
     """The run that did this, once it was done."""
 
@@ -95,37 +97,55 @@ def plan(index: Index, there: Standing, settings: UpkeepSettings, vault: Path | 
     new.sort(key=lambda each: (-each.score, each.memory))
     if vault is None:
         return PromotionPlan(tuple(new), (), (), (), (), (), None, there.position)
-    found = differences(index, there, vault, {**promoted, **{each.memory: None for each in new}})
+    found = differences(index, there.sight, vault, {**promoted, **{each.memory: None for each in new}})
     fresh = {each.memory for each in new}
     noted = tuple((memory, path) for memory, path in found.named.items() if memory not in fresh)
     return _planned(new, noted, found, vault, there.position)
+
+
+def check(engine: Engine, space: str, plan: PromotionPlan) -> None:
+    """Refuse if a memory of the plan stands no more or was promoted since, or if other notes would have to
+    be written or removed by now: because a person was at work in the vault, or a memory has changed."""
+    with engine.using(space) as index:
+        now = engine.now()
+        still_standing(index, {each.memory: each.line for each in plan.promotes}, now)
+        promoted = dict(index.usage.promoted)
+        for memory in (each.memory for each in plan.promotes):
+            if memory in promoted:
+                raise Stale(f"memory {memory!r} was promoted")
+        if plan.vault is not None:
+            notes.check_room(Path(plan.vault))
+            told = {**promoted, **{each.memory: None for each in plan.promotes}}
+            sight = index.sight(index.catalog.position, now)
+            found = differences(index, sight, Path(plan.vault), told)
+            if (found.writes, found.removes) != (plan.writes, plan.removes):
+                raise Stale(f"the vault {plan.vault}, or what is to be written there, has changed")
 
 
 def write(
     engine: Engine, space: str, plan: PromotionPlan, run: str, progress: Progress | None = None
 ) -> None:
     """Write the notes, then mark the memories: a crash between the two leaves notes that fit anyway."""
-    lines = {each.memory: each.line for each in plan.promotes}
-    with engine.using(space) as index:
-        unchanged(index, lines, plan.position)
     if plan.vault is not None:
         _write_notes(Path(plan.vault), plan.writes, plan.removes, progress)
+    told = {"vault": plan.vault, "noted": [memory for memory, _ in plan.noted], "filled": list(plan.filled)}
+    given: dict[str, Any] = {name: value for name, value in told.items() if value}
+    marks: list[Event] = [Promoted(each.memory, each.note) for each in plan.promotes]
+    marks += [Promoted(memory, note) for memory, note in plan.noted]
     promoted = tuple(each.memory for each in plan.promotes)
-    given: dict[str, Any] = {} if plan.vault is None else {"vault": plan.vault}
-
-    def decide(index: Index) -> list[Event]:
-        unchanged(index, lines, plan.position)
-        marks = [Promoted(each.memory, each.note) for each in plan.promotes]
-        marks += [Promoted(memory, note) for memory, note in plan.noted]
-        return [*marks, Ran(run, STEP, plan.position, given, promoted=promoted)]
-
-    engine.write(space, decide)
+    ran = Ran(run, STEP, plan.position, given, promoted=promoted)
+    engine.write(space, lambda _: [*marks, ran])
 
 
-def tidy(index: Index, there: Standing, vault: Path) -> None:
-    """Make a vault hold the notes of what is promoted now, and leave alone what a person has edited."""
-    found = differences(index, there, vault, index.usage.promoted)
-    _write_notes(vault, found.writes, found.removes, None)
+def tidy(index: Index, sight: Sight, given: Mapping[str, Any]) -> None:
+    """Take out of its vault the notes that a promotion, undone by now, had put there, and what other notes
+    say of them; leave alone what a person has edited."""
+    if "vault" not in given:
+        return
+    vault, filled = Path(given["vault"]), set(given.get("filled", ()))
+    kept = {m: note for m, note in index.usage.promoted.items() if note is not None and note not in filled}
+    found = differences(index, sight, vault, kept)
+    _write_notes(vault, [note for note in found.writes if (vault / note.path).exists()], found.removes, None)
 
 
 def _planned(
@@ -144,6 +164,7 @@ def _planned(
         missing=found.missing,
         vault=str(vault),
         position=position,
+        filled=found.filled,
     )
 
 

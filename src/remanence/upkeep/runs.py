@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from remanence.catalog import ABOUT_MEMORIES
 from remanence.errors import InvalidInput, LedgerUnavailable, NotFound
-from remanence.events import Demoted, Event, Forgotten, Invalidated, Remembered, Restored, Reversed
+from remanence.events import Demoted, Event, Forgotten, Invalidated, Promoted, Remembered, Restored, Reversed
 from remanence.index import Index, snapshot_name
 from remanence.locks import held as held_lock
 from remanence.model import from_micros, short
 from remanence.text import many
+from remanence.upkeep import indexing
 from remanence.usage import RunState
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class Run:
     revised: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     promoted: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
+    """Memories promoted earlier, that got their notes."""
     links: int = 0
     undone: bool = False
     archived: bool = False
@@ -52,6 +55,7 @@ class Run:
             revised=tuple(memory for memory, _ in state.revised),
             hidden=state.hidden,
             promoted=state.promoted,
+            noted=_noted(state),
             links=len(state.edges),
             undone=state.undone,
             archived=state.given.get("gc", {}).get("how") == "archive",
@@ -67,6 +71,7 @@ class Run:
             (len(self.revised), "revised"),
             (len(self.hidden), "archived" if self.archived else "forgotten"),
             (len(self.promoted), "promoted"),
+            (len(self.noted), "noted"),
         )
         done = [f"{count} {what}" for count, what in counts if count]
         done += [many(self.links, "link") + " drawn"] if self.links else []
@@ -101,6 +106,17 @@ def alone(engine: Engine, space: str) -> Iterator[None]:
         yield
 
 
+def listed(engine: Engine, space: str) -> list[Run]:
+    """What upkeep has done in a space and among a person's own notes, oldest first."""
+    with engine.using(space) as index:
+        mine = {run.id: Run.of(run) for run in list(index.usage.runs.values())}
+    if indexing.has_notes(engine, space):
+        with engine.using(indexing.below(space)) as theirs:
+            others = [Run.of(run) for run in list(theirs.usage.runs.values())]
+        mine |= {run.id: run if run.id not in mine else mine[run.id].and_of(run) for run in others}
+    return sorted(mine.values(), key=lambda run: (run.at, run.id))
+
+
 def reverse(engine: Engine, space: str, run_id: str) -> Undo:
     """Append what takes a run back."""
     told: list[Undo] = []
@@ -112,7 +128,7 @@ def reverse(engine: Engine, space: str, run_id: str) -> Undo:
             memory for memory in (*run.made, *(m for m, _ in run.revised), *run.hidden) if memory in since
         )
         told[:] = [Undo(run_id, left)]
-        return [*_reversal(engine, run, set(left)), Reversed(run_id, left)]
+        return [*_reversal(engine, index, run, set(left)), Reversed(run_id, left)]
 
     engine.write(space, decide)
     return told[0]
@@ -181,7 +197,12 @@ def _is_as_it_was(engine: Engine, index: Index, memory: str, run: RunState) -> b
     return lines[then].event == lines[now].event
 
 
-def _reversal(engine: Engine, run: RunState, left: set[str]) -> Iterator[Event]:
+def _noted(run: RunState) -> tuple[str, ...]:
+    """The memories that a run gave notes to, and that were promoted before."""
+    return tuple(run.given.get("promote", {}).get("noted", ()))
+
+
+def _reversal(engine: Engine, index: Index, run: RunState, left: set[str]) -> Iterator[Event]:
     now, why = engine.now(), f"upkeep run {run.id} was undone"
     for edge in run.edges:
         yield Invalidated(edge, now, why=why)
@@ -198,3 +219,6 @@ def _reversal(engine: Engine, run: RunState, left: set[str]) -> Iterator[Event]:
             yield Restored(memory)
     for memory in run.promoted:
         yield Demoted(memory)
+    for memory in _noted(run):
+        if memory in index.usage.promoted:
+            yield Promoted(memory)

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remanence import truth
-from remanence.errors import InvalidInput
 from remanence.index import Index, Vanished
 from remanence.model import Memory, Sight, from_micros
 from remanence.upkeep import decay
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 _CHUNK = 500
 _DAY = 86_400.0
+
+
+class Stale(Exception):
+    """What a plan is about is not as it was when the plan was made; it says what and how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,31 +92,45 @@ def strength_of(memory: Memory, use: Use) -> float:
     return min(2.0, max(1.0, memory.strength + use.boost))
 
 
-def unchanged(index: Index, lines: Mapping[str, int], planned: int, *, use: bool = False) -> None:
-    """Refuse a plan if one of the memories it is about, given with the lines of their versions, is not as
-    it was when the plan was made; with `use`, also if one was used since."""
+def unchanged(index: Index, lines: Mapping[str, int], *, used_after: int | None = None) -> None:
+    """Refuse if one of these memories, given with the lines of their versions, is hidden or has another
+    version by now; or was used after a line, if one is given."""
     catalog = index.catalog
     for memory, line in lines.items():
         row = index.shown_row(memory, catalog.position)
         if row is None or catalog.positions([row]) != [line]:
-            raise _stale(memory, "is gone or has changed", planned)
-        if use and index.usage.of(memory).line > planned:
-            raise _stale(memory, "was used", planned)
+            raise Stale(f"memory {memory!r} is gone or has changed")
+        if used_after is not None and index.usage.of(memory).line > used_after:
+            raise Stale(f"memory {memory!r} was used")
 
 
-def _stale(memory: str, what: str, planned: int) -> InvalidInput:
-    return InvalidInput(
-        f"this plan was made at ledger line {planned}, and memory {memory!r} {what} since. "
-        "Nothing was done. Make the plan anew."
-    )
+def still_standing(
+    index: Index, lines: Mapping[str, int], now: datetime, *, used_after: int | None = None
+) -> None:
+    """Refuse as `unchanged` does, and also if one of these memories has stepped back for another."""
+    with index.lock:
+        unchanged(index, lines, used_after=used_after)
+        sight = index.sight(index.catalog.position, now)
+        shown = (index.shown_row(memory, sight.position) for memory in lines)
+        rows = np.array([row for row in shown if row is not None], np.int64)
+        stand = _stand(index, rows, sight)
+    for memory, stands in zip(lines, stand.tolist(), strict=True):
+        if not stands:
+            raise Stale(f"memory {memory!r} was replaced or has expired")
+
+
+def _stand(index: Index, rows: NDArray[np.int64], sight: Sight) -> NDArray[np.bool_]:
+    """Which of these rows have neither expired nor stepped back for another."""
+    out = index.catalog.current(rows, sight.position, sight.now)
+    out[out] = truth.standing(index, rows[out], sight)
+    return out
 
 
 def _standing(index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None) -> Standing:
     with index.lock:
         sight = index.sight(index.catalog.position, now)
         rows = np.flatnonzero(sight.rows)
-        rows = rows[index.catalog.current(rows, sight.position, now)]
-        rows = rows[truth.standing(index, rows, sight)]
+        rows = rows[_stand(index, rows, sight)]
     return Standing(tuple(_items(index, rows.tolist(), now, settings, progress)), sight)
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from remanence.index import Index
-from remanence.model import Entity, Memory
+from remanence.model import Entity, Memory, Sight
 from remanence.text import cut
 from remanence.upkeep import notes
 from remanence.upkeep.notes import ENTITIES, MEMORIES, Note, plain, safe_name, wiki_link
-from remanence.upkeep.standing import Standing
 
 _TITLE = 60
 _MOST_RELATIONS = 50
@@ -29,6 +28,8 @@ class Differences:
     missing: tuple[str, ...]
     named: Mapping[str, str]
     """The memories that have no note on record yet, and what it is to be called."""
+    filled: tuple[str, ...]
+    """Of the writes, notes on record that this vault, a new one, does not hold yet."""
 
 
 def note_path(memory: Memory) -> str:
@@ -37,45 +38,45 @@ def note_path(memory: Memory) -> str:
     return f"{MEMORIES}/{memory.recorded_at:%Y-%m-%d} {memory.id[-8:]}.md"
 
 
-def differences(
-    index: Index, there: Standing, vault: Path, promoted: Mapping[str, str | None]
-) -> Differences:
+def differences(index: Index, sight: Sight, vault: Path, promoted: Mapping[str, str | None]) -> Differences:
     """How a vault differs from what it should hold, given what is promoted and under which notes."""
     shown = [memory for memory_id in promoted if (memory := _shown(index, memory_id)) is not None]
     found = {path: note for path in notes.paths(vault) if (note := notes.read(vault, path)) is not None}
-    ours = {path: note for path, note in found.items() if "id" in note.fields or "entity" in note.fields}
+    places = _Places(index.space, found)
     kept = {memory.id: path for memory in shown if (path := promoted[memory.id]) is not None}
     # A vault that holds none of the notes on record is a new one, and gets them all.
-    known = any(path in ours for path in kept.values())
-    missing = {path for path in kept.values() if known and path not in ours}
-    wanted = _wanted(index, there, shown, kept)
+    known = any(places.holds(memory) for memory in kept)
+    missing = {path for memory, path in kept.items() if known and not places.holds(memory)}
+    wanted = _wanted(index, sight, shown, kept, places)
     writes, edited = [], []
     for note in wanted:
         there_is = found.get(note.path)
         if note.path in missing or (there_is is not None and str(there_is) == str(note)):
             continue
-        if there_is is None or (note.path in ours and not there_is.edited):
+        if there_is is None or (_subject(there_is) is not None and not there_is.edited):
             writes.append(note)
-        elif notes.without_links(there_is.body) != note.body:
+        elif not _say_the_same(there_is, note):
             edited.append(note.path)
-    paths = {note.path for note in wanted}
-    surplus = [path for path in ours if path not in paths and _is_of_here(index, ours[path])]
+    surplus = places.surplus(wanted)
     return Differences(
         writes=tuple(writes),
-        removes=tuple(path for path in surplus if not ours[path].edited),
-        edited=tuple(sorted({*edited, *(path for path in surplus if ours[path].edited)})),
+        removes=tuple(path for path in surplus if not found[path].edited),
+        edited=tuple(sorted({*edited, *(path for path in surplus if found[path].edited)})),
         missing=tuple(sorted(missing)),
         named={memory.id: note_path(memory) for memory in shown if memory.id not in kept},
+        filled=tuple(n.path for n in writes if n.fields.get("id") in kept and n.path not in found),
     )
 
 
-def _wanted(index: Index, there: Standing, shown: list[Memory], kept: Mapping[str, str]) -> list[Note]:
+def _wanted(
+    index: Index, sight: Sight, shown: list[Memory], kept: Mapping[str, str], places: _Places
+) -> list[Note]:
     """The notes of promoted memories, and of the entities that they name."""
-    known = _Entities(index, there)
+    known = _Entities(index, sight, places)
     out: list[Note] = []
     naming: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for memory in shown:
-        path = kept.get(memory.id) or note_path(memory)
+        path = places.of("id", memory.id, kept.get(memory.id) or note_path(memory))
         entities = known.of(memory)
         out.append(Note(path, _memory_fields(index, memory, known.links(entities)), plain(memory.text)))
         for entity in entities:
@@ -102,11 +103,44 @@ def _memory_fields(index: Index, memory: Memory, entities: list[str]) -> dict[st
     return {name: value for name, value in fields.items() if value not in (None, [])}
 
 
-class _Entities:
-    """The entities of promoted memories, each with a file name of its own."""
+class _Places:
+    """Where the notes of a space lie in a vault. They are told by what they are about and not by their
+    names: a person may have moved one, and then that is its place; or made a copy, which is theirs."""
 
-    def __init__(self, index: Index, there: Standing) -> None:
-        self._index, self._there = index, there
+    def __init__(self, space: str, found: Mapping[str, Note]) -> None:
+        # One vault may hold the notes of several spaces.
+        ours = {path: note for path, note in found.items() if note.fields.get("space") == space}
+        self._subjects = {path: it for path, note in ours.items() if (it := _subject(note)) is not None}
+        self._paths: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for path, subject in self._subjects.items():
+            self._paths[subject].append(path)
+
+    def holds(self, memory: str) -> bool:
+        """Whether there is a note of a memory."""
+        return ("id", memory) in self._paths
+
+    def of(self, sort: str, id_: str, usual: str) -> str:
+        """Where the note of a memory or an entity lies, or is to lie."""
+        paths = self._paths.get((sort, id_), [])
+        moved = [path for path in paths if not _is_old_name(sort, path)]
+        return usual if usual in paths or not moved else moved[0]
+
+    def surplus(self, wanted: Iterable[Note]) -> list[str]:
+        """The notes of what has none by now, and of entities under names that they had before."""
+        places = {_subject(note): note.path for note in wanted}
+        return [
+            path
+            for path, subject in self._subjects.items()
+            if subject not in places or (_is_old_name(subject[0], path) and path != places[subject])
+        ]
+
+
+class _Entities:
+    """The entities of promoted memories, each with a file of its own."""
+
+    def __init__(self, index: Index, sight: Sight, places: _Places) -> None:
+        self._index, self._sight, self._places = index, sight, places
+        self._paths: dict[str, str] = {}
         self._files: dict[str, str] = {}
         self._known: dict[str, Entity] = {}
 
@@ -116,7 +150,7 @@ class _Entities:
         for mention in memory.mentions:
             number = self._index.names.number(mention.name)
             if number is not None:
-                id_ = self._index.registry.entity_of(number, self._there.position)
+                id_ = self._index.registry.entity_of(number, self._sight.position)
                 self._learn(id_, mention.name)
                 out[id_] = None
         return list(out)
@@ -137,10 +171,10 @@ class _Entities:
         if relations:
             lines += ["", *relations]
         lines += ["", *(f"- {wiki_link(file, title)}" for file, title in named)]
-        return Note(f"{ENTITIES}/{self._files[id_]}.md", fields, "\n".join(lines))
+        return Note(self._paths[id_], fields, "\n".join(lines))
 
     def _relations(self, id_: str, others: Any) -> Iterator[str]:
-        index, sight = self._index, self._there.sight
+        index, sight = self._index, self._sight
         number = index.names.number(self._known[id_].name)
         if number is None:
             return
@@ -158,15 +192,16 @@ class _Entities:
 
     def _id(self, name: str) -> str:
         number = self._index.names.number(name)
-        return name if number is None else self._index.registry.entity_of(number, self._there.position)
+        return name if number is None else self._index.registry.entity_of(number, self._sight.position)
 
     def _learn(self, id_: str, name: str) -> None:
         if id_ in self._known:
             return
-        entity = self._index.registry.get(id_, self._there.position) or Entity(id_, name)
+        entity = self._index.registry.get(id_, self._sight.position) or Entity(id_, name)
         self._known[id_] = entity
         # Names that differ in case only are one entity, so two of them are never one file anywhere.
-        self._files[id_] = safe_name(entity.name)
+        self._paths[id_] = self._places.of("entity", id_, f"{ENTITIES}/{safe_name(entity.name)}.md")
+        self._files[id_] = Path(self._paths[id_]).stem
 
 
 def _title(memory: Memory) -> str:
@@ -179,6 +214,15 @@ def _shown(index: Index, memory_id: str) -> Memory | None:
         return None if row is None else index.memories([row])[0]
 
 
-def _is_of_here(index: Index, note: Note) -> bool:
-    """Whether a note was written for this space: one vault may hold the notes of several."""
-    return bool(note.fields.get("space") == index.space)
+def _subject(note: Note) -> tuple[str, str] | None:
+    """The memory or entity that a note was written for; None if a person wrote it."""
+    return next(((sort, str(note.fields[sort])) for sort in ("id", "entity") if sort in note.fields), None)
+
+
+def _is_old_name(sort: str, path: str) -> bool:
+    """Whether a note that is not in its place is there because its entity was called so before."""
+    return sort == "entity" and path.startswith(f"{ENTITIES}/")
+
+
+def _say_the_same(one: Note, other: Note) -> bool:
+    return notes.without_links(one.body) == other.body and set(one.tags) == set(other.tags)

@@ -79,9 +79,9 @@ class Gathered(_Several):
 class Stats:
     """A space in numbers. Printed, it is a table; `to_dict` is for machines.
 
-    `memories` are counted by status, `kinds` are those of the current ones. `children` are the spaces below
-    it that hold anything: they are not counted in. What is on `disk`, in bytes, holds every space of the
-    folder.
+    `memories` are counted by status, `kinds` are those of the current ones, `relations` and `links` also
+    those that have ended. `children` are the spaces below it that hold anything: they are not counted in.
+    What is on `disk`, in bytes, holds every space of the folder.
     """
 
     space: str
