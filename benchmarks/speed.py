@@ -132,6 +132,7 @@ def fill(space: remanence.Space, world: World, clock: Clock) -> tuple[list[reman
         added += space.add_turns([world.rows[n] for n in turns])
         spent += time.perf_counter() - started
         memories |= dict(zip(notes + turns, added, strict=True))
+        gc.freeze()  # what is kept here for later, ten objects a memory, a loader would have let go
     return [memories[n] for n in range(len(world.rows))], spent
 
 
