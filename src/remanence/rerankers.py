@@ -48,14 +48,11 @@ class CrossEncoder:
     @classmethod
     def folder(cls, place: Path) -> CrossEncoder:
         """A cross-encoder of one's own: a folder with model.onnx and tokenizer.json."""
-        from remanence.models.catalogue import FILES, RERANKED_TOKENS, Model
+        from remanence.models.catalogue import RERANKED_TOKENS, Model
         from remanence.models.session import Session
 
-        lacking = [file for file in FILES if not (place / file).is_file()]
-        if lacking:
-            raise InvalidInput(f"The folder {place} cannot rerank: it lacks {' and '.join(lacking)}.")
         name = place.resolve().name
-        return cls(name, Session(Model(name, "reranker", max_tokens=RERANKED_TOKENS), place))
+        return cls(name, Session.folder(Model(name, "reranker", max_tokens=RERANKED_TOKENS), place))
 
     def __call__(self, question: str, texts: Sequence[str]) -> list[float]:
         """One score for each text, higher is better."""

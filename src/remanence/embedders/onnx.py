@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from remanence.errors import InvalidInput
-from remanence.models.catalogue import FILES, MODELS, Model, known
+from remanence.models.catalogue import MODELS, Model, known
 from remanence.models.session import Session
 
 if TYPE_CHECKING:
@@ -42,11 +42,8 @@ class Onnx:
     @classmethod
     def folder(cls, place: Path) -> Onnx:
         """A folder as `sentence-transformers` lays it out; its settings are read if they lie there."""
-        lacking = [file for file in FILES if not (place / file).is_file()]
-        if lacking:
-            raise InvalidInput(f"The folder {place} cannot embed: it lacks {' and '.join(lacking)}.")
         model = _recipe(place)
-        return cls(model, Session(model, place))
+        return cls(model, Session.folder(model, place))
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """One row for each text."""

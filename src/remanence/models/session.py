@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from remanence.errors import EmbedderBroken, InvalidInput, MissingExtra
-from remanence.models.catalogue import Model, Use, check, find, home, known
+from remanence.models.catalogue import FILES, Model, Use, check, find, home, known
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -46,6 +46,17 @@ class Session:
         if place is None:
             raise InvalidInput(
                 f"The files of {name!r} are not in {home() / name}. Run `remanence models get {name}`."
+            )
+        return cls(model, place)
+
+    @classmethod
+    def folder(cls, model: Model, place: Path) -> Session:
+        """A model of one's own, from wherever its files lie."""
+        lacking = [file for file in FILES if not (place / file).is_file()]
+        if lacking:
+            raise InvalidInput(
+                f"The folder {place} is no {model.use}: it lacks {' and '.join(lacking)}. "
+                "Put them there, or name another folder."
             )
         return cls(model, place)
 
