@@ -13,6 +13,7 @@ import remanence
 from remanence import InvalidInput
 from remanence.testing import FakeClock
 from remanence.text import sentences_of
+from remanence.upkeep import clusters
 from remanence.upkeep.wording import form, merged
 
 TEA = (
@@ -37,6 +38,12 @@ def recalled(space: remanence.Space, question: str) -> list[tuple[str, float]]:
 
 
 class TestClusters:
+    def test_every_memory_is_looked_at(self, space: remanence.Space, monkeypatch: pytest.MonkeyPatch) -> None:
+        """However many are read at a time."""
+        monkeypatch.setattr(clusters, "_CHUNK", 2)
+        space.add_many(f"The kite number {n} is red." for n in range(5))
+        assert space.upkeep.clusters().looked_at == 5
+
     def test_what_says_the_same_is_found(self, repetitive: remanence.Space) -> None:
         """One group, tight enough to merge; the others stand alone."""
         found = repetitive.upkeep.clusters(similarity=0.7)

@@ -165,3 +165,14 @@ def test_how_far_it_is_can_be_watched() -> None:
     Nearness(world(2_500, 16, spread=0.5, families=9), 0.9, 4).pairs(progress=lambda *d: told.append(d))
     assert told == sorted(told)
     assert told[-1] == (2_500, 2_500)
+
+
+def test_how_near_a_group_is_is_the_mean_of_its_pairs() -> None:
+    """Of 0.8, 1 and 0.8."""
+    near = Nearness(np.array([[1, 0], [0.8, 0.6], [1, 0], [0, 1]], np.float32), least=0.7, most=2)
+    assert near.cohesion([0, 1, 2]) == pytest.approx(2.6 / 3, abs=1e-4)
+
+
+def test_just_near_enough_is_near_enough() -> None:
+    """The threshold belongs to it."""
+    assert found(Nearness(np.array([[1, 0], [1, 0], [0, 1]], np.float32), least=1.0, most=2)) == {(0, 1): 1.0}
