@@ -6,7 +6,8 @@ standing.py       the memories that stand now, with their scores
 reinforcing.py    recording that a memory was of use
 fading.py         what is at risk
 forgetting.py     letting go of it, and whether that was regretted
-clusters.py       memories that say nearly the same; nearness.py finds them, differing.py keeps them apart
+clusters.py       memories that say nearly the same; nearness.py finds them by cells.py,
+                  differing.py keeps them apart
 consolidation.py  several memories as one: merging.py makes it, wording.py with no sentence lost
 promotion.py      what is kept for long; vault.py and notes.py as Markdown notes
 indexing.py       a vault that a person has edited; searching.py a question asked of both

@@ -42,21 +42,22 @@ class Cells:
     """
 
     def __init__(self, vectors: Vector, *, few: int = _FEW) -> None:
-        self._vectors = vectors
-        self._centres = _centres(vectors, 1 if len(vectors) <= few else int(2 * len(vectors) ** 0.5))
+        centres = _centres(vectors, 1 if len(vectors) <= few else int(2 * len(vectors) ** 0.5))
         every = np.arange(len(vectors))
-        self._homes = homes = _blockwise(self._looked_into, every)[:, 0]
-        near = _blockwise(lambda at: np.einsum("ij,ij->i", vectors[at], self._centres[homes[at]]), every)
+        self._looked_into = _blockwise(lambda at: _nearest(vectors[at] @ centres.T), every)
+        """Of each vector the cells of the nearest centres, its own first."""
+        homes = self._looked_into[:, 0]
+        near = _blockwise(lambda at: np.einsum("ij,ij->i", vectors[at], centres[homes[at]]), every)
         # The farthest first: who comes from another cell looks into the first stretch of a crowded one.
         self._order = np.lexsort((near.round(4), homes))
-        self._first, self._bounds = _cut(np.bincount(homes, minlength=len(self._centres)))
+        self._first, self._bounds = _cut(np.bincount(homes, minlength=len(centres)))
         self._stretch = np.empty(len(vectors), np.intp)
         self._stretch[self._order] = np.repeat(np.arange(len(self._bounds) - 1), np.diff(self._bounds))
 
     def visits(self, places: Places) -> Iterator[tuple[Places, Places]]:
         """For each cell that one of these is looked for in: which of them, and what lies there."""
-        cells = _blockwise(self._looked_into, places)
-        at_home = cells == self._homes[places][:, None]
+        cells = self._looked_into[places]
+        at_home = cells == cells[:, :1]
         stretches = np.where(at_home, self._stretch[places][:, None], self._first[cells]).ravel()
         order = np.argsort(stretches, kind="stable")
         looking = places[order // cells.shape[1]]
@@ -67,14 +68,14 @@ class Cells:
             if len(there):
                 yield looking[begins[at] : begins[at + 1]], there
 
-    def _looked_into(self, places: Places) -> Places:
-        """The cells of the nearest centres of each, the very nearest first."""
-        scores = self._vectors[places] @ self._centres.T
-        if scores.shape[1] > _LOOKED_INTO:
-            nearest = np.argpartition(-scores, _LOOKED_INTO, axis=1)[:, :_LOOKED_INTO]
-            order = np.argsort(-np.take_along_axis(scores, nearest, 1), axis=1, kind="stable")
-            return np.take_along_axis(nearest, order, 1)
-        return np.argsort(-scores, axis=1, kind="stable")
+
+def _nearest(scores: Vector) -> Places:
+    """The places of the largest few of each line, the very largest first."""
+    if scores.shape[1] > _LOOKED_INTO:
+        nearest = np.argpartition(-scores, _LOOKED_INTO, axis=1)[:, :_LOOKED_INTO]
+        order = np.argsort(-np.take_along_axis(scores, nearest, 1), axis=1, kind="stable")
+        return np.take_along_axis(nearest, order, 1)
+    return np.argsort(-scores, axis=1, kind="stable")
 
 
 def _centres(vectors: Vector, count: int) -> Vector:
