@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,25 @@ def pack(value: Any) -> NDArray[np.uint8]:
 def unpack(array: NDArray[np.uint8]) -> Any:
     """What `pack` was given."""
     return json.loads(array.tobytes().decode("utf-8", "surrogatepass"))
+
+
+def pack_texts(texts: Collection[str]) -> NDArray[np.uint8]:
+    """Many texts as an array, several times faster than `pack`: how many, how long each is, and all of them.
+
+    >>> unpack_texts(pack_texts(["São", "", "José"]))
+    ['São', '', 'José']
+    """
+    sizes = np.array([len(texts), *map(len, texts)], "<i8")
+    return np.frombuffer(sizes.tobytes() + "".join(texts).encode("utf-8", "surrogatepass"), np.uint8)
+
+
+def unpack_texts(array: NDArray[np.uint8]) -> list[str]:
+    """What `pack_texts` was given."""
+    raw = array.tobytes()
+    [count] = np.frombuffer(raw, "<i8", 1).tolist()
+    ends = [0, *np.frombuffer(raw, "<i8", count, offset=8).cumsum().tolist()]
+    written = raw[8 * (count + 1) :].decode("utf-8", "surrogatepass")
+    return [written[start:end] for start, end in pairwise(ends)]
 
 
 def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

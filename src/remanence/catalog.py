@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.arrays import Column, pack, unpack
+from remanence.arrays import Column, pack, pack_texts, unpack, unpack_texts
 from remanence.events import Forgotten, Remembered
 from remanence.model import ALWAYS, FOREVER, KINDS, Entry, Window, ends_of, from_micros, micros
 
@@ -309,9 +309,6 @@ class Catalog:
     def save(self) -> Mapping[str, NDArray[Any]]:
         """The catalog as plain arrays."""
         words = {
-            "ids": self.ids,
-            "contents": self.contents,
-            "identities": self._by_identity,
             "tags": self._tags,
             "turns": self._turns,
             "hiding": list(self._open_hiding.items()),
@@ -319,8 +316,14 @@ class Catalog:
             "reasons": list(self._reasons.items()),
             "erased": sorted(self._erased.items()),
         }
-        return {"words": pack(words), "position": np.array([self.position])} | {
-            name: getattr(self, f"_{name}").values for name in _COLUMNS
+        return {
+            "ids": pack_texts(self.ids),
+            "contents": pack_texts(self.contents),
+            "identities": pack_texts(self._by_identity),
+            "identified": np.fromiter(self._by_identity.values(), np.int64, len(self._by_identity)),
+            "words": pack(words),
+            "position": np.array([self.position]),
+            **{name: getattr(self, f"_{name}").values for name in _COLUMNS},
         }
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -328,9 +331,10 @@ class Catalog:
         words = unpack(arrays["words"])
         self.position = self._changed = int(arrays["position"][0])
         self._seen = {}
-        self.ids, self.contents = words["ids"], words["contents"]
+        self.ids, self.contents = unpack_texts(arrays["ids"]), unpack_texts(arrays["contents"])
         self._number = {memory_id: number for number, memory_id in enumerate(self.ids)}
-        self._by_identity = words["identities"]
+        identities = unpack_texts(arrays["identities"])
+        self._by_identity = dict(zip(identities, arrays["identified"].tolist(), strict=True))
         self._tags, self._turns = words["tags"], words["turns"]
         self._open_hiding, self._reasons = dict(words["hiding"]), dict(words["reasons"])
         self._archived = set(words["archived"])

@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FORMAT = "4"
+FORMAT = "5"
 SIGNALS = ("vectors", "words", "graph", "times")
 _BATCH = 2_000
-_SAVE_AFTER = 10_000
+_SAVE_AFTER = 20_000
 _MOST_MEMORIES = 4_096
 _MOST_RECALLED = 512
 _UNREADABLE = (

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.arrays import Column, pack, runs, top, unpack
+from remanence.arrays import Column, pack_texts, runs, top, unpack_texts
 from remanence.events import Remembered
 from remanence.model import Query, Ranking
 from remanence.text import tokens
@@ -152,7 +152,7 @@ class Words:
         """The postings, packed."""
         self._pack()
         return {
-            "terms": pack(list(self._terms)),
+            "terms": pack_texts(self._terms),
             "starts": self._starts,
             "docs": self._docs,
             "counts": self._counts,
@@ -163,7 +163,7 @@ class Words:
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become the index that `save` wrote."""
-        self._terms = _numbered(unpack(arrays["terms"]))
+        self._terms = _numbered(unpack_texts(arrays["terms"]))
         self._starts, self._docs, self._counts = arrays["starts"], arrays["docs"], arrays["counts"]
         self._lengths = Column(np.int32, arrays["lengths"])
         self._row_of = Column(np.int32, arrays["row_of"])
