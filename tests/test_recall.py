@@ -11,14 +11,18 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 import remanence
 from remanence import Recall, Space
 from remanence.testing import FakeClock, HashingEmbedder
+
+if TYPE_CHECKING:
+    from remanence.ports import Vector
 
 Reopen = Callable[..., Space]
 
@@ -259,6 +263,32 @@ def test_the_question_can_bring_its_vector(space: Space) -> None:
     [hit] = space.recall("unrelated", signals=["vectors"], vector=vector * 5)
 
     assert hit.evidence[0].raw == pytest.approx(1.0, abs=1e-3)
+
+
+def shares(space: Space, question: str) -> list[float]:
+    return [hit.evidence[0].share for hit in space.recall(question, signals=["vectors"])]
+
+
+def test_what_is_as_near_as_anything_else_counts_for_nothing(home: Path) -> None:
+    """Some embedders find any two texts near; one may say how near, and nearness counts from there."""
+
+    class Warm(HashingEmbedder):
+        usual = 0.0
+
+        def embed(self, texts: Sequence[str]) -> Vector:
+            rows = super().embed(texts) * 0.5
+            return np.concatenate((rows, np.full((len(rows), 1), 3**0.5 / 2, np.float32)), axis=1)
+
+    embedder = Warm()
+    embedder.dimension = 65
+    for place, usual in (("a", 0.0), ("b", 0.75), ("c", 1.1)):
+        embedder.usual = usual
+        space = remanence.open(home / place, embedder=embedder)
+        space.add_many(["Alice drinks tea.", "Quarterly figures rose."])
+        near, far = shares(space, "Alice drinks tea!")
+        assert near == pytest.approx(1.0)
+        assert far < 0.1 if usual == 0.75 else far > 0.5
+        space.close()
 
 
 def test_importance_and_recency_settle_near_ties(space: Space, clock: FakeClock) -> None:

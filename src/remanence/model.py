@@ -425,7 +425,7 @@ class Query:
     what meaning and words give them together. `position` is the last ledger line this view knows; `same`
     gives the names (by number) that stand for one entity there, `related` the names tied to one, each
     with the predicate. `terms` are the words to look for, where not all of `text`; `answered` gives for
-    rows the turns said right after them, -1 for none.
+    rows the turns said right after them, -1 for none. Nearness up to `usual` tells nothing.
     """
 
     text: str
@@ -436,6 +436,7 @@ class Query:
     names: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     vector: NDArray[np.float32] | None = None
+    usual: float = 0.0
     also: Sequence[int] = ()
     near: Mapping[int, float] = field(default_factory=dict)
     same: Callable[[int], Sequence[int]] = _alone

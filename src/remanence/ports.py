@@ -162,7 +162,11 @@ class Embedder(Protocol):
     """Differs whenever the vectors would: name, dimension, weights, prefixes."""
 
     dimension: int | None
-    """None until the first text was embedded, for embedders that do not say."""
+    """None until the first text was embedded, for embedders that do not say.
+
+    One may also say `usual`, how near it finds a question and a text that have nothing to do with each
+    other: up to there nearness tells nothing, and counts for nothing. 0 for those that do not say.
+    """
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """One row of unit length for each text."""

@@ -142,6 +142,7 @@ def recall(index: Index, question: Question, embedder: Embedder, reranker: Reran
             names=index.also_called(_names(index, asked, visible), question.position),
             terms=_terms(index, asked, visible),
             vector=vector,
+            usual=getattr(embedder, "usual", 0.0),
             same=lambda name: index.registry.same(name, question.position),
             related=lambda name: index.relations.beside(name, sight),
             answered=index.graph.answered,

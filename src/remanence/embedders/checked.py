@@ -43,6 +43,7 @@ class Checked:
         self.name = inner.name
         self.dimension = inner.dimension
         self.fingerprint = inner.fingerprint or f"{self.name}@{self.dimension or 'unknown'}"
+        self.usual = float(getattr(inner, "usual", 0.0))
         self._lock = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> Vector:

