@@ -188,7 +188,7 @@ class Dates(Reader):
             return None
         number, j = month
         if self.verbal(i):
-            alone = self.whole and len(self.tokens) < 4
+            alone = self.whole and self.count < 4
             sure = alone or before in ("in", "since", "during", "until", "till")
         elif self.word(i) in PLAIN_MONTHS or (
             self.word(j) in ("last", "this", "next") and self.word(j + 1) == "year"

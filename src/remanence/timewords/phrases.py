@@ -182,6 +182,8 @@ class Phrases(Relatives, Clocks):
         try:
             token = self.token(i)
             timely = token.kind != "word" or token.low in CLOCK_WORDS
+            if token.kind == "number" and self.word(i + 1) in MONTHS:
+                timely = False  # "7 May" is not seven o'clock
             if timely and (clocked := self.clock(i)):
                 return self.dated(*clocked)
             if not (found := self.relative(i) or self.date(i, loose)):

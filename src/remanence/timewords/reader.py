@@ -25,6 +25,7 @@ from remanence.timewords.words import (
 Found = tuple[Span, int] | None
 """What a rule says: the stretch and the token after it, or None where the rule does not hold."""
 
+_BEYOND = 8
 TO = {"to", "-", "–", "—", "~", "through", "thru", "until", "till", "til"}
 
 
@@ -36,7 +37,10 @@ class Reader:
     """
 
     def __init__(self, tokens: Sequence[Token], now: datetime, *, whole: bool = False) -> None:
-        self.tokens = tokens
+        self.count = len(tokens)
+        # Rules look a few tokens past either end, and one before the first is one from the end.
+        self._tokens = [*tokens, *[END] * _BEYOND]
+        self._words = [token.low for token in self._tokens]
         self.now = now
         self.today = midnight(now)
         self.whole = whole
@@ -48,10 +52,10 @@ class Reader:
         raise NotImplementedError
 
     def token(self, i: int) -> Token:
-        return self.tokens[i] if 0 <= i < len(self.tokens) else END
+        return self._tokens[i]
 
     def word(self, i: int) -> str:
-        return self.tokens[i].low if 0 <= i < len(self.tokens) else END.low
+        return self._words[i]
 
     def skip(self, i: int, *words: str) -> int:
         """The position after token `i` if it is one of these words, else `i`."""
