@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput
-from remanence.testing import FakeClock
+from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import notes
 from remanence.upkeep.notes import Note, parse, safe_name, wiki_link
 
@@ -237,6 +238,100 @@ class TestMovedNotes:
         assert sorted(file.stem for file in (vault / "entities").iterdir() if "Porto" in file.stem) == [
             "O Porto"
         ]
+
+
+class TestSharedVaults:
+    @pytest.fixture
+    def two(self, space: remanence.Space, clock: FakeClock) -> tuple[remanence.Space, remanence.Space]:
+        """Two users who each know an Alice, a week later."""
+        ana, bob = space.child("users", "ana"), space.child("users", "bob")
+        ana.add("Alice lives in Porto.", importance=0.9)
+        bob.add("Alice works in Berlin.", importance=0.9)
+        clock.advance(days=7)
+        return ana, bob
+
+    def test_an_entity_of_each_has_a_note_of_each(
+        self, two: tuple[remanence.Space, remanence.Space], vault: Path
+    ) -> None:
+        """Neither is written over; the one that came second says whose it is, and is linked to."""
+        ana, bob = two
+        ana.upkeep.promote(vault=vault, dry_run=False)
+        hers = files(vault)
+        bob.upkeep.promote(vault=vault, dry_run=False)
+        both = files(vault)
+        assert {path: both[path] for path in hers} == hers
+        [second] = (vault / "entities").glob("Alice (bob *).md")
+        assert note_of(vault, "works").stem in second.read_text("utf-8")
+        assert f"[[{second.stem}|Alice]]" in note_of(vault, "works").read_text("utf-8")
+        for user in two:
+            again = user.upkeep.promote(vault=vault)
+            assert (again.writes, again.removes) == ((), ())
+            assert len(user.upkeep.index_vault(vault)) == 0
+
+    def test_undone_by_one_it_stays_with_the_other(
+        self, two: tuple[remanence.Space, remanence.Space], vault: Path
+    ) -> None:
+        """And where it was, also once the plain name is free."""
+        ana, bob = two
+        done = ana.upkeep.promote(vault=vault, dry_run=False)
+        hers = files(vault)
+        bob.upkeep.promote(vault=vault, dry_run=False)
+        his = {path: told for path, told in files(vault).items() if path not in hers}
+        ana.upkeep.undo(done)
+        assert files(vault) == his
+        assert bob.upkeep.promote(vault=vault).writes == ()
+        ana.upkeep.promote(vault=vault, dry_run=False)
+        assert files(vault) == {**hers, **his}
+
+    def test_names_that_differ_in_case_are_two_files_everywhere(
+        self, space: remanence.Space, clock: FakeClock, vault: Path
+    ) -> None:
+        """Also on disks that take both for one; and wherever a person has put the first."""
+        ana, bob = space.child("ana"), space.child("bob")
+        ana.add("She has a boat.", entities=["Ondina"], importance=0.9)
+        bob.add("He has a dog.", entities=["ONDINA"], importance=0.9)
+        clock.advance(days=7)
+        ana.upkeep.promote(vault=vault, dry_run=False)
+        move(vault / "entities" / "Ondina.md", vault / "boats" / "Ondina.md")
+        bob.upkeep.promote(vault=vault, dry_run=False)
+        names = [Path(path).name.casefold() for path in files(vault)]
+        assert len(names) == len(set(names)) == 4
+
+    def test_spaces_of_one_name_in_two_ledgers_keep_their_notes(
+        self, lived: remanence.Space, clock: FakeClock, vault: Path
+    ) -> None:
+        """What one ledger does not know of, another may; what an older release wrote is taken for our own."""
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        first = files(vault)
+        with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as other:
+            other.add("Alice has a cat.", importance=0.9)
+            clock.advance(days=7)
+            plan = other.upkeep.promote(vault=vault, dry_run=False)
+            assert (plan.removes, len(plan.writes)) == ((), 2)
+            assert {path: files(vault)[path] for path in first} == first
+        assert len(lived.upkeep.promote(vault=vault)) == 0
+
+        old = vault / "entities" / "Alice.md"
+        old.write_text(re.sub("began: .*\n", "", old.read_text("utf-8")), "utf-8")
+        assert [note.path for note in lived.upkeep.promote(vault=vault).writes] == ["entities/Alice.md"]
+
+    def test_a_copy_of_a_space_has_notes_of_its_own(
+        self, lived: remanence.Space, vault: Path, tmp_path: Path
+    ) -> None:
+        """Its memories have the same ids. A note that is deleted stays so, and all go if it is undone."""
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        first = files(vault)
+        lived.export(tmp_path / "it.jsonl")
+        copy = lived.child("copy")
+        remanence.import_(tmp_path / "it.jsonl", into=copy)
+        done = copy.upkeep.promote(vault=vault, dry_run=False)
+        assert len(files(vault)) == 2 * len(first)
+        assert {path: files(vault)[path] for path in first} == first
+        next((vault / "memories").glob("*(copy *).md")).unlink()
+        again = copy.upkeep.promote(vault=vault)
+        assert (len(again.missing), again.writes) == (1, ())
+        copy.upkeep.undo(done)
+        assert files(vault) == first
 
 
 class TestUndoing:

@@ -12,7 +12,7 @@ from remanence.index import Index
 from remanence.model import Entity, Memory, Sight
 from remanence.text import cut
 from remanence.upkeep import notes
-from remanence.upkeep.notes import ENTITIES, MEMORIES, Note, plain, safe_name, wiki_link
+from remanence.upkeep.notes import ENTITIES, MEMORIES, Note, digest, plain, safe_name, wiki_link
 
 _TITLE = 60
 _MOST_RELATIONS = 50
@@ -29,7 +29,7 @@ class Differences:
     named: Mapping[str, str]
     """The memories that have no note on record yet, and what it is to be called."""
     filled: tuple[str, ...]
-    """Of the writes, notes on record that this vault, a new one, does not hold yet."""
+    """Of the notes on record, those that this vault, a new one, does not hold yet and is to get."""
 
 
 def note_path(memory: Memory) -> str:
@@ -42,16 +42,16 @@ def differences(index: Index, sight: Sight, vault: Path, promoted: Mapping[str, 
     """How a vault differs from what it should hold, given what is promoted and under which notes."""
     shown = [memory for memory_id in promoted if (memory := _shown(index, memory_id)) is not None]
     found = {path: note for path in notes.paths(vault) if (note := notes.read(vault, path)) is not None}
-    places = _Places(index.space, found)
+    places = _Places(index, found)
     kept = {memory.id: path for memory in shown if (path := promoted[memory.id]) is not None}
     # A vault that holds none of the notes on record is a new one, and gets them all.
     known = any(places.holds(memory) for memory in kept)
-    missing = {path for memory, path in kept.items() if known and not places.holds(memory)}
+    missing = {memory: path for memory, path in kept.items() if known and not places.holds(memory)}
     wanted = _wanted(index, sight, shown, kept, places)
     writes, edited = [], []
     for note in wanted:
         there_is = found.get(note.path)
-        if note.path in missing or (there_is is not None and str(there_is) == str(note)):
+        if note.fields.get("id") in missing or (there_is is not None and str(there_is) == str(note)):
             continue
         if there_is is None or (_subject(there_is) is not None and not there_is.edited):
             writes.append(note)
@@ -62,9 +62,11 @@ def differences(index: Index, sight: Sight, vault: Path, promoted: Mapping[str, 
         writes=tuple(writes),
         removes=tuple(path for path in surplus if not found[path].edited),
         edited=tuple(sorted({*edited, *(path for path in surplus if found[path].edited)})),
-        missing=tuple(sorted(missing)),
+        missing=tuple(sorted(missing.values())),
         named={memory.id: note_path(memory) for memory in shown if memory.id not in kept},
-        filled=tuple(n.path for n in writes if n.fields.get("id") in kept and n.path not in found),
+        filled=tuple(
+            kept[id_] for n in writes if (id_ := n.fields.get("id")) in kept and n.path not in found
+        ),
     )
 
 
@@ -105,12 +107,16 @@ def _memory_fields(index: Index, memory: Memory, entities: list[str]) -> dict[st
 
 class _Places:
     """Where the notes of a space lie in a vault. They are told by what they are about and not by their
-    names: a person may have moved one, and then that is its place; or made a copy, which is theirs."""
+    names: a person may have moved one, and then that is its place; or made a copy, which is theirs.
 
-    def __init__(self, space: str, found: Mapping[str, Note]) -> None:
-        # One vault may hold the notes of several spaces.
-        ours = {path: note for path, note in found.items() if note.fields.get("space") == space}
-        self._subjects = {path: it for path, note in ours.items() if (it := _subject(note)) is not None}
+    One vault may hold the notes of several spaces. A name that another space's note has is not taken from
+    it, wherever that note lies: links go by the name alone."""
+
+    def __init__(self, index: Index, found: Mapping[str, Note]) -> None:
+        self._index = index
+        subjects = {path: it for path, note in found.items() if (it := _subject(note)) is not None}
+        self._subjects = {path: it for path, it in subjects.items() if _is_ours(index, found[path])}
+        self._taken = {Path(path).name.casefold() for path in subjects.keys() - self._subjects.keys()}
         self._paths: dict[tuple[str, str], list[str]] = defaultdict(list)
         for path, subject in self._subjects.items():
             self._paths[subject].append(path)
@@ -122,8 +128,13 @@ class _Places:
     def of(self, sort: str, id_: str, usual: str) -> str:
         """Where the note of a memory or an entity lies, or is to lie."""
         paths = self._paths.get((sort, id_), [])
-        moved = [path for path in paths if not _is_old_name(sort, path)]
-        return usual if usual in paths or not moved else moved[0]
+        if usual in paths:
+            return usual
+        own = self._own_name(usual)
+        moved = [path for path in paths if path == own or not _is_old_name(sort, path)]
+        if moved:
+            return moved[0]
+        return own if Path(usual).name.casefold() in self._taken else usual
 
     def surplus(self, wanted: Iterable[Note]) -> list[str]:
         """The notes of what has none by now, and of entities under names that they had before."""
@@ -133,6 +144,13 @@ class _Places:
             for path, subject in self._subjects.items()
             if subject not in places or (_is_old_name(subject[0], path) and path != places[subject])
         ]
+
+    def _own_name(self, usual: str) -> str:
+        """A name that no other space gives to a note."""
+        index, place = self._index, Path(usual)
+        mark = digest(f"{index.space}\n{_first_memory(index)}")[:8]
+        last = index.space.rpartition("/")[2]
+        return place.with_name(f"{safe_name(f'{place.stem} ({last} {mark})')}.md").as_posix()
 
 
 class _Entities:
@@ -162,7 +180,12 @@ class _Entities:
     def note(self, id_: str, named: list[tuple[str, str]], others: Any) -> Note:
         """The note of an entity: what it is tied to, and the memories that name it."""
         entity = self._known[id_]
-        fields: dict[str, Any] = {"entity": id_, "space": self._index.space, "kind": entity.kind}
+        fields: dict[str, Any] = {
+            "entity": id_,
+            "space": self._index.space,
+            "began": _first_memory(self._index),
+            "kind": entity.kind,
+        }
         aliases = [name for name in entity.names if name != self._files[id_]]
         if aliases:
             fields["aliases"] = aliases
@@ -217,6 +240,23 @@ def _shown(index: Index, memory_id: str) -> Memory | None:
 def _subject(note: Note) -> tuple[str, str] | None:
     """The memory or entity that a note was written for; None if a person wrote it."""
     return next(((sort, str(note.fields[sort])) for sort in ("id", "entity") if sort in note.fields), None)
+
+
+def _is_ours(index: Index, note: Note) -> bool:
+    """Whether a note was written for this space, and not for one of the same name in another ledger."""
+    if note.fields.get("space") != index.space:
+        return False
+    if "id" in note.fields:
+        return index.catalog.number(str(note.fields["id"])) is not None
+    # What an entity is called makes its id, so that says nothing. Older notes do not say where they began.
+    began = _first_memory(index)
+    return str(note.fields.get("began", began)) == began
+
+
+def _first_memory(index: Index) -> str:
+    """What a space is told by from others of its name: it keeps the id also once the memory is erased, and
+    wherever the space is brought."""
+    return index.catalog.ids[0] if index.catalog.ids else ""
 
 
 def _is_old_name(sort: str, path: str) -> bool:
