@@ -564,6 +564,26 @@ def test_what_is_over_is_over_whoever_it_was(space: Space, clock: FakeClock, bef
     assert space.recall(before, history=True)[0].memory.text in (before, fact.text)
 
 
+@pytest.mark.parametrize(
+    ("ended", "holding"),
+    [
+        (Triple("Alice", "reports_to", ""), "Bob —reports_to→ Ali"),
+        (Triple("", "reports_to", "Alice"), "Ali —reports_to→ Carol"),
+    ],
+)
+def test_an_end_left_open_is_the_end_on_that_side_only(clock: FakeClock, ended: Triple, holding: str) -> None:
+    """Who has no boss any longer may still be one, under whatever name that was said."""
+    with told(Fact("That is over.", ends=(ended,), said=(0,)), clock=clock) as space:
+        space.entities.register("Alice", aliases=["Ali"])
+        space.relate("Bob", "reports_to", "Ali")
+        space.relate("Ali", "reports_to", "Carol")
+        clock.advance(days=1)
+        space.remember(CHAT)
+
+        held = [*space.graph.when("Bob", "reports_to"), *space.graph.when("Alice", "reports_to")]
+        assert [str(relation) for relation in held if relation.valid.end is None] == [holding]
+
+
 def test_what_is_remembered_with_a_now_is_recorded_then(space: Space) -> None:
     """Its links and opinions too, so that a chat of last year can be brought in turn by turn."""
     space.remember([{"role": "user", "content": "I live in Porto."}], now="2025-01-05")
