@@ -584,6 +584,29 @@ def test_an_end_left_open_is_the_end_on_that_side_only(clock: FakeClock, ended: 
         assert [str(relation) for relation in held if relation.valid.end is None] == [holding]
 
 
+@pytest.mark.parametrize("after", ["Alice is single again.", "Alice broke up with Bob.", "Bob left Alice."])
+@pytest.mark.parametrize(
+    ("who", "bond", "before"),
+    [
+        ("Bob", "dating", "Bob is dating Alice."),
+        ("Alice", "dating", "Alice is dating Bob."),
+        ("Bob", "married_to", "Bob is married to Alice."),
+        ("Alice", "wife_of", "Alice is the wife of Bob."),
+        ("Bob", "husband_of", "Bob is the husband of Alice."),
+    ],
+)
+def test_a_couple_parts_from_whichever_side_it_was_told(
+    space: Space, clock: FakeClock, who: str, bond: str, before: str, after: str
+) -> None:
+    """He was with her, and she with him."""
+    space.remember([{"role": "user", "content": before}])
+    clock.advance(days=1)
+    space.remember([{"role": "user", "content": after}])
+
+    [was] = space.graph.when(who, bond)
+    assert was.valid.end is not None
+
+
 def test_what_is_remembered_with_a_now_is_recorded_then(space: Space) -> None:
     """Its links and opinions too, so that a chat of last year can be brought in turn by turn."""
     space.remember([{"role": "user", "content": "I live in Porto."}], now="2025-01-05")

@@ -61,10 +61,10 @@ def parted(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
         return deserted
     other = starts.get(found.end())
     if other is not None and other.kind not in ("person", "thing"):
-        return Change((), _whatever(who, *_WORK)) if found["with"] and other.kind == "organization" else None
+        return Change((), _jobless(who)) if found["with"] and other.kind == "organization" else None
     if other is None or other.text == who.text or _KIN_OF.search(other.text):
         whose = _PARTNER.match(text, found.end() if other is None else other.end)
-        return Change((), _whatever(who, *_COUPLE, *_PARTNERS)) if whose or other is not None else None
+        return Change((), _alone(who)) if whose or other is not None else None
     events = () if found["with"] else (Triple(who.text, "broke_up_with", other.text),)
     return Change(events, _apart(who, other))
 
@@ -76,18 +76,16 @@ def _deserted(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
     if other is None or other.kind != "person" or not _ENDS_HERE.match(text, other.end):
         return None
     if _PARTNER_OF.search(who.text):
-        return Change((), _whatever(other, *_COUPLE, *_PARTNERS))
+        return Change((), _alone(other))
     return (
         Change((), _apart(other, who)) if found and found["left"] and not _KIN_OF.search(who.text) else None
     )
 
 
 def _apart(one: Name, other: Name) -> tuple[Triple, ...]:
-    """That these two are a couple."""
-    return (
-        *(Triple(one.text, predicate, other.text) for predicate in _COUPLE),
-        *(Triple(other.text, predicate, one.text) for predicate in _PARTNERS),
-    )
+    """That these two are a couple, from whichever side it was said."""
+    pairs = ((one.text, other.text), (other.text, one.text))
+    return tuple(Triple(subject, bond, object_) for subject, object_ in pairs for bond in _COUPLE)
 
 
 def finished(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
@@ -97,19 +95,20 @@ def finished(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
         return None
     others = beside(text, who, {name.end: name for name in starts.values()})
     if not found["couple"]:
-        return Change((), tuple(end for one in (*others, who) for end in _whatever(one, *_WORK)))
+        return Change((), tuple(end for one in (*others, who) for end in _jobless(one)))
     if len(others) == 1 and not _KIN_OF.search(others[0].text):  # by a name of their own
         return Change((), _apart(who, others[0]))
-    return Change((), _whatever(who, *_COUPLE, *_PARTNERS))
+    return Change((), _alone(who))
 
 
-def _whatever(who: Name, *predicates: str) -> tuple[Triple, ...]:
-    """Whatever holds of somebody under these predicates: who has no husband is nobody's wife either."""
-    roles = [predicate for predicate in predicates if predicate.endswith("_of")]
-    return (
-        *(Triple(who.text, predicate, "") for predicate in predicates),
-        *(Triple("", role, who.text) for role in roles),
-    )
+def _alone(who: Name) -> tuple[Triple, ...]:
+    """That somebody is one of a couple: who has no husband is nobody's wife either."""
+    return tuple(end for bond in _COUPLE for end in (Triple(who.text, bond, ""), Triple("", bond, who.text)))
+
+
+def _jobless(who: Name) -> tuple[Triple, ...]:
+    """That somebody works anywhere, as anything; who works for them goes on to."""
+    return tuple(Triple(who.text, predicate, "") for predicate in ("works_at", "works_as"))
 
 
 def gave_up(text: str, who: Name, starts: dict[int, Name]) -> Change | None:
@@ -147,8 +146,10 @@ _ENDS_HERE = re.compile(
 _KIN_OF = re.compile(r"^my |['’]s ")
 _PARTNER = re.compile(rf" ?(?:their|his|her) (?:[a-z]+ )?(?:{_PARTNER_WORDS})\b")
 _PARTNER_OF = re.compile(rf" (?:{_PARTNER_WORDS})$")
-_COUPLE = ("married_to", "engaged_to", "dating")
-_PARTNERS = (
+_COUPLE = (
+    "married_to",
+    "engaged_to",
+    "dating",
     "wife_of",
     "husband_of",
     "girlfriend_of",
@@ -160,7 +161,6 @@ _PARTNERS = (
     "fiancee_of",
     "spouse_of",
 )
-_WORK = ("works_at", "works_as")
 _FINISHED = re.compile(
     rf"(?: and (?:his|her|their) (?:{_PARTNER_WORDS}))?"
     rf"{ADVERBS} (?:(?P<couple>(?:has |is |are )?(?:got |getting )?(?:divorced|separated)(?! from)"
