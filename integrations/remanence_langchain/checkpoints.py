@@ -23,7 +23,7 @@ Limits:
   others wrote: by time, and in every branch.
 - In Python 3.10, async nodes do not know where they run, so what they write there is stamped with nothing.
 - Whoever asks the space itself, and not through a view, sees the memories of all branches.
-- What `Space.remember` draws from a text bears no stamp, so a view has no `remember`.
+- What `Space.remember` draws from a text bears no stamp, so a view refuses to `remember`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from remanence import Hit, InvalidInput, NotFound
 from remanence_langchain.store_lineage import CheckpointUnknown, Lineage, Point
@@ -152,6 +152,14 @@ class CheckpointView:
         said = {"key": address[1], "forgotten": memory_id, "why": why}
         self._space.add(_FORGOTTEN, **_with_stamp({"meta": {}}, address[1], stamp, said))
 
+    def remember(self, *_: object, **__: object) -> NoReturn:
+        """Refused: `Space.remember` draws facts from what is told, and they would be in every branch."""
+        raise InvalidInput(
+            f"{self!r} cannot remember(): what it draws from a text would be in every branch of a thread. "
+            "Keep what is told in this branch with add() or add_turns(), or call remember() of the space "
+            "itself, for all of them."
+        )
+
     def stamped(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """What to hand to `add` of the space, or for a turn to `add_turns`, to have it in this branch.
 
@@ -190,6 +198,10 @@ class CheckpointView:
     async def aadd_turns(self, turns: Iterable[Mapping[str, Any]], **options: Any) -> list[Memory]:
         """`add_turns`, off the event loop."""
         return await asyncio.to_thread(self.add_turns, turns, **options)
+
+    async def aremember(self, *_: object, **__: object) -> NoReturn:
+        """Refused, as `remember` is."""
+        self.remember()
 
     async def aforget(self, memory_id: str, why: str | None = None) -> None:
         """`forget`, off the event loop."""

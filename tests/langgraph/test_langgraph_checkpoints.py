@@ -572,6 +572,18 @@ def test_a_view_gives_memories_back_as_they_were_handed_in(
     assert again.count("I like tea") == 1
 
 
+async def test_a_view_does_not_draw_facts(space: remanence.Space, saver: BaseCheckpointSaver[Any]) -> None:
+    """They would be in every branch; it keeps nothing then, and says what to call instead."""
+    view = CheckpointView(space, saver)
+    told = [{"role": "user", "content": "I live in Porto."}]
+    refused = r"<CheckpointView of <Space 'default'>> cannot remember\(\).* with add\(\) or add_turns\(\), or"
+    with pytest.raises(remanence.InvalidInput, match=refused):
+        view.remember(told, wait=False)
+    with pytest.raises(remanence.InvalidInput, match=refused):
+        await view.aremember(told)
+    assert space.count() == 0
+
+
 def test_each_way_of_writing_stays_in_its_branch(
     space: remanence.Space, saver: BaseCheckpointSaver[Any]
 ) -> None:
