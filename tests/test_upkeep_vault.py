@@ -143,6 +143,15 @@ class TestPromoting:
         assert plan.edited == (f"memories/{file.name}",)
         assert "was changed" in file.read_text("utf-8")
 
+    def test_what_cannot_be_read_is_not_written_over(self, lived: remanence.Space, vault: Path) -> None:
+        """Some editors save a note in another encoding; it is named, as other edited ones are."""
+        lived.upkeep.promote(vault=vault, dry_run=False)
+        mine = vault / "entities" / "Alice.md"
+        mine.write_text(mine.read_text("utf-8") + "\nShe is my aunt.\n", "utf-16")
+        plan = lived.upkeep.promote(vault=vault, dry_run=False)
+        assert (plan.writes, plan.edited) == ((), ("entities/Alice.md",))
+        assert "my aunt" in mine.read_text("utf-16")
+
     def test_an_erased_memory_leaves_the_vault(self, lived: remanence.Space, vault: Path) -> None:
         """And its words are not in the name that the ledger keeps."""
         lived.upkeep.promote(vault=vault, dry_run=False)

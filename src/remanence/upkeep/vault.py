@@ -41,7 +41,8 @@ def note_path(memory: Memory) -> str:
 def differences(index: Index, sight: Sight, vault: Path, promoted: Mapping[str, str | None]) -> Differences:
     """How a vault differs from what it should hold, given what is promoted and under which notes."""
     shown = [memory for memory_id in promoted if (memory := _shown(index, memory_id)) is not None]
-    found = {path: note for path in notes.paths(vault) if (note := notes.read(vault, path)) is not None}
+    every = {path: notes.read(vault, path) for path in notes.paths(vault)}
+    found = {path: note for path, note in every.items() if note is not None}
     places = _Places(index, found)
     kept = {memory.id: path for memory in shown if (path := promoted[memory.id]) is not None}
     # A vault that holds none of the notes on record is a new one, and gets them all.
@@ -53,9 +54,11 @@ def differences(index: Index, sight: Sight, vault: Path, promoted: Mapping[str, 
         there_is = found.get(note.path)
         if note.fields.get("id") in missing or (there_is is not None and str(there_is) == str(note)):
             continue
-        if there_is is None or (_subject(there_is) is not None and not there_is.edited):
+        if note.path not in every or (
+            there_is is not None and _subject(there_is) is not None and not there_is.edited
+        ):
             writes.append(note)
-        elif not _say_the_same(there_is, note):
+        elif there_is is None or not _say_the_same(there_is, note):  # None: an editor's, and no UTF-8
             edited.append(note.path)
     surplus = places.surplus(wanted)
     return Differences(
@@ -65,7 +68,7 @@ def differences(index: Index, sight: Sight, vault: Path, promoted: Mapping[str, 
         missing=tuple(sorted(missing.values())),
         named={memory.id: note_path(memory) for memory in shown if memory.id not in kept},
         filled=tuple(
-            kept[id_] for n in writes if (id_ := n.fields.get("id")) in kept and n.path not in found
+            kept[id_] for n in writes if (id_ := n.fields.get("id")) in kept and n.path not in every
         ),
     )
 
