@@ -36,6 +36,8 @@ import remanence
 from world import BEGAN, NOW, Clock, Lookup, World, make_world
 
 BATCHES = 20
+BATCH = 2_000
+"""Rows that are added together, at least, where there are twice as many."""
 DEPTH = 50
 
 Figures = dict[str, float]
@@ -121,7 +123,7 @@ def fill(space: remanence.Space, world: World, clock: Clock) -> tuple[list[reman
     """Add everything in batches over two years; what it became, and the seconds it took."""
     memories: dict[int, remanence.Memory] = {}
     spent = 0.0
-    step = -(-len(world.rows) // BATCHES)
+    step = max(-(-len(world.rows) // BATCHES), min(BATCH, len(world.rows) // 2))
     for begin in range(0, len(world.rows), step):
         numbers = range(begin, min(begin + step, len(world.rows)))
         notes = [n for n in numbers if "text" in world.rows[n]]

@@ -213,7 +213,7 @@ class Settling:
             return None
         number = self._turns.get(turn.conversation, self._catalog.next_turn(turn.conversation))
         self._turns[turn.conversation] = number + 1
-        return replace(turn, number=number)
+        return Turn(turn.conversation, number, turn.speaker, turn.at)
 
 
 def keyed(key: str) -> str:

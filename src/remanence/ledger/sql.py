@@ -73,7 +73,10 @@ class SqlLedger:
         self._known: int | None = None  # the data_version for which these two are right
         with self._errors:
             self._writer = sqlite.connect(self.path)
-            self._writer.execute("PRAGMA cache_size=-16000")  # 16 MB: a large batch need not spill midway
+            # 16 MB each: a large batch need not spill midway, nor be moved out of the log before the next one
+            # has written over half of its pages.
+            self._writer.execute("PRAGMA cache_size=-16000")
+            self._writer.execute("PRAGMA wal_autocheckpoint=4000")
             self._connected = True
             self._all.add(self)
             try:
