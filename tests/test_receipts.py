@@ -66,6 +66,13 @@ def test_a_replay_gives_the_same_list_whatever_was_learned_since(
     assert listed(life.recall(question, **options)) != listed(before)
 
 
+def test_a_recall_of_no_signal_replays_as_one(life: Space) -> None:
+    """None asked is another thing than none named."""
+    answer = life.recall("Where does Alice live?", signals=[])
+
+    assert listed(life.replay(answer.receipt)) == listed(answer) == []  # type: ignore[arg-type]
+
+
 def test_a_receipt_can_be_kept_as_json(life: Space) -> None:
     """Written down, read back and replayed, also from the dict itself."""
     answer = life.recall("Where does Alice live?", during="May 2026", tags=())

@@ -107,7 +107,7 @@ class Question:
             kinds=receipt.kinds,
             tags=receipt.tags,
             min_score=receipt.min_score,
-            signals=receipt.signals or SIGNALS,
+            signals=SIGNALS if receipt.signals is None else receipt.signals,
             weights=receipt.weights,
             vector=vector,
         )
