@@ -55,6 +55,17 @@ def test_one_with_a_share_has_that_share_in_the_order(share: float, text: str, c
     assert first(Shortest(share), clock).memory.text == text
 
 
+@pytest.mark.parametrize("share", ["half", 2.0, float("nan")])
+def test_a_share_that_is_none_costs_only_the_order(share: Any, clock: FakeClock) -> None:
+    """The answer comes as if there were no reranker, and says why."""
+    with remanence.open(None, embedder=HashingEmbedder(), reranker=Shortest(share), clock=clock) as space:
+        space.add_many(HARBOUR)
+        answer = space.recall(QUESTION)
+
+    assert [hit.memory.text for hit in answer] == list(HARBOUR)
+    assert "share" in answer.missing["reranker"] or "str" in answer.missing["reranker"]
+
+
 def test_a_turn_is_read_with_its_speaker(clock: FakeClock) -> None:
     """Who said "I" is half of what was said."""
     reader = Shortest()

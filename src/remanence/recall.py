@@ -242,12 +242,15 @@ def _reranked(
         given = np.asarray(reranker(text, [as_read(m) for m in index.memories(rows)]), np.float64)
         if given.shape != head.rows.shape or not np.isfinite(given).all():
             raise ValueError(f"it gave {given.shape} scores for {len(head)} texts, or one that is no number")
+        share = getattr(reranker, "share", 1.0)
+        if not 0 <= share <= 1:
+            raise ValueError(f"its share is {share!r}, not a number from 0 to 1")
     except Vanished:
         raise
     except Exception as error:  # noqa: BLE001  -- it is the caller's code, and anything may come out of it
         log.warning("recall goes on without the reranker: %s", error)
         return fused, {}, {"reranker": f"{type(error).__name__}: {error}"}
-    order = reordered(head.scores, given, getattr(reranker, "share", 1.0))
+    order = reordered(head.scores, given, share)
     said = {
         rows[place]: Evidence("reranker", rank, 0.0, float(given[place]), f"read again: {given[place]:.2f}")
         for rank, place in enumerate(np.argsort(-given, kind="stable").tolist(), 1)
