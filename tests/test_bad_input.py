@@ -245,6 +245,7 @@ def test_the_ends_of_the_calendar_are_times_like_any(space: Space, edge: Any) ->
         ({"tags": [None]}, ["tags=[None]"]),
         ({"signals": ["smell"]}, ["'smell'", "vectors, words, graph, times"]),
         ({"signals": 7}, ["signals=7"]),
+        ({"signals": ["words"], "weights": {"graph": 1}}, ["weights={'graph': 1}", "words", "weight"]),
         ({"history": "maybe"}, ["history='maybe'", "True, False nor 'auto'"]),
         ({"history": None}, ["history=None"]),
         ({"during": ("2027", "2026")}, ["('2027', '2026')", "ends before it starts", "Swap"]),

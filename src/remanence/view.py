@@ -91,6 +91,9 @@ class View:
         at = moment if now is None else read_moment(now, moment, what="now")
         if history not in (True, False, "auto"):
             raise InvalidInput(f"history={history!r} is neither True, False nor 'auto'.")
+        asked, counted = _signals(signals), drafts.weights(weights, SIGNALS)
+        if asked and counted is not None and not any(counted.get(name) for name in asked):
+            raise InvalidInput(f"weights={weights!r} give none of the signals {', '.join(asked)} any weight.")
         question = Question(
             text=drafts.question(query),
             now=at,
@@ -101,8 +104,8 @@ class View:
             kinds=drafts.kinds(kinds),
             tags=drafts.tags(tags),
             min_score=drafts.share(min_score, "min_score"),
-            signals=_signals(signals),
-            weights=drafts.weights(weights, SIGNALS),
+            signals=asked,
+            weights=counted,
             vector=drafts.vector(vector),
         )
         answer = self._engine.recall(
