@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qdrant_client import QdrantClient
+from qdrant_client import AsyncQdrantClient, QdrantClient
 
 from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale
 from remanence.ports import VectorStore
@@ -274,8 +274,9 @@ def test_a_server_that_is_down_is_named() -> None:
 def test_connect_takes_a_url_or_a_client(qdrant: tuple[QdrantClient, str]) -> None:
     """A client comes back as it is; what is neither is refused."""
     assert connect(qdrant[0]) is qdrant[0]
-    with pytest.raises(InvalidInput, match="localhost:6333"):
-        connect("localhost:6333")
+    for neither in ("localhost:6333", 6333, QdrantClient, AsyncQdrantClient(":memory:")):
+        with pytest.raises(InvalidInput, match="localhost:6333"):
+            connect(neither)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("where", ["anywhere", "far", "near"])

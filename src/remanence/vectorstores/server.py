@@ -36,12 +36,14 @@ def connect(qdrant: str | QdrantClient) -> QdrantClient:
 
     Nothing is sent yet: a server that is down is reported by the first call.
     """
-    if not isinstance(qdrant, str):
-        return qdrant
-    if not qdrant.startswith(("http://", "https://")):
-        raise InvalidInput(f"{qdrant!r} is no Qdrant URL. Give one such as 'http://localhost:6333'.")
     from qdrant_client import QdrantClient
 
+    if isinstance(qdrant, QdrantClient):
+        return qdrant
+    if not isinstance(qdrant, str) or not qdrant.startswith(("http://", "https://")):
+        raise InvalidInput(
+            f"qdrant={qdrant!r} is no Qdrant URL and no QdrantClient. Give one such as 'http://localhost:6333'."
+        )
     return QdrantClient(url=qdrant, api_key=os.environ.get("QDRANT_API_KEY"), check_compatibility=False)
 
 
