@@ -756,6 +756,31 @@ def test_two_ledgers_on_one_server_keep_apart(home: Path) -> None:
         assert mine.check() == theirs.check() == {}
 
 
+def test_a_server_that_goes_down_costs_one_signal(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Recall names it and answers with the others; adding, erasing and a rebuild that fails lose nothing."""
+    from qdrant_client import QdrantClient
+
+    caplog.set_level(logging.CRITICAL, logger="remanence")
+    client = QdrantClient(":memory:")
+    with remanence.open(home, embedder=HashingEmbedder(), qdrant=client) as space:
+        harbour, secret = space.add("The harbour is closed."), space.add("The harbour hides a secret.")
+        client.close()
+
+        for act in (lambda: None, lambda: space.add("The bakery is open."), lambda: space.erase(secret.id)):
+            act()
+            answer = space.recall("Is the harbour closed?")
+            assert answer[0].memory == harbour
+            assert "Qdrant" in answer.missing["vectors"]
+        with pytest.raises(remanence.ProjectionError, match="Qdrant"):
+            space.rebuild()
+        answer = space.recall("Is the harbour closed?")
+        assert [hit.memory for hit in answer] == [harbour]
+        assert "Qdrant" in answer.missing["vectors"]
+
+    with remanence.open(home, embedder=HashingEmbedder(), qdrant=QdrantClient(":memory:")) as space:
+        assert (space.count(), space.recall("harbour").missing, space.check()) == (2, {}, {})
+
+
 @pytest.mark.parametrize("mark", ["?", ".", " \n", "!?", "A. "])
 def test_a_text_of_nothing_but_marks_is_read_in_one_go(space: Space, mark: str) -> None:
     """Were each mark tried with all those behind it, this would take the better part of an hour."""

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from remanence.answers import from_archive
 from remanence.drafts import utc
-from remanence.errors import Closed, EmbedderDown, ProjectionStale
+from remanence.errors import Closed, EmbedderDown, ProjectionError, ProjectionStale
 from remanence.events import Event, Remembered
 from remanence.index import FORMAT, Index, Vanished, as_memory, snapshot_name, texts_of
 from remanence.model import Change, Entry, Memory
@@ -244,6 +244,9 @@ class Engine:
         """Build the projections of a space anew; embeds only what the ledger has no vector for."""
         with self.using(space) as index:
             index.rebuild()
+            if index.broken:
+                said = "; ".join(f"{name}: {reason}" for name, reason in index.broken.items())
+                raise ProjectionError(f"space {space!r} was not built anew in full. {said}")
         self._embed_unmade(space, progress)
 
     def reembed(self, progress: Progress | None = None) -> None:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from remanence.arrays import pack, unpack
 from remanence.catalog import ABOUT_MEMORIES, Catalog
-from remanence.errors import NotFound
+from remanence.errors import NotFound, ProjectionError
 from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.journal import Journal
 from remanence.knowledge.links import Links
@@ -348,7 +348,12 @@ class Index:
             self._start()
             self._memories.clear()
             self.recalled.clear()
-            self.vectors.clear()
+            try:
+                self.vectors.clear()
+            except ProjectionError as error:
+                # A server that is down must not keep the other three from the ledger.
+                log.warning("the vectors of space %r could not be cleared: %s", self.space, error)
+                self.broken["vectors"] = f"{type(error).__name__}: {error}"
             self._taken = self._saved = 0
             if self._snapshot is not None:
                 # With the halves that killed writers left behind: they may hold words erased since.

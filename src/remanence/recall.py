@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from remanence import query as reading
 from remanence.answers import Recall
-from remanence.errors import EmbedderError
+from remanence.errors import EmbedderError, ProjectionError
 from remanence.fusion import WEIGHTS, Fused, fuse
 from remanence.index import SIGNALS, Index, Vanished
 from remanence.model import (
@@ -43,7 +43,7 @@ from remanence.text import tokens
 from remanence.truth import Resolved, disagreements, is_plain, replaced_by, resolve, stands
 
 if TYPE_CHECKING:
-    from remanence.ports import Embedder, Reranker, Vector
+    from remanence.ports import Embedder, Projection, Reranker, Vector
 
 log = logging.getLogger(__name__)
 
@@ -209,11 +209,20 @@ def _rankings(index: Index, query: Query, question: Question, unembedded: str | 
         elif name == "vectors" and unembedded is not None:
             out.append(Ranking.absent(name, unembedded))
         else:
-            out.append(index.projections[name].rank(query, wide))
+            out.append(_ranked(index.projections[name], query, wide))
         if name == "vectors" and index.vectors.unmade and out[-1].missing is None:
             count = len(index.vectors.unmade)
             out[-1] = replace(out[-1], missing=f"{count} passages have no vector yet: the embedder was down")
     return out
+
+
+def _ranked(projection: Projection, query: Query, limit: int) -> Ranking:
+    """What a signal says; one whose server is down is named in the answer, and the others go on."""
+    try:
+        return projection.rank(query, limit)
+    except ProjectionError as error:
+        log.warning("recall goes on without %s: %s", projection.name, error)
+        return Ranking.absent(projection.name, str(error))
 
 
 def _near(rankings: Sequence[Ranking]) -> dict[int, float]:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale
+from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale, RemanenceError
 from remanence.vectorstores.exact import MANY, as_rows, from_the_top, settled
 
 if TYPE_CHECKING:
@@ -188,6 +188,15 @@ class ServerStore:
             raise ProjectionError(
                 f"Qdrant at {self._address} does not answer: {error}. "
                 "The ledger is unharmed: start the server, or correct its address, and try again."
+            ) from error
+        except RemanenceError:
+            raise
+        except (RuntimeError, ValueError) as error:
+            # So says a client that was closed, and the in-process one of a collection that is gone.
+            self._ready = False
+            raise ProjectionError(
+                f"Qdrant at {self._address} cannot be asked: {error} "
+                "The ledger is unharmed: open the space again with a client that is open."
             ) from error
 
     def _prepare(self) -> None:
