@@ -122,6 +122,12 @@ class TestSets:
             (CORPUS, [{**QUESTIONS[0], "evidence": ["4"]}], "evidence '4' is no line of conversation 'a'"),
             ([{"id": "1"}], QUESTIONS, "chat.corpus.jsonl, line 1: text=None"),
             (CORPUS, [{"evidence": ["3"], "conversation": "a"}], "line 1: question=None"),
+            (CORPUS, [{**QUESTIONS[0], "evidence": "3"}], "line 1: evidence='3' is not a list"),
+            (CORPUS, [{**QUESTIONS[0], "evidence": [["3"]]}], "line 1: evidence=.* is not a list"),
+            (CORPUS, [{**QUESTIONS[0], "evidence_sessions": 7}], "line 1: evidence_sessions=7"),
+            (CORPUS, [{**QUESTIONS[0], "question_time": 7}], "line 1: question_time=7"),
+            ([{**CORPUS[0], "time": 7}], QUESTIONS, "line 1: time=7"),
+            ([*CORPUS, CORPUS[0]], QUESTIONS, "line 9: id='1' is that of an earlier line"),
         ],
     )
     def test_bad_data_is_named_with_its_line(
@@ -130,6 +136,53 @@ class TestSets:
         """A typo in an id would otherwise count as a miss."""
         with pytest.raises(InvalidInput, match=said):
             dataset_in(written(corpus, questions))
+
+    def test_conversations_may_count_their_lines_alike(self, written: Written) -> None:
+        """The first line of each is its own."""
+        corpus = [{**line, "id": "1"} for line in (CORPUS[0], CORPUS[3])]
+        questions = [{**QUESTIONS[number], "evidence": ["1"]} for number in (1, 2)]
+
+        worlds = dataset_in(written(corpus, questions)).worlds
+
+        assert [world.lines[0].text for world in worlds] == ["I moved to Porto.", "My cat is called Rye."]
+        assert [world.asked[0].sessions for world in worlds] == [("a1",), ("b1",)]
+
+    def test_a_session_may_be_a_number(self, written: Written) -> None:
+        """In both files alike."""
+        corpus = [{**line, "session": 7} for line in CORPUS]
+
+        worlds = dataset_in(written(corpus, [{**QUESTIONS[0], "evidence_sessions": [7]}])).worlds
+
+        assert (worlds[0].lines[0].session, worlds[0].asked[0].sessions) == ("7", ("7",))
+
+    def test_the_name_of_a_set_may_hold_a_dot(self, tmp_path: Path) -> None:
+        """What a set is called ends where its part begins."""
+        for part in ("corpus", "questions"):
+            (tmp_path / f"chat.v2.{part}.jsonl").write_text("")
+
+        assert [name for name, _, _ in find([tmp_path, tmp_path / "chat.v2"])] == ["chat.v2"]
+
+    @pytest.mark.parametrize("limit", [0, -3])
+    def test_a_limit_of_none_is_refused(self, written: Written, limit: int) -> None:
+        """Rather than saying that there is nothing to judge."""
+        with pytest.raises(InvalidInput, match=f"limit={limit} "):
+            dataset_in(written(), limit=limit)
+
+    @pytest.mark.parametrize(
+        ("name", "held"),
+        [
+            ("chat.corpus.jsonl", b"\xff\xfe"),
+            ("chat.corpus.jsonl.gz", b"plain"),
+            ("chat.corpus.jsonl.gz", gzip.compress(b"{}")[:-9]),
+        ],
+    )
+    def test_a_file_that_cannot_be_read_is_named(self, tmp_path: Path, name: str, held: bytes) -> None:
+        """Not text, not gzipped, or cut short."""
+        (tmp_path / name).write_bytes(held)
+        (tmp_path / "chat.questions.jsonl").write_text("")
+
+        with pytest.raises(InvalidInput, match=f"{name} cannot be read"):
+            dataset_in(tmp_path)
 
     def test_a_set_without_questions_is_refused(self, tmp_path: Path) -> None:
         """The file that is missing is named."""
@@ -180,6 +233,23 @@ class TestEvaluate:
         assert everything["R@1"][0] == 1.0
         assert everything["session R@1"][0] == 1.0
 
+    def test_speakers_need_no_conversation(self, written: Written) -> None:
+        """Who spoke may be known where nothing else is."""
+        said = [{name: line[name] for name in ("id", "speaker", "text")} for line in CORPUS]
+        asked = [{"question": "Where did Alice move?", "evidence": ["1"]}]
+
+        report = evaluate(dataset_in(written(said, asked)), {"it": Remembering})
+
+        assert report["systems"]["it"]["scores"]["all"]["R@1"][0] == 1.0
+
+    def test_a_category_called_all_does_not_stand_for_all(self, written: Written) -> None:
+        """The figures for all are of all questions."""
+        questions = [{**QUESTIONS[0], "category": "all"}, QUESTIONS[1]]
+
+        report = evaluate(dataset_in(written(questions=questions)), {"it": Remembering})
+
+        assert report["systems"]["it"]["scores"]["all"]["n"] == 2
+
     def test_passages_have_no_sessions(self) -> None:
         """Where each line is a session of its own, the session level would only repeat the other."""
         passages = [Line("1", "Porto has six bridges.", session="s"), Line("2", "Plums.", session="t")]
@@ -212,7 +282,7 @@ class TestEvaluate:
             Asked("?", ("2",), sessions=("s",), time="2026-02-01"),
         )
         data = Dataset.of("it", lines, [now, then])
-        right, wrong = Fixed(["3", "2"]), Fixed(["1"])
+        right, wrong = Fixed(["3", "2", "2"]), Fixed(["1"])
 
         done: list[tuple[int, int]] = []
         report = evaluate(
@@ -223,6 +293,7 @@ class TestEvaluate:
 
         scores = {name: one["scores"]["all"] for name, one in report["systems"].items()}
         assert (scores["right"]["MRR"][0], scores["wrong"]["MRR"][0]) == (0.5, 0.0)
+        assert scores["right"]["R@5"][0] == 1.0
         assert (scores["right"]["session MRR"][0], scores["wrong"]["session MRR"][0]) == (0.5, 1.0)
         assert right.asked_at == ["2026-01-02", "2026-02-01"]
         assert done[-1] == (4, 4)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from remanence import drafts
 from remanence.errors import InvalidInput
 from remanence.text import cut
 
 _ENDS = (".jsonl", ".jsonl.gz")
+_PART = re.compile(r"(\.(corpus|questions))?(\.jsonl(\.gz)?)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ def find(paths: Iterable[str | Path]) -> list[tuple[str, Path, Path]]:
         if path.is_dir() and not inside:
             raise InvalidInput(f"{path} holds no <name>.corpus.jsonl. Name a folder or files that do.")
         for file in inside or [path]:
-            name, _, _ = file.name.partition(".")
+            name = _PART.sub("", file.name)
             corpus, questions = (_present(file.parent, f"{name}.{part}") for part in ("corpus", "questions"))
             found[corpus] = name, corpus, questions
     return list(found.values())
@@ -114,8 +118,16 @@ def read(
     `leave_out`; those in `apart` are asked, answerable or not, and counted by themselves. With `limit`,
     at most so many are asked, spread evenly.
     """
-    lines = [_line(row, where) for where, row in rows(corpus)]
-    session_of = {line.id: (line.conversation, line.session) for line in lines}
+    if limit is not None:
+        drafts.whole(limit, "limit")
+    lines: list[Line] = []
+    session_of: dict[tuple[str, str], str] = {}
+    for where, row in rows(corpus):
+        line = _line(row, where)
+        if (line.conversation, line.id) in session_of:
+            raise InvalidInput(f"{where}: id={line.id!r} is that of an earlier line. Give each its own.")
+        session_of[line.conversation, line.id] = line.session
+        lines.append(line)
     asked = []
     for where, row in rows(questions):
         category = str(row.get("category") or "")
@@ -146,26 +158,27 @@ def _line(row: Mapping[str, Any], where: str) -> Line:
         conversation=conversation,
         session=str(row.get("session") or conversation),
         speaker=row.get("speaker"),
-        time=row.get("time"),
+        time=_time(row, "time", where),
     )
 
 
 def _asked(
-    row: Mapping[str, Any], where: str, known: Mapping[str, tuple[str, str]], category: str, apart: bool
+    row: Mapping[str, Any], where: str, known: Mapping[tuple[str, str], str], category: str, apart: bool
 ) -> Asked:
     conversation = str(row.get("conversation") or "")
-    evidence = tuple(row["evidence"])
+    evidence = _listed(row, "evidence", where)
     for line in evidence:
-        if line not in known or known[line][0] != conversation:
+        if (conversation, line) not in known:
             raise InvalidInput(f"{where}: evidence {line!r} is no line of conversation {conversation!r}.")
+    sessions = _listed(row, "evidence_sessions", where) if row.get("evidence_sessions") else ()
     return Asked(
         question=_text(row, "question", where),
         evidence=evidence,
         id=str(row.get("id") or ""),
         conversation=conversation,
         category=category,
-        time=row.get("question_time"),
-        sessions=tuple(row.get("evidence_sessions") or dict.fromkeys(known[line][1] for line in evidence)),
+        time=_time(row, "question_time", where),
+        sessions=sessions or tuple(dict.fromkeys(known[conversation, line] for line in evidence)),
         apart=apart,
     )
 
@@ -177,17 +190,39 @@ def _text(row: Mapping[str, Any], name: str, where: str) -> str:
     return value
 
 
+def _time(row: Mapping[str, Any], name: str, where: str) -> str | None:
+    value = row.get(name)
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput(f"{where}: {name}={value!r} is not a text such as '2026-05-03T10:00:00'.")
+    return value
+
+
+def _listed(row: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
+    """Names in a list; numbers are names too, as they are where a session is said."""
+    value = row[name]
+    if not isinstance(value, list) or not all(isinstance(each, str | int) for each in value):
+        raise InvalidInput(f"{where}: {name}={value!r} is not a list of names.")
+    return tuple(map(str, value))
+
+
 def rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The JSON objects of a file, each with where it stands."""
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            where = f"{path.name}, line {number}"
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise InvalidInput(f"{where} is not JSON: {error}.") from None
-            if not isinstance(row, dict):
-                raise InvalidInput(f"{where} is no JSON object, but {cut(line, 60)!r}.")
-            yield where, row
+    for number, line in enumerate(_lines(path), 1):
+        where = f"{path.name}, line {number}"
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise InvalidInput(f"{where} is not JSON: {error}.") from None
+        if not isinstance(row, dict):
+            raise InvalidInput(f"{where} is no JSON object, but {cut(line, 60)!r}.")
+        yield where, row
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
+            yield from lines
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} cannot be read: {error}. It has to be UTF-8, plain or gzipped.") from None

@@ -60,7 +60,7 @@ def _turn(line: Line) -> dict[str, Any]:
         "speaker": line.speaker or "unknown",
         "content": line.text,
         "time": line.time,
-        "conversation": line.session,
+        "conversation": line.session or "default",
         "key": line.id,
     }
 
@@ -88,7 +88,7 @@ class Trial:
         """Means and intervals for all and for each category, and the seconds."""
         rows = list(zip(self.asked, self.scores, strict=True))
         groups = {"all": [score for asked, score in rows if not asked.apart]}
-        for category in sorted({asked.category for asked in self.asked} - {""}):
+        for category in sorted({asked.category for asked in self.asked} - {"", "all"}):
             groups[category] = [score for asked, score in rows if asked.category == category]
         return {
             "scores": {name: means(scores) for name, scores in groups.items() if scores},
@@ -121,6 +121,7 @@ def evaluate(
                     began = time.perf_counter()
                     found = system.ask(asked, asked.time or end)
                     trial.query_seconds += time.perf_counter() - began
+                    found = list(dict.fromkeys(found))  # one that repeats itself finds no more for it
                     score = measures(found, asked.evidence)
                     if dataset.has_sessions:
                         sessions = list(dict.fromkeys(session_of[line] for line in found))
