@@ -19,13 +19,14 @@ import logging
 import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from ablations import SEEDS, VARIANTS, ablations
 from remanence import embedders, rerankers
+from remanence.errors import InvalidInput, RemanenceError
 from remanence.evaluation import Build, Dataset, Remembering, World, evaluate, find, markdown, read, rows
 from remanence.index import SIGNALS
 from systems import baselines, peers
@@ -48,6 +49,19 @@ LEFT_OUT = {"beam_100k": ("event_ordering", "instruction_following", "summarizat
 APART = {"locomo": ("adversarial",)}
 # Sets that are made of the files of another.
 FILES = {"longmemeval_s": "longmemeval_s_heads", "2wiki_triples": "2wiki_1000"}
+
+SOURCES = {
+    "locomo": "snap-research/locomo",
+    "longmemeval": "xiaowu0162/LongMemEval",
+    "realtalk": "danny911kr/REALTALK",
+    "beam": "mohammadtavakoli78/BEAM",
+    "hotpotqa": "hotpotqa/hotpot",
+    "2wiki": "Alab-NII/2wikimultihop",
+    "musique": "StonyBrookNLP/musique",
+    "timeqa": "wenhuchen/Time-Sensitive-QA",
+    "factconsolidation": "HUST-AI-HYZ/MemoryAgentBench",
+}
+"""The repositories on GitHub that the sets come from; none of them may be shipped with this one."""
 
 
 def main() -> None:
@@ -82,22 +96,26 @@ def chosen(options: argparse.Namespace) -> tuple[dict[str, Build], dict[str, str
     }
     if options.alone:
         return ours, {}
-    if options.no_peers:
-        return ours | baselines(embedder), {}
-    others, left_out = peers(embedder)
+    others, left_out = ({}, {}) if options.no_peers else peers(embedder)
     every = ours | baselines(embedder) | others
     if options.only is None:
         return every, left_out
-    return {name: build for name, build in every.items() if any(o in name for o in options.only)}, left_out
+    some = {name: build for name, build in every.items() if any(o in name for o in options.only)}
+    if not some:
+        raise InvalidInput(f"--only {','.join(options.only)} is in no name of {', '.join(every)}.")
+    return some, left_out
 
 
 def datasets(options: argparse.Namespace) -> Iterator[Dataset]:
     """The sets that were named, or every one of ours that is there, or whatever the folder holds."""
+    if not options.data.is_dir():
+        raise InvalidInput(f"there is no folder {options.data} with sets. {_whence(SOURCES)}")
     there = {name: files for name, *files in find([options.data])}
     ours = [name for name in SETS if FILES.get(name, name) in there]
     for name in options.sets or ours or there:
         if FILES.get(name, name) not in there:
-            print(f"{name}: no such set in {options.data}; see the README there for where it comes from")
+            theirs = [known for known in SOURCES if name.startswith(known)]
+            print(f"{name}: no such set in {options.data}. {_whence(theirs or SOURCES)}", file=sys.stderr)
             continue
         corpus, questions = there[FILES.get(name, name)]
         dataset = read(
@@ -149,6 +167,12 @@ def with_triples(dataset: Dataset, questions: Path) -> Dataset:
     )
 
 
+def _whence(names: Iterable[str]) -> str:
+    """Where sets are to be had, and what has to become of them."""
+    homes = ", ".join(f"{name} from {SOURCES[name]}" for name in names)
+    return f"On GitHub: {homes}. The format to bring them into is said in remanence.evaluation."
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -181,4 +205,7 @@ def _options() -> argparse.Namespace:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     logging.disable(logging.ERROR)  # peers have much to say
-    main()
+    try:
+        main()
+    except RemanenceError as error:
+        sys.exit(f"error: {error}")
