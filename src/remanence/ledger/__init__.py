@@ -39,4 +39,8 @@ def open_ledger(location: str | Path | None) -> Ledger:
         raise InvalidInput("':memory:' would be a folder of that name. Give None to keep nothing on disk.")
     from remanence.ledger.sql import SqlLedger
 
-    return SqlLedger(Path(location).expanduser())
+    try:
+        folder = Path(location).expanduser()
+    except RuntimeError:
+        raise InvalidInput(f"{str(location)!r} is in the home of nobody known here. Spell it out.") from None
+    return SqlLedger(folder)
