@@ -375,6 +375,7 @@ def test_a_child_without_a_name(lived_in: Space) -> None:
         (b"x", "no folder"),
         ("postgresql://me:secret@host/db", "'postgresql://…' is a URL"),
         (":memory:", "Give None"),
+        ("~nobody-known-here/memory", "home of nobody"),
     ],
 )
 def test_places_no_space_can_be_in(lived_in: Space, location: Any, shown: str) -> None:
@@ -604,7 +605,7 @@ def test_a_file_where_a_folder_belongs_is_only_in_the_way(reopen: Reopen, home: 
     assert (home / name).read_text() == "mine"
 
 
-@pytest.mark.parametrize("how", ["garbage", "text", "cut short"])
+@pytest.mark.parametrize("how", ["garbage", "text", "cut short", "empty"])
 def test_a_damaged_ledger_is_refused(reopen: Reopen, home: Path, how: str) -> None:
     """By name, with the next step, and it is left as it is for whoever can save it."""
     reopen().add_many([{"text": f"Note {n} about the harbour."} for n in range(200)])

@@ -31,7 +31,8 @@ def locate(folder: Path) -> Path:
     path = folder.absolute() / "ledger.db"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
+        made = not path.exists()
+        if made:
             path.touch()
         with path.open("rb") as file:
             header = file.read(100)
@@ -48,6 +49,11 @@ def locate(folder: Path) -> Path:
         raise LedgerUnavailable(
             f"{path} is read-only. A ledger needs to write in its folder, even to read: "
             "change the permissions, or copy the folder to a place that can be written."
+        )
+    if not (header or made) and any((path.parent / "index").glob("*.npz")):
+        raise LedgerCorrupt(
+            f"{path} is empty, but {path.parent / 'index'} was made of lines in it. {_RESTORE} "
+            "To begin anew, delete both."
         )
     # Read by hand: merely opening somebody else's database with SQLite may already change it.
     if header and (len(header) < 100 or header[:16] != b"SQLite format 3\0"):
