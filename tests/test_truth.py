@@ -679,3 +679,14 @@ def test_what_followed_may_be_over_as_well(space: Space, town: str) -> None:
     space.graph.invalidate("Alice", "lives_in", until="2026-04-01")
 
     assert not space.recall(f"Does Alice live in {town}?")
+
+
+def test_what_no_longer_holds_contradicts_nobody(space: Space) -> None:
+    """A link to it does not bring it back among what holds now."""
+    old = space.add("Alice lives in Porto.", now="2026-01-01")
+    new = space.add("Alice lives in Lisbon.", now="2026-03-01")
+    note = space.add("Nobody of them ever left the capital.", now="2026-03-02")
+    space.link(note, "contradicts", old)
+
+    assert set(texts(space.recall(f"{WHERE} In the capital?"))) == {new.text, note.text}
+    assert old.text in texts(space.recall(WHERE, history=True))

@@ -49,8 +49,7 @@ def standing(index: Index, rows: NDArray[np.int64], sight: Sight) -> NDArray[np.
     out = catalog.standing(rows, sight.position)
     out &= ~index.links.superseded(sight)[[catalog.memory_of(row) for row in rows.tolist()]]
     for place in np.flatnonzero(out).tolist():
-        row = int(rows[place])
-        out[place] = not (index.graph.is_short(row, _LONGEST) and index.relations.stale(row, sight))
+        out[place] = not _retired(index, int(rows[place]), sight)
     return out
 
 
@@ -96,7 +95,7 @@ def resolve(index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit
     for row in fused.rows.tolist():
         if len(kept) >= limit:
             break
-        if not index.graph.is_short(row, _LONGEST) or not index.relations.stale(row, sight):
+        if not _retired(index, row, sight):
             kept.add(row)
             continue
         score, later = scores.pop(row), _standing_for(index, row, sight)
@@ -110,12 +109,17 @@ def resolve(index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit
             scores[row] = score * _AFTER
     for row in sorted(kept, key=lambda row: -scores[row])[:limit]:
         for other in () if is_plain(index, row) else _against(index, row, sight):
-            if other not in kept and allowed[other]:
+            if other not in kept and allowed[other] and not _retired(index, other, sight):
                 scores[other] = max(scores[row] * _AFTER, scores.get(other, 0.0))
                 notes[other] = f"contradicts {_said(index, row)}"
     rows = np.fromiter(scores, np.int64, len(scores))
     resolved = replace(fused, rows=rows, scores=np.fromiter(scores.values(), np.float64, len(rows)))
     return Resolved(resolved.rescored(resolved.scores), notes)
+
+
+def _retired(index: Index, row: int, sight: Sight) -> bool:
+    """Whether all that a row says is what it claims, and none of that holds any longer."""
+    return index.graph.is_short(row, _LONGEST) and index.relations.stale(row, sight)
 
 
 def _standing_for(index: Index, row: int, sight: Sight) -> int | None:
