@@ -57,6 +57,18 @@ def test_every_name_leads_to_one_entity(space: Space) -> None:
     assert space.entities.resolve("Beta") is None
 
 
+def test_a_question_by_one_name_finds_what_was_said_by_another(space: Space, clock: FakeClock) -> None:
+    """From when they are known to be one; what was known before does not change."""
+    told = space.add("AlphaOne LLC makes turbines.")
+    before = clock.now()
+    clock.advance(days=1)
+    space.entities.register("AlphaOne LLC", aliases=["AO"])
+
+    [hit] = space.recall("What does AO make?", signals=["graph"])
+    assert (hit.memory, hit.because) == (told, "graph #1: about AlphaOne LLC, named in the question")
+    assert not space.as_of(before).recall("What does AO make?", signals=["graph"])
+
+
 def test_registering_again_writes_nothing(space: Space) -> None:
     """The same id, not created, nothing added, no line in the ledger."""
     first = space.entities.register("AlphaOne LLC", aliases=["AO"], kind="organization")

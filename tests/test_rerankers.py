@@ -55,6 +55,18 @@ def test_one_with_a_share_has_that_share_in_the_order(share: float, text: str, c
     assert first(Shortest(share), clock).memory.text == text
 
 
+def test_it_is_not_given_what_no_longer_holds(clock: FakeClock) -> None:
+    """However few are asked for: it reads twenty, and might like it best."""
+    reader = Shortest()
+    with remanence.open(None, embedder=HashingEmbedder(), reranker=reader, clock=clock) as space:
+        space.add("Alice lives in Porto.", now="2026-01-01")
+        lisbon = space.add("Alice lives in Lisbon.", now="2026-03-01")
+        answer = space.recall("Does Alice live in Lisbon?", limit=1)
+
+    assert [hit.memory for hit in answer] == [lisbon]
+    assert reader.read == [lisbon.text]
+
+
 @pytest.mark.parametrize("share", ["half", 2.0, float("nan")])
 def test_a_share_that_is_none_costs_only_the_order(share: Any, clock: FakeClock) -> None:
     """The answer comes as if there were no reranker, and says why."""

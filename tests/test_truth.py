@@ -690,3 +690,13 @@ def test_what_no_longer_holds_contradicts_nobody(space: Space) -> None:
 
     assert set(texts(space.recall(f"{WHERE} In the capital?"))) == {new.text, note.text}
     assert old.text in texts(space.recall(WHERE, history=True))
+
+
+def test_what_a_link_says_was_replaced_steps_back(space: Space) -> None:
+    """From what holds now; history brings it, labelled."""
+    old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
+    space.link(new, "supersedes", old)
+
+    assert texts(space.recall("bridge")) == [new.text]
+    shown = {hit.memory.id: (hit.current, hit.superseded_by) for hit in space.recall("bridge", history=True)}
+    assert shown == {new.id: (True, None), old.id: (False, new)}
