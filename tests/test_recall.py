@@ -551,3 +551,15 @@ def test_weights_that_are_none_are_refused(space: Space, weights: Any) -> None:
     """With the value shown."""
     with pytest.raises(remanence.InvalidInput, match="weights="):
         space.recall("harbour", weights=weights)
+
+
+def test_what_words_found_is_judged_by_meaning_too() -> None:
+    """Were it among the nearest or not: a row that nobody looked at is not taken for unrelated."""
+    near, off = [1.0, 0.0], [0.6, 0.8]
+    with remanence.open(None, embedder=lambda texts: [off if "came" in t else near for t in texts]) as space:
+        space.add_many(f"Filler number {number}." for number in range(150))
+        quokka = space.add("A quokka came by.")
+        hit = space.recall("quokka")[0]
+
+    assert hit.memory == quokka
+    assert {e.signal: round(e.raw, 2) for e in hit.evidence}["vectors"] == 0.6

@@ -203,6 +203,19 @@ class TestWhatTheAssistantSaid:
         assert found.history is False
         assert texts(found)[0] == "The garden of the Aurora is by the river."
 
+    def test_what_you_said_to_me_is_not_what_i_said(self, space: Space, chat: Chat) -> None:
+        """The user is named only as who asks."""
+        chat(
+            ("user", "I need a hotel in Rome."),
+            ("assistant", "Hotel Aurora has a garden."),
+            ("user", "I booked the hotel."),
+        )
+
+        found = space.recall("Which hotel did you recommend when I asked for my trip?")
+
+        assert "said by assistant" in found[0].because
+        assert not [hit for hit in found if "said by me" in hit.because]
+
     def test_what_you_said_is_nobodys_where_no_assistant_speaks(self, space: Space, chat: Chat) -> None:
         """Between people, "you" may be anyone, and "I" is still who asks."""
         chat(("Ana", "Nuts are in everything here."), ("user", "I am allergic to nuts."))
