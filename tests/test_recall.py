@@ -563,3 +563,14 @@ def test_what_words_found_is_judged_by_meaning_too() -> None:
 
     assert hit.memory == quokka
     assert {e.signal: round(e.raw, 2) for e in hit.evidence}["vectors"] == 0.6
+
+
+def test_what_lies_far_ahead_is_as_little_recent_as_what_lies_far_back(space: Space) -> None:
+    """Else a plan for the next century would come before everything, with a score above one."""
+    space.add("The comet is back.", valid_from="2126-01-01", importance=0.5)
+    space.add("The comet is back.", valid_from="1926-01-01", importance=0.5)
+
+    scores = [hit.score for hit in space.recall("Is the comet back?", signals=["words"])]
+
+    assert len(scores) == 2
+    assert scores[0] == pytest.approx(scores[1]) <= 1.0
