@@ -7,6 +7,7 @@ import math
 import os
 import resource
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -605,6 +606,27 @@ def test_a_file_where_a_folder_belongs_is_only_in_the_way(reopen: Reopen, home: 
     assert (home / name).read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda space: space.recall("Where does Alice live?"),
+        lambda space: space.find("home"),
+        lambda space: list(space.memories()),
+        lambda space: space.read_graph(),
+    ],
+    ids=["recall", "find", "memories", "read_graph"],
+)
+def test_words_that_were_taken_out_of_the_ledger_are_missed(reopen: Reopen, home: Path, act: Act) -> None:
+    """A blank line that no line accounts for is named, and is not taken for one that was just erased."""
+    reopen().add(PORTO, key="home")
+    space = reopen()
+    with sqlite3.connect(home / "ledger.db", isolation_level=None) as database:
+        database.execute("UPDATE entry SET body = NULL, salt = NULL")
+    database.close()
+
+    assert "verify()" in refused(act, space, "line 1 ", "erased")
+
+
 @pytest.mark.parametrize("how", ["garbage", "text", "cut short", "empty"])
 def test_a_damaged_ledger_is_refused(reopen: Reopen, home: Path, how: str) -> None:
     """By name, with the next step, and it is left as it is for whoever can save it."""
@@ -631,8 +653,6 @@ def test_a_place_that_is_a_file(tmp_path: Path) -> None:
 
 def test_a_folder_with_somebody_elses_database(home: Path) -> None:
     """It is left as it is."""
-    import sqlite3
-
     home.mkdir()
     other = sqlite3.connect(home / "ledger.db")
     other.execute("CREATE TABLE cooking (recipe TEXT)")

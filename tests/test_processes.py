@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 import remanence
+from remanence.model import Entry
 from remanence.testing import HashingEmbedder
 
 BEGIN = """
@@ -188,3 +189,36 @@ def test_two_spaces_opened_in_one_process_see_each_other(home: Path) -> None:
     one.close()
     assert two.count() == 0
     two.close()
+
+
+def test_a_list_of_memories_goes_on_past_those_that_are_erased_meanwhile(home: Path) -> None:
+    """Whoever lists many has read only the first of them when another process erases the last."""
+    with (
+        remanence.open(home, embedder=HashingEmbedder()) as mine,
+        remanence.open(home, embedder=HashingEmbedder()) as theirs,
+    ):
+        kept = mine.add_many([f"Line {number} of the log." for number in range(1200)])
+        listed = mine.memories()
+        first = next(listed)
+        for memory in (kept[600], kept[1199]):
+            theirs.erase(memory.id)
+
+        assert [first, *listed] == kept[:600] + kept[601:1199]
+
+
+def test_what_is_erased_between_looking_and_reading_is_not_there(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process erases a memory just when this one is about to read its line."""
+    with remanence.open(home, embedder=HashingEmbedder()) as theirs:
+        secret = theirs.add("The vault opens with quicksilver marmalade.")
+        with remanence.open(home, embedder=HashingEmbedder()) as mine:
+            ledger = mine._engine.ledger
+            read = ledger.at
+
+            def late(positions: Sequence[int]) -> dict[int, Entry]:
+                theirs.erase(secret.id)
+                return read(positions)
+
+            monkeypatch.setattr(ledger, "at", late)
+            assert mine.get(secret.id) is None

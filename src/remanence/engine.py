@@ -219,7 +219,7 @@ class Engine:
         """A memory as it stands at a position, or None."""
         with self.using(space) as index, index.lock:
             row = index.shown_row(memory_id, index.catalog.position if position is None else position)
-            return None if row is None else index.memories([row])[0]
+            return next(iter(index.legible([] if row is None else [row])), None)
 
     def find(self, space: str, key: str, position: int | None) -> Memory | None:
         """The memory under a key as it stands at a position, or None."""

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from remanence.arrays import pack, unpack
 from remanence.catalog import ABOUT_MEMORIES, Catalog
-from remanence.errors import NotFound, ProjectionError
+from remanence.errors import LedgerTampered, NotFound, ProjectionError
 from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.journal import Journal
 from remanence.knowledge.links import Links
@@ -183,6 +183,18 @@ class Index:
             while len(self._memories) > _MOST_MEMORIES:
                 self._memories.popitem(last=False)
             return found
+
+    def legible(self, rows: Sequence[int]) -> list[Memory]:
+        """The memories these rows hold, in this order, but for those whose words are gone, as another process
+        may have erased them a moment ago."""
+        with self.lock:
+            while True:
+                kept = np.array(rows, np.int64)
+                kept = kept[~self.catalog.erased(kept)]
+                try:
+                    return self.memories(kept.tolist())
+                except Vanished:
+                    self.catch_up()
 
     def number_of(self, memory_id: str) -> int:
         """The number of a memory that there is, be it erased."""
@@ -455,10 +467,22 @@ class Index:
             entry = entries[position]
             event = entry.event
             if not isinstance(event, Remembered):
-                raise Vanished(f"line {position} was erased meanwhile")
+                raise self._wordless(position)
             number = self.catalog.number(event.memory)
             first = entry.at if number is None else self.catalog.first_recorded(number)
             self._memories[position] = as_memory(entry, event, first)
+
+    def _wordless(self, position: int) -> Exception:
+        """Why a line has no words: another process erased them since this index last looked, or somebody took
+        them who is not us."""
+        since = self._ledger.read(self.space, after=self.catalog.position)
+        if any(isinstance(entry.event, Erased) and position in entry.event.positions for entry in since):
+            return Vanished(f"line {position} was erased meanwhile")
+        return LedgerTampered(
+            f"line {position} of space {self.space!r} has lost its words, and no line says that they were "
+            "erased. Run `verify()`, and restore a backup.",
+            position=position,
+        )
 
     def _header(self) -> dict[str, Any]:
         position = self.catalog.position

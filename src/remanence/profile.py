@@ -94,7 +94,7 @@ def _considered(index: Index, position: int, now: datetime) -> list[Memory]:
             for row in wanted
             if stands(index, row, sight) and not index.relations.partly_stale(row, sight)
         ]
-        memories = index.memories(standing)
+        memories = index.legible(standing)
         sources = index.journal.opinions
     facts = [m for m in memories if m.turn is None and m.kind != "episode" and len(m.text) <= _LONGEST]
     # A source that told several things is spoken for by the facts found in it.

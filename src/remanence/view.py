@@ -403,7 +403,7 @@ class View:
             else:
                 rows = self._overlooking(lambda whole: whole.rows(status)).tolist()
             for begin in range(0, len(rows), 500):
-                yield from index.memories(rows[begin : begin + 500])
+                yield from index.legible(rows[begin : begin + 500])
 
     def _overlooking(self, ask: Callable[[Overview], T]) -> T:
         """What an overview of this view answers."""

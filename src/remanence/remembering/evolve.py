@@ -42,7 +42,7 @@ def rivals(
         with index.lock:
             rows = _alike(index, memory, vectors.get(text_hash(memory.text)), sight)
             rows += [row for row in _same_subject(index, memory, sight) if row not in rows]
-            known = [m for m in index.memories(rows) if m.turn is None and m.id not in said]
+            known = [m for m in index.legible(rows) if m.turn is None and m.id not in said]
             facts = [m for m in known if m.id not in index.journal.opinions]
         out.append([*facts, *(other for other in new[:place] if _share_a_name(memory, other))])
     return out

@@ -237,7 +237,7 @@ def _title(memory: Memory) -> str:
 def _shown(index: Index, memory_id: str) -> Memory | None:
     with index.lock:
         row = index.shown_row(memory_id, index.catalog.position)
-        return None if row is None else index.memories([row])[0]
+        return next(iter(index.legible([] if row is None else [row])), None)
 
 
 def _subject(note: Note) -> tuple[str, str] | None:
