@@ -420,6 +420,16 @@ def test_the_same_key_and_words_say_nothing_new(space: Space) -> None:
     assert space.verify().lines == 5
 
 
+def test_each_of_many_is_given_back_in_the_version_it_became(space: Space) -> None:
+    """One that says nothing new is given as it was when its turn came, though the next one revises it."""
+    space.add("The door is green.", key="door")
+    rows = ["The door is green.", "The door is red.", "The door is red.", "The door is blue."]
+    given = space.add_many([{"text": text, "key": "door"} for text in rows])
+
+    assert [memory.text for memory in given] == rows
+    assert space.verify().lines == 3
+
+
 def test_the_same_words_with_another_field_are_a_revision(space: Space) -> None:
     """Nothing that was said is dropped."""
     memory = space.add("Alice lives in Porto.")

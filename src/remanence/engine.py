@@ -304,6 +304,7 @@ class Engine:
                 with index.lock:
                     settling = Settling(index.catalog, index.recalled)
                     settled = [(settling.settle(p), p.at) for p in prepared]
+                    here = self._repeated(index, [decided for decided, _ in settled])
                     others: Sequence[Event] = ()
                     if also is not None:
                         ids = [memory_id for (memory_id, _), _ in settled]
@@ -318,23 +319,34 @@ class Engine:
             index.written(entries, vectors)
             if index.vectors.unmade and vectors:
                 self._embed_unmade(space, None)
-            return self._as_written(index, [decided for decided, _ in settled], entries)
+            return self._as_written(index, [decided for decided, _ in settled], entries, here)
+
+    def _repeated(self, index: Index, settled: Sequence[tuple[str, Remembered | None]]) -> dict[str, Memory]:
+        """The memories that were here already, as they are before anything is written, by id."""
+        # With the pen in hand, so that nobody erases them; and a later row may bring a new version of one.
+        firsts: dict[str, Remembered | None] = {}
+        for memory_id, line in settled:
+            firsts.setdefault(memory_id, line)
+        ids = [memory_id for memory_id, line in firsts.items() if line is None]
+        rows = [index.catalog.row_at(index.number_of(each), index.catalog.position) for each in ids]
+        return dict(zip(ids, index.memories([row for row in rows if row is not None]), strict=True))
 
     def _as_written(
-        self, index: Index, settled: Sequence[tuple[str, Remembered | None]], entries: Sequence[Entry]
+        self,
+        index: Index,
+        settled: Sequence[tuple[str, Remembered | None]],
+        entries: Sequence[Entry],
+        here: dict[str, Memory],
     ) -> list[Memory]:
         """The memories these became, without reading back what was just written."""
         out: list[Memory] = []
-        written = iter(entries)
+        latest, written = dict(here), iter(entries)
         with index.lock:
             for memory_id, line in settled:
-                number = index.number_of(memory_id)
                 if line is not None:
-                    out.append(as_memory(next(written), line, index.catalog.first_recorded(number)))
-                else:
-                    row = index.catalog.row_at(number, index.catalog.position)
-                    assert row is not None, "a memory that is known has a version"
-                    out += index.memories([row])
+                    first = index.catalog.first_recorded(index.number_of(memory_id))
+                    latest[memory_id] = as_memory(next(written), line, first)
+                out.append(latest[memory_id])
         return out
 
     def _keep(self, pen: Transaction, vectors: Mapping[bytes, Vector], made: Mapping[bytes, Vector]) -> None:
