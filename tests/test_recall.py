@@ -367,6 +367,30 @@ def test_turns_of_two_conversations_are_numbered_apart(space: Space) -> None:
             assert (memory.turn.conversation, memory.turn.number) == (conversation, number)
 
 
+def test_a_turn_keeps_its_place_when_it_is_put_right(space: Space) -> None:
+    """Under its key, or read in again with a tag; the next turn comes after the last one all the same."""
+    said = [{"speaker": "Ann", "content": f"Number {n}.", "key": f"t{n}"} for n in range(3)]
+    untold = {"speaker": "Bo", "content": "And so on."}
+    space.add_turns([*said, untold])
+    again = [{**said[1], "content": "Number one."}, {**said[1], "content": "Number I."}]
+    put_right = space.add_turns([*again, {**untold, "tags": ["aside"]}, {"content": "The end."}])
+
+    assert [memory.turn and memory.turn.number for memory in put_right] == [1, 1, 3, 4]
+    assert [m.turn and m.turn.number for m in space.memories()] == [0, 2, 1, 3, 4]
+
+
+def test_a_turn_that_was_put_right_follows_nothing_that_was_said_later(space: Space) -> None:
+    """What was said last is no reason to find it."""
+    said = [("Shall we meet on Monday?", "a"), ("Fine with me.", "b"), ("Who brings the ramen?", "c")]
+    turns = [{"content": text, "key": key, "time": "2026-05-01T12:00"} for text, key in said]
+    space.add_turns(turns)
+    space.add_turns([{**turns[0], "content": "Shall we meet on Tuesday?"}])
+    space.add_turns([{"content": "I do.", "time": "2026-05-01T12:01"}])
+
+    found = space.recall("ramen", signals=["words"])
+    assert texts(found) == ["Who brings the ramen?", "I do."]
+
+
 def test_i_is_whoever_speaks(space: Space) -> None:
     """In a turn its speaker, in a text whoever is said to have observed it."""
     [turn] = space.add_turns([{"speaker": "Carol", "content": "I live in Faro."}])

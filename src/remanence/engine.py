@@ -302,7 +302,7 @@ class Engine:
             with self.pen, self.ledger.transaction() as pen:
                 index.catch_up(pen.head)
                 with index.lock:
-                    settling = Settling(index.catalog, index.recalled)
+                    settling = Settling(index.catalog, index.recalled, index.version)
                     settled = [(settling.settle(p), p.at) for p in prepared]
                     here = self._repeated(index, [decided for decided, _ in settled])
                     others: Sequence[Event] = ()

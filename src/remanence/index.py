@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FORMAT = "5"
+FORMAT = "6"
 SIGNALS = ("vectors", "words", "graph", "times")
 _BATCH = 2_000
 _SAVE_AFTER = 20_000

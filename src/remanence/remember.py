@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -169,9 +169,15 @@ class Settling:
     """Decides, with the pen in hand, which memory each prepared version is: a new one, a revision, or one
     that is here already. Knows the catalog and what it has itself decided since."""
 
-    def __init__(self, catalog: Catalog, recalled: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        recalled: Mapping[str, str],
+        latest: Callable[[str], Remembered | None],
+    ) -> None:
         self._catalog = catalog
         self._recalled = recalled
+        self._latest = latest  # the version of a memory that the ledger has
         self._decided: dict[str, Remembered] = {}
         self._turns: dict[str, int] = {}
 
@@ -197,7 +203,7 @@ class Settling:
             memory = version.memory
         settled = version
         if memory != version.memory or version.turn is not None:
-            settled = replace(version, memory=memory, turn=self._numbered(version.turn))
+            settled = replace(version, memory=memory, turn=self._numbered(version, memory))
         self._decided[version.identity] = settled
         return memory, settled
 
@@ -208,9 +214,17 @@ class Settling:
         shown = number is not None and self._catalog.shown(number, self._catalog.position)
         return memory if shown else None
 
-    def _numbered(self, turn: Turn | None) -> Turn | None:
+    def _numbered(self, version: Remembered, memory: str) -> Turn | None:
+        """The turn of a version, with its number: the next one, or that of the version before."""
+        turn = version.turn
         if turn is None:
             return None
+        before = None
+        if memory != version.memory:
+            earlier = self._decided.get(version.identity) or self._latest(memory)
+            before = None if earlier is None else earlier.turn
+        if before is not None and before.conversation == turn.conversation:
+            return replace(turn, number=before.number)
         number = self._turns.get(turn.conversation, self._catalog.next_turn(turn.conversation))
         self._turns[turn.conversation] = number + 1
         return Turn(turn.conversation, number, turn.speaker, turn.at)

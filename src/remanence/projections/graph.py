@@ -95,7 +95,7 @@ class Graph:
         # Of each speaker, the first row that is theirs.
         self._spoke: dict[int, int] = {}
         self._batches = 0
-        self._last_turn: dict[str, tuple[int, int]] = {}
+        self._last_turn: dict[str, tuple[int, int, int]] = {}
         self._last_piece: tuple[str | None, int] = (None, -1)
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
@@ -172,7 +172,7 @@ class Graph:
         """Become the index that `save` wrote."""
         words = unpack(arrays["words"])
         self._hub_since = dict(words["hubs"])
-        self._last_turn = {name: (row, at) for name, (row, at) in words["last"].items()}
+        self._last_turn = {name: (row, at, number) for name, (row, at, number) in words["last"].items()}
         self._hashes = [bytes.fromhex(key) for key in words["hashes"]]
         self._last_piece = (words["piece"][0], words["piece"][1])
         self._batches = int(arrays["batches"][0])
@@ -247,13 +247,18 @@ class Graph:
             return
         self._last_piece = (None, row)
         at = 0 if version.turn.at is None else micros(version.turn.at)
+        number = version.turn.number
         last = self._last_turn.get(version.turn.conversation)
-        self._last_turn[version.turn.conversation] = (row, at)
+        if last is None or number >= last[2]:
+            self._last_turn[version.turn.conversation] = (row, at, number)
         if last is None or abs(at - last[1]) > SITTING_GAP:
             self._join(row, None)
             return
         before = last[0]
         self._join(row, before)
+        if number <= last[2]:
+            # Another version of a turn that was said before: what came last did not lead up to it.
+            return
         self._before.values[row] = before
         self._after.values[before] = row
         if self._short.values[before] == self._short.values[row] == 1.0:
