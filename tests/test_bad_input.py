@@ -519,6 +519,26 @@ def test_another_embedder_is_refused_with_the_way_out(reopen: Reopen, home: Path
         reopen(embedder=HashingEmbedder(64))
 
 
+def test_a_function_of_another_dimension_is_another_embedder(home: Path) -> None:
+    """Though it is called the same: its first answer tells, whatever is asked, and nothing is written."""
+
+    def told(dimension: int) -> Space:
+        return remanence.open(home, embedder=lambda texts: HashingEmbedder(dimension).embed(texts))
+
+    with told(8) as space:
+        space.add(PORTO)
+        before = space.verify()
+    acts: list[Act] = [lambda space: space.add("Bob plays the cello."), lambda space: space.recall("Porto")]
+    for act in acts:
+        with told(4) as space:
+            for _ in range(2):
+                with pytest.raises(remanence.ProjectionStale, match=r"function@8.*function@4.*reembed"):
+                    act(space)
+            assert space.verify() == before
+    with told(8) as space:
+        assert space.recall("Porto", signals=["vectors"])[0].memory.text == PORTO
+
+
 def test_a_function_can_take_over_as_the_embedder(reopen: Reopen, home: Path) -> None:
     """One that does not say its dimension is asked first, so that it is known again next time."""
     reopen().add(PORTO)

@@ -9,10 +9,12 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import remanence
 from remanence.embedders import resolve
 from remanence.embedders.checked import BATCH
 from remanence.embedders.static import Static, _installed
@@ -192,6 +194,27 @@ def test_the_dimension_is_learned_from_the_first_answer() -> None:
     theirs.embed(["hello"])
 
     assert (before, theirs.dimension, theirs.fingerprint) == (None, 3, "text-embedding-of-theirs@3")
+
+
+def test_an_embedder_that_was_here_before_is_asked_nothing(home: Path) -> None:
+    """Its vectors are all in the ledger: to open, look, build anew and tell a recall again needs none."""
+    asked: list[str] = []
+
+    def embed(texts: list[str]) -> Any:
+        asked.extend(texts)
+        return HashingEmbedder().embed(texts)
+
+    with remanence.open(home, embedder=embed) as space:
+        space.add("Alice lives in Porto.")
+        answer = space.recall("Porto")
+    asked.clear()
+    with remanence.open(home, embedder=embed) as space:
+        space.rebuild()
+        space.add("Alice lives in Porto.")
+        assert space.check() == {}
+        assert asked == []
+        assert answer.receipt is not None
+        assert space.replay(answer.receipt).to_dicts() == answer.to_dicts()
 
 
 def test_another_dimension_than_before_is_refused() -> None:

@@ -32,7 +32,8 @@ from remanence.version import __version__
 
 if TYPE_CHECKING:
     from remanence.answers import Recall
-    from remanence.ports import Clock, Embedder, Extractor, Ledger, Progress, Reranker, Transaction, Vector
+    from remanence.embedders.checked import Checked
+    from remanence.ports import Clock, Extractor, Ledger, Progress, Reranker, Transaction, Vector
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class Engine:
     def __init__(
         self,
         ledger: Ledger,
-        embedder: Embedder,
+        embedder: Checked,
         extractor: Extractor,
         *,
         folder: Path | None,
@@ -450,15 +451,21 @@ class Engine:
     def _match_embedder(self) -> None:
         """Refuse an embedder other than the one this ledger was built with."""
         written = self.ledger.meta("embedder")
-        if self._fresh or written is None or self.embedder.dimension is None:
+        if self._fresh or written is None:
             return
         kept = json.loads(written)
-        if kept["fingerprint"] != self.embedder.fingerprint:
-            where = self.folder or "the space"
-            raise ProjectionStale(
-                f"the vectors of {where} were made with {kept['name']!r} ({kept['fingerprint']}), but it is "
-                f"opened with {self.embedder.name!r} ({self.embedder.fingerprint}). Answers would mix the "
-                f"two. Open it with embedder={kept['name']!r}, or embed everything anew with "
-                f"remanence.reembed({str(where)!r}, embedder=...) or "
-                f"`remanence rebuild {where} --embedder ...`."
-            )
+        if self.embedder.dimension is None and kept["name"] == self.embedder.name:
+            # Not asked: it may cost money, or be down, and the vectors that were made are all here.
+            self.embedder.expect(kept["dimension"], lambda fingerprint: self._stale(kept, fingerprint))
+        if self.embedder.dimension is not None and kept["fingerprint"] != self.embedder.fingerprint:
+            raise self._stale(kept, self.embedder.fingerprint)
+
+    def _stale(self, kept: Mapping[str, Any], fingerprint: str) -> ProjectionStale:
+        where = self.folder or "the space"
+        return ProjectionStale(
+            f"the vectors of {where} were made with {kept['name']!r} ({kept['fingerprint']}), but it is "
+            f"opened with {self.embedder.name!r} ({fingerprint}). Answers would mix the "
+            f"two. Open it with embedder={kept['name']!r}, or embed everything anew with "
+            f"remanence.reembed({str(where)!r}, embedder=...) or "
+            f"`remanence rebuild {where} --embedder ...`."
+        )

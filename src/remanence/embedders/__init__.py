@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 from remanence.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from remanence.embedders.checked import Checked
     from remanence.ports import Embedder
 
 __all__ = ["resolve"]
@@ -25,7 +26,7 @@ ACCEPTED = (
 )
 
 
-def resolve(embedder: object = None) -> Embedder:
+def resolve(embedder: object = None) -> Checked:
     """The embedder that was meant, behind the wrapper that checks what it answers.
 
     Nothing is downloaded, but by the `fastembed:` ones, whose way it is.

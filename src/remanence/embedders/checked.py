@@ -45,6 +45,17 @@ class Checked:
         self.fingerprint = inner.fingerprint or f"{self.name}@{self.dimension or 'unknown'}"
         self.usual = float(getattr(inner, "usual", 0.0))
         self._lock = threading.Lock()
+        self._otherwise: Callable[[str], RemanenceError] | None = None
+
+    def expect(self, dimension: int, otherwise: Callable[[str], RemanenceError]) -> None:
+        """Take it from one who knew this embedder how long its vectors are, so that it need not be asked.
+
+        If its first answer is of another dimension, `otherwise` says what is wrong, given the fingerprint.
+        """
+        with self._lock:
+            if self.dimension is None:
+                self.fingerprint = self.inner.fingerprint or f"{self.name}@{dimension}"
+                self.dimension, self._otherwise = dimension, otherwise
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """One row of unit length for each text, asked for in batches."""
@@ -97,7 +108,10 @@ class Checked:
                 self.fingerprint = self.inner.fingerprint or f"{self.name}@{rows.shape[1]}"
                 self.dimension = rows.shape[1]
         if rows.shape[1] != self.dimension:
+            if self._otherwise is not None:
+                raise self._otherwise(f"{self.name}@{rows.shape[1]}")
             raise self._broken(f"gave vectors of {rows.shape[1]} dimensions where {self.dimension} were due")
+        self._otherwise = None
 
     def _broken(self, what: str) -> EmbedderBroken:
         return EmbedderBroken(
