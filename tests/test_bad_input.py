@@ -661,6 +661,21 @@ def test_a_damaged_ledger_is_refused(reopen: Reopen, home: Path, how: str) -> No
     assert (home / "ledger.db").read_bytes() == held
 
 
+@pytest.mark.parametrize("how", ["taken away", "replaced"])
+def test_a_ledger_that_goes_while_it_is_open(reopen: Reopen, home: Path, tmp_path: Path, how: str) -> None:
+    """No memory is taken in that the folder would not have; once the file is back, it goes on."""
+    space = reopen()
+    space.add(PORTO)
+    (home / "ledger.db").rename(tmp_path / "aside.db")
+    if how == "replaced":
+        shutil.copy(tmp_path / "aside.db", home / "ledger.db")
+
+    refused(lambda space: space.add("Bob plays the cello."), space, str(home / "ledger.db"), "open it again")
+    (tmp_path / "aside.db").replace(home / "ledger.db")
+    space.add("Bob plays the cello.")
+    assert {memory.text for memory in reopen().memories()} == {PORTO, "Bob plays the cello."}
+
+
 def test_a_place_that_is_a_file(tmp_path: Path) -> None:
     """It is not taken for a folder, nor changed."""
     place = tmp_path / "notes.txt"

@@ -73,6 +73,7 @@ class SqlLedger:
         self._known: int | None = None  # the data_version for which these two are right
         with self._errors:
             self._writer = sqlite.connect(self.path)
+            self._file = sqlite.identity(self.path)
             # 16 MB each: a large batch need not spill midway, nor be moved out of the log before the next one
             # has written over half of its pages.
             self._writer.execute("PRAGMA cache_size=-16000")
@@ -99,6 +100,7 @@ class SqlLedger:
             if self._writing:
                 raise LedgerError("this thread already holds the pen: end its transaction first.")
             self._scrub(wait=0)
+            self._still_there()
             with self._errors:
                 self._writer.execute("BEGIN IMMEDIATE")
             self._writing = True
@@ -298,6 +300,18 @@ class SqlLedger:
             raise Closed(f"the ledger {self.path} was closed; open it again to use it.")
         if os.getpid() != self._pid:
             self._same_process()
+
+    def _still_there(self) -> None:
+        """Refuse to write where nobody will read: a file that is taken away still takes lines, in silence."""
+        try:
+            found: tuple[int, int] | None = sqlite.identity(self.path)
+        except OSError:
+            found = None
+        if found != self._file:
+            raise LedgerUnavailable(
+                f"{self.path} was taken away or replaced while it was open, and nothing was kept of this "
+                "write. Put it back if need be, close this space, and open it again."
+            )
 
     def _same_process(self) -> None:
         if os.getpid() != self._pid:

@@ -66,6 +66,12 @@ def locate(folder: Path) -> Path:
     return path
 
 
+def identity(path: Path) -> tuple[int, int]:
+    """Which file it is that goes by this name."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
 def connect(path: Path) -> sqlite3.Connection:
     """A connection set up our way, that threads may hand to one another."""
     # mode=rw: if the file is taken away under us, that is an error and not a fresh, empty ledger.
