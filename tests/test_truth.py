@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -182,6 +183,21 @@ def test_when_it_was_true_is_asked_with_during(space: Space) -> None:
     assert jobs(("2023", None)) == ["bakery", "school"]
     assert jobs((None, "2019-06")) == ["harbour"]
     assert jobs("2021-01-01") == ["bakery"], "a window ends before its last moment"
+
+
+def test_a_time_that_is_given_counts_more_than_one_in_the_words(space: Space) -> None:
+    """Who says since when it is true has read the text too."""
+    told = space.add("We married on 3 May 2025.", valid_from="2025-05-04")
+
+    assert (str(told.valid), told.kind) == ("since 2025-05-04", "semantic")
+
+
+def test_what_began_and_did_not_end_is_no_episode(space: Space) -> None:
+    """It still holds; what has an end happened."""
+    since, then = space.add("Ann has been a vegan since March 2025."), space.add("Ann left in March 2025.")
+
+    assert (str(since.valid), since.kind) == ("since 2025-03-01", "semantic")
+    assert (str(then.valid), then.kind) == ("2025-03-01 to 2025-04-01", "episode")
 
 
 def test_what_has_no_date_may_be_true_at_any_time(space: Space) -> None:
@@ -430,14 +446,42 @@ def test_each_of_many_is_given_back_in_the_version_it_became(space: Space) -> No
     assert space.verify().lines == 3
 
 
-def test_the_same_words_with_another_field_are_a_revision(space: Space) -> None:
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"tags": ["home"]},
+        {"kind": "viewpoint"},
+        {"importance": 0.9},
+        {"confidence": 0.4},
+        {"source": "a letter"},
+        {"observed_by": "Bob"},
+        {"expires_at": "2027-01-01"},
+        {"meta": {"page": 7}},
+        {"entities": ["Alice"]},
+        {"triples": [("Alice", "lives_in", "Porto")]},
+    ],
+    ids=lambda field: next(iter(field)),
+)
+def test_the_same_words_with_another_field_are_a_revision(space: Space, field: dict[str, Any]) -> None:
     """Nothing that was said is dropped."""
     memory = space.add("Alice lives in Porto.")
-    tagged = space.add("Alice lives in Porto.", tags=["home"])
+    told = space.add("Alice lives in Porto.", **field)
 
-    assert tagged.id == memory.id
-    assert space.get(memory.id) == tagged
-    assert space.count() == 1
+    assert told.id == memory.id
+    assert space.get(memory.id) == told
+    assert (space.count(), space.verify().lines) == (1, 2)
+
+
+@pytest.mark.parametrize("field", [{"tags": ["vow"]}, {"meta": {"page": 7}}], ids=["tags", "meta"])
+def test_a_turn_with_another_field_is_a_revision(space: Space, field: dict[str, Any]) -> None:
+    """Nothing that was said is dropped there either."""
+    turn = {"speaker": "Ann", "content": "I do.", "time": "2026-05-01"}
+    [memory] = space.add_turns([turn])
+    [told] = space.add_turns([{**turn, **field}])
+
+    assert told.id == memory.id
+    assert space.get(memory.id) == told
+    assert (space.count(), space.verify().lines) == (1, 2)
 
 
 def test_the_same_words_about_another_time_are_another_memory(space: Space) -> None:
@@ -460,6 +504,25 @@ def test_turns_read_in_twice_are_kept_once(space: Space) -> None:
     assert len({m.id for m in first}) == space.count() == 3
 
 
+def test_the_same_words_of_two_speakers_are_two_turns(space: Space) -> None:
+    """Also at the same moment."""
+    said = [{"speaker": who, "content": "I agree.", "time": "2026-05-01"} for who in ("Ann", "Bo")]
+
+    assert [memory.observed_by for memory in space.add_turns(said)] == ["Ann", "Bo"]
+    assert space.count() == 2
+
+
+def test_the_same_words_twice_in_one_go_are_two_turns(space: Space) -> None:
+    """Though nobody says when they were said; handed in once more, they are the two that are here."""
+    turns = [
+        {"speaker": who, "content": what} for who, what in (("Ann", "Yes."), ("Bo", "Sure?"), ("Ann", "Yes."))
+    ]
+    first = space.add_turns(turns)
+
+    assert space.add_turns(turns) == first
+    assert len({memory.id for memory in first}) == space.count() == 3
+
+
 def test_what_was_just_recalled_is_not_stored_again(space: Space) -> None:
     """An agent that hands back what it was given adds nothing, whatever key the original had."""
     memory = space.add("Alice prefers the window seat.", key="seat")
@@ -467,6 +530,28 @@ def test_what_was_just_recalled_is_not_stored_again(space: Space) -> None:
     echo = space.add("alice prefers the  window seat.")
 
     assert echo.id == memory.id
+    assert space.count() == 1
+
+
+def test_recalled_words_under_a_key_are_kept_under_it(space: Space) -> None:
+    """Whoever gives a key will ask for it, and may revise it."""
+    space.add("Alice prefers the window seat.")
+    space.recall("Which seat?")
+    space.add("Alice prefers the window seat.", key="seat")
+
+    kept = space.find("seat")
+    assert kept is not None
+    assert kept.text == "Alice prefers the window seat."
+
+
+def test_recalled_words_whose_memory_was_forgotten_are_news(space: Space) -> None:
+    """It was kept under a key; said again without one, the words are not swallowed."""
+    memory = space.add("Alice prefers the window seat.", key="seat")
+    space.recall("Which seat?")
+    space.forget(memory.id)
+    again = space.add("Alice prefers the window seat.")
+
+    assert space.get(again.id) == again
     assert space.count() == 1
 
 
