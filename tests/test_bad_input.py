@@ -475,6 +475,21 @@ def test_an_embedder_that_answers_nonsense_is_refused(space: Space, mood: str, s
         assert space.check() == {}
 
 
+def test_an_embedder_that_was_down_catches_up_with_the_next_memory() -> None:
+    """Nobody has to ask for it, and an exact repeat is enough."""
+    embedder = Moody()
+    with remanence.open(None, embedder=embedder) as space:
+        space.add(PORTO)
+        embedder.mood = "down"
+        kept = space.add("Bob plays the cello.")
+        assert not space.recall("cello", signals=["vectors"])
+
+        embedder.mood = "well"
+        space.add(PORTO)
+        assert space.recall("cello", signals=["vectors"])[0].memory == kept
+        assert space.check() == {}
+
+
 def test_an_embedder_that_was_never_up(home: Path, clock: FakeClock) -> None:
     """Not even its dimension is known; everything else works, and it joins when it comes up."""
     up = False
