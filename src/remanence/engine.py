@@ -85,8 +85,8 @@ class Engine:
         """Differs whenever the same question of the same ledger might be answered differently."""
         named = getattr(self._reranker, "__qualname__", "given")
         reranker = "" if self._reranker is None else getattr(self._reranker, "fingerprint", named)
-        usual = str(getattr(self.embedder, "usual", 0.0))
-        parts = (__version__, self.embedder.fingerprint, usual, TOKENIZER, FORMAT, reranker)
+        embedder = f"{self.embedder.fingerprint} {self.embedder.usual}"
+        parts = (__version__, embedder, TOKENIZER, FORMAT, reranker)
         return text_hash("|".join(parts)).hex()[:16]
 
     def now(self) -> datetime:

@@ -43,7 +43,8 @@ from remanence.text import tokens
 from remanence.truth import Resolved, disagreements, is_plain, replaced_by, resolve, stands
 
 if TYPE_CHECKING:
-    from remanence.ports import Embedder, Projection, Reranker, Vector
+    from remanence.embedders.checked import Checked
+    from remanence.ports import Projection, Reranker, Vector
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +114,7 @@ class Question:
         )
 
 
-def recall(index: Index, question: Question, embedder: Embedder, reranker: Reranker | None = None) -> Recall:
+def recall(index: Index, question: Question, embedder: Checked, reranker: Reranker | None = None) -> Recall:
     """The memories that answer, best first, each with its reasons."""
     asked = reading.read(question.text, question.now)
     vector, unembedded = _embed(question, embedder)
@@ -142,7 +143,7 @@ def recall(index: Index, question: Question, embedder: Embedder, reranker: Reran
             names=index.also_called(_names(index, asked, visible), question.position),
             terms=_terms(index, asked, visible),
             vector=vector,
-            usual=getattr(embedder, "usual", 0.0),
+            usual=embedder.usual,
             same=lambda name: index.registry.same(name, question.position),
             related=lambda name: index.relations.beside(name, sight),
             answered=index.graph.answered,
@@ -166,7 +167,7 @@ def recall(index: Index, question: Question, embedder: Embedder, reranker: Reran
     )
 
 
-def _embed(question: Question, embedder: Embedder) -> tuple[Vector | None, str | None]:
+def _embed(question: Question, embedder: Checked) -> tuple[Vector | None, str | None]:
     """The question's vector, or the reason there is none."""
     if question.vector is not None or "vectors" not in question.signals:
         return question.vector, None

@@ -224,9 +224,10 @@ class Settling:
             earlier = self._decided.get(version.identity) or self._latest(memory)
             before = None if earlier is None else earlier.turn
         if before is not None and before.conversation == turn.conversation:
-            return replace(turn, number=before.number)
-        number = self._turns.get(turn.conversation, self._catalog.next_turn(turn.conversation))
-        self._turns[turn.conversation] = number + 1
+            number = before.number
+        else:
+            number = self._turns.get(turn.conversation, self._catalog.next_turn(turn.conversation))
+            self._turns[turn.conversation] = number + 1
         return Turn(turn.conversation, number, turn.speaker, turn.at)
 
 
