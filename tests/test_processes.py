@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -206,12 +207,21 @@ def test_a_list_of_memories_goes_on_past_those_that_are_erased_meanwhile(home: P
         assert [first, *listed] == kept[:600] + kept[601:1199]
 
 
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda space: space.find("vault"),
+        lambda space: space.recall("What opens the vault?"),
+        lambda space: space.profile().text,
+    ],
+    ids=["find", "recall", "profile"],
+)
 def test_what_is_erased_between_looking_and_reading_is_not_there(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, monkeypatch: pytest.MonkeyPatch, look: Callable[[remanence.Space], Any]
 ) -> None:
     """Another process erases a memory just when this one is about to read its line."""
     with remanence.open(home, embedder=HashingEmbedder()) as theirs:
-        secret = theirs.add("The vault opens with quicksilver marmalade.")
+        secret = theirs.add("The vault opens with quicksilver marmalade.", key="vault", importance=0.9)
         with remanence.open(home, embedder=HashingEmbedder()) as mine:
             ledger = mine._engine.ledger
             read = ledger.at
@@ -221,4 +231,4 @@ def test_what_is_erased_between_looking_and_reading_is_not_there(
                 return read(positions)
 
             monkeypatch.setattr(ledger, "at", late)
-            assert mine.get(secret.id) is None
+            assert not look(mine)

@@ -160,6 +160,36 @@ def test_a_view_cannot_be_written_to(space: Space) -> None:
     assert repr(view) == "<View 'default' as of 2026-05-01T00:00:00+00:00>"
 
 
+def test_progress_tells_how_many_of_many_are_kept(space: Space) -> None:
+    """What is told is kept, though whoever is told breaks it off; the rest can be had by doing it again."""
+    rows, seen = [f"Row {n} of the table." for n in range(2_100)], list[tuple[int, int]]()
+
+    def stop(done: int, every: int) -> None:
+        seen.append((done, every))
+        assert space.count() == done
+        if done == 2_000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        space.add_many(rows, progress=stop)
+    assert seen == [(1_000, 2_100), (2_000, 2_100)]
+    assert [memory.text for memory in space.add_many(rows)] == rows
+    assert (space.count(), space.verify().lines) == (2_100, 2_100)
+
+
+def test_each_of_many_is_learned_at_its_own_moment(space: Space) -> None:
+    """A diary is read in with its dates; a page that comes too late comes right after the one before."""
+    pages = [("Snow.", "2026-01-10"), ("Thaw.", "2026-02-10"), ("Frost.", "2026-01-20")]
+    kept = space.add_many([{"text": text, "now": now} for text, now in pages])
+
+    assert [f"{memory.recorded_at:%m-%d %f}" for memory in kept] == [
+        "01-10 000000",
+        "02-10 000000",
+        "02-10 000001",
+    ]
+    assert [space.as_of(now).count() for _, now in pages] == [1, 2, 1]
+
+
 def test_a_view_before_the_beginning_is_empty(moved: Space) -> None:
     """No error, no answer."""
     view = moved.as_of("1999-12-31")
