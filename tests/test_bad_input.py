@@ -597,6 +597,20 @@ def test_a_damaged_snapshot_is_built_anew(reopen: Reopen, home: Path, how: str) 
     assert space.check() == {}
 
 
+def test_a_snapshot_of_another_ledger_is_built_anew(tmp_path: Path) -> None:
+    """As after a backup was put back and written on: it is as long, and says something else."""
+    for name, text in (("old", PORTO), ("new", "Bob plays the cello.")):
+        with remanence.open(tmp_path / name, embedder=HashingEmbedder()) as space:
+            space.add(text)
+    shutil.rmtree(tmp_path / "new" / "index")
+    shutil.copytree(tmp_path / "old" / "index", tmp_path / "new" / "index")
+
+    with remanence.open(tmp_path / "new", embedder=HashingEmbedder()) as space:
+        assert not space.recall("Porto", signals=["words"])
+        assert space.recall("cello", signals=["words"])[0].memory.text == "Bob plays the cello."
+        assert space.check() == {}
+
+
 @pytest.mark.parametrize("how", ["empty", "garbage", "cut short"])
 def test_damaged_vectors_are_built_anew(reopen: Reopen, home: Path, how: str) -> None:
     """The ledger holds every one."""

@@ -370,6 +370,19 @@ def test_erasing_leaves_no_word_in_any_file(reopen: Reopen, home: Path, snapshot
     assert traces(home) == []
 
 
+def test_erasing_takes_half_a_snapshot_too(reopen: Reopen, home: Path) -> None:
+    """A process that was killed while it wrote one left it behind, words and all."""
+    memory = reopen().add(SECRET)
+    reopen().count()
+    [snapshot] = (home / "index").glob("*.npz")
+    half = snapshot.with_suffix(".4242.part")
+    half.write_bytes(SECRET.encode())
+
+    reopen().erase(memory.id)
+    assert not half.exists()
+    assert traces(home) == []
+
+
 def test_erasing_takes_the_embeddings_too(reopen: Reopen) -> None:
     """What only this memory needed is dropped; what another one shares is kept."""
     space = reopen()
