@@ -468,10 +468,10 @@ def test_no_text_makes_it_fail(text: str) -> None:
 def test_no_text_takes_long(unit: str) -> None:
     """The time grows with the text, whatever it is made of."""
     text = unit * (200_000 // len(unit))
-    start = time.perf_counter()
+    start = time.process_time()
     RuleExtractor().extract(text, now=NOW)
 
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_threads_share_an_extractor() -> None:
