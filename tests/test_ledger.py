@@ -323,6 +323,7 @@ def tamper(folder: Path, sql: str) -> None:
         ("DELETE FROM entry WHERE position >= 7", 2),  # 7 was the line that says why 2 is blank
         ("DELETE FROM entry", 1),
         ("UPDATE entry SET body = '{}', salt = zeroblob(16) WHERE position = 2", 2),
+        ("UPDATE entry SET salt = zeroblob(16) WHERE position = 2", 2),
         ("UPDATE entry SET body = replace(body, '2', '3') WHERE position = 7", 2),
         ("INSERT INTO entry SELECT 9, at, space, 'x', '', '', x'', content, x'' FROM entry LIMIT 1", 9),
         ("DELETE FROM meta WHERE name = 'ledger:head'", 8),

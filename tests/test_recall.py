@@ -84,6 +84,16 @@ def test_time_finds_what_happened_then(town: Space) -> None:
     assert "2025-06-23" in hit.because
 
 
+def test_every_time_that_a_text_names_is_kept(reopen: Reopen) -> None:
+    """Not only when it was true: the others too, and read from the ledger as when they were written."""
+    space = reopen()
+    space.add("The fair was in Porto in May 2024 and in Braga in June 2025.")
+    for _ in ("as written", "as read"):
+        [hit] = space.recall("Where was it in June 2025?", signals=["times"])
+        assert "names 2025-06-01 to 2025-07-01" in hit.because
+        space.rebuild()
+
+
 def test_time_speaks_though_nothing_else_is_near(clock: FakeClock) -> None:
     """The other signals found it worth nothing; the day is still the day that was asked for."""
 
