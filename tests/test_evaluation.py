@@ -257,6 +257,13 @@ class TestEvaluate:
 
         assert "session R@5" not in report["systems"]["it"]["scores"]["all"]
 
+    def test_a_single_session_is_none(self) -> None:
+        """It is found with whatever is found."""
+        passages = [Line("1", "Porto has six bridges."), Line("2", "Plums.")]
+        report = evaluate(Dataset.of("it", passages, [Asked("plums", ("2",))]), {"it": Remembering})
+
+        assert "session R@5" not in report["systems"]["it"]["scores"]["all"]
+
     def test_systems_are_asked_in_the_same_worlds(self) -> None:
         """One that knows the answer beside one that never does; a session is found by its best line."""
 
@@ -298,6 +305,21 @@ class TestEvaluate:
         assert right.asked_at == ["2026-01-02", "2026-02-01"]
         assert done[-1] == (4, 4)
         assert right.found == []
+
+    def test_lines_are_put_in_as_a_user_would(self) -> None:
+        """Turns with who said them, where and when; texts with their source and when they were learned."""
+        at = "2026-05-01T10:00:00"
+        said = Remembering(World([Line("1", "I moved.", session="s", speaker="Ann", time=at)], ()))
+        read = Remembering(World([Line("1", "Porto has six bridges.", session="Porto", time=at)], ()))
+
+        [turn], [text] = ([*each.space.memories()] for each in (said, read))
+
+        assert turn.turn is not None
+        assert turn.turn.at is not None
+        assert (turn.turn.speaker, turn.turn.conversation, turn.turn.at.day) == ("Ann", "s", 1)
+        assert (text.turn, text.source, text.recorded_at.isoformat()) == (None, "Porto", f"{at}+00:00")
+        said.close()
+        read.close()
 
     def test_given_triples_take_the_place_of_found_ones(self) -> None:
         """Gold relations can be handed in with a passage."""

@@ -817,6 +817,11 @@ def test_what_followed_may_be_over_as_well(space: Space, town: str) -> None:
     space.graph.invalidate("Alice", "lives_in", until="2026-04-01")
 
     assert not space.recall(f"Does Alice live in {town}?")
+    past = space.recall(f"Does Alice live in {town}?", history=True)
+    assert {hit.memory.text: hit.current for hit in past} == {
+        "Alice lives in Porto.": False,
+        "Alice lives in Lisbon.": False,
+    }
 
 
 def test_what_no_longer_holds_contradicts_nobody(space: Space) -> None:
