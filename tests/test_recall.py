@@ -19,6 +19,8 @@ from rich.console import Console
 
 import remanence
 from remanence import Recall, Space
+from remanence.fusion import fuse, scaled
+from remanence.model import Ranking
 from remanence.testing import FakeClock, HashingEmbedder
 
 if TYPE_CHECKING:
@@ -608,3 +610,25 @@ def test_what_lies_far_ahead_is_as_little_recent_as_what_lies_far_back(space: Sp
 
     assert scores == [pytest.approx(scores[0])] * 2
     assert scores[0] <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("ranking", "scale"),
+    [
+        (Ranking("vectors", [1, 2], [0.5, -0.5]), [1.0, 0.0]),
+        (Ranking("vectors", [1, 2], [0.6, 0.1], floor=0.2), [1.0, 0.0]),
+        (Ranking("times", [1, 2], [2.0, 0.5], ceiling=1.0), [1.0, 0.5]),
+        (Ranking("words", [1, 2], [0.0, 0.0]), [0.0, 0.0]),
+    ],
+)
+def test_a_scale_goes_from_nothing_to_one(ranking: Ranking, scale: list[float]) -> None:
+    """What lies below it, bent, would otherwise count for as much as what lies above."""
+    assert scaled(ranking).tolist() == scale
+
+
+def test_equal_scores_stand_in_the_order_they_were_learned() -> None:
+    """Whichever signal names them first, and however many there are."""
+    rows = [*range(40)]
+    backwards = Ranking("words", rows[::-1], [1.0] * 40)
+
+    assert fuse([backwards]).rows.tolist() == rows
