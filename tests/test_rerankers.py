@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import remanence
@@ -53,6 +54,14 @@ def test_a_function_has_the_last_word(clock: FakeClock) -> None:
 def test_one_with_a_share_has_that_share_in_the_order(share: float, text: str, clock: FakeClock) -> None:
     """The rest is what the signals say."""
     assert first(Shortest(share), clock).memory.text == text
+
+
+@pytest.mark.parametrize("best", [0.9, 0.1, 0.01])
+def test_how_sure_the_signals_are_does_not_change_their_share(best: float) -> None:
+    """A list of low scores is as much of an order as one of high scores."""
+    order = rerankers.reordered(np.array([best, best / 2]), np.array([0.0, 1.0]), share=0.3)
+
+    assert order.tolist() == [0, 1]
 
 
 def test_it_is_not_given_what_no_longer_holds(clock: FakeClock) -> None:
