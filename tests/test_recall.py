@@ -632,3 +632,23 @@ def test_equal_scores_stand_in_the_order_they_were_learned() -> None:
     backwards = Ranking("words", rows[::-1], [1.0] * 40)
 
     assert fuse([backwards]).rows.tolist() == rows
+
+
+def test_now_is_read_against_the_moment_of_the_view(space: Space, clock: FakeClock) -> None:
+    """Yesterday, to a view of March, is a day in March."""
+    space.add("The bakery opened.", valid_from="2026-03-09", valid_until="2026-03-10", now="2026-03-10")
+    clock.advance(days=400)
+
+    found = space.as_of("2026-03-12").recall("What opened yesterday?", now="2 days ago", signals=["times"])
+
+    assert texts(found) == ["The bakery opened."]
+    assert str(found.times[0]) == "2026-03-09 to 2026-03-10"
+
+
+def test_who_found_nothing_keeps_their_weight_and_who_abstained_does_not() -> None:
+    """Half of those who looked found it, or all of them did."""
+    found, weights = Ranking("words", [7], [4.0]), {"words": 1.0, "vectors": 1.0}
+
+    assert fuse([found, Ranking.nothing("vectors", "none is near")], weights).scores.tolist() == [0.5]
+    assert fuse([found, Ranking.abstain("vectors", "no words")], weights).scores.tolist() == [1.0]
+    assert fuse([found, Ranking.absent("vectors", "it is down")], weights).scores.tolist() == [1.0]
