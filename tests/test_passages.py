@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import remanence
 from remanence.passages import MAX_PASSAGES, split
 
 TEXTS = st.one_of(
@@ -84,3 +85,13 @@ def test_there_are_never_too_many_passages() -> None:
     spans = split("word and word. " * 600_000)
 
     assert 1000 < len(spans) <= MAX_PASSAGES
+
+
+def test_a_text_of_many_passages_does_not_crowd_out_the_others() -> None:
+    """All of them nearer than anything else, they are still one memory."""
+    near, off = [1.0, 0.0], [0.6, 0.8]
+    with remanence.open(None, embedder=lambda texts: [off if "Note" in t else near for t in texts]) as space:
+        space.add("\n\n".join("The harbour was full of ships that day. " * 40 for _ in range(300)))
+        space.add_many(f"Note {number}." for number in range(200))
+
+        assert len(space.recall("harbour", signals=["vectors"], limit=50)) == 50

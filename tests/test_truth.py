@@ -843,3 +843,12 @@ def test_what_a_link_says_was_replaced_steps_back(space: Space) -> None:
     assert texts(space.recall("bridge")) == [new.text]
     shown = {hit.memory.id: (hit.current, hit.superseded_by) for hit in space.recall("bridge", history=True)}
     assert shown == {new.id: (True, None), old.id: (False, new)}
+
+
+def test_what_stands_in_anothers_place_has_to_pass_the_filters_too(space: Space) -> None:
+    """Neither is what was asked for: the one holds no longer, the other lacks the tag."""
+    space.add("Alice lives in Porto.", tags=["old"], now="2026-01-01")
+    space.add("Alice lives in Lisbon.", tags=["new"], now="2026-03-01")
+
+    assert texts(space.recall(WHERE, tags="old")) == []
+    assert texts(space.recall(WHERE, tags="new")) == ["Alice lives in Lisbon."]
