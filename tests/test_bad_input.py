@@ -15,6 +15,7 @@ from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import remanence
@@ -158,6 +159,8 @@ def test_a_bad_row_is_named_and_keeps_out_the_good_ones(lived_in: Space) -> None
     )
     refused(lambda s: s.add_many([good, {"txt": "a"}]), lived_in, "row 1: text is missing from {'txt': 'a'}")
     refused(lambda s: s.add_many([good, 7]), lived_in, "row 1: 7 is of type int, neither a text nor a dict")
+    turns = [{"content": "Hello."}, {"content": "Bye.", "time": "blursday"}]
+    refused(lambda s: s.add_turns(turns), lived_in, "row 1: time='blursday'", "ISO text")
     refused(lambda s: s.add_many([{7: "a"}]), lived_in, "row 0", "field names must be text")
     refused(lambda s: s.add_turns([{"content": "a", "mood": 1}]), lived_in, "row 0", "'mood'")
     refused(lambda s: s.add_turns([{"content": "a", "time": "never"}]), lived_in, "time='never'")
@@ -295,6 +298,17 @@ def test_questions_that_say_little_find_little(lived_in: Space, query: str) -> N
     assert found.abstained
     assert found.missing == {}
     assert found.explain()
+
+
+def test_numbers_of_numpy_are_numbers(lived_in: Space) -> None:
+    """They come out of every notebook, and a receipt holds them as plain ones."""
+    found = lived_in.recall(
+        "Alice", limit=np.int64(3), min_score=np.float32(0.0), weights={"words": np.float32(1)}
+    )
+    assert len(found) == 1
+    assert found.receipt is not None
+    assert type(found.receipt.limit) is int
+    assert lived_in.replay(found.receipt).hits == found.hits
 
 
 @pytest.mark.parametrize("limit", [1_000_000, 10**30])
@@ -822,6 +836,13 @@ def test_a_bad_date_in_a_batch_names_its_row(space: Space) -> None:
     with pytest.raises(remanence.InvalidInput, match="row 1: valid_from='blursday'"):
         space.add_many([{"text": "one"}, {"text": "two", "valid_from": "blursday"}])
     assert space.count() == 0
+
+
+def test_a_folder_without_memories_is_not_embedded_anew(home: Path) -> None:
+    """A slip of the pen makes no empty folder."""
+    with pytest.raises(remanence.InvalidInput, match="holds no memories"):
+        remanence.reembed(home / "mispelt", embedder=HashingEmbedder())
+    assert not (home / "mispelt").exists()
 
 
 def test_two_ledgers_on_one_server_keep_apart(home: Path) -> None:

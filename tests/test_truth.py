@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import remanence
-from remanence import Recall, Space
+from remanence import ProjectionStale, Recall, Space
 from remanence.model import Entry
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.text import text_hash
@@ -784,6 +784,30 @@ def test_a_folder_of_the_first_release_opens(home: Path) -> None:
         assert not space.recall("What is Bob's PIN?", history=True, signals=["words"])
         assert len(space.child("users", "bob").recall("山田")) == 1
         assert space.check() == {}
+
+
+def test_a_folder_that_does_not_say_its_embedder_in_our_words_can_be_embedded_anew(home: Path) -> None:
+    """It is refused with the way out, and the way out leads somewhere."""
+    shutil.copytree(Path(__file__).parent / "ledgers" / "v1", home, dirs_exist_ok=True)
+    with pytest.raises(ProjectionStale, match=r"'static-4'.*remanence\.reembed"):
+        remanence.open(home, embedder=HashingEmbedder(16))
+    remanence.reembed(home, embedder=HashingEmbedder(16))
+    with remanence.open(home, space="home", embedder=HashingEmbedder(16)) as space:
+        assert space.recall("Where does Alice live?")[0].memory.text == "Alice lives in Lisbon."
+        assert space.check() == {}
+
+
+def test_a_longer_list_begins_as_a_short_one_does(space: Space) -> None:
+    """What contradicts a hit comes right after it, however far down it would have stood."""
+    ids = [space.add(f"The gate {'of the harbour ' * (n < 2)}is painted colour {n}.").id for n in range(9)]
+    space.link(ids[0], "contradicts", ids[7])
+    space.link(ids[7], "contradicts", ids[8])
+    whole = [hit.memory.id for hit in space.recall("the gate of the harbour", limit=9)]
+
+    assert whole.index(ids[7]) == whole.index(ids[0]) + 1
+    for limit in range(1, 9):
+        found = [hit.memory.id for hit in space.recall("the gate of the harbour", limit=limit)]
+        assert found == whole[:limit]
 
 
 def test_lines_that_are_no_memories_are_in_the_snapshot_too(

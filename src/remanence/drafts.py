@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
+from numbers import Integral, Real  # numpy's numbers too
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
@@ -257,9 +258,10 @@ def question(text: object) -> str:
 
 def limit(value: object) -> int:
     """How many hits to give: a whole number from 1 on, of which at most `MOST_LIMIT` are given."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    number = _integer(value)
+    if number is None or number < 1:
         raise InvalidInput(f"limit={value!r} is not a whole number above zero. Ask for at least one hit.")
-    return min(value, MOST_LIMIT)
+    return min(number, MOST_LIMIT)
 
 
 def kinds(value: object) -> tuple[str, ...] | None:
@@ -280,9 +282,10 @@ def share(value: object, what: str) -> float | None:
     """A number from 0 to 1, or nothing."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+    number = _real(value)
+    if number is None or not 0 <= number <= 1:
         raise InvalidInput(f"{what}={value!r} is not a number from 0 to 1.")
-    return float(value)
+    return number
 
 
 def weights(value: object, signals: Sequence[str]) -> dict[str, float] | None:
@@ -291,11 +294,11 @@ def weights(value: object, signals: Sequence[str]) -> dict[str, float] | None:
         return None
     if not isinstance(value, Mapping) or not set(value) <= set(signals):
         raise InvalidInput(f"weights={_shown(value)} does not map signals to numbers: {', '.join(signals)}.")
-    given = dict(value)
-    sound = [isinstance(n, int | float) and not isinstance(n, bool) and 0 <= n < 1e9 for n in given.values()]
-    if not all(sound) or not any(given.values()):
+    given = {name: _real(number) for name, number in value.items()}
+    sound = {name: number for name, number in given.items() if number is not None and 0 <= number < 1e9}
+    if sound.keys() != given.keys() or not any(sound.values()):
         raise InvalidInput(f"weights={_shown(value)} are not numbers from 0 on with one above 0.")
-    return {name: float(number) for name, number in given.items()}
+    return sound
 
 
 def vector(value: object) -> NDArray[np.float32] | None:
@@ -318,10 +321,11 @@ def vector(value: object) -> NDArray[np.float32] | None:
 
 def whole(value: object, what: str, most: int | None = None) -> int:
     """A whole number above zero."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most and value > most):
+    number = _integer(value)
+    if number is None or number < 1 or (most and number > most):
         upto = f" to {most:,}" if most else " on"
         raise InvalidInput(f"{what}={value!r} is not a whole number from 1{upto}.")
-    return value
+    return number
 
 
 def path(value: object, what: str) -> Path:
@@ -368,6 +372,14 @@ def utc(moment: object, what: str) -> datetime:
     if not isinstance(moment, datetime):
         raise InvalidInput(f"{what} gave {moment!r}, not a datetime. Give a function that returns one.")
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _integer(value: object) -> int | None:
+    return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
+
+
+def _real(value: object) -> float | None:
+    return None if isinstance(value, bool) or not isinstance(value, Real) else float(value)
 
 
 def _names(value: object, what: str) -> tuple[str, ...] | None:

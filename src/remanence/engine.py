@@ -453,7 +453,10 @@ class Engine:
         written = self.ledger.meta("embedder")
         if self._fresh or written is None:
             return
-        kept = json.loads(written)
+        try:
+            kept = json.loads(written)
+        except ValueError:
+            kept = {"name": written, "fingerprint": "unknown", "dimension": None}  # not a note of ours
         if self.embedder.dimension is None and kept["name"] == self.embedder.name:
             # Not asked: it may cost money, or be down, and the vectors that were made are all here.
             self.embedder.expect(kept["dimension"], lambda fingerprint: self._stale(kept, fingerprint))

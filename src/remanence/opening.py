@@ -60,6 +60,10 @@ def reembed(
     location: str | Path, *, embedder: Any = None, qdrant: Any = None, progress: bool | Progress = False
 ) -> None:
     """Embed everything in a folder anew with another embedder, which is then the one it opens with."""
+    if not (drafts.path(location, "location") / "ledger.db").exists():
+        raise InvalidInput(
+            f"{str(location)!r} holds no memories to embed anew. Name a folder that was opened."
+        )
     engine = _engine(location, embedder, None, qdrant, None, None, fresh=True)
     try:
         with progress_bar(progress, "embedding") as shown:

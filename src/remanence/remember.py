@@ -92,8 +92,8 @@ def prepare_turns(turns: Sequence[drafts.TurnDraft], extractor: Extractor, now: 
     """Chat turns, each read against its own time, "I" being its speaker."""
     out: list[Prepared] = []
     repeats: dict[str, int] = {}
-    for turn in turns:
-        at = None if turn.time is None else read_moment(turn.time, now, what="time")
+    for row, turn in enumerate(turns):
+        at = None if turn.time is None else read_moment(turn.time, now, what=f"row {row}: time")
         speaker = speaker_name(turn.speaker or turn.role)
         found = extractor.extract(turn.content, now=at or now, speaker=speaker)
         tags = tuple(dict.fromkeys(turn.tags))

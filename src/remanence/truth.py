@@ -107,10 +107,14 @@ def resolve(index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit
         if index.graph.is_turn(row):
             # What somebody said stays said: it only lets the newer word go first.
             scores[row] = score * _AFTER
-    for row in sorted(kept, key=lambda row: -scores[row])[:limit]:
+    # By the scores they had before: what is brought forward brings nothing else, or a longer list would
+    # begin otherwise than a short one.
+    had = dict(scores)
+    for row in sorted(kept, key=lambda row: -had[row])[:limit]:
         for other in () if is_plain(index, row) else _against(index, row, sight):
-            if other not in kept and allowed[other] and not _retired(index, other, sight):
-                scores[other] = max(scores[row] * _AFTER, scores.get(other, 0.0))
+            beside = had[row] * _AFTER
+            if beside > scores.get(other, 0.0) and allowed[other] and not _retired(index, other, sight):
+                scores[other] = beside
                 notes[other] = f"contradicts {_said(index, row)}"
     rows = np.fromiter(scores, np.int64, len(scores))
     resolved = replace(fused, rows=rows, scores=np.fromiter(scores.values(), np.float64, len(rows)))
