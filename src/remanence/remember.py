@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -88,7 +88,7 @@ def prepare(draft: drafts.Draft, extractor: Extractor, now: datetime) -> Prepare
     return Prepared(version, now, _echo(words, draft.key, stated.bounded))
 
 
-def prepare_turns(turns: Sequence[drafts.TurnDraft], extractor: Extractor, now: datetime) -> list[Prepared]:
+def prepare_turns(turns: Iterable[drafts.TurnDraft], extractor: Extractor, now: datetime) -> list[Prepared]:
     """Chat turns, each read against its own time, "I" being its speaker."""
     out: list[Prepared] = []
     repeats: dict[str, int] = {}

@@ -136,7 +136,7 @@ class Space(View, Stating):
         against its own time.
         """
         at = self._at(now)
-        checked = [drafts.turn_draft(turn, row=number) for number, turn in enumerate(_rows(turns, "dicts"))]
+        checked = (drafts.turn_draft(turn, row=number) for number, turn in enumerate(_rows(turns, "dicts")))
         prepared = prepare_turns(checked, self._engine.extractor, at)
         with progress_bar(progress, "remembering") as shown:
             return self._engine.add(self.name, prepared, shown)
