@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import pickle
-from dataclasses import FrozenInstanceError, dataclass, field, replace
+from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remanence.events import Remembered
 from remanence.jsontext import json_writer
+from remanence.model import Turn
 from remanence.values import quick
 
 
@@ -84,3 +86,11 @@ def test_a_circle_is_refused() -> None:
 
     with pytest.raises(RecursionError):
         json_writer()(circle)
+
+
+def test_a_version_in_its_place_keeps_all_else() -> None:
+    """Every field, also one that is added later."""
+    version = Remembered(**{each.name: f"any {each.name}" for each in fields(Remembered)})  # type: ignore[arg-type]
+    turn = Turn("chat", 3, "Alice", None)
+
+    assert version.placed("m2", turn) == replace(version, memory="m2", turn=turn)

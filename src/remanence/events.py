@@ -42,6 +42,18 @@ class Remembered:
     passages: tuple[tuple[int, int], ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
 
+    def placed(self, memory: str, turn: Turn | None) -> Remembered:
+        """The same version, of this memory and with this turn, as `replace` gives it in thrice the time.
+
+        >>> Remembered("m1", "Alice lives in Porto.", "i1", tags=("home",)).placed("m2", None)
+        Remembered(memory='m2', text='Alice lives in Porto.', identity='i1', ... tags=('home',), ...)
+        """
+        return Remembered(
+            memory, self.text, self.identity, self.content, self.key, self.kind, self.valid,
+            self.importance, self.confidence, self.strength, self.tags, self.source, self.observed_by,
+            self.expires_at, self.mentions, self.triples, self.times, turn, self.passages, self.meta,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:

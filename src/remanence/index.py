@@ -169,7 +169,7 @@ class Index:
             self._fresh = {}
             if erased:
                 self.rebuild()
-            elif self._taken - self._saved >= max(_SAVE_AFTER, self._saved // 4):
+            elif self._taken - self._saved >= max(_SAVE_AFTER, self._saved // 3):
                 self.save()
 
     def memories(self, rows: Sequence[int]) -> list[Memory]:

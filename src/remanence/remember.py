@@ -203,7 +203,7 @@ class Settling:
             memory = version.memory
         settled = version
         if memory != version.memory or version.turn is not None:
-            settled = replace(version, memory=memory, turn=self._numbered(version, memory))
+            settled = version.placed(memory, self._numbered(version, memory))
         self._decided[version.identity] = settled
         return memory, settled
 
