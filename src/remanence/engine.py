@@ -20,11 +20,12 @@ from remanence.answers import from_archive
 from remanence.drafts import utc
 from remanence.errors import Closed, EmbedderDown, ProjectionError, ProjectionStale
 from remanence.events import Event, Remembered
-from remanence.index import FORMAT, Index, Vanished, as_memory, snapshot_name, texts_of
+from remanence.index import FORMAT, Index, Vanished, as_memory, texts_of
 from remanence.model import Change, Entry, Memory
 from remanence.profile import Profile, make_profile
 from remanence.recall import Question, recall
 from remanence.remember import Prepared, Settling, keyed
+from remanence.snapshots import snapshot_name
 from remanence.text import TOKENIZER, text_hash
 from remanence.vectorstores import VectorStores
 from remanence.vectorstores.exact import ExactStore
@@ -455,8 +456,10 @@ class Engine:
             return
         try:
             kept = json.loads(written)
-        except ValueError:
-            kept = {"name": written, "fingerprint": "unknown", "dimension": None}  # not a note of ours
+        except ValueError:  # not a note of ours
+            raise self._stale(
+                {"name": written, "fingerprint": "unknown"}, self.embedder.fingerprint
+            ) from None
         if self.embedder.dimension is None and kept["name"] == self.embedder.name:
             # Not asked: it may cost money, or be down, and the vectors that were made are all here.
             self.embedder.expect(kept["dimension"], lambda fingerprint: self._stale(kept, fingerprint))

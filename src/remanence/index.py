@@ -6,26 +6,20 @@ head start, and one that does not fit the ledger is thrown away.
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
 import threading
-import zipfile
-import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from copy import copy
 from datetime import datetime
 from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.arrays import pack, unpack
 from remanence.catalog import ABOUT_MEMORIES, Catalog
 from remanence.errors import LedgerTampered, NotFound, ProjectionError
 from remanence.events import Erased, Forgotten, Remembered, Restored
@@ -39,6 +33,7 @@ from remanence.projections.graph import Graph, about
 from remanence.projections.times import Times
 from remanence.projections.vectors import Vectors, spoken
 from remanence.projections.words import Words
+from remanence.snapshots import Part, Snapshot
 from remanence.text import TOKENIZER, normal_text, text_hash
 from remanence.usage import Usage
 
@@ -53,17 +48,6 @@ _BATCH = 2_000
 _SAVE_AFTER = 20_000
 _MOST_MEMORIES = 4_096
 _MOST_RECALLED = 512
-_UNREADABLE = (
-    *(OSError, EOFError, zipfile.BadZipFile, zlib.error),  # cut short, or written over
-    *(ValueError, TypeError, AttributeError, LookupError),  # an archive, but not one of ours
-)
-
-
-class _Part(Protocol):
-    """What can be put into a snapshot and taken out again."""
-
-    def save(self) -> Mapping[str, NDArray[Any]]: ...
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None: ...
 
 
 class Vanished(LookupError):
@@ -85,7 +69,7 @@ class Index:
         self._ledger = ledger
         self._model = model
         self._store = store
-        self._snapshot = snapshot
+        self._snapshot = None if snapshot is None else Snapshot(snapshot)
         self.recalled: OrderedDict[str, str] = OrderedDict()
         """Texts that were just recalled, and the memories they are: handed back, they are not news."""
         self._fresh: dict[bytes, Vector] = {}
@@ -104,7 +88,7 @@ class Index:
         return len(self.catalog)
 
     @property
-    def _parts(self) -> dict[str, _Part]:
+    def _parts(self) -> dict[str, Part]:
         return {"catalog": self.catalog, "names": self.names, **self._knowledge, **self.projections}
 
     @property
@@ -368,9 +352,7 @@ class Index:
                 self.broken["vectors"] = f"{type(error).__name__}: {error}"
             self._taken = self._saved = 0
             if self._snapshot is not None:
-                # With the halves that killed writers left behind: they may hold words erased since.
-                for stale in self._snapshot.parent.glob(f"{self._snapshot.stem}.*"):
-                    stale.unlink(missing_ok=True)
+                self._snapshot.remove()
             self.feed(self._ledger.read(self.space))
             self.save()
 
@@ -379,20 +361,7 @@ class Index:
         if self._snapshot is None or self.broken:
             return
         with self.lock:
-            arrays: dict[str, NDArray[Any]] = {"header": pack(self._header())}
-            for name, part in self._parts.items():
-                arrays |= {f"{name}.{key}": value for key, value in part.save().items()}
-            partial = self._snapshot.with_suffix(f".{os.getpid()}.part")
-            try:
-                self._snapshot.parent.mkdir(parents=True, exist_ok=True)
-                with partial.open("wb") as out:
-                    np.savez(out, allow_pickle=False, **arrays)
-                partial.replace(self._snapshot)
-            except OSError as error:
-                # Only a head start is lost: the ledger has everything.
-                log.warning("no snapshot of space %r was written: %s", self.space, error)
-                with suppress(OSError):
-                    partial.unlink()
+            self._snapshot.write(self._header(), self._parts)
             self._saved = self._taken
 
     def close(self) -> None:
@@ -498,23 +467,10 @@ class Index:
 
     def _load(self) -> bool:
         """Start from the snapshot if it fits; False leaves everything empty."""
-        if self._snapshot is None or not self._snapshot.exists():
-            return False
-        try:
-            with np.load(self._snapshot, allow_pickle=False) as archive:
-                header = unpack(archive["header"])
-                arrays = {name: archive[name] for name in archive.files}
-            for name, part in self._parts.items():
-                prefix = f"{name}."
-                part.load({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})
-        except _UNREADABLE as error:
-            log.warning("the snapshot of space %r cannot be read (%s); building it anew", self.space, error)
-            self._start()
-            return False
-        if header != self._header():
-            log.info(
-                "the snapshot of space %r is from another release or ledger; building it anew", self.space
-            )
+        header = None if self._snapshot is None else self._snapshot.read(self._parts)
+        if header is None or header != self._header():
+            if header is not None:
+                log.info("space %r has the snapshot of another release or ledger; building anew", self.space)
             self._start()
             return False
         self._taken = self._saved = len(self)
@@ -549,8 +505,3 @@ def as_memory(entry: Entry, event: Remembered, recorded_at: Any) -> Memory:
         turn=event.turn,
         meta=event.meta,
     )
-
-
-def snapshot_name(space: str) -> str:
-    """A file name for the snapshot of a space, whatever the space is called."""
-    return hashlib.sha256(space.encode("utf-8", "surrogatepass")).hexdigest()[:32] + ".npz"

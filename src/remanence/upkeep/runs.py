@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from remanence.catalog import ABOUT_MEMORIES
 from remanence.errors import InvalidInput, LedgerUnavailable, NotFound
 from remanence.events import Demoted, Event, Forgotten, Invalidated, Promoted, Remembered, Restored, Reversed
-from remanence.index import Index, snapshot_name
+from remanence.index import Index
 from remanence.locks import held as held_lock
 from remanence.model import from_micros, short
+from remanence.snapshots import snapshot_name
 from remanence.text import many
 from remanence.upkeep import indexing
 from remanence.usage import RunState

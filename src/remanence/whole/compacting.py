@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from remanence.errors import LedgerUnavailable
-from remanence.index import snapshot_name
+from remanence.snapshots import snapshot_name
 from remanence.vectorstores import StoreBusy, folder_name
 from remanence.whole.overview import disk_use, size
 
