@@ -57,16 +57,16 @@ SELF = "me"
 ASSISTANT = "assistant"
 """What the one is called who answers in a conversation with an assistant."""
 _LATEST = datetime.max.replace(tzinfo=UTC)
+_INSTANT = timedelta(microseconds=1)
 
 
-@lru_cache(1 << 14)
 def micros(moment: datetime) -> int:
     """Microseconds since 1970, exactly (floats would lose the last digits).
 
     >>> micros(datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))
     1000000
     """
-    return (moment - EPOCH) // timedelta(microseconds=1)
+    return (moment - EPOCH) // _INSTANT
 
 
 @lru_cache(1 << 14)
@@ -96,7 +96,7 @@ class Window:
     @classmethod
     def at(cls, moment: datetime) -> Window:
         """The shortest window that holds `moment`."""
-        return cls(moment, moment + timedelta(microseconds=1) if moment < _LATEST else None)
+        return cls(moment, moment + _INSTANT if moment < _LATEST else None)
 
     @property
     def bounded(self) -> bool:
