@@ -35,7 +35,9 @@ _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 def _clean(value: object) -> object:
     """Refuse what cannot be written down or read back."""
-    if isinstance(value, str) and (found := _NOT_TEXT.search(value)):
+    if not isinstance(value, str) or (value.isascii() and "\0" not in value):
+        return value
+    if found := _NOT_TEXT.search(value):
         what = "a NUL byte" if found.group() == "\x00" else f"the lone surrogate {found.group()!a}"
         raise ValueError(
             f"holds {what} at character {found.start()}. "
@@ -44,10 +46,10 @@ def _clean(value: object) -> object:
     return value
 
 
-def _not_blank(value: object) -> object:
-    if isinstance(value, str) and not value.strip():
+def _readable(value: object) -> object:
+    if isinstance(value, str) and (not value or value.isspace()):
         raise ValueError("is blank. Give it at least one visible character")
-    return value
+    return _clean(value)
 
 
 def _one_or_many(value: object) -> object:
@@ -120,10 +122,8 @@ def _number(value: object) -> object:
 
 # Strict: bytes would otherwise be taken for text after the checks for text have passed them over.
 # The longest length stands with it: behind the checks it would be one more of them, in Python.
-_WRITABLE = BeforeValidator(_clean)
-_VISIBLE = BeforeValidator(_not_blank)
-Text = Annotated[str, Field(strict=True, max_length=MOST_TEXT), _WRITABLE, _VISIBLE]
-Name = Annotated[str, Field(strict=True, max_length=MOST_NAME), _WRITABLE, _VISIBLE]
+Text = Annotated[str, Field(strict=True, max_length=MOST_TEXT), BeforeValidator(_readable)]
+Name = Annotated[str, Field(strict=True, max_length=MOST_NAME), BeforeValidator(_readable)]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), BeforeValidator(_number)]
 
 
@@ -236,6 +236,8 @@ def _message(message: object, number: int) -> dict[str, Any]:
 
 def window(start: Moment | None, end: Moment | None, now: datetime) -> Window:
     """A window from two ends as people give them."""
+    if start is None and end is None:
+        return _ALWAYS
     made = Window(
         None if start is None else read_moment(start, now, what="valid_from"),
         None if end is None else read_moment(end, now, what="valid_until"),
@@ -245,6 +247,9 @@ def window(start: Moment | None, end: Moment | None, now: datetime) -> Window:
             f"valid_until={end!r} does not come after valid_from={start!r}. Swap them, or leave one out."
         )
     return made
+
+
+_ALWAYS = Window()
 
 
 def question(text: object) -> str:
@@ -393,7 +398,7 @@ def _names(value: object, what: str) -> tuple[str, ...] | None:
 
 def _checked(model: type[Handed], fields: Mapping[str, Any], row: int | None = None) -> Handed:
     where = "" if row is None else f"row {row}: "
-    if not isinstance(fields, Mapping):
+    if not isinstance(fields, dict | Mapping):  # a dict is known at once, another mapping by its methods
         raise InvalidInput(
             f"{where}{_shown(fields)} is {_type(fields)}, "
             "neither a text nor a dict with the fields of a memory."

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_CHUNK = 1_000
+_CHUNK = 2_000
 _MOST_OPEN = 64
 _MOST_PROFILES = 256
 

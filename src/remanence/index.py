@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 FORMAT = "6"
 SIGNALS = ("vectors", "words", "graph", "times")
 _BATCH = 2_000
-_SAVE_AFTER = 20_000
+_SAVE_AFTER = 25_000
 _MOST_MEMORIES = 4_096
 _MOST_RECALLED = 512
 
@@ -153,7 +153,7 @@ class Index:
             self._fresh = {}
             if erased:
                 self.rebuild()
-            elif self._taken - self._saved >= max(_SAVE_AFTER, self._saved // 3):
+            elif self._taken - self._saved >= max(_SAVE_AFTER, self._saved // 2):
                 self.save()
 
     def memories(self, rows: Sequence[int]) -> list[Memory]:

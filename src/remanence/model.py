@@ -66,7 +66,8 @@ def micros(moment: datetime) -> int:
     >>> micros(datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))
     1000000
     """
-    return (moment - EPOCH) // _INSTANT
+    since = moment - EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 @lru_cache(1 << 14)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -242,7 +243,12 @@ def new_id() -> str:
     >>> len(new_id())
     24
     """
-    return f"{time.time_ns() // 1_000_000:012x}{os.urandom(6).hex()}"
+    return f"{time.time_ns() // 1_000_000:012x}{_dice.getrandbits(48):012x}"
+
+
+_dice = random.Random()  # our own: a program that seeds the common one would give out the same ids again
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_dice.seed)
 
 
 _ECHO_FROM = 16

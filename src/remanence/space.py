@@ -110,7 +110,7 @@ class Space(View, Stating):
     ) -> list[Memory]:
         """Keep many: texts, or dicts with the arguments of `add`. All are checked before any is kept.
 
-        They are written a thousand at a time. `progress` shows a bar, or is called with (done, all).
+        They are written two thousand at a time. `progress` shows a bar, or is called with (done, all).
         """
         now = self._engine.now()
         given, prepared = _rows(rows, "texts or dicts"), list[Prepared]()

@@ -156,8 +156,8 @@ def windows(version: Remembered) -> Iterator[tuple[int, Window]]:
         if window != version.valid:
             yield NAMED, window
     said = version.turn.at if version.turn is not None else None
-    if said is not None and version.valid != Window.at(said):
-        yield SAID, Window.at(said)
+    if said is not None and version.valid != (then := Window.at(said)):
+        yield SAID, then
 
 
 def bounds(window: Window) -> tuple[int, int]:

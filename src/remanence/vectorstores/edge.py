@@ -71,6 +71,7 @@ class EdgeStore:
         with self._engine() as shard:
             if shard is None:
                 return [], []
+            self._pack(shard)
             return settled(lambda wanted: _nearest(shard, query, wanted, among), limit)
 
     def delete(self, ids: Sequence[int]) -> None:
@@ -102,15 +103,8 @@ class EdgeStore:
 
     def flush(self) -> None:
         """Write to disk what is not yet there."""
-        from qdrant_edge import CountRequest
-
         with self._engine() as shard:
             if shard is not None:
-                # A packed segment is scanned a fifth faster, but packing takes up what is packed already.
-                total = shard.count(CountRequest(exact=False))
-                if self._unpacked >= max(PACKED_AFTER, total // 2):
-                    shard.optimize()
-                    self._unpacked = 0
                 shard.flush()
 
     def close(self) -> None:
@@ -118,6 +112,7 @@ class EdgeStore:
         with suppress(Closed), self._engine() as shard, self._held:
             self._shard = None
             if shard is not None:
+                self._pack(shard)
                 shard.flush()
                 shard.close()
 
@@ -131,6 +126,15 @@ class EdgeStore:
         points = [Point(int(point), memoryview(row)) for point, row in zip(ids, rows, strict=True)]  # type: ignore[arg-type]
         self._shard.update(UpdateOperation.upsert_points(points))
         self._unpacked += len(points)
+
+    def _pack(self, shard: EdgeShard) -> None:
+        """Put much that is new into one segment, which is scanned a fifth faster. What was packed before is
+        packed again with it: so not until somebody asks, and not for little."""
+        from qdrant_edge import CountRequest
+
+        if self._unpacked >= PACKED_AFTER and self._unpacked >= shard.count(CountRequest(exact=False)) // 2:
+            shard.optimize()
+            self._unpacked = 0
 
     def _remove(self) -> None:
         shard, self._shard = self._shard, None
