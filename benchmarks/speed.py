@@ -77,7 +77,7 @@ TIMES_FASTER = {"LangGraph InMemoryStore": 20, "LlamaIndex SimpleVectorStore": 2
 
 def warm_up() -> None:
     """Load what the first add and the first question load, so that the smallest world does not pay for it."""
-    with remanence.open(None) as space:
+    with tempfile.TemporaryDirectory() as folder, remanence.open(folder) as space:
         space.add("Alice moved to Lisbon on 3 May 2026.")
         space.recall("Where did Alice live in 2025?")
 

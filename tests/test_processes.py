@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -232,3 +233,27 @@ def test_what_is_erased_between_looking_and_reading_is_not_there(
 
             monkeypatch.setattr(ledger, "at", late)
             assert not look(mine)
+
+
+IDS = """
+import os, random
+from remanence.remember import new_id
+random.seed(7)
+before = new_id()[12:]
+random.seed(7)
+assert new_id()[12:] != before, "a program that seeds the common dice gets the same ids again"
+pipe = os.pipe()
+child = os.fork()
+mine = new_id()[12:].encode()
+if child == 0:
+    os.write(pipe[1], mine)
+    os._exit(0)
+os.waitpid(child, 0)
+assert os.read(pipe[0], 12) != mine, "a forked process gives out the ids of its parent"
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_two_processes_never_give_out_the_same_id() -> None:
+    """Nor does one twice, whatever else in it throws dice."""
+    subprocess.run([sys.executable, "-c", IDS], check=True)

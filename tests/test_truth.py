@@ -162,19 +162,19 @@ def test_a_view_cannot_be_written_to(space: Space) -> None:
 
 def test_progress_tells_how_many_of_many_are_kept(space: Space) -> None:
     """What is told is kept, though whoever is told breaks it off; the rest can be had by doing it again."""
-    rows, seen = [f"Row {n} of the table." for n in range(2_100)], list[tuple[int, int]]()
+    rows, seen = [f"Row {n} of the table." for n in range(4_100)], list[tuple[int, int]]()
 
     def stop(done: int, every: int) -> None:
         seen.append((done, every))
         assert space.count() == done
-        if done == 2_000:
+        if done == 4_000:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         space.add_many(rows, progress=stop)
-    assert seen == [(1_000, 2_100), (2_000, 2_100)]
+    assert seen == [(2_000, 4_100), (4_000, 4_100)]
     assert [memory.text for memory in space.add_many(rows)] == rows
-    assert (space.count(), space.verify().lines) == (2_100, 2_100)
+    assert (space.count(), space.verify().lines) == (4_100, 4_100)
 
 
 def test_each_of_many_is_learned_at_its_own_moment(space: Space) -> None:

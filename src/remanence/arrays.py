@@ -51,7 +51,9 @@ class Column:
 
     def fill(self, count: int, value: Any) -> None:
         """Add so many at the end, all the same."""
-        if count:
+        if count == 1:
+            self.append(value)
+        elif count:
             self._put(count, value)
 
     def _put(self, count: int, what: Any) -> None:

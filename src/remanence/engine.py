@@ -330,6 +330,8 @@ class Engine:
         for memory_id, line in settled:
             firsts.setdefault(memory_id, line)
         ids = [memory_id for memory_id, line in firsts.items() if line is None]
+        if not ids:
+            return {}
         rows = [index.catalog.row_at(index.number_of(each), index.catalog.position) for each in ids]
         return dict(zip(ids, index.memories([row for row in rows if row is not None]), strict=True))
 

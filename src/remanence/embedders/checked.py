@@ -63,6 +63,8 @@ class Checked:
             raise InvalidInput(f"embed takes a list of texts, not one: {cut(texts, 40)!r}. Put it in a list.")
         batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
         rows = [self._rows(self.inner.embed, batch, len(batch)) for batch in batches]
+        if len(rows) == 1:
+            return rows[0]
         return np.concatenate(rows) if rows else np.zeros((0, self.dimension or 0), np.float32)
 
     def embed_query(self, text: str) -> Vector:
@@ -89,28 +91,42 @@ class Checked:
             rows = np.asarray(answer, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise self._broken(f"gave {_brief(answer)}, which is no array of numbers") from error
-        self._check(rows, count)
-        return _unit(rows)
-
-    def _check(self, rows: NDArray[np.float64], count: int) -> None:
         if rows.ndim != 2:
             raise self._broken(f"gave an array of shape {rows.shape}, not ({count}, dimension)")
         if len(rows) != count:
             raise self._broken(f"gave {many(len(rows), 'vector')} for {many(count, 'text')}")
         if rows.shape[1] == 0:
             raise self._broken("gave vectors of no dimensions")
+        unit = self._unit(rows)
+        self._agree_on(rows.shape[1])
+        return unit
+
+    def _unit(self, rows: NDArray[np.float64]) -> Vector:
+        squares = np.einsum("ij,ij->i", rows, rows)
+        if squares.min() > 1e-200 and squares.max() < 1e200:  # not so if there is a NaN or infinity anywhere
+            sound: Vector = (rows / np.sqrt(squares)[:, np.newaxis]).astype(np.float32)
+            return sound
         finite = np.isfinite(rows)
         if not finite.all():
             first = int(np.argmin(finite.all(axis=1)))
-            raise self._broken(f"gave NaN or infinity in vector {first} of {count}")
+            raise self._broken(f"gave NaN or infinity in vector {first} of {len(rows)}")
+        # By the largest number first: the squares of very small or very large ones have left the range.
+        largest = np.abs(rows).max(axis=1, keepdims=True)
+        rows = rows / np.where(largest > 0, largest, 1)
+        length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, np.newaxis]
+        unit: Vector = (rows / np.where(length > 0, length, 1)).astype(np.float32)
+        return unit
+
+    def _agree_on(self, dimension: int) -> None:
+        """Hold the embedder to its dimension, or learn it from its first answer."""
         with self._lock:  # two first calls at once must agree
             if self.dimension is None:
-                self.fingerprint = self.inner.fingerprint or f"{self.name}@{rows.shape[1]}"
-                self.dimension = rows.shape[1]
-        if rows.shape[1] != self.dimension:
+                self.fingerprint = self.inner.fingerprint or f"{self.name}@{dimension}"
+                self.dimension = dimension
+        if dimension != self.dimension:
             if self._otherwise is not None:
-                raise self._otherwise(f"{self.name}@{rows.shape[1]}")
-            raise self._broken(f"gave vectors of {rows.shape[1]} dimensions where {self.dimension} were due")
+                raise self._otherwise(f"{self.name}@{dimension}")
+            raise self._broken(f"gave vectors of {dimension} dimensions where {self.dimension} were due")
         self._otherwise = None
 
     def _broken(self, what: str) -> EmbedderBroken:
@@ -118,20 +134,6 @@ class Checked:
             f"The embedder {self.name!r} {what}. It must answer a list of texts with one vector for each, "
             "always of the same dimension."
         )
-
-
-def _unit(rows: NDArray[np.float64]) -> Vector:
-    with np.errstate(over="ignore"):
-        length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, np.newaxis]
-    if length.min() > 1e-100 and length.max() < 1e100:
-        sound: Vector = (rows / length).astype(np.float32)
-        return sound
-    # By the largest number first: the squares of very small or very large ones have left the range.
-    largest = np.abs(rows).max(axis=1, keepdims=True)
-    rows = rows / np.where(largest > 0, largest, 1)
-    length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, np.newaxis]
-    unit: Vector = (rows / np.where(length > 0, length, 1)).astype(np.float32)
-    return unit
 
 
 def _brief(value: object) -> str:

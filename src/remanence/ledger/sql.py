@@ -74,8 +74,8 @@ class SqlLedger:
         with self._errors:
             self._writer = sqlite.connect(self.path)
             self._file = sqlite.identity(self.path)
-            # 16 MB each: a large batch need not spill midway, nor be moved out of the log before the next one
-            # has written over half of its pages.
+            # 16 and 32 MB: a large batch need not spill midway, nor be moved out of the log before the next
+            # ones have written over half of its pages.
             self._writer.execute("PRAGMA cache_size=-16000")
             self._writer.execute("PRAGMA wal_autocheckpoint=4000")
             self._connected = True
@@ -402,7 +402,7 @@ class SqlTransaction:
 
 
 def _bound(line: Line) -> tuple[Any, ...]:
-    """The values of a line, in a third less time: sqlite3 looks for an adapter for bytes, not for a bytearray."""
+    """The values of a line as sqlite3 takes them fastest: for bytes it looks for an adapter each time."""
     *plain, salt, content, digest = line
     return (*plain, None if salt is None else bytearray(salt), bytearray(content), bytearray(digest))
 
