@@ -53,7 +53,7 @@ def erase(engine: Engine, space: str, memory_id: str) -> list[str]:
             versions = [e.event for e in found if isinstance(e.event, Remembered)]
             # What another memory says too, here or in another space, keeps its vector.
             texts = {text for version in versions for text in texts_of(version)}
-            unheld = [text for text in texts if not engine.ledger.holds(text, besides=positions)]
+            unheld = texts - engine.ledger.held(texts, besides=positions)
             pen.erase(positions, [text_hash(text) for text in unheld])
             erased = [Erased(catalog.ids[n], tuple(lines)) for n, lines in lines_of.items()]
             entries = pen.append(space, erased, at=engine.now()) if erased else []

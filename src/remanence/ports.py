@@ -6,7 +6,7 @@ holds a contract test for each that says in full what the methods promise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -103,8 +103,9 @@ class Ledger(Protocol):
         """The embeddings kept for these text hashes; unknown ones are left out."""
         ...
 
-    def holds(self, text: str, *, besides: Sequence[int]) -> bool:
-        """Whether the words of a line other than these hold this text. Reads every line: for `erase`."""
+    def held(self, texts: Collection[str], *, besides: Collection[int]) -> set[str]:
+        """Those of these texts that stand in the words of another line than these. Reads every line, once:
+        for `erase`."""
         ...
 
     def meta(self, name: str) -> str | None:

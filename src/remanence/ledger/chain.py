@@ -10,12 +10,13 @@ body and salt. The salt is why an erased "yes" cannot be found again by hashing 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import NamedTuple
 
-from remanence.codec import decode, encode, name_of, subject_of
+from remanence.codec import as_written, decode, encode, name_of, subject_of
 from remanence.errors import InvalidInput, LedgerCorrupt, LedgerTampered, LedgerTooNew
 from remanence.events import Erased, Event
 from remanence.model import Entry, from_micros, micros
@@ -133,6 +134,25 @@ def entry(
             f"line {position} of space {space!r} cannot be read ({type(error).__name__}: {error}). "
             "The ledger was damaged or changed from outside: run `verify()`, then restore a backup."
         ) from error
+
+
+def held(
+    bodies: Iterable[tuple[int, str | None]], texts: Collection[str], besides: Collection[int]
+) -> set[str]:
+    """Those of these texts that stand in a line other than these, given the lines' positions and bodies.
+
+    >>> held([(1, '{"text":"green tea"}'), (2, '{"text":"tea"}')], ["tea", "green"], besides=[1])
+    {'tea'}
+    """
+    # By length: most lines are far shorter than a passage of a long text, and need not be looked through.
+    wanted = sorted(((as_written(text), text) for text in set(texts)), key=lambda pair: len(pair[0]))
+    lengths = [len(written) for written, _ in wanted]
+    apart, found = set(besides), set[str]()
+    for position, body in bodies:
+        if body is not None and position not in apart:
+            room = bisect_right(lengths, len(body))
+            found.update(text for written, text in wanted[:room] if text not in found and written in body)
+    return found
 
 
 def verify(lines: Iterable[Line], head: Tail | None) -> Tail:

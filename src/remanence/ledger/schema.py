@@ -165,12 +165,7 @@ class Statements:
                 .order_by(c.at.desc(), c.position.desc()),
             )
         )
-        self.holding = text(  # the text as written, how many at most
-            select(c.position)
-            .where(func.instr(c.body, bindparam("written")) > literal_column("0"))
-            .limit(bindparam("most"))
-            .offset(literal_column("0"))
-        )
+        self.bodies = text(select(c.position, c.body))
         self.spaces = text(select(c.space).distinct())
         self.count = text(  # space, up to which position
             select(func.count(c.position)).where(space, c.position <= bindparam("upto"))

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -22,7 +22,6 @@ import numpy as np
 from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
-from remanence.codec import as_written
 from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
 from remanence.ledger import chain, schema, sqlite
 from remanence.ledger.chain import START, Line, Tail
@@ -201,11 +200,11 @@ class SqlLedger:
                 found[text_hash] = np.frombuffer(blob, FLOATS)
         return found
 
-    def holds(self, text: str, *, besides: Sequence[int]) -> bool:
-        """Whether the words of a line other than these hold this text."""
-        written = as_written(text)
-        found = {row[0] for row in self._rows(self._sql.holding, (written, len(besides) + 1))}
-        return bool(found - set(besides))
+    def held(self, texts: Collection[str], *, besides: Collection[int]) -> set[str]:
+        """Those of these texts that stand in the words of another line than these."""
+        self._open()
+        with self._errors, self._reader() as reader:
+            return chain.held(reader.execute(self._sql.bodies), texts, besides)
 
     def meta(self, name: str) -> str | None:
         """A small fact that `set_meta` remembered."""

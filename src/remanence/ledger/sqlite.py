@@ -112,7 +112,9 @@ class Translated:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, DBAPIError | sqlite3.Error | UnicodeEncodeError | OverflowError):
+        if error is not None and isinstance(
+            error, DBAPIError | sqlite3.Error | UnicodeEncodeError | OverflowError
+        ):
             raise explained(error, self._path) from error
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from remanence.codec import as_written
 from remanence.errors import Closed, InvalidInput, LedgerError
 from remanence.ledger import chain
 from remanence.ledger.chain import START, Line, Tail
@@ -100,12 +99,10 @@ class VolatileLedger:
         with self._open():
             return {h: self._vectors[h][model] for h in hashes if model in self._vectors.get(h, ())}
 
-    def holds(self, text: str, *, besides: Sequence[int]) -> bool:
-        """Whether the words of a line other than these hold this text."""
-        written = as_written(text)
+    def held(self, texts: Collection[str], *, besides: Collection[int]) -> set[str]:
+        """Those of these texts that stand in the words of another line than these."""
         with self._open():
-            lines = (line for line in self._lines if line.position not in besides)
-            return any(written in line.body for line in lines if line.body is not None)
+            return chain.held(((line.position, line.body) for line in self._lines), texts, besides)
 
     def meta(self, name: str) -> str | None:
         """A small fact that `set_meta` remembered."""

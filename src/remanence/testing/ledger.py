@@ -194,13 +194,18 @@ class LedgerContract:
         assert found[3].space == "work"
         assert ledger.at([]) == {}
 
-    def test_it_knows_whether_another_line_holds_a_text(self, ledger: Ledger) -> None:
-        """Quotes and all; the lines named do not count."""
+    def test_it_knows_which_texts_another_line_holds(self, ledger: Ledger) -> None:
+        """Quotes and all; the lines named do not count, nor do those without words."""
         write(ledger, said('she said "tea"'), said("coffee"))
-        write(ledger, said('he said "tea" too'), space="work")
-        assert ledger.holds('said "tea"', besides=[1])
-        assert not ledger.holds('said "tea"', besides=[1, 3])
-        assert not ledger.holds("coffee", besides=[2])
+        write(ledger, said('he said "tea" too'), said("cocoa"), space="work")
+        texts = ['said "tea"', "coffee", "cocoa", "she", "a text longer than any line " * 50]
+        assert ledger.held(texts, besides=[1]) == {'said "tea"', "coffee", "cocoa"}
+        assert ledger.held(texts, besides=[1, 2, 3]) == {"cocoa"}
+        with ledger.transaction() as pen:
+            pen.erase([4], [])
+            pen.append("work", [Erased("m", (4,))], at=TUESDAY)
+        assert ledger.held(texts, besides=[]) == {'said "tea"', "coffee", "she"}
+        assert ledger.held([], besides=[]) == set()
 
     def test_an_earlier_moment_is_taken_as_just_after_the_last_one(self, ledger: Ledger) -> None:
         """A clock set back does not reorder a space, and does not touch another."""
