@@ -232,6 +232,18 @@ def test_a_deleted_vector_leaves_the_files(count: int, packed: bool, tmp_path: P
     assert vectors[5].astype(np.float16).tobytes() not in on_disk
 
 
+@pytest.mark.parametrize(("count", "packed"), [(19_999, False), (20_000, True)])
+def test_many_that_nobody_asked_of_are_packed_at_the_end(count: int, packed: bool, tmp_path: Path) -> None:
+    """So that whoever opens them next has the faster files."""
+    store = EdgeStore(tmp_path / "a", 8)
+    store.upsert(list(range(count)), unit(count, 8))
+    store.close()
+    assert any(tmp_path.rglob("matrix.dat")) == packed
+    again = EdgeStore(tmp_path / "a", 8)
+    assert len(again.ids()) == count
+    again.close()
+
+
 # On a server
 
 

@@ -153,8 +153,7 @@ class Vectors:
             made = [(point, kept[key]) for point, key in zip(some, keys, strict=True) if key in kept]
             self.unmade.update((p, k) for p, k in zip(some, keys, strict=True) if k not in kept)
             if made:
-                vectors = np.concatenate([vector for _, vector in made])
-                self._store.upsert([point for point, _ in made], vectors.reshape(len(made), -1))
+                self._store.upsert([point for point, _ in made], np.array([vector for _, vector in made]))
 
     def _of_rows(self, query: Query, rows: set[int]) -> dict[int, float]:
         """How near these very rows are."""

@@ -130,9 +130,11 @@ class EdgeStore:
     def _pack(self, shard: EdgeShard) -> None:
         """Put much that is new into one segment, which is scanned a fifth faster. What was packed before is
         packed again with it: so not until somebody asks, and not for little."""
+        if self._unpacked < PACKED_AFTER:
+            return
         from qdrant_edge import CountRequest
 
-        if self._unpacked >= PACKED_AFTER and self._unpacked >= shard.count(CountRequest(exact=False)) // 2:
+        if self._unpacked >= shard.count(CountRequest(exact=False)) // 2:
             shard.optimize()
             self._unpacked = 0
 
