@@ -235,11 +235,11 @@ def test_a_deleted_vector_leaves_the_files(count: int, packed: bool, tmp_path: P
 @pytest.mark.parametrize(("count", "packed"), [(19_999, False), (20_000, True)])
 def test_many_that_nobody_asked_of_are_packed_at_the_end(count: int, packed: bool, tmp_path: Path) -> None:
     """So that whoever opens them next has the faster files."""
-    store = EdgeStore(tmp_path / "a", 8)
-    store.upsert(list(range(count)), unit(count, 8))
+    store = EdgeStore(tmp_path / "a", 256)
+    store.upsert(list(range(count)), unit(count, 256))
     store.close()
     assert any(tmp_path.rglob("matrix.dat")) == packed
-    again = EdgeStore(tmp_path / "a", 8)
+    again = EdgeStore(tmp_path / "a", 256)
     assert len(again.ids()) == count
     again.close()
 
