@@ -160,8 +160,18 @@ class TestWordsThatAnotherSignalAnswers:
     def test_a_month_is_looked_for_as_a_word_too(self, space: Space) -> None:
         """A memory may say it."""
         space.add("Our fair is held every September.")
+        space.add("The fair closed.")
 
-        assert space.recall("What is on in September 2025?", signals=["words"])
+        found = space.recall("Which fair is on in September 2025?", signals=["words"])
+
+        assert texts(found) == ["Our fair is held every September.", "The fair closed."]
+
+    def test_a_day_that_ends_this_very_moment_is_over(self) -> None:
+        """At midnight, yesterday is past."""
+        midnight = datetime(2026, 5, 2, tzinfo=timezone.utc)
+
+        assert read("What held yesterday?", midnight).past
+        assert not read("What holds today?", midnight).past
 
     def test_how_many_is_no_word_to_look_for(self, space: Space) -> None:
         """It says what sort of answer is wanted."""
