@@ -345,6 +345,17 @@ def test_a_changed_line_is_named(tmp_path: Path, sql: str, position: int) -> Non
     ledger.close()
 
 
+def test_a_line_that_is_no_text_any_more_keeps_nobody_from_erasing(tmp_path: Path) -> None:
+    """To erase is to look through every line, and `verify` is there to name the bad one."""
+    made = SqlLedger(tmp_path)
+    write(made, said("tea"), said("more tea"), said("coffee"))
+    made.close()
+    tamper(tmp_path, "UPDATE entry SET body = CAST(body AS BLOB) WHERE position = 3")
+    ledger = SqlLedger(tmp_path)
+    assert ledger.held(["tea", "coffee"], besides=[1]) == {"tea"}
+    ledger.close()
+
+
 def test_a_blanked_line_is_told_from_a_later_change(tmp_path: Path) -> None:
     """An honest erasure noted after a bad line is no fault; a silent one before it is the first fault."""
     made = SqlLedger(tmp_path)

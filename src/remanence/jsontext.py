@@ -1,11 +1,14 @@
-"""JSON text, without what `json` makes anew for each value it writes."""
+"""JSON text: written without what `json` makes anew for each value, and read line by line."""
 
 from __future__ import annotations
 
 import json
 import json.encoder
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+from remanence.errors import InvalidInput
+from remanence.text import cut
 
 
 def json_writer(
@@ -28,3 +31,22 @@ def json_writer(
     quote = json.encoder.encode_basestring
     parts = make(None, usual.default, quote, None, key, item, sort_keys, False, True)
     return lambda value: "".join(parts(value, 0))
+
+
+def json_objects(lines: Iterable[str], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The JSON objects of a file so called, one a line, each with where it stands; blank lines are skipped.
+
+    >>> list(json_objects(['{"text": "One."}', ""], "notes.jsonl"))
+    [('notes.jsonl, line 1', {'text': 'One.'})]
+    """
+    for number, line in enumerate(lines, 1):
+        where = f"{name}, line {number}"
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise InvalidInput(f"{where} is not JSON: {error}.") from None
+        if not isinstance(row, dict):
+            raise InvalidInput(f"{where} is no JSON object, but {cut(line, 60)!r}.")
+        yield where, row

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 from remanence.errors import InvalidInput
-from remanence.text import cut
+from remanence.jsontext import json_objects
 
 
 def read_text(given: str) -> str:
@@ -18,18 +17,11 @@ def read_text(given: str) -> str:
 
 def read_rows(file: str) -> list[dict[str, Any]]:
     """The JSON objects of a file, one a line; blank lines are skipped."""
-    rows = []
-    for number, line in enumerate(_standard_input().split("\n") if file == "-" else _lines(file), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise InvalidInput(f"{file}, line {number} is not JSON: {error}. Nothing was kept.") from None
-        if not isinstance(row, dict):
-            raise InvalidInput(f"{file}, line {number} is no JSON object, but {cut(line, 60)!r}.")
-        rows.append(row)
-    return rows
+    lines = _standard_input().split("\n") if file == "-" else _lines(file)
+    try:
+        return [row for _, row in json_objects(lines, file)]
+    except InvalidInput as error:
+        raise InvalidInput(f"{error} Nothing was kept.") from None
 
 
 def _lines(file: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import Any
 
 from remanence import drafts
 from remanence.errors import InvalidInput
-from remanence.text import cut
+from remanence.jsontext import json_objects
 
 _ENDS = (".jsonl", ".jsonl.gz")
 _PART = re.compile(r"(\.(corpus|questions))?(\.jsonl(\.gz)?)?$")
@@ -207,17 +206,7 @@ def _listed(row: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
 
 def rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The JSON objects of a file, each with where it stands."""
-    for number, line in enumerate(_lines(path), 1):
-        where = f"{path.name}, line {number}"
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise InvalidInput(f"{where} is not JSON: {error}.") from None
-        if not isinstance(row, dict):
-            raise InvalidInput(f"{where} is no JSON object, but {cut(line, 60)!r}.")
-        yield where, row
+    return json_objects(_lines(path), path.name)
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -141,7 +141,7 @@ def held(
 ) -> set[str]:
     """Those of these texts that stand in a line other than these, given the lines' positions and bodies.
 
-    >>> held([(1, '{"text":"green tea"}'), (2, '{"text":"tea"}')], ["tea", "green"], besides=[1])
+    >>> held([(1, '{"text":"green tea"}'), (2, '{"text":"tea"}'), (3, None)], ["tea", "green"], besides=[1])
     {'tea'}
     """
     # By length: most lines are far shorter than a passage of a long text, and need not be looked through.
@@ -149,7 +149,7 @@ def held(
     lengths = [len(written) for written, _ in wanted]
     apart, found = set(besides), set[str]()
     for position, body in bodies:
-        if body is not None and position not in apart:
+        if isinstance(body, str) and position not in apart:  # one changed from outside may be anything
             room = bisect_right(lengths, len(body))
             found.update(text for written, text in wanted[:room] if text not in found and written in body)
     return found
