@@ -395,3 +395,17 @@ def test_many_threads_read_the_same() -> None:
         thread.join()
     assert len(answers) == 8
     assert len(set(answers)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ("10.01.2024", "2024-01-10 to 2024-01-11"),
+        ("on 9.6.23", "2023-06-09 to 2023-06-10"),
+        ("10.31.1974", "1974-10-31 to 1974-11-01"),
+        ("10/01/2024", "2024-10-01 to 2024-10-02"),
+    ],
+)
+def test_dots_put_the_day_first_and_strokes_the_month(text: str, window: str) -> None:
+    """As those who write them do; where only the other order is a date, it is that."""
+    assert read(text) == window
