@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.text import STOP_WORDS
+from remanence.thesaurus import known
 
 DIMENSION = 256
 NOW = datetime(2026, 11, 1, tzinfo=timezone.utc)
@@ -39,7 +40,7 @@ class World:
 def make_world(size: int, *, asked: int, extra: int, seed: int = 7) -> World:
     """The same world for the same numbers, on every machine."""
     dice = np.random.default_rng([seed, size])
-    vocabulary = sorted(STOP_WORDS, key=lambda word: (len(word), word)) + _made_up(dice, 50_000, 2, 4)
+    vocabulary = sorted(STOP_WORDS, key=lambda word: (len(word), word)) + _words(dice, 50_000)
     names = [name.title() for name in _made_up(dice, 4_500, 2, 3)]
     people, places = (
         [f"{a} {b}" for a, b in zip(names[:2_000], names[2_000:4_000], strict=True)],
@@ -94,6 +95,13 @@ def make_world(size: int, *, asked: int, extra: int, seed: int = 7) -> World:
     return World(
         rows, vectors, questions, _unit(vectors[targets] + noise), [note(1)["text"] for _ in range(extra)]
     )
+
+
+def _words(dice: np.random.Generator, count: int) -> list[str]:
+    """Made up, but for every other of the common ones: those are of the thesaurus, as in real text."""
+    made, real = _made_up(dice, count, 2, 4), dice.permutation(known()).tolist()
+    made[: 2 * len(real) : 2] = real
+    return made
 
 
 def _made_up(dice: np.random.Generator, count: int, shortest: int, longest: int) -> list[str]:

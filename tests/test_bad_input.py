@@ -872,7 +872,7 @@ def test_a_server_that_goes_down_costs_one_signal(home: Path, caplog: pytest.Log
         harbour, secret = space.add("The harbour is closed."), space.add("The harbour hides a secret.")
         client.close()
 
-        for act in (lambda: None, lambda: space.add("The bakery is open."), lambda: space.erase(secret.id)):
+        for act in (lambda: None, lambda: space.add("The bakery has bread."), lambda: space.erase(secret.id)):
             act()
             answer = space.recall("Is the harbour closed?")
             assert answer[0].memory == harbour

@@ -238,7 +238,7 @@ def test_words_score_as_rank_bm25_does(steps: list[Any], question: str, erased: 
             visible = index.catalog.visible(index.catalog.position)
             lines = list(space._engine.ledger.read(space.name))
             asked = sorted(set(tokens(question)))
-            scores, _ = index.words.scores(asked, visible)
+            scores, _ = index.words.scores(asked, index.words.seen(visible))
     versions = [line.event for line in lines if line.event is None or isinstance(line.event, Remembered)]
     corpus = [documents(version)[0] for version, shown in zip(versions, visible, strict=True) if shown]
     if any(corpus):
@@ -261,7 +261,7 @@ def test_a_short_list_of_times_is_the_head_of_the_long_one(
     """What lies beside the time asked for is passed over only where it could not come forward."""
     times, rows = Times(), np.ones(len(told), np.bool_)
     times.apply(0, [Remembered(f"m{n}", "", f"m{n}", times=tuple(spans)) for n, spans in enumerate(told)])
-    query = Query("When?", rows, rows, times=tuple(asked), near=near)
+    query = Query("When?", rows, rows, times=tuple(asked), near=near, within=times.within(asked, rows))
 
     short, long = times.rank(query, limit), times.rank(query, 100)
 

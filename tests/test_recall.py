@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,10 @@ from rich.console import Console
 
 import remanence
 from remanence import Recall, Space
+from remanence.events import Remembered
 from remanence.fusion import fuse, scaled
-from remanence.model import Ranking
+from remanence.model import UTC, Ranking, Window
+from remanence.projections.times import Times
 from remanence.testing import FakeClock, HashingEmbedder
 
 if TYPE_CHECKING:
@@ -78,6 +81,37 @@ def test_words_find_what_has_no_meaning(town: Space) -> None:
     assert "holds" in hit.because
 
 
+def test_a_word_used_alike_finds_it_after_the_word_itself(space: Space) -> None:
+    """And says so. What holds the word asked for gains nothing by another for it."""
+    for text in ("The voyage took a day.", "The journey took a day, a fine voyage.", "The ferry took a day."):
+        space.add(text)
+
+    itself, alike = space.recall("journey", signals=["words"])
+
+    assert itself.memory.text == "The journey took a day, a fine voyage."
+    assert itself.because == "words #1: holds 'journey'"
+    assert alike.memory.text == "The voyage took a day."
+    assert alike.because == "words #2: says 'voyag' for 'journey'"
+    assert alike.score < 0.5 * itself.score
+
+
+def test_words_used_alike_alone_answer_no_question_fully(space: Space) -> None:
+    """Else the best of them would score like one that holds every word."""
+    space.add("The voyage took a day.")
+    [alike] = space.recall("journey", signals=["words"])
+    space.add("The journey took a day.")
+    [itself, _] = space.recall("journey", signals=["words"])
+
+    assert alike.score < 0.7 * itself.score
+
+
+def test_a_name_is_used_like_no_other(space: Space) -> None:
+    """Whoever asks for Anna does not want Maria."""
+    space.add("Maria met her brother Peter in Rome on Sunday.")
+
+    assert not space.recall("Anna John Paris Friday", signals=["words"])
+
+
 def test_time_finds_what_happened_then(town: Space) -> None:
     """The question says when, and nothing else that the memory says."""
     [hit, *_] = town.recall("What happened on 23 June 2025?", signals=["times"])
@@ -94,6 +128,40 @@ def test_every_time_that_a_text_names_is_kept(reopen: Reopen) -> None:
         [hit] = space.recall("Where was it in June 2025?", signals=["times"])
         assert "names 2025-06-01 to 2025-07-01" in hit.because
         space.rebuild()
+
+
+def test_a_day_with_few_memories_brings_them_forward(space: Space) -> None:
+    """A hundred and fifty others share more with the question; meaning is asked about that day's too."""
+    bought = {"speaker": "user", "content": "I bought a kitchen appliance, a new kettle, number {}."}
+    space.add_turns(
+        [{**bought, "content": bought["content"].format(n), "time": "2026-02-01T10:00"} for n in range(150)]
+    )
+    space.add_turns([{"speaker": "user", "content": "My smoker arrived!", "time": "2026-03-15T10:00"}])
+
+    found = space.recall("Which kitchen appliance did I buy on 15 March 2026?", limit=5)
+
+    [hit] = [hit for hit in found if hit.memory.text == "My smoker arrived!"]
+    assert {"times", "vectors"} <= {e.signal for e in hit.evidence}
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "inside"),
+    [(2, 3, [1]), (2, 4, [1, 2]), (2_900, 2_950, None), (2, None, None), (None, 3, None), (0, 2_500, None)],
+)
+def test_a_time_with_both_ends_tells_apart_what_is_from_it(
+    first: int | None, last: int | None, inside: list[int] | None
+) -> None:
+    """Of an empty time, of "since May", and of one that thousands are from, nothing is said."""
+    day = [datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(3_000)]
+    times, rows = Times(), np.arange(2_500) != 0
+    times.apply(
+        0, [Remembered(f"m{n}", "", "", times=(Window(day[n + 1], day[n + 2]),)) for n in range(2_500)]
+    )
+    asked = Window(None if first is None else day[first], None if last is None else day[last])
+
+    found = times.within([asked], rows)
+
+    assert (None if found is None else np.flatnonzero(found).tolist()) == inside
 
 
 def test_time_speaks_though_nothing_else_is_near(clock: FakeClock) -> None:

@@ -426,7 +426,8 @@ class Query:
     what meaning and words give them together. `position` is the last ledger line this view knows; `same`
     gives the names (by number) that stand for one entity there, `related` the names tied to one, each
     with the predicate. `terms` are the words to look for, where not all of `text`; `answered` gives for
-    rows the turns said right after them, -1 for none. Nearness up to `usual` tells nothing.
+    rows the turns said right after them, -1 for none. Nearness up to `usual` tells nothing. `within` marks
+    the rows from the time asked for, where they are few: of those a signal puts forward its best as well.
     """
 
     text: str
@@ -440,6 +441,7 @@ class Query:
     usual: float = 0.0
     also: Sequence[int] = ()
     near: Mapping[int, float] = field(default_factory=dict)
+    within: NDArray[np.bool_] | None = None
     same: Callable[[int], Sequence[int]] = _alone
     related: Callable[[int], Sequence[tuple[int, str]]] = _untied
     answered: Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]] | None = None

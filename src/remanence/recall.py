@@ -144,6 +144,7 @@ def recall(index: Index, question: Question, embedder: Checked, reranker: Rerank
             terms=_terms(index, asked, visible),
             vector=vector,
             usual=embedder.usual,
+            within=_within(index, question, asked, allowed),
             same=lambda name: index.registry.same(name, question.position),
             related=lambda name: index.relations.beside(name, sight),
             answered=index.graph.answered,
@@ -192,17 +193,26 @@ def _terms(index: Index, asked: reading.Reading, visible: NDArray[np.bool_]) -> 
     return tuple(word for word in tokens(asked.words) if word not in spoken)
 
 
+def _within(
+    index: Index, question: Question, asked: reading.Reading, allowed: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """The rows from the time that the wording asks for, if they are few and that is to count."""
+    if question.during is not None or "times" not in question.signals or "times" in index.broken:
+        return None
+    return index.times.within(asked.times, allowed)
+
+
 def _rankings(index: Index, query: Query, question: Question, unembedded: str | None) -> list[Ranking]:
     """What each signal says. Meaning also gives its view of what words found, so that no row is taken for
-    unrelated only because it was not among the nearest; the graph speaks last, as one of its seeds is
-    what those two found."""
+    unrelated only because it was not among the nearest; both give theirs of the rows from a time that is
+    asked for; the graph speaks last, as one of its seeds is what those two found."""
     wide = max(CANDIDATES, 2 * question.limit)
     out: list[Ranking] = []
     for name in ("words", "vectors", "times", "graph"):
         if name == "vectors":
-            query = replace(query, also=[row for ranking in out for row in ranking.rows[:_ALSO]])
+            query = replace(query, also=[row for ranking in out for row in _handed_on(ranking, query)])
         elif name == "times":
-            query = replace(query, near=_near(out))
+            query = replace(query, near=_near(out, _NEAR if query.within is None else _NEAR + wide // 2))
         if name not in question.signals:
             continue
         if name in index.broken:
@@ -226,9 +236,16 @@ def _ranked(projection: Projection, query: Query, limit: int) -> Ranking:
         return Ranking.absent(projection.name, str(error))
 
 
-def _near(rankings: Sequence[Ranking]) -> dict[int, float]:
+def _handed_on(ranking: Ranking, query: Query) -> Sequence[int]:
+    """What words found that meaning is asked about: the first few, and what is from the time asked for."""
+    if query.within is None:
+        return ranking.rows[:_ALSO]
+    return [row for place, row in enumerate(ranking.rows) if place < _ALSO or query.within[row]]
+
+
+def _near(rankings: Sequence[Ranking], most: int) -> dict[int, float]:
     """The rows that meaning and words agree on, for the graph to start from."""
-    agreed = fuse([r for r in rankings if r.signal in ("vectors", "words")]).first(_NEAR)
+    agreed = fuse([r for r in rankings if r.signal in ("vectors", "words")]).first(most)
     return dict(zip(agreed.rows.tolist(), agreed.scores.tolist(), strict=True))
 
 

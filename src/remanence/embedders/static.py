@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
@@ -37,6 +38,7 @@ PINNED = {
     TOKENIZER: "bf467c9e0f536bda271283c6ef85eb1a943e3196b621c8a912d64953b205df83",
 }
 LONGEST = 15.0
+_BEGINS_WORD, _SMALL_LETTERS = "\u2581", re.compile("[a-z]{3,}")
 FIRST_WORD = 259  # below it are control marks and single bytes
 MANY = 4096  # pieces summed at a time, so a megabyte of text needs no gigabyte of vectors
 
@@ -70,6 +72,10 @@ class Static:
         row: Vector = self.embed([text])[0]
         return row
 
+    def words(self) -> list[str]:
+        """The words in small letters that are one piece of the table."""
+        return _table(self._folder).words()
+
 
 class Table:
     """The vectors of the pieces, and the tokenizer that finds them."""
@@ -97,6 +103,11 @@ class Table:
             total += self._vectors.take(pieces[start : start + MANY], axis=0).sum(axis=0)
         total /= max(len(pieces), 1)
         return total
+
+    def words(self) -> list[str]:
+        """The words of three letters or more that are one piece, in small letters, in order."""
+        pieces = (piece[1:] for piece in self._tokenizer.get_vocab() if piece[0] == _BEGINS_WORD)
+        return sorted(word for word in pieces if _SMALL_LETTERS.fullmatch(word))
 
     def _pieces(self, word: str) -> tuple[int, ...]:
         # `encode`, not `encode_batch`: the latter starts threads, and warns in every process forked after.

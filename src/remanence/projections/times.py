@@ -22,6 +22,8 @@ _FAR = 0.01
 _REACH = 4
 """A window further from what is asked for than so many times its length is worth less than `_FAR`."""
 UNBACKED = 0.25
+_FEW, _MANY = 10, 1_000
+"""Of so few memories from the time asked for, that alone tells; of so many each need not be looked at."""
 
 
 class Times:
@@ -56,6 +58,19 @@ class Times:
             self._row.extend(rows)
             self._what.extend(whats)
         self._rows = max(self._rows, first + len(versions))
+
+    def within(self, asked: Sequence[Window], allowed: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+        """Which rows may answer and are from the time asked for; None where there are none, or many.
+
+        A time with an open end ("since May") is none to be from.
+        """
+        closed = [window for window in asked if window.start is not None and window.end is not None]
+        if not closed:
+            return None
+        inside = np.zeros(len(allowed), np.bool_)
+        inside[self._row.values[self._beside(closed, 0)]] = True
+        inside &= allowed
+        return inside if 0 < np.count_nonzero(inside) <= _MANY else None
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows nearest in time to what the question names, those inside it first."""
@@ -104,7 +119,7 @@ class Times:
         One that overlaps what is asked for is worth more than any beside it, unless other signals back
         that one's row. So where enough overlap, nobody else has to be looked at but the backed.
         """
-        inside, near = self._within(query.times, 0), self._within(query.times, _REACH)
+        inside, near = self._beside(query.times, 0), self._beside(query.times, _REACH)
         rows = self._row.values[inside]
         if len(runs(rows[query.allowed[rows]])) >= limit:
             backed = np.zeros(len(query.allowed), np.bool_)
@@ -114,7 +129,7 @@ class Times:
         found: NDArray[np.int64] = places[query.allowed[self._row.values[places]]]
         return found
 
-    def _within(self, asked: Sequence[Window], reaches: int) -> NDArray[np.bool_]:
+    def _beside(self, asked: Sequence[Window], reaches: int) -> NDArray[np.bool_]:
         """Which windows lie in one of these, or beside it by at most so many times its length."""
         found = np.zeros(len(self._row), np.bool_)
         for window in asked:
@@ -127,14 +142,17 @@ class Times:
         """How far the other signals back the rows of these windows.
 
         Thousands of memories may lie in the year a question names: being from that year tells among
-        those that fit the question, and little about the rest.
+        those that fit the question, and little about the rest. Of a Saturday there are a dozen.
         """
         if not query.near:
             return np.ones(len(places))
         backing = np.zeros(len(query.allowed))
         backing[list(query.near)] = list(query.near.values())
         backing /= max(query.near.values()) or 1.0  # what the others found may all be worth nothing
-        told: NDArray[np.float64] = UNBACKED + (1 - UNBACKED) * backing[self._row.values[places]]
+        alone = UNBACKED
+        if query.within is not None:
+            alone = min(1.0, (_FEW / np.count_nonzero(query.within)) ** 0.25)
+        told: NDArray[np.float64] = alone + (1 - alone) * backing[self._row.values[places]]
         return told
 
     def _why(self, place: int) -> str:

@@ -105,6 +105,8 @@ class Vectors:
         nearest = self._nearest(query.vector, query.allowed, limit)
         if not nearest:
             return Ranking.nothing(self.name, "no memory that may answer has a vector")
+        if query.within is not None:
+            nearest |= self._nearest(query.vector, query.within, limit // 2)
         by_row = nearest | self._of_rows(query, set(query.also) - nearest.keys())
         found = np.fromiter(by_row, np.int64, len(by_row))
         nearness = np.fromiter(by_row.values(), np.float64, len(by_row))

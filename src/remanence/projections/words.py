@@ -5,12 +5,15 @@ every document in Python for each question and cannot grow by one. Statistics (h
 how many hold a word) are taken over the texts the view knows of, so that what is learned later does not
 move a score of the past. rank-bm25 adds `delta * idf` for every query word to every document, also to
 those without the word; that constant is left out here, so a text without any of the words scores zero.
+
+Beside that a text scores, for a word it does not hold, by one that is used alike: "trip" for "journey".
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
 from typing import Any
@@ -22,10 +25,14 @@ from remanence.arrays import Column, pack_texts, runs, top, unpack_texts
 from remanence.events import Remembered
 from remanence.model import Query, Ranking
 from remanence.text import tokens
+from remanence.thesaurus import akin
 
 K1, B = 0.9, 0.5
 LENT = 0.5
 """What a word is worth to the turn after the one that holds it: what answers need not repeat the question."""
+KIN = 0.6
+"""What a word is worth where one used alike was asked for, times how near they are, squared."""
+_NONE: NDArray[np.int32] = np.empty(0, np.int32)
 _MOST_SHOWN = 4
 _SHORT = 2_048
 """Words in a tail that is searched as it is, beside one for every 32 in the base."""
@@ -33,6 +40,19 @@ _SHORT = 2_048
 Answered = Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
 Holding = dict[str, tuple[NDArray[np.int32], NDArray[np.integer[Any]]]]
 """Of each word the documents that hold it, in order, and those that follow one."""
+Kin = dict[str, list[tuple[str, NDArray[np.int32]]]]
+"""For each word asked for the words used alike, and the documents that hold each."""
+_Other = tuple[str, str, list[bool]]
+"""A word asked for, one used alike, and of each row whether it holds that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a view sees of the documents: which (None for all), how many, and how long they are."""
+
+    which: NDArray[np.bool_] | None
+    total: int
+    mean: float
 
 
 class Words:
@@ -83,43 +103,55 @@ class Words:
             return Ranking.abstain(self.name, "the question holds only stop words")
         if not self._rows:
             return Ranking.nothing(self.name, "nothing is remembered yet")
-        scores, holding = self.scores(asked, query.visible, query.answered)
-        if not holding:
+        seen = self.seen(query.visible)
+        scores, holding = self.scores(asked, seen, query.answered)
+        kin = self._by_kin(scores, asked, seen, holding)
+        if not holding and not kin:
             return Ranking.nothing(self.name, f"no memory holds {_listed(asked)}")
         rows, best = self._per_row(scores, query.allowed)
         if not len(rows):
-            return Ranking.nothing(self.name, f"no memory that may answer holds {_listed(list(holding))}")
+            found = [*holding, *(word for word in kin if word not in holding)]
+            return Ranking.nothing(self.name, f"no memory that may answer holds {_listed(found)}")
         order = top(best, limit)
+        if query.within is not None:
+            inside = np.flatnonzero(query.within[rows])
+            order = np.union1d(order, inside[top(best[inside], limit // 2)])
+            order = order[top(best[order], len(order))]
         return Ranking(
-            self.name, rows[order].tolist(), best[order].tolist(), why=self._reasons(rows[order], holding)
+            self.name,
+            rows[order].tolist(),
+            best[order].tolist(),
+            # Without any of its own words nothing answers fully.
+            ceiling=None if holding else float(best[order[0]]) / KIN,
+            why=self._reasons(rows[order], holding, kin),
         )
 
+    def seen(self, visible: NDArray[np.bool_]) -> Seen:
+        """What a view that knows these rows sees."""
+        if len(self._tail_terms) > _SHORT + len(self._docs) // 32:
+            self._pack()
+        lengths = self._lengths.values
+        which = None if visible.all() else visible[self._row_of.values]
+        total = len(lengths) if which is None else int(np.count_nonzero(which))
+        length = self._whole_length() if which is None else int(lengths[which].sum())
+        return Seen(which, total, length / max(total, 1))
+
     def scores(
-        self, asked: Sequence[str], visible: NDArray[np.bool_], answered: Answered | None = None
+        self, asked: Sequence[str], seen: Seen, answered: Answered | None = None
     ) -> tuple[NDArray[np.float64], Holding]:
         """BM25Plus of every document for these words, less the constant; and which documents hold each.
 
         With `answered`, a turn also has a share in the words of the turn before it.
         """
-        if len(self._tail_terms) > _SHORT + len(self._docs) // 32:
-            self._pack()
         lengths = self._lengths.values
-        shown = None if visible.all() else visible[self._row_of.values]
-        total = len(lengths) if shown is None else int(np.count_nonzero(shown))
         scores = np.zeros(len(lengths), np.float64)
-        if not total:
-            return scores, {}
-        mean = (self._whole_length() if shown is None else int(lengths[shown].sum())) / total
         holding: Holding = {}
         held = np.zeros(len(lengths), np.bool_)
         for word in asked:
-            docs, counts = self._postings(word)
-            if shown is not None:
-                among = shown[docs]
-                docs, counts = docs[among], counts[among]
+            docs, counts = self._postings(word, seen)
             if len(docs):
-                norms = K1 * (1 - B + B * lengths[docs] / mean)
-                gains = np.log((total + 1) / len(docs)) * (counts * (K1 + 1) / (norms + counts))
+                norms = K1 * (1 - B + B * lengths[docs] / seen.mean)
+                gains = _telling(docs, seen) * (counts * (K1 + 1) / (norms + counts))
                 scores[docs] += gains
                 after: NDArray[np.integer[Any]] = docs[:0]
                 if answered is not None:
@@ -131,6 +163,22 @@ class Words:
                     scores[after] += LENT * gains[new]
                 holding[word] = docs, after
         return scores, holding
+
+    def _by_kin(self, scores: NDArray[np.float64], asked: Sequence[str], seen: Seen, holding: Holding) -> Kin:
+        """Add what documents score by words used like those asked for that they do not hold themselves; and
+        say which documents hold them. None tells more than the word that was asked for."""
+        kin: Kin = {}
+        for word in asked:
+            own = holding[word][0] if word in holding else _NONE
+            most = _telling(own, seen) if len(own) else np.inf
+            kept = scores[own]
+            for other, nearness in akin(word):
+                docs, _ = self._postings(other, seen)
+                if len(docs) and other not in asked:
+                    scores[docs] += KIN * nearness**2 * min(most, _telling(docs, seen))
+                    kin.setdefault(word, []).append((other, docs))
+            scores[own] = kept
+        return kin
 
     def _whole_length(self) -> int:
         """How many words there are in all. Added up once: there may be millions of documents."""
@@ -170,11 +218,18 @@ class Words:
         self._rows, self._counted = int(arrays["rows"][0]), (0, 0)
         self._tail_terms, self._tail_docs = Column(np.int32), Column(np.int32)
 
-    def _postings(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The documents that hold a word, and how often each does."""
+    def _postings(self, word: str, seen: Seen) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The documents seen that hold a word, and how often each does."""
+        docs, counts = self._all_postings(word)
+        if seen.which is None or not len(docs):
+            return docs, counts
+        among = seen.which[docs]
+        return docs[among], counts[among]
+
+    def _all_postings(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         term = self._terms.get(word)
         if term is None:
-            return np.empty(0, np.int32), np.empty(0, np.int32)
+            return _NONE, _NONE
         packed = slice(0, 0)
         if term + 1 < len(self._starts):
             packed = slice(int(self._starts[term]), int(self._starts[term + 1]))
@@ -217,15 +272,16 @@ class Words:
         firsts = runs(rows)  # documents of one row lie side by side
         return rows[firsts], np.maximum.reduceat(found, firsts)
 
-    def _reasons(self, rows: NDArray[np.int32], holding: Holding) -> Callable[[int], str]:
-        """Tells of each of these rows which words it holds, or has lent from the turn before it.
+    def _reasons(self, rows: NDArray[np.int32], holding: Holding, kin: Kin) -> Callable[[int], str]:
+        """Tells of each of these rows which words it holds, or has lent from the turn before it, or says
+        otherwise.
 
         Worked out for all of them when the first is asked for: an answer shows ten of a hundred, and many
         look-ups in one cost little more than one.
         """
 
         @lru_cache(1)
-        def found() -> tuple[dict[int, int], list[tuple[str, list[bool], list[bool]]]]:
+        def found() -> tuple[dict[int, int], list[tuple[str, list[bool], list[bool]]], list[_Other]]:
             # Rows and documents both grow, so a row's documents are a stretch, and so are a posting's.
             # Numbers of another type would have the posting copied for each look-up.
             firsts, ends = (
@@ -238,15 +294,25 @@ class Words:
                 held = docs.searchsorted(firsts) < docs.searchsorted(ends)
                 words.append((word, held.tolist(), lent[firsts].tolist()))
                 lent[after] = False
-            return {row: place for place, row in enumerate(rows.tolist())}, words
+            others = [
+                (word, other, (docs.searchsorted(firsts) < docs.searchsorted(ends)).tolist())
+                for word, found in kin.items()
+                for other, docs in found
+            ]
+            return {row: place for place, row in enumerate(rows.tolist())}, words, others
 
         def why(row: int) -> str:
-            places, words = found()
+            places, words, others = found()
             place = places[row]
             held = [word for word, holds, _ in words if holds[place]]
             lent = [word for word, holds, has_lent in words if has_lent[place] and not holds[place]]
+            said: dict[str, str] = {}
+            for word, other, holds in others:
+                if holds[place] and word not in held:
+                    said.setdefault(word, f"'{other}' for '{word}'")
             told = [f"holds {_listed(held)}"] if held else []
             told += [f"follows a turn that holds {_listed(lent)}"] if lent else []
+            told += [f"says {', '.join(list(said.values())[:_MOST_SHOWN])}"] if said else []
             return " and ".join(told)
 
         return why
@@ -259,6 +325,11 @@ def documents(version: Remembered | None) -> list[list[str]]:
     if not version.passages:
         return [tokens(version.text)]
     return [tokens(version.text[start:end]) for start, end in version.passages]
+
+
+def _telling(docs: NDArray[np.int32], seen: Seen) -> float:
+    """How telling a word is that these documents hold."""
+    return float(np.log((seen.total + 1) / len(docs)))
 
 
 def _numbered(terms: Sequence[str]) -> defaultdict[str, int]:
