@@ -96,13 +96,15 @@ def test_a_word_used_alike_finds_it_after_the_word_itself(space: Space) -> None:
 
 
 def test_words_used_alike_alone_answer_no_question_fully(space: Space) -> None:
-    """Else the best of them would score like one that holds every word."""
-    space.add("The voyage took a day.")
-    [alike] = space.recall("journey", signals=["words"])
+    """Else the best would score like one that holds every word. What may not answer does not count."""
+    space.add("The voyage took a day.", tags=["sea"])
+    [alone] = space.recall("journey", signals=["words"])
     space.add("The journey took a day.")
     [itself, _] = space.recall("journey", signals=["words"])
+    [of_the_sea] = space.recall("journey", signals=["words"], tags=["sea"])
 
-    assert alike.score < 0.7 * itself.score
+    assert alone.score < 0.7 * itself.score
+    assert of_the_sea.score < 0.7 * itself.score
 
 
 def test_a_name_is_used_like_no_other(space: Space) -> None:

@@ -11,19 +11,18 @@ Beside that a text scores, for a word it does not hold, by one that is used alik
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.arrays import Column, pack_texts, runs, top, unpack_texts
+from remanence.arrays import Column, runs, top
 from remanence.events import Remembered
 from remanence.model import Query, Ranking
+from remanence.projections.postings import Postings
 from remanence.text import tokens
 from remanence.thesaurus import akin
 
@@ -32,16 +31,14 @@ LENT = 0.5
 """What a word is worth to the turn after the one that holds it: what answers need not repeat the question."""
 KIN = 0.6
 """What a word is worth where one used alike was asked for, times how near they are, squared."""
-_NONE: NDArray[np.int32] = np.empty(0, np.int32)
 _MOST_SHOWN = 4
-_SHORT = 2_048
-"""Words in a tail that is searched as it is, beside one for every 32 in the base."""
 
 Answered = Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
 Holding = dict[str, tuple[NDArray[np.int32], NDArray[np.integer[Any]]]]
 """Of each word the documents that hold it, in order, and those that follow one."""
 Kin = dict[str, list[tuple[str, NDArray[np.int32]]]]
 """For each word asked for the words used alike, and the documents that hold each."""
+_NOWHERE = np.empty(0, np.int32), np.empty(0, np.int32)
 _Other = tuple[str, str, list[bool]]
 """A word asked for, one used alike, and of each row whether it holds that."""
 
@@ -58,20 +55,13 @@ class Seen:
 class Words:
     """Memories by their words.
 
-    A long text is several documents, one for each passage; its best passage speaks for it. Postings lie
-    in a base packed by word. What is new is only put down, word by word as it stands in the texts: a tail
-    that is short is searched as it is, a longer one is packed before the next question.
+    A long text is several documents, one for each passage; its best passage speaks for it.
     """
 
     name = "words"
 
     def __init__(self) -> None:
-        self._terms = _numbered([])
-        self._starts: NDArray[np.int64] = np.zeros(1, np.int64)
-        self._docs: NDArray[np.int32] = np.empty(0, np.int32)
-        self._counts: NDArray[np.int32] = np.empty(0, np.int32)
-        self._tail_terms = Column(np.int32)
-        self._tail_docs = Column(np.int32)
+        self._postings = Postings()
         self._lengths = Column(np.int32)
         self._row_of = Column(np.int32)
         self._rows = 0
@@ -85,13 +75,12 @@ class Words:
         rows: list[int] = []
         for row, version in enumerate(versions[known:], first + known):
             for words in documents(version):
-                terms.extend(map(self._terms.__getitem__, words))
+                terms.extend(self._postings.numbers(words))
                 lengths.append(len(words))
                 rows.append(row)
         if rows:
             docs = np.arange(len(self._lengths), len(self._lengths) + len(rows), dtype=np.int32)
-            self._tail_terms.extend(terms)
-            self._tail_docs.extend(docs.repeat(lengths))
+            self._postings.extend(terms, docs.repeat(lengths))
             self._lengths.extend(lengths)
             self._row_of.extend(rows)
             self._rows = rows[-1] + 1
@@ -122,14 +111,13 @@ class Words:
             rows[order].tolist(),
             best[order].tolist(),
             # Without any of its own words nothing answers fully.
-            ceiling=None if holding else float(best[order[0]]) / KIN,
+            ceiling=None if self._any(holding, query.allowed) else float(best[order[0]]) / KIN,
             why=self._reasons(rows[order], holding, kin),
         )
 
     def seen(self, visible: NDArray[np.bool_]) -> Seen:
         """What a view that knows these rows sees."""
-        if len(self._tail_terms) > _SHORT + len(self._docs) // 32:
-            self._pack()
+        self._postings.settle()
         lengths = self._lengths.values
         which = None if visible.all() else visible[self._row_of.values]
         total = len(lengths) if which is None else int(np.count_nonzero(which))
@@ -148,7 +136,7 @@ class Words:
         holding: Holding = {}
         held = np.zeros(len(lengths), np.bool_)
         for word in asked:
-            docs, counts = self._postings(word, seen)
+            docs, counts = self._holders(word, seen)
             if len(docs):
                 norms = K1 * (1 - B + B * lengths[docs] / seen.mean)
                 gains = _telling(docs, seen) * (counts * (K1 + 1) / (norms + counts))
@@ -169,11 +157,11 @@ class Words:
         say which documents hold them. None tells more than the word that was asked for."""
         kin: Kin = {}
         for word in asked:
-            own = holding[word][0] if word in holding else _NONE
+            own, _ = holding.get(word, _NOWHERE)
             most = _telling(own, seen) if len(own) else np.inf
             kept = scores[own]
             for other, nearness in akin(word):
-                docs, _ = self._postings(other, seen)
+                docs, _ = self._holders(other, seen)
                 if len(docs) and other not in asked:
                     scores[docs] += KIN * nearness**2 * min(most, _telling(docs, seen))
                     kin.setdefault(word, []).append((other, docs))
@@ -197,13 +185,9 @@ class Words:
         return np.where(rows < 0, -1, self._row_of.values.searchsorted(rows))
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        """The postings, packed."""
-        self._pack()
+        """The postings, packed, and what is known of the documents."""
         return {
-            "terms": pack_texts(self._terms),
-            "starts": self._starts,
-            "docs": self._docs,
-            "counts": self._counts,
+            **self._postings.save(),
             "lengths": self._lengths.values,
             "row_of": self._row_of.values,
             "rows": np.array([self._rows]),
@@ -211,53 +195,22 @@ class Words:
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become the index that `save` wrote."""
-        self._terms = _numbered(unpack_texts(arrays["terms"]))
-        self._starts, self._docs, self._counts = arrays["starts"], arrays["docs"], arrays["counts"]
+        self._postings = Postings.load(arrays)
         self._lengths = Column(np.int32, arrays["lengths"])
         self._row_of = Column(np.int32, arrays["row_of"])
         self._rows, self._counted = int(arrays["rows"][0]), (0, 0)
-        self._tail_terms, self._tail_docs = Column(np.int32), Column(np.int32)
 
-    def _postings(self, word: str, seen: Seen) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _holders(self, word: str, seen: Seen) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The documents seen that hold a word, and how often each does."""
-        docs, counts = self._all_postings(word)
+        docs, counts = self._postings.of(word)
         if seen.which is None or not len(docs):
             return docs, counts
         among = seen.which[docs]
         return docs[among], counts[among]
 
-    def _all_postings(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        term = self._terms.get(word)
-        if term is None:
-            return _NONE, _NONE
-        packed = slice(0, 0)
-        if term + 1 < len(self._starts):
-            packed = slice(int(self._starts[term]), int(self._starts[term + 1]))
-        docs, counts = self._docs[packed], self._counts[packed]
-        if not len(self._tail_terms):
-            return docs, counts
-        places = np.flatnonzero(self._tail_terms.values == term)
-        if not len(places):
-            return docs, counts
-        new = self._tail_docs.values[places]
-        firsts = runs(new)
-        return np.concatenate((docs, new[firsts])), np.concatenate((counts, _lengths(firsts, len(new))))
-
-    def _pack(self) -> None:
-        """Put the tail into the base: after the postings that each word has there already."""
-        if not len(self._tail_terms):
-            return
-        order = np.argsort(self._tail_terms.values, kind="stable")
-        terms, docs = self._tail_terms.values[order], self._tail_docs.values[order]
-        firsts = runs(terms.astype(np.int64) << 32 | docs)
-        terms, docs, counts = terms[firsts], docs[firsts], _lengths(firsts, len(terms))
-        ends = np.full(len(self._terms), len(self._docs), np.int64)
-        ends[: len(self._starts) - 1] = self._starts[1:]
-        self._docs = np.insert(self._docs, ends[terms], docs)
-        self._counts = np.insert(self._counts, ends[terms], counts)
-        added = np.bincount(terms, minlength=len(ends)).cumsum()
-        self._starts = np.concatenate(([0], ends + added))
-        self._tail_terms, self._tail_docs = Column(np.int32), Column(np.int32)
+    def _any(self, holding: Holding, allowed: NDArray[np.bool_]) -> bool:
+        """Whether a row that may answer holds one of the words."""
+        return any(allowed[self._row_of.values[docs]].any() for docs, _ in holding.values())
 
     def _per_row(
         self, scores: NDArray[np.float64], allowed: NDArray[np.bool_]
@@ -330,17 +283,6 @@ def documents(version: Remembered | None) -> list[list[str]]:
 def _telling(docs: NDArray[np.int32], seen: Seen) -> float:
     """How telling a word is that these documents hold."""
     return float(np.log((seen.total + 1) / len(docs)))
-
-
-def _numbered(terms: Sequence[str]) -> defaultdict[str, int]:
-    """Numbers for words in the order met: these first, any other as it is looked up."""
-    known = {term: number for number, term in enumerate(terms)}
-    return defaultdict(count(len(known)).__next__, known)
-
-
-def _lengths(firsts: NDArray[np.int64], end: int) -> NDArray[np.int64]:
-    """How long the runs are that begin at these places, the last one up to `end`."""
-    return np.diff(firsts, append=end)
 
 
 def _listed(words: Sequence[str]) -> str:
