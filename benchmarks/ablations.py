@@ -20,7 +20,7 @@ from remanence.evaluation import Asked, Build, Remembering, World
 from remanence.fusion import WEIGHTS, Fused
 from remanence.index import SIGNALS
 from remanence.model import Ranking
-from remanence.projections import graph
+from remanence.projections import graph, words
 
 Patches = Mapping[ModuleType, Mapping[str, Any]]
 _K = 60
@@ -78,6 +78,8 @@ VARIANTS = (
     Variant("no vectors", signals=_without("vectors")),
     Variant("no words", signals=_without("words")),
     Variant("no times", signals=_without("times")),
+    Variant("no words used alike", patches={words: {"akin": lambda _: ()}}),
+    Variant("what is from the time asked for not looked at", patches={recall: {"_within": lambda *_: None}}),
     Variant("words and vectors only", signals=["words", "vectors"]),
     Variant("meaning not squared", patches={fusion: {"BENDS": {}}}),
     Variant("equal weights", weights=_EQUAL),
