@@ -22,7 +22,7 @@ import remanence
 from remanence import Recall, Space
 from remanence.events import Remembered
 from remanence.fusion import fuse, scaled
-from remanence.model import UTC, Ranking, Window
+from remanence.model import UTC, Query, Ranking, Window
 from remanence.projections.times import Times
 from remanence.testing import FakeClock, HashingEmbedder
 
@@ -34,6 +34,10 @@ Reopen = Callable[..., Space]
 
 def texts(found: Recall) -> list[str]:
     return [hit.memory.text for hit in found]
+
+
+def _said(content: str, day: str) -> dict[str, str]:
+    return {"speaker": "user", "content": content, "time": f"{day}T10:00"}
 
 
 @pytest.fixture(scope="module")
@@ -83,15 +87,16 @@ def test_words_find_what_has_no_meaning(town: Space) -> None:
 
 def test_a_word_used_alike_finds_it_after_the_word_itself(space: Space) -> None:
     """And says so. What holds the word asked for gains nothing by another for it."""
-    for text in ("The voyage took a day.", "The journey took a day, a fine voyage.", "The ferry took a day."):
-        space.add(text)
+    voyage, ferry = ("The journey took a day, a fine voyage.", "The journey took a day, a fine ferry.")
+    space.add_many([ferry, voyage, "The voyage took a day."])
 
-    itself, alike = space.recall("journey", signals=["words"])
+    other, itself, alike = space.recall("journey", signals=["words"])
 
-    assert itself.memory.text == "The journey took a day, a fine voyage."
-    assert itself.because == "words #1: holds 'journey'"
+    assert [other.memory.text, itself.memory.text] == [ferry, voyage]
+    assert other.evidence[0].raw == itself.evidence[0].raw
+    assert itself.because == "words #2: holds 'journey'"
     assert alike.memory.text == "The voyage took a day."
-    assert alike.because == "words #2: says 'voyag' for 'journey'"
+    assert alike.because == "words #3: says 'voyag' for 'journey'"
     assert alike.score < 0.5 * itself.score
 
 
@@ -105,6 +110,23 @@ def test_words_used_alike_alone_answer_no_question_fully(space: Space) -> None:
 
     assert alone.score < 0.7 * itself.score
     assert of_the_sea.score < 0.7 * itself.score
+
+
+def test_a_word_used_alike_tells_no_more_than_the_word_asked_for(space: Space) -> None:
+    """However rare it is; and one that was asked for itself counts once."""
+    space.add_many([*(f"Day {n} of the journey." for n in range(30)), "Day one of the voyage."])
+
+    assert texts(space.recall("journey", signals=["words"], limit=50))[-1] == "Day one of the voyage."
+    by_one, by_two = (
+        next(
+            e.raw
+            for hit in space.recall(asked, signals=["words"], limit=50)
+            for e in hit.evidence
+            if "voyag" in e.note
+        )
+        for asked in ("voyage", "a journey or voyage")
+    )
+    assert by_one == by_two
 
 
 def test_a_name_is_used_like_no_other(space: Space) -> None:
@@ -134,11 +156,9 @@ def test_every_time_that_a_text_names_is_kept(reopen: Reopen) -> None:
 
 def test_a_day_with_few_memories_brings_them_forward(space: Space) -> None:
     """A hundred and fifty others share more with the question; meaning is asked about that day's too."""
-    bought = {"speaker": "user", "content": "I bought a kitchen appliance, a new kettle, number {}."}
-    space.add_turns(
-        [{**bought, "content": bought["content"].format(n), "time": "2026-02-01T10:00"} for n in range(150)]
-    )
-    space.add_turns([{"speaker": "user", "content": "My smoker arrived!", "time": "2026-03-15T10:00"}])
+    bought = "I bought a kitchen appliance, a new kettle, number {}."
+    space.add_turns([_said(bought.format(n), "2026-02-01") for n in range(150)])
+    space.add_turns([_said("My smoker arrived!", "2026-03-15")])
 
     found = space.recall("Which kitchen appliance did I buy on 15 March 2026?", limit=5)
 
@@ -146,9 +166,35 @@ def test_a_day_with_few_memories_brings_them_forward(space: Space) -> None:
     assert {"times", "vectors"} <= {e.signal for e in hit.evidence}
 
 
+def test_of_the_day_asked_for_words_put_forward_their_best_too(space: Space) -> None:
+    """A hundred and fifty others say the word in fewer words."""
+    space.add_turns([_said(f"Kettle number {n}.", "2026-02-01") for n in range(150)])
+    space.add_turns([_said("That old kettle, and much else that I gave to my neighbours.", "2026-03-15")])
+
+    [hit, *_] = space.recall("Which kettle was it on 15 March 2026?", signals=["words", "times"])
+
+    assert hit.memory.text.startswith("That old kettle")
+    assert {"words", "times"} == {e.signal for e in hit.evidence}
+
+
+@pytest.mark.parametrize(("rows_inside", "worth"), [(1, 0.9), (10, 0.9), (160, 0.45), (None, 0.225)])
+def test_the_fewer_are_from_the_time_asked_for_the_more_that_tells(
+    rows_inside: int | None, worth: float
+) -> None:
+    """Of a row that no other signal backs. Ten are as good as one; sixteen times as many tell half of it."""
+    day = Window(datetime(2026, 3, 15, tzinfo=UTC), datetime(2026, 3, 16, tzinfo=UTC))
+    times, rows = Times(), np.ones(200, np.bool_)
+    times.apply(0, [Remembered(f"m{n}", "", f"m{n}", times=(day,)) for n in range(200)])
+    within = None if rows_inside is None else np.arange(200) < rows_inside
+
+    found = times.rank(Query("When?", rows, rows, times=(day,), near={199: 1.0}, within=within), 200)
+
+    assert dict(zip(found.rows, found.scores, strict=True))[0] == pytest.approx(worth)
+
+
 @pytest.mark.parametrize(
     ("first", "last", "inside"),
-    [(2, 3, [1]), (2, 4, [1, 2]), (2_900, 2_950, None), (2, None, None), (None, 3, None), (0, 2_500, None)],
+    [(2, 3, [1]), (1, 4, [1, 2]), (2_900, 2_950, None), (2, None, None), (None, 3, None), (0, 2_500, None)],
 )
 def test_a_time_with_both_ends_tells_apart_what_is_from_it(
     first: int | None, last: int | None, inside: list[int] | None

@@ -85,7 +85,7 @@ class Dates(Reader):
             return day_span(int(token.low[:4]), int(token.low[4:6]), int(token.low[6:])), i + 1
         if token.kind == "dmy":
             month, day, year = digits
-            if "." in token.low and day <= 12:  # whoever writes dots puts the day first
+            if "." in token.low:  # whoever writes dots puts the day first
                 month, day = day, month
             return self.day_or_month_first(month, day, year if year > 99 else self.full_year(year)), i + 1
         if token.kind == "md" and self.dated_slash(i, said):
