@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf, log
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,7 @@ class Words:
         kin: Kin = {}
         for word in asked:
             own, _ = holding.get(word, _NOWHERE)
-            most = _telling(own, seen) if len(own) else np.inf
+            most = _telling(own, seen) if len(own) else inf
             kept = scores[own]
             for other, nearness in akin(word):
                 docs, _ = self._holders(other, seen)
@@ -282,7 +283,7 @@ def documents(version: Remembered | None) -> list[list[str]]:
 
 def _telling(docs: NDArray[np.int32], seen: Seen) -> float:
     """How telling a word is that these documents hold."""
-    return float(np.log((seen.total + 1) / len(docs)))
+    return log((seen.total + 1) / len(docs))
 
 
 def _listed(words: Sequence[str]) -> str:
