@@ -162,8 +162,8 @@ class Words:
             most = _telling(own, seen) if len(own) else inf
             kept = scores[own]
             for other, nearness in akin(word):
-                docs, _ = self._holders(other, seen)
-                if len(docs) and other not in asked:
+                docs, _ = _NOWHERE if other in asked else self._holders(other, seen)
+                if len(docs):
                     scores[docs] += KIN * nearness**2 * min(most, _telling(docs, seen))
                     kin.setdefault(word, []).append((other, docs))
             scores[own] = kept
@@ -241,18 +241,18 @@ class Words:
             firsts, ends = (
                 self._row_of.values.searchsorted(rows, side).astype(np.int32) for side in ("left", "right")
             )
+
+            def holds(docs: NDArray[np.int32]) -> list[bool]:
+                held: list[bool] = (docs.searchsorted(firsts) < docs.searchsorted(ends)).tolist()
+                return held
+
             lent = np.zeros(len(self._row_of), np.bool_)
             words = []
             for word, (docs, after) in holding.items():
                 lent[after] = True
-                held = docs.searchsorted(firsts) < docs.searchsorted(ends)
-                words.append((word, held.tolist(), lent[firsts].tolist()))
+                words.append((word, holds(docs), lent[firsts].tolist()))
                 lent[after] = False
-            others = [
-                (word, other, (docs.searchsorted(firsts) < docs.searchsorted(ends)).tolist())
-                for word, found in kin.items()
-                for other, docs in found
-            ]
+            others = [(word, other, holds(docs)) for word, alike in kin.items() for other, docs in alike]
             return {row: place for place, row in enumerate(rows.tolist())}, words, others
 
         def why(row: int) -> str:
