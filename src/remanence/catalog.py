@@ -45,6 +45,7 @@ class Catalog:
         self._recorded = Column(np.int64)
         self._importance = Column(np.float32)
         self._kind = Column(np.int8)
+        self._said = Column(np.int64)
         # Spans over which a memory is hidden: (memory, from position, until position).
         self._hidden = Column(np.int64, width=3)
         self._open_hiding: dict[int, int] = {}
@@ -85,6 +86,7 @@ class Catalog:
         )
         self._importance.extend([0.0 if version is None else version.importance for version in versions])
         self._kind.extend([0 if version is None else KINDS.index(version.kind) for version in versions])
+        self._said.extend([_said(version) for version in versions])
         for row in again:
             self._revise(row)
 
@@ -256,6 +258,10 @@ class Catalog:
         starts = self._valid_from.values[rows]
         return np.where(starts == ALWAYS, self._recorded.values[rows], starts)
 
+    def said(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The moment each row was said, in microseconds, if it is a chat turn; else the beginning of time."""
+        return self._said.values[rows]
+
     # What may be seen
 
     def visible(self, position: int) -> NDArray[np.bool_]:
@@ -425,8 +431,14 @@ _COLUMNS = (
     "recorded",
     "importance",
     "kind",
+    "said",
     "hidden",
 )
+
+
+def _said(version: Remembered | None) -> int:
+    turn = None if version is None else version.turn
+    return ALWAYS if turn is None or turn.at is None else micros(turn.at)
 
 
 def _without(index: Mapping[str, int], memory: int) -> dict[str, int]:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FORMAT = "6"
+FORMAT = "7"
 SIGNALS = ("vectors", "words", "graph", "times")
 _BATCH = 2_000
 _SAVE_AFTER = 25_000

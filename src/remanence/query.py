@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -88,6 +88,19 @@ def read(text: str, now: datetime) -> Reading:
         past=ended or bool(_PAST.search(text)),
         words=_words(text, phrases),
     )
+
+
+def of_oneself(text: str, speakers: Iterable[str]) -> str:
+    """A question as those would put it whom it is about: what they tell of themselves has no name in it.
+
+    >>> of_oneself("Where did Elise go with Elise's sister?", ["Elise"])
+    'Where did I go with my sister?'
+    """
+    for name in speakers:
+        whole = rf"\b{re.escape(name)}"
+        text = re.sub(rf"{whole}(?:['’`]s?\b|['’`](?=\s))", "my", text)
+        text = re.sub(rf"{whole}\b", "I", text)
+    return text
 
 
 def _words(text: str, phrases: Sequence[TimePhrase]) -> str:

@@ -4,7 +4,7 @@ query       the question's times and names, and whether it asks about the past
 sight       which rows this view may answer with
 signals     vectors, words, times, graph; each ranks or abstains
 fusion      one list, evidence kept
-freshness   small, bounded boosts
+freshness   small, bounded boosts; what was said after the moment of the question steps back
 truth       the last word on each matter comes forward, what it replaced steps back
 rerank      optional, over the first few
 """
@@ -36,6 +36,7 @@ from remanence.model import (
     Sight,
     Window,
     micros,
+    short,
 )
 from remanence.receipts import Receipt
 from remanence.rerankers import as_read, reordered
@@ -53,8 +54,12 @@ CANDIDATES = 100
 _RERANKED = 20
 _NEAR = 100
 _ALSO = 32
-_YEAR = 365 * 86_400 * 1_000_000
+_DAY = 86_400 * 1_000_000
+_YEAR = 365 * _DAY
 _RECENCY, _IMPORTANCE = 0.04, 0.06
+_UNSAID = 0.5
+"""What a chat turn keeps of its score where it was said a day and more after the moment of the question.
+(A day, as clocks differ. A half, as a wrong clock should hide nothing.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,9 @@ class Question:
 def recall(index: Index, question: Question, embedder: Checked, reranker: Reranker | None = None) -> Recall:
     """The memories that answer, best first, each with its reasons."""
     asked = reading.read(question.text, question.now)
-    vector, unembedded = _embed(question, embedder)
+    with index.lock:
+        speakers = _speakers(index, question, asked)
+    vector, unembedded = _embed(question, speakers, embedder)
     with index.lock:
         past = asked.past or question.during is not None
         history = past if question.history is None else question.history
@@ -140,8 +147,8 @@ def recall(index: Index, question: Question, embedder: Checked, reranker: Rerank
             allowed=allowed,
             position=question.position,
             times=asked.times if question.during is None else (question.during,),
-            names=index.also_called(_names(index, asked, visible), question.position),
-            terms=_terms(index, asked, visible),
+            names=index.also_called(_names(index, asked, speakers, visible), question.position),
+            terms=_terms(asked, speakers),
             vector=vector,
             usual=embedder.usual,
             within=_within(index, question, asked, allowed),
@@ -168,27 +175,40 @@ def recall(index: Index, question: Question, embedder: Checked, reranker: Rerank
     )
 
 
-def _embed(question: Question, embedder: Checked) -> tuple[Vector | None, str | None]:
-    """The question's vector, or the reason there is none."""
+def _speakers(index: Index, question: Question, asked: reading.Reading) -> dict[str, str]:
+    """Those among the names asked about who have said something, each with its full name."""
+    visible = index.catalog.visible(question.position)
+    found = {name: index.graph.speaker(name, visible) for name in asked.names}
+    return {name: full for name, full in found.items() if full is not None}
+
+
+def _embed(
+    question: Question, speakers: Mapping[str, str], embedder: Checked
+) -> tuple[Vector | None, str | None]:
+    """The question's vector, or the reason there is none. Where it names someone who speaks, it is the
+    vector of what that one would ask: others say the name, its bearer says "I"."""
     if question.vector is not None or "vectors" not in question.signals:
         return question.vector, None
+    text = reading.of_oneself(question.text, [name for name in speakers if name != SELF])
     try:
-        return embedder.embed_query(question.text), None
+        return embedder.embed_query(text), None
     except EmbedderError as error:
         log.warning("recall goes on without meaning: %s", error)
         return None, str(error)
 
 
-def _names(index: Index, asked: reading.Reading, visible: NDArray[np.bool_]) -> tuple[str, ...]:
+def _names(
+    index: Index, asked: reading.Reading, speakers: Mapping[str, str], visible: NDArray[np.bool_]
+) -> tuple[str, ...]:
     """Who and what the question names: the assistant, not the user, where it asks for what that one said."""
-    if asked.you_said and index.graph.speaks(ASSISTANT, visible):
-        return (ASSISTANT, *(name for name in asked.names if name != SELF))
-    return asked.names
+    names = dict.fromkeys([*asked.names, *speakers.values()])
+    if asked.you_said and index.graph.speaker(ASSISTANT, visible) is not None:
+        return (ASSISTANT, *(name for name in names if name != SELF))
+    return tuple(names)
 
 
-def _terms(index: Index, asked: reading.Reading, visible: NDArray[np.bool_]) -> tuple[str, ...]:
+def _terms(asked: reading.Reading, speakers: Mapping[str, str]) -> tuple[str, ...]:
     """The words to look for. Who speaks is the graph's: others say a name more often than its bearer."""
-    speakers = (name for name in asked.names if index.graph.speaks(name, visible))
     spoken = {word for name in speakers for word in tokens(name)}
     return tuple(word for word in tokens(asked.words) if word not in spoken)
 
@@ -250,10 +270,17 @@ def _near(rankings: Sequence[Ranking], most: int) -> dict[int, float]:
 
 
 def _freshened(index: Index, fused: Fused, now: datetime) -> Fused:
-    """Recency and importance, as a few hundredths: they settle near ties and turn no list around."""
+    """Recency and importance, as a few hundredths: they settle near ties and turn no list around. What was
+    not yet said steps back: at that moment nobody could know it."""
     age = np.abs(micros(now) - index.catalog.when(fused.rows)) / _YEAR
     boost = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.importance(fused.rows)
+    boost[_unsaid(index, fused.rows, now)] *= _UNSAID
     return fused.rescored(fused.scores * boost / (1 + _RECENCY + _IMPORTANCE))
+
+
+def _unsaid(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
+    """Which of these rows are turns from after the moment of the question."""
+    return index.catalog.said(rows) > micros(now) + _DAY
 
 
 def _reranked(
@@ -289,12 +316,15 @@ def _hits(index: Index, resolved: Resolved, again: Mapping[int, Evidence], sight
     fused = resolved.fused
     rows = fused.rows.tolist()
     current = index.catalog.current(fused.rows, sight.position, sight.now).tolist()
+    unsaid = set(fused.rows[_unsaid(index, fused.rows, sight.now)].tolist())
     hits = []
     for row, score, evidence, memory, is_current in zip(
         rows, fused.scores.tolist(), fused.evidence(), index.memories(rows), current, strict=True
     ):
         if row in again:
             evidence.append(again[row])
+        if row in unsaid:
+            evidence.append(Evidence("truth", 1, 0.0, 0.0, f"said only after {short(sight.now)}"))
         if row in resolved.notes:
             evidence.append(Evidence("truth", 1, 0.0, 0.0, resolved.notes[row]))
         later = index.catalog.successor(row, sight.position)

@@ -26,6 +26,7 @@ from remanence.events import Remembered
 from remanence.knowledge.adjacency import Adjacency
 from remanence.knowledge.names import Names, named_in, spoken_by
 from remanence.model import Query, Ranking, micros
+from remanence.projections.speakers import Speakers
 from remanence.projections.walk import Rows, Walk
 from remanence.sketches import Sketches
 from remanence.text import asking, normal_name, text_hash, tokens
@@ -93,7 +94,7 @@ class Graph:
         # The turn after, where both are short.
         self._answer = Column(np.int32)
         # Of each speaker, the first row that is theirs.
-        self._spoke: dict[int, int] = {}
+        self._speakers = Speakers()
         self._batches = 0
         self._last_turn: dict[str, tuple[int, int, int]] = {}
         self._last_piece: tuple[str | None, int] = (None, -1)
@@ -182,7 +183,10 @@ class Graph:
         for name in _COLUMNS:
             setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
         speakers, firsts = np.unique(self._speaker.values, return_index=True)
-        self._spoke = dict(zip(speakers.tolist(), firsts.tolist(), strict=True))
+        self._speakers = Speakers()
+        for number, row in zip(speakers.tolist(), firsts.tolist(), strict=True):
+            if number >= 0:
+                self._speakers.hear(number, self._names.spelled[number], row)
         for place, (name, _, _) in enumerate(self._described.values.tolist()):
             self._subjects.setdefault(name, place)
 
@@ -219,11 +223,10 @@ class Graph:
         found: NDArray[np.integer[Any]] = self._answer.values[rows]
         return found
 
-    def speaks(self, name: str, visible: NDArray[np.bool_]) -> bool:
-        """Whether somebody of this name had said something by the last row that a view knows."""
-        number = self._names.number(name)
-        said = self._spoke.get(number, _NEVER) if number is not None else _NEVER
-        return bool(visible[said:].any())
+    def speaker(self, name: str, visible: NDArray[np.bool_]) -> str | None:
+        """The full name of the one who is called so and had said something by the last row a view knows."""
+        number = self._speakers.called(name, self._names.number(name), visible)
+        return None if number is None else self._names.spelled[number]
 
     def is_turn(self, row: int) -> bool:
         """Whether a row is something said in a conversation."""
@@ -277,7 +280,7 @@ class Graph:
             number = self._names.learn(speaker)
             said[number] = SAID
             self._speaker.values[row] = number
-            self._spoke.setdefault(number, row)
+            self._speakers.hear(number, speaker, row)
         for place, name in enumerate(about(version)):
             number = self._names.learn(name)
             said[number] = ABOUT
