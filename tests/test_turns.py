@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+import remanence
 from remanence import Recall, Space
 from remanence.query import read
-from remanence.testing import FakeClock
+from remanence.testing import FakeClock, HashingEmbedder
+
+if TYPE_CHECKING:
+    from remanence.ports import Vector
 
 Chat = Callable[..., None]
 
@@ -82,6 +88,51 @@ class TestWordsOfTheTurnBefore:
         assert texts(space.recall("ramen", signals=["words"])) == ["The ramen place is closed."]
 
 
+class TestTheMomentOfTheQuestion:
+    def ask(self, space: Space, *days: str, now: str = "2026-05-01T12:00") -> list[tuple[str, bool]]:
+        """Which of two notes on bread, said on these days, come in which order, and which were too early."""
+        space.add_turns(
+            {"speaker": "user", "content": text, "time": day}
+            for text, day in zip(
+                ("I bake bread.", "I like to bake white bread on Sundays."), days, strict=True
+            )
+        )
+        found = space.recall("What bread do I bake?", now=now)
+        return [(hit.memory.text[:6], "said only after 2026-05-01 12:00" in hit.because) for hit in found]
+
+    def test_what_was_not_yet_said_steps_back(self, space: Space) -> None:
+        """It would tell the past what only the future knows; but a wrong clock hides nothing."""
+        told = self.ask(space, "2026-05-09T10:00", "2026-04-01T10:00")
+
+        assert told == [("I like", False), ("I bake", True)]
+
+    def test_what_was_said_at_about_that_time_stays(self, space: Space) -> None:
+        """Clocks differ, and so do the hours at which days begin."""
+        told = self.ask(space, "2026-05-02T11:00", "2026-04-01T10:00")
+
+        assert told == [("I bake", False), ("I like", False)]
+
+    def test_where_all_of_it_came_later_nothing_changes_places(self, space: Space) -> None:
+        """Someone who looks from long before still sees the better one first."""
+        told = self.ask(space, "2026-06-02T11:00", "2026-07-01T10:00")
+
+        assert told == [("I bake", True), ("I like", True)]
+
+    def test_a_plan_is_no_talk(self, space: Space) -> None:
+        """What is to be next year is known today."""
+        space.add("The bread fair is in June.", valid_from="2027-06-01", valid_until="2027-06-08")
+
+        assert "said only after" not in space.recall("When is the bread fair?", now="2026-05-01")[0].because
+
+    def test_it_is_known_again_after_opening(self, reopen: Callable[..., Space]) -> None:
+        """When a turn was said is kept with the index."""
+        assert self.ask(reopen(), "2026-05-09T10:00", "2026-04-01T10:00")[1] == ("I bake", True)
+
+        found = reopen().recall("What bread do I bake?", now="2026-05-01T12:00")
+
+        assert "said only after" in found[1].because
+
+
 class TestTurnsThatOnlyAsk:
     def test_who_tells_comes_before_who_asks(self, space: Space, chat: Chat) -> None:
         """Both are hers, and the question has more of the words."""
@@ -129,6 +180,65 @@ class TestWhoSpeaks:
         chat(("Bob", "Ann is late."), ("Ann", "Not at all."))
 
         assert "Ann is late." in texts(space.recall("Ann?", signals=["words"]))
+
+    def test_a_question_is_embedded_as_its_subject_would_put_it(self, home: Path, chat: Chat) -> None:
+        """Others say the name; its bearer says "I". Of one who never spoke, and alone, it is the name."""
+        asked: list[str] = []
+
+        class Listening(HashingEmbedder):
+            def embed_query(self, text: str) -> Vector:
+                asked.append(text)
+                return super().embed_query(text)
+
+        with remanence.open(home, embedder=Listening()) as space:
+            chat(("Ann", "I baked bread."), ("Bob", "For Carol?"), into=space)
+            for question in ("What did Ann bake in Ann's oven?", "Did Bob’s friend Carol eat?", "Ann?"):
+                space.recall(question)
+
+        assert asked == ["What did I bake in my oven?", "Did my friend Carol eat?", "Ann?"]
+
+    def test_a_first_name_means_the_one_who_bears_it(self, space: Space, chat: Chat) -> None:
+        """She signs with her full name, and hardly anybody asks by it."""
+        chat(("Ann Lee", "I baked bread."), ("Bob", "Ann, I baked a bread cake."), ("Ann Lee", "Lovely."))
+
+        found = space.recall("What did Ann bake?")
+
+        assert texts(found)[0] == "I baked bread."
+        assert "said by Ann Lee, named in the question" in found[0].because
+        assert not any("'ann'" in hit.because for hit in found)
+
+    @pytest.mark.parametrize(
+        ("speakers", "meant"),
+        [
+            (["Ann Lee", "Bob"], "Ann Lee"),
+            (["Ann Lee", "Ann"], "Ann"),
+            (["Ann Lee", "Ann Smith"], None),
+            (["Annabel Lee", "Bob"], None),
+        ],
+    )
+    def test_a_first_name_of_two_means_neither(
+        self, space: Space, chat: Chat, speakers: list[str], meant: str | None
+    ) -> None:
+        """Nor is a longer name that begins alike meant."""
+        chat(*((name, "I baked bread.") for name in speakers))
+
+        found = space.recall("What did Ann bake?", signals=["graph", "words"])
+
+        said = {hit.memory.turn.speaker for hit in found if "named in the question" in hit.because}
+        assert said == ({meant} if meant else set())
+
+    def test_a_first_name_means_whoever_had_spoken_by_then(
+        self, space: Space, chat: Chat, clock: FakeClock
+    ) -> None:
+        """A namesake who comes later moves nothing in the past."""
+        chat(("Ann Lee", "I baked bread."), ("Bob", "Thanks."))
+        before = clock.now()
+        clock.advance(hours=1)
+        chat(("Ann Smith", "I baked a cake."))
+
+        first = space.as_of(before).recall("What did Ann bake?", signals=["graph", "words"])[0]
+
+        assert "said by Ann Lee, named in the question" in first.because
 
     def test_it_is_known_again_after_opening(self, reopen: Callable[..., Space], chat: Chat) -> None:
         """From the saved index as from the ledger."""

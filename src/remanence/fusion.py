@@ -50,11 +50,13 @@ class Fused:
         """For each row, what each signal said of it."""
         out: dict[int, list[Evidence]] = {row: [] for row in self.rows.tolist()}
         for ranking, gains in zip(self.rankings, self.gains, strict=True):
-            for place, row in enumerate(ranking.rows):
-                if row in out:
-                    note = "" if ranking.why is None else ranking.why(row)
-                    share, raw = float(gains[place]), ranking.scores[place]
-                    out[row].append(Evidence(ranking.signal, place + 1, share, raw, note))
+            place_of = dict(zip(ranking.rows, range(len(ranking.rows)), strict=True))
+            rows = [row for row in out if row in place_of]
+            notes = [""] * len(rows) if ranking.why is None else ranking.why(rows)
+            for row, note in zip(rows, notes, strict=True):
+                place = place_of[row]
+                share, raw = float(gains[place]), ranking.scores[place]
+                out[row].append(Evidence(ranking.signal, place + 1, share, raw, note))
         return list(out.values())
 
 
@@ -76,7 +78,8 @@ def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) ->
     rows, places = distinct(np.concatenate([np.array(r.rows, np.int64) for r in speaking]))
     gains = [shares[r.signal] * scaled(r) for r in speaking]
     scores: NDArray[Any] = np.bincount(places, weights=np.concatenate(gains), minlength=len(rows))
-    return Fused(rows, scores, speaking, gains).rescored(scores)
+    order = np.argsort(-scores, kind="stable")  # the rows come in order
+    return Fused(rows[order], scores[order], speaking, gains)
 
 
 def scaled(ranking: Ranking) -> NDArray[np.float64]:

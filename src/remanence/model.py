@@ -462,7 +462,8 @@ class Ranking:
     scores: Sequence[float] = ()
     floor: float = 0.0
     ceiling: float | None = None
-    why: Callable[[int], str] | None = None
+    why: Callable[[Sequence[int]], Sequence[str]] | None = None
+    """Says of each of these rows why it is here."""
     abstained: str | None = None
     looked: bool = True
     missing: str | None = None

@@ -93,14 +93,15 @@ def read(text: str, now: datetime) -> Reading:
 def of_oneself(text: str, speakers: Iterable[str]) -> str:
     """A question as those would put it whom it is about: what they tell of themselves has no name in it.
 
-    >>> of_oneself("Where did Elise go with Elise's sister?", ["Elise"])
-    'Where did I go with my sister?'
+    >>> of_oneself("Where did Elise go with Elise's sister?", ["Elise"]), of_oneself("Elise?", ["Elise"])
+    ('Where did I go with my sister?', 'Elise?')
     """
+    out = text
     for name in speakers:
         whole = rf"\b{re.escape(name)}"
-        text = re.sub(rf"{whole}(?:['’`]s?\b|['’`](?=\s))", "my", text)
-        text = re.sub(rf"{whole}\b", "I", text)
-    return text
+        out = re.sub(rf"{whole}(?:['’`]s?\b|['’`](?=\s))", "my", out)
+        out = re.sub(rf"{whole}\b", "I", out)
+    return out if tokens(out) else text
 
 
 def _words(text: str, phrases: Sequence[TimePhrase]) -> str:

@@ -148,7 +148,7 @@ class Graph:
             rows[best].tolist(),
             np.minimum(scores[best], CEILING).tolist(),
             ceiling=CEILING,
-            why=walk.reason,
+            why=walk.reasons,
         )
 
     def save(self) -> Mapping[str, NDArray[Any]]:

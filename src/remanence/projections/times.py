@@ -96,8 +96,8 @@ class Times:
         ends = np.append(firsts[1:], len(rows))
         theirs = dict(zip(found, map(slice, firsts[order].tolist(), ends[order].tolist()), strict=True))
 
-        def why(row: int) -> str:
-            return self._why(int(places[theirs[row]][fits[theirs[row]].argmax()]))
+        def why(rows: Sequence[int]) -> list[str]:
+            return [self._why(int(places[theirs[row]][fits[theirs[row]].argmax()])) for row in rows]
 
         return Ranking(self.name, found, best[order].tolist(), ceiling=1.0, why=why)
 

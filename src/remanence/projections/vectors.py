@@ -117,7 +117,7 @@ class Vectors:
             nearness[order].tolist(),
             # Where all are further off than that, it says nothing about which of them is nearest.
             floor=query.usual if nearness.max() > query.usual else 0.0,
-            why=lambda row: f"nearness {by_row[row]:.2f}",
+            why=lambda rows: [f"nearness {by_row[row]:.2f}" for row in rows],
         )
 
     def save(self) -> Mapping[str, NDArray[Any]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.arrays import distinct, runs
+from remanence.arrays import distinct
 from remanence.model import Query
 
 Rows = NDArray[np.integer[Any]]
@@ -49,18 +49,14 @@ class Walk:
         scores: NDArray[Any] = np.bincount(places, weights=np.concatenate(self._worths), minlength=len(rows))
         return rows, scores
 
-    def reason(self, row: int) -> str:
-        """What was worth most to this row; of what was worth the same, what came first."""
-        return self._reasons[self._strongest[row]]
-
-    @cached_property
-    def _strongest(self) -> dict[int, int]:
-        """Of each row the number of its strongest reason, for all when the first is asked for."""
-        rows, worths = np.concatenate(self._rows), np.concatenate(self._worths)
-        reasons = np.arange(len(self._rows)).repeat([len(put) for put in self._rows])
-        order = np.lexsort((-worths, rows))
-        order = order[runs(rows[order])]
-        return dict(zip(rows[order].tolist(), reasons[order].tolist(), strict=True))
+    def reasons(self, wanted: Sequence[int]) -> list[str]:
+        """What was worth most to each of these rows; of what was worth the same, what came first."""
+        best = dict.fromkeys(wanted, (0.0, ""))
+        for rows, worths, why in zip(self._rows, self._worths, self._reasons, strict=True):
+            for row, worth in zip(rows.tolist(), worths.tolist(), strict=True):
+                if row in best and worth > best[row][0]:
+                    best[row] = worth, why
+        return [best[row][1] for row in wanted]
 
     def _put(self, rows: Rows, worths: Worths, why: str) -> None:
         self._rows.append(rows)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import inf, log
 from typing import Any
 
@@ -40,8 +39,6 @@ Holding = dict[str, tuple[NDArray[np.int32], NDArray[np.integer[Any]]]]
 Kin = dict[str, list[tuple[str, NDArray[np.int32]]]]
 """For each word asked for the words used alike, and the documents that hold each."""
 _NOWHERE = np.empty(0, np.int32), np.empty(0, np.int32)
-_Other = tuple[str, str, list[bool]]
-"""A word asked for, one used alike, and of each row whether it holds that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +110,7 @@ class Words:
             best[order].tolist(),
             # Without any of its own words nothing answers fully.
             ceiling=None if self._any(holding, query.allowed) else float(best[order[0]]) / KIN,
-            why=self._reasons(rows[order], holding, kin),
+            why=lambda wanted: self._reasons(wanted, holding, kin),
         )
 
     def seen(self, visible: NDArray[np.bool_]) -> Seen:
@@ -226,50 +223,39 @@ class Words:
         firsts = runs(rows)  # documents of one row lie side by side
         return rows[firsts], np.maximum.reduceat(found, firsts)
 
-    def _reasons(self, rows: NDArray[np.int32], holding: Holding, kin: Kin) -> Callable[[int], str]:
-        """Tells of each of these rows which words it holds, or has lent from the turn before it, or says
-        otherwise.
+    def _reasons(self, rows: Sequence[int], holding: Holding, kin: Kin) -> list[str]:
+        """Of each of these rows which words it holds, or has lent from the turn before it, or says
+        otherwise."""
+        # Rows and documents both grow, so a row's documents are a stretch, and so are a posting's.
+        # Numbers of another type would have the posting copied for each look-up.
+        firsts, ends = (
+            self._row_of.values.searchsorted(rows, side).astype(np.int32) for side in ("left", "right")
+        )
 
-        Worked out for all of them when the first is asked for: an answer shows ten of a hundred, and many
-        look-ups in one cost little more than one.
-        """
+        def holds(docs: NDArray[np.int32]) -> list[bool]:
+            held: list[bool] = (docs.searchsorted(firsts) < docs.searchsorted(ends)).tolist()
+            return held
 
-        @lru_cache(1)
-        def found() -> tuple[dict[int, int], list[tuple[str, list[bool], list[bool]]], list[_Other]]:
-            # Rows and documents both grow, so a row's documents are a stretch, and so are a posting's.
-            # Numbers of another type would have the posting copied for each look-up.
-            firsts, ends = (
-                self._row_of.values.searchsorted(rows, side).astype(np.int32) for side in ("left", "right")
-            )
-
-            def holds(docs: NDArray[np.int32]) -> list[bool]:
-                held: list[bool] = (docs.searchsorted(firsts) < docs.searchsorted(ends)).tolist()
-                return held
-
-            lent = np.zeros(len(self._row_of), np.bool_)
-            words = []
-            for word, (docs, after) in holding.items():
-                lent[after] = True
-                words.append((word, holds(docs), lent[firsts].tolist()))
-                lent[after] = False
-            others = [(word, other, holds(docs)) for word, alike in kin.items() for other, docs in alike]
-            return {row: place for place, row in enumerate(rows.tolist())}, words, others
-
-        def why(row: int) -> str:
-            places, words, others = found()
-            place = places[row]
-            held = [word for word, holds, _ in words if holds[place]]
-            lent = [word for word, holds, has_lent in words if has_lent[place] and not holds[place]]
+        lent = np.zeros(len(self._row_of), np.bool_)
+        words = []
+        for word, (docs, after) in holding.items():
+            lent[after] = True
+            words.append((word, holds(docs), lent[firsts].tolist()))
+            lent[after] = False
+        others = [(word, other, holds(docs)) for word, alike in kin.items() for other, docs in alike]
+        out = []
+        for place in range(len(rows)):
+            held = [word for word, holding_it, _ in words if holding_it[place]]
+            lending = [word for word, holding_it, has in words if has[place] and not holding_it[place]]
             said: dict[str, str] = {}
-            for word, other, holds in others:
-                if holds[place] and word not in held:
+            for word, other, saying in others:
+                if saying[place] and word not in held:
                     said.setdefault(word, f"'{other}' for '{word}'")
             told = [f"holds {_listed(held)}"] if held else []
-            told += [f"follows a turn that holds {_listed(lent)}"] if lent else []
+            told += [f"follows a turn that holds {_listed(lending)}"] if lending else []
             told += [f"says {', '.join(list(said.values())[:_MOST_SHOWN])}"] if said else []
-            return " and ".join(told)
-
-        return why
+            out.append(" and ".join(told))
+        return out
 
 
 def documents(version: Remembered | None) -> list[list[str]]:
