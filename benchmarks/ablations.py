@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-from remanence import fusion, recall
+from remanence import fusion, query, recall
 from remanence.evaluation import Asked, Build, Remembering, World
 from remanence.fusion import WEIGHTS, Fused
 from remanence.index import SIGNALS
@@ -80,6 +80,8 @@ VARIANTS = (
     Variant("no times", signals=_without("times")),
     Variant("no words used alike", patches={words: {"akin": lambda _: ()}}),
     Variant("what is from the time asked for not looked at", patches={recall: {"_within": lambda *_: None}}),
+    Variant("what was said after the question counts in full", patches={recall: {"_UNSAID": 1.0}}),
+    Variant("questions embedded as they stand", patches={query: {"of_oneself": lambda text, _: text}}),
     Variant("words and vectors only", signals=["words", "vectors"]),
     Variant("meaning not squared", patches={fusion: {"BENDS": {}}}),
     Variant("equal weights", weights=_EQUAL),

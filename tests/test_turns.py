@@ -291,11 +291,14 @@ class TestWordsThatAnotherSignalAnswers:
 
 
 class TestWhatTheAssistantSaid:
-    def test_what_you_said_is_looked_for_among_its_words(self, space: Space, chat: Chat) -> None:
+    @pytest.mark.parametrize("assistant", ["assistant", "Travel Assistant"])
+    def test_what_you_said_is_looked_for_among_its_words(
+        self, space: Space, chat: Chat, assistant: str
+    ) -> None:
         """The user's own words match better, and are not what is asked for."""
         chat(
             ("user", "Can you recommend a hotel in Rome, a hotel with a garden?"),
-            ("assistant", "Hotel Aurora has a garden."),
+            (assistant, "Hotel Aurora has a garden."),
             ("user", "I also like the hotel of my sister in Rome, which has a garden."),
         )
 

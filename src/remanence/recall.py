@@ -202,8 +202,9 @@ def _names(
 ) -> tuple[str, ...]:
     """Who and what the question names: the assistant, not the user, where it asks for what that one said."""
     names = dict.fromkeys([*asked.names, *speakers.values()])
-    if asked.you_said and index.graph.speaker(ASSISTANT, visible) is not None:
-        return (ASSISTANT, *(name for name in names if name != SELF))
+    assistant = index.graph.speaker(ASSISTANT, visible) if asked.you_said else None
+    if assistant is not None:
+        return (assistant, *(name for name in names if name != SELF))
     return tuple(names)
 
 

@@ -78,8 +78,9 @@ class View:
 
         `during` keeps to what was true in that time. `history` brings versions that were replaced or
         have expired, labelled; "auto" does so when the question is about the past. `tags` asks for all
-        of them. `now` is what "last week" is read against. `signals` and `weights` are for experiments;
-        `vector` is the question's embedding, where you have it already.
+        of them. `now` is the moment of the question: "last week" is read against it, and chat turns said
+        more than a day later step back. `signals` and `weights` are for experiments; `vector` is the
+        question's embedding, where you have it already.
 
         >>> import remanence
         >>> with remanence.open(None) as space:
