@@ -57,9 +57,9 @@ _ALSO = 32
 _DAY = 86_400 * 1_000_000
 _YEAR = 365 * _DAY
 _RECENCY, _IMPORTANCE = 0.04, 0.06
-_UNSAID = 0.5
+_UNSAID = 0.8
 """What a chat turn keeps of its score where it was said a day and more after the moment of the question.
-(A day, as clocks differ. A half, as a wrong clock should hide nothing.)"""
+(A day, as clocks differ. Not much less, as dates are often wrong, and nothing should be hidden by one.)"""
 
 
 @dataclass(frozen=True, slots=True)
