@@ -24,6 +24,7 @@ from remanence.events import Remembered
 from remanence.fusion import fuse, scaled
 from remanence.model import UTC, Query, Ranking, Window
 from remanence.projections.times import Times
+from remanence.projections.walk import Walk
 from remanence.testing import FakeClock, HashingEmbedder
 
 if TYPE_CHECKING:
@@ -748,6 +749,17 @@ def test_equal_scores_stand_in_the_order_they_were_learned() -> None:
     backwards = Ranking("words", rows[::-1], [1.0] * 40)
 
     assert fuse([backwards]).rows.tolist() == rows
+
+
+def test_of_several_reasons_the_strongest_is_told_and_of_equals_the_first() -> None:
+    """A row is often reached in more than one way."""
+    every = np.ones(4, np.bool_)
+    walk = Walk(Query("Who?", visible=every, allowed=every, position=1))
+    walk.reach(np.array([0, 1, 2]), 0.2, "weak")
+    walk.reach(np.array([0, 3]), 0.4, "strong")
+    walk.reach_each(np.array([1, 3]), np.array([0.1, 0.4]), "late")
+
+    assert walk.reasons([3, 1, 0]) == ["strong", "weak", "strong"]
 
 
 def test_now_is_read_against_the_moment_of_the_view(space: Space, clock: FakeClock) -> None:

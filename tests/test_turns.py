@@ -189,11 +189,11 @@ class TestWhoSpeaks:
                 return super().embed_query(text)
 
         with remanence.open(home, embedder=Listening()) as space:
-            chat(("Ann", "I baked bread."), ("Bob", "For Carol?"), into=space)
-            for question in ("What did Ann bake in Ann's oven?", "Did Bob’s friend Carol eat?", "Ann?"):
+            chat(("Ann", "I baked bread."), ("Bob", "For Carol?"), ("user", "For me."), into=space)
+            for question in ("What did Ann bake in Ann's oven?", "Did Bob’s friend Carol tell me?", "Ann?"):
                 space.recall(question)
 
-        assert asked == ["What did I bake in my oven?", "Did my friend Carol eat?", "Ann?"]
+        assert asked == ["What did I bake in my oven?", "Did my friend Carol tell me?", "Ann?"]
 
     def test_a_first_name_means_the_one_who_bears_it(self, space: Space, chat: Chat) -> None:
         """She signs with her full name, and hardly anybody asks by it."""
