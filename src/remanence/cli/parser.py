@@ -92,7 +92,7 @@ def make_parser() -> Parser:
     it.add_argument("--kind", action="append", choices=KINDS, dest="kinds", help="only this kind; repeatable")
     it.add_argument("--tag", action="append", dest="tags", help="only with this tag; repeatable: all of them")
     it.add_argument("--min-score", type=float, metavar="0..1", help="leave out weaker answers")
-    it.add_argument("--now", metavar="WHEN", help="what 'last week' in the question is read against")
+    it.add_argument("--now", metavar="WHEN", help="ask as if it were then: what 'last week' is read against")
     as_of(it)
     it.add_argument("--signals", metavar="A,B", help="only these of vectors,words,graph,times")
     it.add_argument("--reranker", metavar="NAME", help="a model that looks again at the first twenty")

@@ -93,7 +93,6 @@ class Graph:
         self._asks = Column(np.float32)
         # The turn after, where both are short.
         self._answer = Column(np.int32)
-        # Of each speaker, the first row that is theirs.
         self._speakers = Speakers()
         self._batches = 0
         self._last_turn: dict[str, tuple[int, int, int]] = {}
