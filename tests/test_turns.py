@@ -205,6 +205,22 @@ class TestWhoSpeaks:
         assert "said by Ann Lee, named in the question" in found[0].because
         assert not any("'ann'" in hit.because for hit in found)
 
+    @pytest.mark.parametrize("question", ["what does bob like?", "what are bob's likes", "bob likes what"])
+    def test_a_speaker_is_known_in_small_letters(self, space: Space, chat: Chat, question: str) -> None:
+        """As people type."""
+        chat(("Ann", "I like bread, Bob."), ("Bob", "The cake is what I like."))
+
+        found = space.recall(question)
+
+        assert texts(found)[0] == "The cake is what I like."
+        assert "said by Bob, named in the question" in found[0].because
+
+    def test_an_ordinary_word_in_small_letters_is_nobody(self, space: Space, chat: Chat) -> None:
+        """Will is a name, and will is not."""
+        chat(("Will", "I bake bread."), ("Mark", "I eat it."))
+
+        assert "named in the question" not in space.recall("will there be a mark on the bread?").explain()
+
     @pytest.mark.parametrize(
         ("speakers", "meant"),
         [

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from remanence.extractors import names_in
+from remanence.extractors.common import is_ordinary
 from remanence.model import Window
 from remanence.text import tokens
 from remanence.timewords import TimePhrase, find_times
@@ -50,6 +51,7 @@ _YOU_SAID = re.compile(
 )
 # Says what sort of answer is wanted, and stands in texts that have nothing to do with it.
 _HOW_MUCH = re.compile(r"\bhow (?:many|much)\b|\bin total\b", re.IGNORECASE)
+_SMALL = re.compile(r"(?<![\w'’])[^\W\d_]{2,}")
 _NAMED_TIME = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)")
 
 
@@ -60,6 +62,8 @@ class Reading:
     times: tuple[Window, ...]
     names: tuple[str, ...]
     """Who and what it names; "I" is `SELF`."""
+    small: tuple[str, ...]
+    """Words in small letters that are no ordinary ones: where somebody is called so, they are meant."""
     you_said: bool
     """Whether it asks for what the one it is put to has said."""
     past: bool
@@ -84,6 +88,7 @@ def read(text: str, now: datetime) -> Reading:
     return Reading(
         times=times,
         names=names_in(text),
+        small=tuple(word for word in _SMALL.findall(text) if word.islower() and not is_ordinary(word)),
         you_said=bool(_YOU_SAID.search(text)),
         past=ended or bool(_PAST.search(text)),
         words=_words(text, phrases),

@@ -178,7 +178,7 @@ def recall(index: Index, question: Question, embedder: Checked, reranker: Rerank
 def _speakers(index: Index, question: Question, asked: reading.Reading) -> dict[str, str]:
     """Those among the names asked about who have said something, each with its full name."""
     visible = index.catalog.visible(question.position)
-    found = {name: index.graph.speaker(name, visible) for name in asked.names}
+    found = {name: index.graph.speaker(name, visible) for name in (*asked.names, *asked.small)}
     return {name: full for name, full in found.items() if full is not None}
 
 
