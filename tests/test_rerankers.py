@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from remanence.testing.embedders import HashingEmbedder
 NAME = "ms-marco-MiniLM-L-12-v2"
 HARBOUR = ("The harbour of Porto is old and very beautiful indeed.", "The harbour is old.")
 QUESTION = "Is the harbour of Porto old and very beautiful?"
+ASKED = "In which city does Alice live?"
 
 
 class Shortest:
@@ -64,8 +66,68 @@ def test_how_sure_the_signals_are_does_not_change_their_share(best: float) -> No
     assert order.tolist() == [0, 1]
 
 
+@pytest.mark.parametrize(("calibrated", "order"), [(True, [0, 1]), (False, [1, 0])])
+def test_a_calibrated_one_that_likes_nothing_changes_nothing(calibrated: bool, order: list[int]) -> None:
+    """One whose scale is not known may mean much by little."""
+    scores, given = np.array([1.0, 0.9]), np.array([0.01, 0.05])
+
+    assert rerankers.reordered(scores, given, share=0.5, calibrated=calibrated).tolist() == order
+
+
+def test_one_that_is_not_as_calibrated_as_it_says_costs_only_the_order(clock: FakeClock) -> None:
+    """The answer names the scores that gave it away."""
+    reader = Shortest(0.5)
+    reader.calibrated = True  # type: ignore[attr-defined]
+    with remanence.open(None, embedder=HashingEmbedder(), reranker=reader, clock=clock) as space:
+        space.add_many(HARBOUR)
+        answer = space.recall(QUESTION)
+
+    assert [hit.memory.text for hit in answer] == list(HARBOUR)
+    assert "calibrated, yet gave -54.00 to -19.00" in answer.missing["reranker"]
+
+
+@pytest.mark.parametrize(("limit", "served"), [(5, 5), (40, 40)])
+def test_the_first_thirty_are_read_again_and_the_rest_stay(limit: int, served: int, clock: FakeClock) -> None:
+    """However many are asked for; the scores go down the list as they did."""
+    reader = Shortest()
+    with remanence.open(None, embedder=HashingEmbedder(), reranker=reader, clock=clock) as space:
+        space.add_many(f"The harbour is {'very ' * n}old." for n in range(40))
+        answer = space.recall("the old harbour", limit=limit)
+
+    assert len(reader.read) == 30
+    assert len(answer) == served
+    assert [len(hit.memory.text) for hit in answer[:30]] == sorted(
+        len(hit.memory.text) for hit in answer[:30]
+    )
+    assert ["reranker" in {e.signal for e in hit.evidence} for hit in answer] == [True] * min(served, 30) + (
+        [False] * (served - 30)
+    )
+    assert [hit.score for hit in answer] == sorted((hit.score for hit in answer), reverse=True)
+
+
+def test_nobody_waits_while_it_reads(clock: FakeClock) -> None:
+    """It may take its time, and may itself ask or add from another thread."""
+
+    def slow(question: str, texts: Sequence[str]) -> list[float]:
+        found.append(other.submit(space.get, kept.id).result(timeout=10))
+        found.append(other.submit(space.add, "A boat came in.").result(timeout=10))
+        return [0.0] * len(texts)
+
+    found: list[Any] = []
+    with (
+        remanence.open(None, embedder=HashingEmbedder(), reranker=slow, clock=clock) as space,
+        ThreadPoolExecutor(1) as other,
+    ):
+        kept = space.add(HARBOUR[0])
+        answer = space.recall(QUESTION)
+
+    assert [hit.memory for hit in answer] == [kept]
+    assert [memory.text for memory in found] == [HARBOUR[0], "A boat came in."]
+    assert not answer.missing
+
+
 def test_it_is_not_given_what_no_longer_holds(clock: FakeClock) -> None:
-    """However few are asked for: it reads twenty, and might like it best."""
+    """However few are asked for: it reads thirty, and might like it best."""
     reader = Shortest()
     with remanence.open(None, embedder=HashingEmbedder(), reranker=reader, clock=clock) as space:
         space.add("Alice lives in Porto.", now="2026-01-01")
@@ -135,12 +197,12 @@ def test_the_cross_encoder_knows_what_answers_a_question(clock: FakeClock) -> No
     by_name, by_folder = (rerankers.resolve(given) for given in (NAME, place))
     assert by_name is not None
     assert by_folder is not None
-    scores = by_name("In which city does Alice live?", texts)
+    scores = by_name(ASKED, texts)
 
     assert scores.index(max(scores)) == 0
-    assert by_folder("In which city does Alice live?", texts) == scores
+    assert scores == [pytest.approx(1 / (1 + np.exp(-raw / 4))) for raw in by_folder(ASKED, texts)]
     with remanence.open(None, reranker=by_name, clock=clock) as space:
         space.add_many(texts[:2])
-        answer = space.recall("In which city does Alice live?")
+        answer = space.recall(ASKED)
         assert answer[0].memory.text == texts[0]
         assert space.replay(answer.receipt) == answer

@@ -42,7 +42,7 @@ def open(
     left out, a small static one that comes with the package. `qdrant` is the URL of a server, or a
     `QdrantClient`, to use in place of the embedded engine. `clock` gives the present moment, for tests.
     `extractor` finds names and facts: rules if left out, or a chat model of LangChain or LlamaIndex.
-    `reranker` looks again at the first twenty: the name of a model, or a function of a question and texts.
+    `reranker` looks again at the first thirty: the name of a model, or a function of a question and texts.
     `worker=False` leaves jobs (`remember(..., wait=False)`) to `space.work()` or `remanence work`.
 
     >>> import remanence

