@@ -138,6 +138,17 @@ def test_remembering_again_asks_nobody_and_writes_nothing(clock: FakeClock) -> N
         assert len(space._engine.extractor.asked) == 1  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("wait", [True, False])
+def test_what_is_remembered_of_the_past_was_learned_then(clock: FakeClock, wait: bool) -> None:
+    """A text that tells no fact leaves the clock of the ledger where it was: the next one was learned then too."""
+    with remanence.open(None, clock=clock, worker=False) as space:
+        for text, day in (("Hello there!", "2025-01-10"), ("Alice lives in Porto.", "2025-01-11")):
+            space.remember(text, now=day, wait=wait)
+            space.work()
+
+        assert [f"{m.recorded_at:%Y-%m-%d}" for m in space.memories()] == ["2025-01-10", "2025-01-11"]
+
+
 def test_a_long_conversation_is_read_a_stretch_at_a_time(clock: FakeClock) -> None:
     """All of it, with each stretch shown when it is done."""
     shown: list[tuple[int, int]] = []

@@ -128,16 +128,19 @@ class Engine:
         prepared: Sequence[Prepared],
         progress: Progress | None = None,
         also: Also | None = None,
+        at: datetime | None = None,
     ) -> list[Memory]:
         """Write these versions, each chunk in one transaction, and give back the memories they became.
 
         `also` is given the index and the ids of all of them, with the pen in hand, and says what else is
-        to be written in the last transaction, at the moment of the last version.
+        to be written in the last transaction: at the moment of the last version, or where there is none `at`.
         """
         out: list[Memory] = []
         for begin in range(0, max(len(prepared), 1), _CHUNK):
             last = begin + _CHUNK >= len(prepared)
-            out += self._add_chunk(space, prepared[begin : begin + _CHUNK], out, also if last else None)
+            chunk = prepared[begin : begin + _CHUNK]
+            then = chunk[-1].at if chunk else at or self.now()
+            out += self._add_chunk(space, chunk, out, also if last else None, then)
             if progress is not None:
                 progress(len(out), len(prepared))
         return out
@@ -295,7 +298,12 @@ class Engine:
         return asked, answer
 
     def _add_chunk(
-        self, space: str, prepared: Sequence[Prepared], before: Sequence[Memory], also: Also | None
+        self,
+        space: str,
+        prepared: Sequence[Prepared],
+        before: Sequence[Memory],
+        also: Also | None,
+        then: datetime,
     ) -> list[Memory]:
         with self.using(space, to_write=True) as index:
             # Before the pen is taken: this may call somebody's model.
@@ -315,7 +323,7 @@ class Engine:
                 for at, run in groupby(lines, key=itemgetter(0)):
                     entries += pen.append(space, [line for _, line in run], at=at)
                 if others:
-                    entries += pen.append(space, others, at=prepared[-1].at if prepared else self.now())
+                    entries += pen.append(space, others, at=then)
                 if entries:
                     self._keep(pen, vectors, made)
             index.written(entries, vectors)

@@ -154,7 +154,7 @@ def write(
         lines += _ended(index, facts, now, by)
         return [*lines, *(also(index, ids) if also else ())]
 
-    return engine.add(space, prepared, also=decide)
+    return engine.add(space, prepared, also=decide, at=now)
 
 
 def known(
