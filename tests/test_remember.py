@@ -140,7 +140,7 @@ def test_remembering_again_asks_nobody_and_writes_nothing(clock: FakeClock) -> N
 
 @pytest.mark.parametrize("wait", [True, False])
 def test_what_is_remembered_of_the_past_was_learned_then(clock: FakeClock, wait: bool) -> None:
-    """A text that tells no fact leaves the clock of the ledger where it was: the next one was learned then too."""
+    """A text that tells no fact leaves the ledger in the past, so that the next one was learned then too."""
     with remanence.open(None, clock=clock, worker=False) as space:
         for text, day in (("Hello there!", "2025-01-10"), ("Alice lives in Porto.", "2025-01-11")):
             space.remember(text, now=day, wait=wait)

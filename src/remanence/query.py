@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal, TypeAlias
 
 from remanence.extractors import names_in
 from remanence.extractors.common import is_ordinary
@@ -13,14 +14,29 @@ from remanence.model import Window
 from remanence.text import tokens
 from remanence.timewords import TimePhrase, find_times
 
+Beside: TypeAlias = Literal["before", "after", "during"]
+
 # Wording that asks for what no longer holds. Plain past tense does not: "Where did Alice meet Bob?" asks
 # for an event that is as true today as it was then.
+_OVER = re.compile(
+    r"\b(?:used to|previous(?:ly)?|former(?:ly)?|before(?: (?:that|then|it changed)|\W*$))", re.IGNORECASE
+)
+_FIRST = re.compile(r"\b(?:originally|at first|initially|in the beginning|first\W*$)", re.IGNORECASE)
 _PAST = re.compile(
-    r"\b(used to|previous(ly)?|former(ly)?|originally|at first|in the past|back then|back when|at the time|"
-    r"no longer|any ?more|earlier version|before (that|then|it changed)|history of|how has|how did .* change|"
-    r"changed over time|over the years|first version|old(er)? version)\b",
+    rf"{_OVER.pattern}|{_FIRST.pattern}|\b(?:in the past|back then|back when|at the time|no longer|any ?more|"
+    r"earlier version|history of|how has|how did .* change|changed over time|over the years|first version|old(?:er)? version|"
+    r"(?:has|have) \w+ (?:ever )?(?:lived|worked|studied))\b",
     re.IGNORECASE,
 )
+# Puts the question beside something else that held: "before she moved to Lisbon", "while at Google".
+_BESIDE = re.compile(r"\s(before|prior to|after|when|while)\s+(\S.*)$", re.IGNORECASE | re.DOTALL)
+_WHEN: Mapping[str, Beside] = {
+    "before": "before",
+    "prior to": "before",
+    "after": "after",
+    "when": "during",
+    "while": "during",
+}
 # Talk about asking: "I was going through our last chat. I was wondering if you could remind me of ...".
 # What may be the matter itself ("what was it I wanted to check") is so only where a sentence begins.
 _TALK = (
@@ -52,7 +68,21 @@ _YOU_SAID = re.compile(
 # Says what sort of answer is wanted, and stands in texts that have nothing to do with it.
 _HOW_MUCH = re.compile(r"\bhow (?:many|much)\b|\bin total\b", re.IGNORECASE)
 _SMALL = re.compile(r"(?<![\w'’])[^\W\d_]{2,}")
-_NAMED_TIME = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)")
+# Of a time only names and numbers are looked for: memories of May may say so, those of two weeks ago did not.
+_NAMED_TIME, _NO_WORD = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)"), re.compile(r"(?!)")
+
+
+@dataclass(frozen=True, slots=True)
+class Then:
+    """How a question asks for what held at another time, besides the times it names."""
+
+    matter: frozenset[str] = frozenset()
+    """What it asks: its words without names and times."""
+    order: Literal["last", "first"] | None = None
+    """Whether it asks for what holds no longer: the last of it ("previously") or the first ("originally")."""
+    beside: Beside | None = None
+    beside_names: tuple[str, ...] = ()
+    """What else held before, after or at that time: "before Lisbon"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +100,7 @@ class Reading:
     words: str
     """The text without how it asks and what only the calendar answers: "could you remind me", "how many",
     "two weeks ago"."""
+    then: Then
 
 
 def read(text: str, now: datetime) -> Reading:
@@ -85,13 +116,15 @@ def read(text: str, now: datetime) -> Reading:
     phrases = find_times(text, now)
     times = tuple(phrase.window for phrase in phrases)
     ended = any(window.end is not None and window.end <= now for window in times)
+    then = _then(text, phrases)
     return Reading(
         times=times,
         names=names_in(text),
         small=tuple(word for word in _SMALL.findall(text) if word.islower() and not is_ordinary(word)),
         you_said=bool(_YOU_SAID.search(text)),
-        past=ended or bool(_PAST.search(text)),
-        words=_words(text, phrases),
+        past=ended or then.beside is not None or bool(_PAST.search(text)),
+        words=_words(text, phrases, _NAMED_TIME),
+        then=then,
     )
 
 
@@ -109,11 +142,24 @@ def of_oneself(text: str, speakers: Iterable[str]) -> str:
     return out if tokens(out) else text
 
 
-def _words(text: str, phrases: Sequence[TimePhrase]) -> str:
-    """What to look for. Of a time only names and numbers: memories of May may say so, but those of two
-    weeks ago said it otherwise."""
+def _then(text: str, phrases: Sequence[TimePhrase]) -> Then:
+    beside = None if phrases else _BESIDE.search(text)
+    before = text if beside is None else text[: beside.start()]
+    named = tuple(name for name in names_in(text) if name not in names_in(before))
+    asked = before if named else text
+    words = tokens(_PAST.sub(" ", _words(asked, phrases, _NO_WORD)))
+    return Then(
+        matter=frozenset(words).difference(*map(tokens, names_in(asked))),
+        order="last" if _OVER.search(asked) else "first" if _FIRST.search(asked) else None,
+        beside=_WHEN[beside[1].lower()] if beside and named else None,
+        beside_names=named,
+    )
+
+
+def _words(text: str, phrases: Sequence[TimePhrase], of_times: re.Pattern[str]) -> str:
+    """What to look for, and of times only what this finds."""
     kept, at = [], 0
     for phrase in phrases:
-        kept += [text[at : phrase.start], *_NAMED_TIME.findall(text[phrase.start : phrase.end])]
+        kept += [text[at : phrase.start], *of_times.findall(text[phrase.start : phrase.end])]
         at = phrase.end
     return _HOW_MUCH.sub(" ", " ".join([*kept, text[at:]]))

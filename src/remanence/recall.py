@@ -5,6 +5,7 @@ sight       which rows this view may answer with
 signals     vectors, words, times, graph; each ranks or abstains
 fusion      one list, evidence kept
 freshness   small, bounded boosts; what was said after the moment of the question steps back
+bygones     what held at the time asked for comes forward
 truth       the last word on each matter comes forward, what it replaced steps back
 rerank      optional, over the first few
 """
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from remanence import query as reading
 from remanence.answers import Recall
+from remanence.bygones import as_it_was, said_once
 from remanence.errors import EmbedderError, ProjectionError
 from remanence.fusion import WEIGHTS, Fused, fuse
 from remanence.index import SIGNALS, Index
@@ -158,8 +160,11 @@ def recall(index: Index, question: Question, embedder: Checked, reranker: Rerank
         rankings = _rankings(index, query, question, unembedded)
         fused = _freshened(index, fuse(rankings, question.weights or WEIGHTS), question.now)
         wanted = question.limit if reranker is None else max(question.limit, READ)
-        resolved = Resolved(fused) if history else resolve(index, fused, sight, allowed, wanted)
-        hits = _hits(index, replace(resolved, fused=resolved.fused.first(wanted)), sight)
+        if history:
+            fused = said_once(index, fused, wanted)
+        then = as_it_was(index, fused, sight, asked.then, query)
+        resolved = then if history else resolve(index, then.fused, sight, allowed, wanted, query.names)
+        hits = _hits(index, Resolved(resolved.fused.first(wanted), then.notes | resolved.notes), sight)
     missing = {r.signal: r.missing for r in rankings if r.missing}
     if reranker is not None:  # with no lock: it takes its time, and may itself ask for more
         again, failed = reranked(hits[:READ], question.text, reranker)

@@ -8,6 +8,7 @@ beside it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,11 +18,11 @@ from remanence.fusion import Fused
 from remanence.index import Index
 from remanence.knowledge.intervals import Disagreement as How
 from remanence.model import Disagreement, Sight
-from remanence.text import cut
+from remanence.text import cut, normal_name
 
 _AFTER = 0.999
 """What is put right behind another has this share of its score."""
-_LONGEST = 240
+LONGEST = 240
 """A text with more characters says more than its claims."""
 
 
@@ -63,7 +64,7 @@ def replaced_by(index: Index, row: int, sight: Sight) -> int | None:
     if drawn and index.links.superseded(sight)[catalog.memory_of(row)]:
         source = catalog.number(drawn[-1].source)
         return None if source is None else catalog.row_at(source, sight.position)
-    return index.relations.superseded(row, sight) if index.graph.is_short(row, _LONGEST) else None
+    return index.relations.superseded(row, sight) if index.graph.is_short(row, LONGEST) else None
 
 
 def disagreements(index: Index, row: int, sight: Sight) -> tuple[Disagreement, ...]:
@@ -81,11 +82,15 @@ def disagreements(index: Index, row: int, sight: Sight) -> tuple[Disagreement, .
     )
 
 
-def resolve(index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit: int) -> Resolved:
+def resolve(
+    index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit: int, names: Iterable[str] = ()
+) -> Resolved:
     """Put what stands in the place of what does not, at the score of whichever ranked higher.
 
-    Looks no further than the first `limit` that stand: the rest is not asked for.
+    Looks no further than the first `limit` that stand: the rest is not asked for. `names` are those in the
+    question: what it asks about by name stays, right behind what took its place.
     """
+    called = {normal_name(name) for name in names}
     first = fused.rows[:limit].tolist()
     if all(is_plain(index, row) for row in first):
         return Resolved(fused)
@@ -104,7 +109,7 @@ def resolve(index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit
                 notes[later] = f"stands in the place of {_said(index, row)}"
             scores[later] = max(score, scores.get(later, 0.0))
             kept.add(later)
-        if index.graph.is_turn(row):
+        if index.graph.is_turn(row) or (later is not None and _is_named(index, row, called)):
             # What somebody said stays said: it only lets the newer word go first.
             scores[row] = score * _AFTER
     # By the scores they had before: what is brought forward brings nothing else, or a longer list would
@@ -121,9 +126,15 @@ def resolve(index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit
     return Resolved(resolved.rescored(resolved.scores), notes)
 
 
+def _is_named(index: Index, row: int, names: set[str]) -> bool:
+    """Whether a question with these names asks about what a row claims: "When did Alice move to Lisbon?"."""
+    claims = index.memories([row])[0].triples
+    return any({normal_name(claim.subject), normal_name(claim.object)} <= names for claim in claims)
+
+
 def _retired(index: Index, row: int, sight: Sight) -> bool:
     """Whether all that a row says is what it claims, and none of that holds any longer."""
-    return index.graph.is_short(row, _LONGEST) and index.relations.stale(row, sight)
+    return index.graph.is_short(row, LONGEST) and index.relations.stale(row, sight)
 
 
 def _standing_for(index: Index, row: int, sight: Sight) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from remanence.knowledge.claims import Claims
-from remanence.knowledge.intervals import Claim, Disagreement, classify
+from remanence.knowledge.intervals import Claim, Disagreement, Stretch, classify
 from remanence.knowledge.names import Names
 from remanence.knowledge.slots import Look, Tie
 from remanence.model import Sight, micros
@@ -37,6 +37,15 @@ class Fates:
     def over(self, row: int, look: Look, sight: Sight) -> list[bool]:
         """Of each claim of a row, whether it was replaced or ended by hand."""
         return [bool(fate.replaced_by) or fate.ended for fate in self._of(row, look, sight)]
+
+    def held(self, row: int, look: Look, sight: Sight) -> list[Stretch]:
+        """When what a row claims holds, as far as something else holds there at another time."""
+        out: list[Stretch] = []
+        for tie in self._made_by(row, look, sight):
+            line = [held.stretch for held in look.held(tie)] if tie.rule.single else []
+            if len({stretch.value for stretch in line}) > 1:
+                out += [stretch for stretch in line if tie.claim in stretch.claims]
+        return out
 
     def clashes(self, row: int, look: Look, sight: Sight) -> list[Clash]:
         """The rows that disagree with this one: which, how, and about what ("Alice lives_in")."""

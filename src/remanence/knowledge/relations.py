@@ -22,7 +22,18 @@ from remanence.knowledge.names import Names
 from remanence.knowledge.predicates import Predicates, normal_predicate, states
 from remanence.knowledge.registry import Registry
 from remanence.knowledge.slots import Direction, Form, Held, Look, Tie
-from remanence.model import ALWAYS, FOREVER, UTC, Entry, Relation, Sight, from_micros, micros, window_of
+from remanence.model import (
+    ALWAYS,
+    FOREVER,
+    UTC,
+    Entry,
+    Relation,
+    Sight,
+    Window,
+    from_micros,
+    micros,
+    window_of,
+)
 
 __all__ = ["Direction", "Relations"]
 
@@ -208,6 +219,11 @@ class Relations:
     def partly_stale(self, row: int, sight: Sight) -> bool:
         """Whether something that this row claims was replaced, or ended by hand."""
         return any(self._fates.over(row, self._look(sight), sight))
+
+    def held(self, row: int, sight: Sight) -> list[Window]:
+        """When what this row claims holds, as far as something else holds there at another time."""
+        stretches = self._fates.held(row, self._look(sight), sight)
+        return [window_of(stretch.start, stretch.end) for stretch in stretches]
 
     def clashes(self, row: int, sight: Sight) -> list[Clash]:
         """The rows that disagree with this one: which, how, and about what ("Alice lives_in")."""

@@ -1,0 +1,185 @@
+"""Questions about another time than now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import remanence
+from remanence import Hit, Recall, Space
+from remanence.testing import FakeClock
+
+LIVES = (("2025-01-10", "Porto"), ("2025-05-05", "Lisbon"), ("2025-09-05", "Faro"))
+WORKS = (("2025-02-01", "Google"), ("2025-07-05", "Nokia"))
+NOW = "2025-12-01"
+
+
+def adding(space: Space, text: str, day: str) -> None:
+    space.add(text, now=day)
+
+
+def keyed(space: Space, text: str, day: str) -> None:
+    verb = text.split()[1]
+    space.add(text, key=verb if verb in ("lives", "works") else None, now=day)
+
+
+def remembering(space: Space, text: str, day: str) -> None:
+    space.remember(text, now=day)
+
+
+def telling(space: Space, text: str, day: str) -> None:
+    said = text.replace("Alice lives", "I live").replace("Alice works", "I work").replace("Alice", "I")
+    space.add_turns([{"speaker": "Alice", "content": said, "time": day, "conversation": day}])
+
+
+WAYS = [adding, keyed, remembering, telling]
+
+
+@pytest.fixture(params=WAYS, ids=lambda way: way.__name__)
+def moved(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Space]:
+    """Alice moved twice and changed her job, and much else happened meanwhile; none of it says until when."""
+    with remanence.open(None, clock=clock, worker=False) as space:
+        happened = [(day, f"Alice lives in {town}.") for day, town in LIVES]
+        happened += [(day, f"Alice works at {firm}.") for day, firm in WORKS]
+        happened += [(f"2025-{m:02}-20", f"Alice painted a fence on {m}/20/2025.") for m in range(1, 12)]
+        happened += [(f"2025-{m:02}-21", "Bob ran a race in Braga this month.") for m in range(1, 12)]
+        for day, text in sorted(happened):
+            request.param(space, text, day)
+        yield space
+
+
+def first(answer: Recall) -> str:
+    return answer[0].memory.text.rstrip(".").split()[-1]
+
+
+def notes(hit: Hit) -> list[str]:
+    return [evidence.note for evidence in hit.evidence if evidence.signal == "truth"]
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [
+        ("Where did Alice live in April 2025?", "Porto"),
+        ("Where did Alice live in July 2025?", "Lisbon"),
+        ("Where did Alice live in November 2025?", "Faro"),
+        ("Which town did Alice live in as of June 2025?", "Lisbon"),
+        ("Where did Alice live before May 2025?", "Porto"),
+        ("Where was Alice living by August 2025?", "Lisbon"),
+        ("Where did Alice work last spring?", "Google"),
+        ("Where did Alice work in August 2025?", "Nokia"),
+        ("Where did Alice live before Faro?", "Lisbon"),
+        ("Where did Alice live before she moved to Lisbon?", "Porto"),
+        ("Where did Alice live after Porto?", "Lisbon"),
+        ("Where did Alice work when she lived in Porto?", "Google"),
+        ("Where did Alice use to live, where did she live previously?", "Lisbon"),
+        ("Where did Alice live before?", "Lisbon"),
+        ("Where did Alice live originally?", "Porto"),
+        ("Where does Alice live?", "Faro"),
+        ("Where does Alice work now?", "Nokia"),
+    ],
+)
+def test_what_held_then_comes_first(moved: Space, question: str, value: str) -> None:
+    """Whichever way it was put in, and although other things are dated and this is not."""
+    assert first(moved.recall(question, now=NOW)) == value
+
+
+def test_the_reasons_say_when_it_held(moved: Space) -> None:
+    """And that it does no longer."""
+    [hit] = moved.recall("Where did Alice live in July 2025?", now=NOW, limit=1)
+
+    assert notes(hit) == ["held 2025-05-05 to 2025-09-05"]
+    assert not hit.current
+    assert hit.superseded_by is not None
+    assert "Faro" in hit.superseded_by.text
+
+
+@pytest.mark.parametrize("moved", [adding, keyed, remembering], indirect=True)
+def test_during_asks_the_same(moved: Space) -> None:
+    """As a window of its own. (A turn is of the moment it was said.)"""
+    assert first(moved.recall("Where did Alice live?", during="July 2025", now=NOW)) == "Lisbon"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did Alice do in July 2025?",
+        "What did Alice paint in July 2025?",
+        "What happened in July 2025?",
+        "Where did Bob live in July 2025?",
+    ],
+)
+def test_what_is_not_asked_for_is_not_brought(moved: Space, question: str) -> None:
+    """That Alice lived somewhere then is no answer to what she did, nor to where Bob lived."""
+    assert not any(notes(hit) for hit in moved.recall(question, now=NOW))
+
+
+def test_a_year_with_a_move_has_two_answers(clock: FakeClock) -> None:
+    """The longer one first."""
+    with remanence.open(None, clock=clock) as space:
+        for day, town in (("2024-01-10", "Porto"), ("2025-10-05", "Lisbon")):
+            adding(space, f"Alice lives in {town}.", day)
+        answer = space.recall("Where did Alice live in 2025?", now="2026-02-01")
+
+    assert [hit.memory.text for hit in answer] == ["Alice lives in Porto.", "Alice lives in Lisbon."]
+
+
+def test_there_and_back_again(clock: FakeClock) -> None:
+    """What holds again today held before as well, and each time is told apart."""
+    with remanence.open(None, clock=clock) as space:
+        for day, town in (("2025-01-10", "Porto"), ("2025-05-05", "Lisbon"), ("2025-09-05", "Porto")):
+            keyed(space, f"Alice lives in {town}.", day)
+        asked = {
+            month: space.recall(f"Where did Alice live in {month} 2025?", now=NOW)
+            for month in ("March", "July")
+        }
+
+    assert {month: first(answer) for month, answer in asked.items()} == {"March": "Porto", "July": "Lisbon"}
+    assert not asked["March"][0].current
+
+
+@pytest.mark.parametrize("moved", [adding, keyed, remembering], indirect=True)
+def test_a_view_of_the_past_knows_no_later_end(moved: Space) -> None:
+    """In June nobody knew that she would leave Lisbon. (These turns were only put in afterwards.)"""
+    [hit] = moved.as_of("2025-06-15").recall("Where did Alice live in June 2025?", now="2025-06-30", limit=1)
+
+    assert hit.memory.text.rstrip(".").endswith("Lisbon")
+    assert notes(hit) == ["held since 2025-05-05"]
+
+
+def test_what_is_asked_for_by_name_stays_behind_what_took_its_place(clock: FakeClock) -> None:
+    """When she moved to Lisbon is told by what says that she lived there."""
+    with remanence.open(None, clock=clock) as space:
+        for day, town in LIVES:
+            adding(space, f"Alice lives in {town}.", day)
+        answer = space.recall("When did Alice move to Lisbon?", now=NOW)
+
+    assert [hit.memory.text for hit in answer][:2] == ["Alice lives in Faro.", "Alice lives in Lisbon."]
+    assert [hit.current for hit in answer][:2] == [True, False]
+
+
+def test_a_long_text_says_more_than_its_claim(clock: FakeClock) -> None:
+    """So it is not brought forward by it."""
+    with remanence.open(None, clock=clock) as space:
+        adding(
+            space,
+            "Alice lives in Porto. " + "The weather there is a matter of some debate. " * 8,
+            "2025-01-10",
+        )
+        adding(space, "Alice lives in Lisbon.", "2025-05-05")
+        answer = space.recall("Where did Alice live in March 2025?", now=NOW)
+
+    assert not any(notes(hit) for hit in answer)
+
+
+@pytest.mark.parametrize("way", [adding, remembering])
+def test_versions_that_say_the_same_are_told_once(way: Callable[..., None], clock: FakeClock) -> None:
+    """A version that only knows more than the one before is no other answer."""
+    with remanence.open(None, clock=clock, worker=False) as space:
+        way(space, "Alice lives in Porto.", "2025-01-10")
+        memory = next(iter(space.memories()))
+        space.add(memory.text, importance=0.9, now="2025-02-01")
+        answer = space.recall("Where did Alice live?", history=True, now=NOW)
+
+    assert [hit.memory.text for hit in answer] == ["Alice lives in Porto."]
+    assert answer[0].current
