@@ -30,6 +30,7 @@ from remanence.errors import InvalidInput, RemanenceError
 from remanence.evaluation import Build, Dataset, Remembering, World, evaluate, find, markdown, read, rows
 from remanence.index import SIGNALS
 from systems import baselines, peers
+from then import then_and_now
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SETS = (
@@ -45,6 +46,8 @@ SETS = (
     "timeqa_human",
     "factconsolidation",
 )
+MADE = {"then_and_now": then_and_now}
+"""Sets that are made up here, and need no files."""
 LEFT_OUT = {"beam_100k": ("event_ordering", "instruction_following", "summarization")}
 APART = {"locomo": ("adversarial",)}
 # Sets that are made of the files of another.
@@ -108,11 +111,17 @@ def chosen(options: argparse.Namespace) -> tuple[dict[str, Build], dict[str, str
 
 def datasets(options: argparse.Namespace) -> Iterator[Dataset]:
     """The sets that were named, or every one of ours that is there, or whatever the folder holds."""
+    made = [name for name in MADE if name in (options.sets or MADE)]
+    yield from (MADE[name]() for name in made)
+    if options.sets and set(options.sets) <= MADE.keys():
+        return
     if not options.data.is_dir():
         raise InvalidInput(f"there is no folder {options.data} with sets. {_whence(SOURCES)}")
     there = {name: files for name, *files in find([options.data])}
     ours = [name for name in SETS if FILES.get(name, name) in there]
     for name in options.sets or ours or there:
+        if name in MADE:
+            continue
         if FILES.get(name, name) not in there:
             theirs = [known for known in SOURCES if name.startswith(known)]
             print(f"{name}: no such set in {options.data}. {_whence(theirs or SOURCES)}", file=sys.stderr)
@@ -177,7 +186,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("sets", nargs="*", help=f"of {', '.join(SETS)}; all if none is named")
+    parser.add_argument("sets", nargs="*", help=f"of {', '.join([*SETS, *MADE])}; all if none is named")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder with the sets")
     parser.add_argument("--embedder", default=None, help="a name that remanence.open takes")
     parser.add_argument("--reranker", default=None, help="likewise; for remanence only")

@@ -114,6 +114,35 @@ def test_what_is_not_asked_for_is_not_brought(moved: Space, question: str) -> No
     assert not any(notes(hit) for hit in moved.recall(question, now=NOW))
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where does Alice live when Bob visits?",
+        "Where does Alice live after Bob left Nokia?",
+        "Since when does Alice live in Faro?",
+        "Where does Alice live, and did Bob visit Porto?",
+    ],
+)
+def test_what_is_asked_of_now_is_answered_of_now(question: str, clock: FakeClock) -> None:
+    """However it is put: only the past tense asks for the past."""
+    with remanence.open(None, clock=clock) as space:
+        for day, town in LIVES:
+            adding(space, f"Alice lives in {town}.", day)
+        answer = space.recall(question, now=NOW)
+
+    assert answer[0].memory.text == "Alice lives in Faro."
+    assert not answer.history
+
+
+@pytest.mark.parametrize("text", ["before ", "did ", "did before ", "how did ", "used to ", "has Bob ever "])
+def test_a_question_of_any_length_is_read(text: str, clock: FakeClock) -> None:
+    """A pattern that goes back over it again and again would take minutes."""
+    with remanence.open(None, clock=clock) as space:
+        adding(space, "Alice lives in Porto.", "2025-01-10")
+
+        assert len(space.recall(text * 10_000)) <= 1
+
+
 def test_a_year_with_a_move_has_two_answers(clock: FakeClock) -> None:
     """The longer one first."""
     with remanence.open(None, clock=clock) as space:

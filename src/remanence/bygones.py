@@ -33,7 +33,7 @@ def as_it_was(index: Index, fused: Fused, sight: Sight, then: Then, query: Query
         return Resolved(fused)
     windows = {row: held(index, row, sight) for row in fused.rows[:_LOOKED].tolist()}
     memories = {row: index.memories([row])[0] for row, found in windows.items() if found}
-    called = {normal_name(name) for name in query.names if name not in then.beside_names}
+    called = {normal_name(name) for name in query.names if not then.beside_words.issuperset(tokens(name))}
     asked = query.times or _beside(memories, windows, then, called)
     brought: dict[int, tuple[tuple[float, int], Window]] = {}
     for row, memory in memories.items():
@@ -130,8 +130,9 @@ def _beside(
     memories: Mapping[int, Memory], windows: Mapping[int, Sequence[Window]], then: Then, called: set[str]
 ) -> list[Window]:
     """The times before, after or during what the question puts itself beside: "before Lisbon"."""
-    named = {normal_name(name) for name in then.beside_names}
-    near = [row for row, memory in memories.items() if _names(memory, named) and _names(memory, called)]
+    about = [row for row, m in memories.items() if _names(m, called) and _speaks_of(m, then.beside_words)]
+    holds = {row: len(then.beside_words.intersection(tokens(memories[row].text))) for row in about}
+    near = [row for row in about if holds[row] == max(holds.values())]
     out: list[Window] = []
     for window in (window for row in near for window in windows[row]):
         if then.beside == "during":

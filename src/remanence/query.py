@@ -24,12 +24,13 @@ _OVER = re.compile(
 _FIRST = re.compile(r"\b(?:originally|at first|initially|in the beginning|first\W*$)", re.IGNORECASE)
 _PAST = re.compile(
     rf"{_OVER.pattern}|{_FIRST.pattern}|\b(?:in the past|back then|back when|at the time|no longer|any ?more|"
-    r"earlier version|history of|how has|how did .* change|changed over time|over the years|first version|"
+    r"earlier version|history of|how has|how did [^.?!]{1,99} change|changed over time|over the years|first version|"
     r"old(?:er)? version|(?:has|have) \w+ (?:ever )?(?:lived|worked|studied))\b",
     re.IGNORECASE,
 )
-# Puts the question beside something else that held: "before she moved to Lisbon", "while at Google".
-_BESIDE = re.compile(r"\s(before|prior to|after|when|while)\s+(\S.*)$", re.IGNORECASE | re.DOTALL)
+# Asks in the past tense, beside something else that held: "before she moved to Lisbon", "while at Google".
+_DID = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
+_BESIDE = re.compile(r"\s(before|prior to|after|when|while)\s+(?=\S)", re.IGNORECASE)
 _WHEN: Mapping[str, Beside] = {
     "before": "before",
     "prior to": "before",
@@ -81,8 +82,8 @@ class Then:
     order: Literal["last", "first"] | None = None
     """Whether it asks for what holds no longer: the last of it ("previously") or the first ("originally")."""
     beside: Beside | None = None
-    beside_names: tuple[str, ...] = ()
-    """What else held before, after or at that time: "before Lisbon"."""
+    beside_words: frozenset[str] = frozenset()
+    """The words for what else held before, after or at that time: "before she moved to Lisbon"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +144,15 @@ def of_oneself(text: str, speakers: Iterable[str]) -> str:
 
 
 def _then(text: str, phrases: Sequence[TimePhrase]) -> Then:
-    beside = None if phrases else _BESIDE.search(text)
-    before = text if beside is None else text[: beside.start()]
-    named = tuple(name for name in names_in(text) if name not in names_in(before))
-    asked = before if named else text
-    words = tokens(_PAST.sub(" ", _words(asked, phrases, _NO_WORD)))
+    did = None if phrases else _DID.search(text)
+    found = None if did is None else _BESIDE.search(text, did.end())
+    asked, what = (text, "") if found is None else (text[: found.start()], text[found.end() :])
+    words = frozenset(tokens(_PAST.sub(" ", _words(asked, phrases, _NO_WORD))))
     return Then(
-        matter=frozenset(words).difference(*map(tokens, names_in(asked))),
+        matter=words.difference(*map(tokens, names_in(asked))),
         order="last" if _OVER.search(asked) else "first" if _FIRST.search(asked) else None,
-        beside=_WHEN[beside[1].lower()] if beside and named else None,
-        beside_names=named,
+        beside=None if found is None else _WHEN[found[1].lower()],
+        beside_words=frozenset(tokens(what)).difference(words),
     )
 
 
