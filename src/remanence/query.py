@@ -24,8 +24,8 @@ _OVER = re.compile(
 _FIRST = re.compile(r"\b(?:originally|at first|initially|in the beginning|first\W*$)", re.IGNORECASE)
 _PAST = re.compile(
     rf"{_OVER.pattern}|{_FIRST.pattern}|\b(?:in the past|back then|back when|at the time|no longer|any ?more|"
-    r"earlier version|history of|how has|how did [^.?!]{1,99} change|changed over time|over the years|first version|"
-    r"old(?:er)? version|(?:has|have) \w+ (?:ever )?(?:lived|worked|studied))\b",
+    r"earlier version|history of|how has|how did [^.?!]{1,99} change|changed over time|over the years|"
+    r"first version|old(?:er)? version|(?:has|have) \w+ (?:ever )?(?:lived|worked|studied))\b",
     re.IGNORECASE,
 )
 # Asks in the past tense, beside something else that held: "before she moved to Lisbon", "while at Google".
