@@ -31,15 +31,17 @@ def as_it_was(index: Index, fused: Fused, sight: Sight, then: Then, query: Query
     """What held then comes first, if the question is about it: about whom it names, and in its words."""
     if not (query.times or then.order or then.beside):
         return Resolved(fused)
-    windows = {row: held(index, row, sight) for row in fused.rows[:_LOOKED].tolist()}
-    memories = {row: index.memories([row])[0] for row, found in windows.items() if found}
+    windows = {row: found for row in fused.rows[:_LOOKED].tolist() if (found := held(index, row, sight))}
+    if not windows:
+        return Resolved(fused)
+    memories = dict(zip(windows, index.memories(list(windows)), strict=True))
     called = {normal_name(name) for name in query.names if not then.beside_words.issuperset(tokens(name))}
-    asked = query.times or _beside(memories, windows, then, called)
+    asked, matter = query.times or _beside(memories, windows, then, called), then.matter(query.names)
     brought: dict[int, tuple[tuple[float, int], Window]] = {}
     for row, memory in memories.items():
         fits = [(_fit(window, asked, then, micros(sight.now)), window) for window in windows[row]]
         fit, window = max(fits, key=lambda each: each[0])
-        if fit[0] > _SHORTEST and _names(memory, called) and _speaks_of(memory, then.matter):
+        if fit[0] > _SHORTEST and _names(memory, called) and _speaks_of(memory, matter):
             brought[row] = fit, window
     if not brought:
         return Resolved(fused)

@@ -77,13 +77,17 @@ _NAMED_TIME, _NO_WORD = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)"), re.compile(r"(?!
 class Then:
     """How a question asks for what held at another time, besides the times it names."""
 
-    matter: frozenset[str] = frozenset()
-    """What it asks: its words without names and times."""
+    asked: str = ""
+    """The clause that asks, without its times."""
     order: Literal["last", "first"] | None = None
     """Whether it asks for what holds no longer: the last of it ("previously") or the first ("originally")."""
     beside: Beside | None = None
     beside_words: frozenset[str] = frozenset()
     """The words for what else held before, after or at that time: "before she moved to Lisbon"."""
+
+    def matter(self, names: Iterable[str]) -> frozenset[str]:
+        """What it asks: the words of the clause without wording of the past, and without these names."""
+        return frozenset(tokens(_PAST.sub(" ", self.asked))).difference(*map(tokens, names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +151,11 @@ def _then(text: str, phrases: Sequence[TimePhrase]) -> Then:
     did = None if phrases else _DID.search(text)
     found = None if did is None else _BESIDE.search(text, did.end())
     asked, what = (text, "") if found is None else (text[: found.start()], text[found.end() :])
-    words = frozenset(tokens(_PAST.sub(" ", _words(asked, phrases, _NO_WORD))))
     return Then(
-        matter=words.difference(*map(tokens, names_in(asked))),
+        asked=_words(asked, phrases, _NO_WORD),
         order="last" if _OVER.search(asked) else "first" if _FIRST.search(asked) else None,
         beside=None if found is None else _WHEN[found[1].lower()],
-        beside_words=frozenset(tokens(what)).difference(words),
+        beside_words=frozenset(tokens(what)).difference(tokens(asked)) if what else frozenset(),
     )
 
 
