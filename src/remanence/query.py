@@ -16,21 +16,33 @@ from remanence.timewords import TimePhrase, find_times
 
 Beside: TypeAlias = Literal["before", "after", "during"]
 
-# Wording that asks for what no longer holds. Plain past tense does not: "Where did Alice meet Bob?" asks
-# for an event that is as true today as it was then.
+# Wording that asks for what no longer holds: the last of it, or the first. Plain past tense does not: "Where
+# did Alice meet Bob?" asks for an event that is as true today as it was then.
+_DID = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
 _OVER = re.compile(
-    r"\b(?:used to|previous(?:ly)?|former(?:ly)?|before(?: (?:that|then|it changed)|\W*$))", re.IGNORECASE
+    rf"\b(?:used to|previous(?:ly)?|former(?:ly)?|before (?:that|then|it changed))\b"
+    rf"|{_DID.pattern}[^.?!]{{0,99}}\b(?:before\W*$|use to (?:be|have|live|work|like|love|own|study)\b)",
+    re.IGNORECASE,
 )
-_FIRST = re.compile(r"\b(?:originally|at first|initially|in the beginning|first\W*$)", re.IGNORECASE)
+_FIRST = re.compile(
+    rf"\b(?:originally|at first|initially|in the beginning)\b|{_DID.pattern}[^.?!]{{0,99}}\bfirst\W*$",
+    re.IGNORECASE,
+)
 _PAST = re.compile(
-    rf"{_OVER.pattern}|{_FIRST.pattern}|\b(?:in the past|back then|back when|at the time|no longer|any ?more|"
-    r"earlier version|history of|how has|how did [^.?!]{1,99} change|changed over time|over the years|"
-    r"first version|old(?:er)? version|(?:has|have) \w+ (?:ever )?(?:lived|worked|studied))\b",
+    r"\b(?:in the past|back then|back when|at the time|no longer|any ?more|earlier version|history of|"
+    r"how has|how did [^.?!]{1,99} change|changed over time|over the years|first version|"
+    r"old(?:er)? version)\b",
+    re.IGNORECASE,
+)
+_OF_THE_PAST = re.compile(
+    r"\b(?:used? to|previous(?:ly)?|former(?:ly)?|before|originally|at first|initially|"
+    r"in the beginning|first|in the past|back then|back when|at the time|no longer|any ?more|"
+    r"over the years)\b",
     re.IGNORECASE,
 )
 # Asks in the past tense, beside something else that held: "before she moved to Lisbon", "while at Google".
-_DID = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
 _BESIDE = re.compile(r"\s(before|prior to|after|when|while)\s+(?=\S)", re.IGNORECASE)
+_SENTENCE_ENDS = re.compile(r"[.?!]")
 _WHEN: Mapping[str, Beside] = {
     "before": "before",
     "prior to": "before",
@@ -82,12 +94,13 @@ class Then:
     order: Literal["last", "first"] | None = None
     """Whether it asks for what holds no longer: the last of it ("previously") or the first ("originally")."""
     beside: Beside | None = None
+    """Whether it asks for what held before, after or during something else."""
     beside_words: frozenset[str] = frozenset()
-    """The words for what else held before, after or at that time: "before she moved to Lisbon"."""
+    """The words for that: "she moved to Lisbon"."""
 
     def matter(self, names: Iterable[str]) -> frozenset[str]:
         """What it asks: the words of the clause without wording of the past, and without these names."""
-        return frozenset(tokens(_PAST.sub(" ", self.asked))).difference(*map(tokens, names))
+        return frozenset(tokens(_OF_THE_PAST.sub(" ", self.asked))).difference(*map(tokens, names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +140,7 @@ def read(text: str, now: datetime) -> Reading:
         names=names_in(text),
         small=tuple(word for word in _SMALL.findall(text) if word.islower() and not is_ordinary(word)),
         you_said=bool(_YOU_SAID.search(text)),
-        past=ended or then.beside is not None or bool(_PAST.search(text)),
+        past=ended or bool(then.order or then.beside or _PAST.search(text)),
         words=_words(text, phrases, _NAMED_TIME),
         then=then,
     )
@@ -148,19 +161,22 @@ def of_oneself(text: str, speakers: Iterable[str]) -> str:
 
 
 def _then(text: str, phrases: Sequence[TimePhrase]) -> Then:
-    did = None if phrases else _DID.search(text)
+    did = _DID.search(text)
     found = None if did is None else _BESIDE.search(text, did.end())
+    if did is None or found is None or _SENTENCE_ENDS.search(text, did.end(), found.start()):
+        found = None
     asked, what = (text, "") if found is None else (text[: found.start()], text[found.end() :])
+    beside = None if found is None or phrases else _WHEN[found[1].lower()]
     return Then(
         asked=_words(asked, phrases, _NO_WORD),
         order="last" if _OVER.search(asked) else "first" if _FIRST.search(asked) else None,
-        beside=None if found is None else _WHEN[found[1].lower()],
-        beside_words=frozenset(tokens(what)).difference(tokens(asked)) if what else frozenset(),
+        beside=beside,
+        beside_words=frozenset(tokens(what)).difference(tokens(asked)) if beside else frozenset(),
     )
 
 
 def _words(text: str, phrases: Sequence[TimePhrase], of_times: re.Pattern[str]) -> str:
-    """What to look for, and of times only what this finds."""
+    """What to look for; of the times in it only the words that `of_times` finds."""
     kept, at = [], 0
     for phrase in phrases:
         kept += [text[at : phrase.start], *of_times.findall(text[phrase.start : phrase.end])]

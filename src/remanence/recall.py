@@ -162,13 +162,14 @@ def recall(index: Index, question: Question, embedder: Checked, reranker: Rerank
         wanted = question.limit if reranker is None else max(question.limit, READ)
         if history:
             fused = said_once(index, fused, wanted)
-        then = as_it_was(index, fused, sight, asked.then, query)
-        resolved = then if history else resolve(index, then.fused, sight, allowed, wanted, query.names)
-        hits = _hits(index, Resolved(resolved.fused.first(wanted), then.notes | resolved.notes), sight)
+        bygone = as_it_was(index, fused, sight, asked, query)
+        resolved = bygone if history else resolve(index, bygone.fused, sight, allowed, wanted, query.names)
+        hits = _hits(index, Resolved(resolved.fused.first(wanted), bygone.notes | resolved.notes), sight)
     missing = {r.signal: r.missing for r in rankings if r.missing}
     if reranker is not None:  # with no lock: it takes its time, and may itself ask for more
-        again, failed = reranked(hits[:READ], question.text, reranker)
-        hits, missing = again + hits[READ:], missing | failed
+        first = min(len(bygone.notes), len(hits))  # what held then answers, whatever it reads like
+        again, failed = reranked(hits[first:READ], question.text, reranker)
+        hits, missing = hits[:first] + again + hits[max(first, READ) :], missing | failed
     hits = hits[: question.limit]
     if question.min_score is not None:
         hits = tuple(hit for hit in hits if hit.score >= question.min_score)

@@ -126,7 +126,7 @@ def reranked(
         log.warning("recall goes on without the reranker: %s", error)
         return hits, {"reranker": f"{type(error).__name__}: {error}"}
     scores = np.array([hit.score for hit in hits])
-    order = reordered(scores, given, share, calibrated=calibrated).tolist()
+    order = _in_truth(hits, reordered(scores, given, share, calibrated=calibrated).tolist())
     rank_of = np.argsort(np.argsort(-given, kind="stable")).tolist()
     out = []
     for place, score in zip(order, scores.tolist(), strict=True):
@@ -134,6 +134,18 @@ def reranked(
         said = Evidence("reranker", rank_of[place] + 1, 0.0, raw, f"read again: {raw:.2f}")
         out.append(replace(hits[place], score=score, evidence=(*hits[place].evidence, said)))
     return tuple(out), {}
+
+
+def _in_truth(hits: Sequence[Hit], order: list[int]) -> list[int]:
+    """The same order, but that what was replaced comes right behind what took its place."""
+    place_of = {hit.memory.id: place for place, hit in enumerate(hits) if hit.current}
+    behind: dict[int, list[int]] = {}
+    for place in order:
+        later = hits[place].superseded_by
+        if later is not None and place_of.get(later.id, place) < place:
+            behind.setdefault(place_of[later.id], []).append(place)
+    moved = {place for some in behind.values() for place in some}
+    return [each for place in order if place not in moved for each in (place, *behind.get(place, ()))]
 
 
 def reordered(

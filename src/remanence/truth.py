@@ -20,7 +20,7 @@ from remanence.knowledge.intervals import Disagreement as How
 from remanence.model import Disagreement, Sight
 from remanence.text import cut, normal_name
 
-_AFTER = 0.999
+AFTER = 0.999
 """What is put right behind another has this share of its score."""
 LONGEST = 240
 """A text with more characters says more than its claims."""
@@ -111,13 +111,13 @@ def resolve(
             kept.add(later)
         if index.graph.is_turn(row) or (later is not None and _is_named(index, row, called)):
             # What somebody said stays said: it only lets the newer word go first.
-            scores[row] = score * _AFTER
+            scores[row] = score * AFTER
     # By the scores they had before: what is brought forward brings nothing else, or a longer list would
     # begin otherwise than a short one.
     had = dict(scores)
     for row in sorted(kept, key=lambda row: -had[row])[:limit]:
         for other in () if is_plain(index, row) else _against(index, row, sight):
-            beside = had[row] * _AFTER
+            beside = had[row] * AFTER
             if beside > scores.get(other, 0.0) and allowed[other] and not _retired(index, other, sight):
                 scores[other] = beside
                 notes[other] = f"contradicts {_said(index, row)}"

@@ -38,13 +38,13 @@ class Fates:
         """Of each claim of a row, whether it was replaced or ended by hand."""
         return [bool(fate.replaced_by) or fate.ended for fate in self._of(row, look, sight)]
 
-    def held(self, row: int, look: Look, sight: Sight) -> list[Stretch]:
-        """When what a row claims holds, as far as something else holds there at another time."""
-        out: list[Stretch] = []
+    def held(self, row: int, look: Look, sight: Sight) -> list[tuple[Tie, Stretch]]:
+        """What a row claims, and when it holds, as far as something else holds there at another time."""
+        out: list[tuple[Tie, Stretch]] = []
         for tie in self._made_by(row, look, sight):
             line = [held.stretch for held in look.held(tie)] if tie.rule.single else []
             if len({stretch.value for stretch in line}) > 1:
-                out += [stretch for stretch in line if tie.claim in stretch.claims]
+                out += [(tie, stretch) for stretch in line if tie.claim in stretch.claims]
         return out
 
     def clashes(self, row: int, look: Look, sight: Sight) -> list[Clash]:

@@ -220,10 +220,16 @@ class Relations:
         """Whether something that this row claims was replaced, or ended by hand."""
         return any(self._fates.over(row, self._look(sight), sight))
 
-    def held(self, row: int, sight: Sight) -> list[Window]:
-        """When what this row claims holds, as far as something else holds there at another time."""
-        stretches = self._fates.held(row, self._look(sight), sight)
-        return [window_of(stretch.start, stretch.end) for stretch in stretches]
+    def held(self, row: int, sight: Sight) -> list[tuple[Window, tuple[str, str]]]:
+        """When what this row claims holds, and of whom and what it claims it, as far as something else holds
+        there at another time."""
+        return [
+            (
+                window_of(stretch.start, stretch.end),
+                (self._names.spelled[tie.ends[0]], self._names.spelled[tie.ends[1]]),
+            )
+            for tie, stretch in self._fates.held(row, self._look(sight), sight)
+        ]
 
     def clashes(self, row: int, sight: Sight) -> list[Clash]:
         """The rows that disagree with this one: which, how, and about what ("Alice lives_in")."""

@@ -51,7 +51,7 @@ class Model:
     """How near a question and a text are that have nothing to do with each other, on average."""
     width: float | None = None
     """Of a reranker whose scores are log odds: by what they are divided, for a scale fine enough to tell the
-    good from the better. Without it, only the order of its scores is believed."""
+    good from the better. Without it, each list is a scale of its own, from its least score to its best."""
     wheel: str = ""
     files: Mapping[str, Pinned] = field(default_factory=dict)
 
