@@ -237,6 +237,97 @@ def test_a_reranker_does_not_turn_time_around(question: str, texts: list[str], c
     assert [hit.memory.text for hit in answer][: len(texts)] == texts
 
 
+def test_a_reranker_has_its_say_where_now_is_asked_for(clock: FakeClock) -> None:
+    """What holds this year is not put before it, though the question names a time."""
+
+    def likes_boats(question: str, texts: Sequence[str]) -> list[float]:
+        return [float("boat" in text) for text in texts]
+
+    with remanence.open(None, clock=clock, reranker=likes_boats) as space:
+        for day, town in LIVES:
+            adding(space, f"Alice lives in {town}.", day)
+        adding(space, "Alice owned a boat in Sines.", "2025-10-01")
+        answer = space.recall("Where has Alice lived this year?", now=NOW)
+
+    assert answer[0].memory.text == "Alice owned a boat in Sines."
+
+
+VERSIONS = {
+    "limit": ("The upload limit is 10 MB.", "The upload limit is 50 MB."),
+    "base": ("The production database is Postgres 14.", "The production database is Postgres 16."),
+    "dose": (
+        "The doctor said to take 5 mg of prednisone before meals.",
+        "The doctor said to take 10 mg of prednisone before meals.",
+    ),
+    "call": (
+        "The person to call when the server goes down is Ana.",
+        "The person to call when the server goes down is Bruno.",
+    ),
+    "deploy": ("Deploys happen on Fridays.", "Deploys happen on Tuesdays."),
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("I had a problem when uploading a file, what is the upload limit?", VERSIONS["limit"][1]),
+        ("Which upload limit did you say applies when I send a file?", VERSIONS["limit"][1]),
+        ("What did I tell you about the upload limit before?", VERSIONS["limit"][1]),
+        ("What is the upload limit, I had 10 MB before?", VERSIONS["limit"][1]),
+        ("Which database is used to store production data?", VERSIONS["base"][1]),
+        ("How many mg of prednisone did the doctor say to take before meals?", VERSIONS["dose"][1]),
+        ("Who was the person to call when the server goes down?", VERSIONS["call"][1]),
+        ("What did we eat? What is the upload limit before Friday?", VERSIONS["limit"][1]),
+        ("What was the download limit in March 2025?", "The download limit is 1 GB."),
+        ("What was the download limit previously?", "The download limit is 1 GB."),
+        ("Why did the deploy fail in August 2025?", "The deploy failed after the database was upgraded."),
+        ("What was the upload limit previously?", VERSIONS["limit"][0]),
+        ("What was the upload limit in May 2025?", VERSIONS["limit"][0]),
+        ("What was the production database before Postgres 16?", VERSIONS["base"][0]),
+        ("What is the upload limit?", VERSIONS["limit"][1]),
+    ],
+)
+def test_notes_of_a_project(question: str, text: str, clock: FakeClock) -> None:
+    """What sounds like the past is often about now, and what says more of the matter is the answer."""
+    with remanence.open(None, clock=clock) as space:
+        for place, day in enumerate(("2025-01-10", "2025-06-10")):
+            for key, versions in VERSIONS.items():
+                space.add(versions[place], key=key, now=day)
+            space.add("The download limit is 1 GB.", now=day)
+        space.add("The deploy failed after the database was upgraded.", now="2025-08-10")
+
+        assert space.recall(question, now=NOW)[0].memory.text == text
+
+
+def test_what_is_kept_under_one_key_and_dated_is_no_state(clock: FakeClock) -> None:
+    """Each version tells of its own day, and the day asked for decides."""
+    with remanence.open(None, clock=clock) as space:
+        for day in ("2025-03-03", "2025-06-04", "2025-09-05"):
+            space.add(f"Our last outing was on {day}.", key="outing", now=day)
+        answer = space.recall("When was our outing in June 2025?", now=NOW)
+
+    assert answer[0].memory.text == "Our last outing was on 2025-06-04."
+    assert not any(notes(hit) for hit in answer)
+
+
+def test_how_long_counts_from_when_it_was_said(clock: FakeClock) -> None:
+    """Nobody knows how long before; what held for most of the time that is known goes first."""
+    told = (
+        ("2025-01-02", "Alice lives in Porto."),
+        ("2025-01-03", "Alice works at Google."),
+        ("2025-02-01", "Bob works at Google."),
+        ("2025-03-01", "Bob works at Bosch."),
+        ("2025-09-01", "Alice lives in Lisbon."),
+        ("2025-11-20", "Alice works at Nokia."),
+    )
+    with remanence.open(None, clock=clock) as space:
+        for day, text in told:
+            adding(space, text, day)
+        answer = space.recall("Where did Alice live when she worked at Google?", now=NOW)
+
+    assert [hit.memory.text for hit in answer][:2] == ["Alice lives in Porto.", "Alice lives in Lisbon."]
+
+
 @pytest.mark.parametrize("text", ["before ", "did ", "did before ", "how did ", "used to ", "has Bob ever "])
 def test_a_question_of_any_length_is_read(text: str, clock: FakeClock) -> None:
     """A pattern that goes back over it again and again would take minutes."""

@@ -8,8 +8,8 @@ before what only happened in May.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -21,14 +21,14 @@ from remanence.query import Reading, Then
 from remanence.text import normal_name, tokens
 from remanence.truth import AFTER, LONGEST, Resolved
 
-_LOOKED = 64
+_LOOKED, _RIVALS = 64, 32
 _SHORTEST = 0.1
 """What held for less of the time asked for does not answer for it."""
 
 
 def as_it_was(index: Index, fused: Fused, sight: Sight, asked: Reading, query: Query) -> Resolved:
-    """What held then comes first, if the question is about it: about whom it names, and in its words. What
-    names the time itself and speaks of it as much stays ahead."""
+    """What held then comes first, if the question is about it: about whom it names, and in its words, of
+    which nothing else may say more. What names the time itself and says as much stays ahead."""
     then, times = asked.then, query.times
     states = list(_states(index, fused, sight)) if times or then.order or then.beside else []
     if not states:
@@ -38,23 +38,28 @@ def as_it_was(index: Index, fused: Fused, sight: Sight, asked: Reading, query: Q
     small = matter.intersection(tokens(" ".join(asked.small)))
     wanted = times or _beside(states, then, called)
     brought: dict[int, tuple[tuple[float, int], str]] = {}
+    most = 0
     for state in states:
         if state.is_about(called) and state.speaks_of(matter) and small <= state.words:
             fit = _fit(state.window, wanted, then, sight)
             if fit[0] > _SHORTEST and (state.row not in brought or fit > brought[state.row][0]):
                 brought[state.row] = fit, f"held {state.window}"
-    if not brought:
+                most = max(most, len(matter & state.words))
+    rivals = _rivals(index, fused, brought, matter, called) if brought else {}
+    if not brought or any(told > most for _, told in rivals.values()):
         return Resolved(fused)
-    told = max(len(matter & state.words) for state in states if state.row in brought)
-    ahead = _dated(index, fused, brought, times, matter, told)
-    order = [*ahead, *sorted(brought, key=lambda row: brought[row][0], reverse=True)]
-    place_of = {row: place for place, row in enumerate(order)}
+    dated = [
+        row
+        for row, (window, told) in rivals.items()
+        if told == most and window.bounded and any(covered(asked, window) == 1 for asked in times)
+    ]
+    leading = [*dated, *sorted(brought, key=lambda row: brought[row][0], reverse=True)]
+    place_of = {row: place for place, row in enumerate(leading)}
+    places = np.array([place_of.get(row, len(leading)) for row in fused.rows.tolist()])
     first = max(float(fused.scores[0]), 1e-9)
-    places = [place_of.get(row, len(order)) for row in fused.rows.tolist()]
-    scores = np.where(
-        np.array(places) < len(order), first * AFTER ** np.array(places), fused.scores * AFTER ** len(order)
-    )
-    return Resolved(fused.rescored(scores), {row: note for row, (_, note) in brought.items()})
+    scores = np.where(places < len(leading), first, fused.scores) * AFTER**places
+    notes = {row: note for row, (_, note) in brought.items()}
+    return Resolved(fused.rescored(scores), notes, frozenset(leading))
 
 
 def said_once(index: Index, fused: Fused, most: int) -> Fused:
@@ -68,8 +73,7 @@ def said_once(index: Index, fused: Fused, most: int) -> Fused:
                 again.add(row)
     if not again:
         return fused
-    kept = ~np.isin(fused.rows, list(again))
-    return replace(fused, rows=fused.rows[kept], scores=fused.scores[kept])
+    return fused.among(~np.isin(np.arange(len(index.catalog)), list(again)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +169,11 @@ def _beside(states: Sequence[_State], then: Then, called: set[str]) -> list[Wind
     """The times before, after or during what the question puts itself beside: "before Lisbon"."""
     holds = {s.row: len(then.beside_words & s.words) for s in states if s.speaks_of(then.beside_words)}
     near = [state for state in states if state.row in holds and holds[state.row] == max(holds.values())]
+    near = [state for state in near if state.is_about(called)] or near
+    if len({state.memory.text for state in near}) > 1 and len({state.window for state in near}) > 1:
+        return []  # they tell nothing apart: "before meals" stands in all that was said of it
     out: list[Window] = []
-    for state in [state for state in near if state.is_about(called)] or near:
+    for state in near:
         start, end = state.window.start, state.window.end
         if then.beside == "during":
             said = state.memory.turn.at if state.memory.turn else None
@@ -178,20 +185,14 @@ def _beside(states: Sequence[_State], then: Then, called: set[str]) -> list[Wind
     return out
 
 
-def _dated(
-    index: Index,
-    fused: Fused,
-    brought: dict[int, tuple[tuple[float, int], str]],
-    times: Sequence[Window],
-    matter: frozenset[str],
-    least: int,
-) -> list[int]:
-    """The rows with a time of their own within the one asked for, that hold at least so many of its words."""
-    rows = [row for row in fused.rows[:_LOOKED].tolist() if row not in brought] if times else []
-    return [
-        row
+def _rivals(
+    index: Index, fused: Fused, brought: Container[int], matter: frozenset[str], called: set[str]
+) -> dict[int, tuple[Window, int]]:
+    """Of the other first rows that are about one of these names: their own time, and how many words of the
+    matter they hold."""
+    rows = [row for row in fused.rows[:_RIVALS].tolist() if row not in brought]
+    return {
+        row: (memory.valid, len(matter.intersection(tokens(memory.text))))
         for row, memory in zip(rows, index.memories(rows), strict=True)
-        if memory.valid.bounded
-        and any(covered(asked, memory.valid) == 1 for asked in times)
-        and len(matter.intersection(tokens(memory.text))) >= least
-    ]
+        if not called or any(normal_name(mention.name) in called for mention in memory.mentions)
+    }

@@ -41,6 +41,11 @@ class Fused:
         """The best `count`."""
         return Fused(self.rows[:count], self.scores[:count], self.rankings, self.gains)
 
+    def among(self, allowed: NDArray[np.bool_]) -> Fused:
+        """Only the rows in this mask."""
+        kept = allowed[self.rows]
+        return Fused(self.rows[kept], self.scores[kept], self.rankings, self.gains)
+
     def rescored(self, scores: NDArray[np.float64]) -> Fused:
         """The same rows with other scores, in their new order."""
         order = np.lexsort((self.rows, -scores))

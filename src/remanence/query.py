@@ -19,6 +19,10 @@ Beside: TypeAlias = Literal["before", "after", "during"]
 # Wording that asks for what no longer holds: the last of it, or the first. Plain past tense does not: "Where
 # did Alice meet Bob?" asks for an event that is as true today as it was then.
 _DID = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
+_FINITE = re.compile(
+    r"\b(?:did|was|were|had|do|does|is|are|am|has|have|can|could|should|will|would|may|must)\b", re.IGNORECASE
+)
+_TOLD = re.compile(r"\b(?:tell|told|say|said|mention|ask|talk)\w*", re.IGNORECASE)
 _OVER = re.compile(
     rf"\b(?:used to|previous(?:ly)?|former(?:ly)?|before (?:that|then|it changed))\b"
     rf"|{_DID.pattern}[^.?!]{{0,99}}\b(?:before\W*$|use to (?:be|have|live|work|like|love|own|study)\b)",
@@ -29,9 +33,9 @@ _FIRST = re.compile(
     re.IGNORECASE,
 )
 _PAST = re.compile(
-    r"\b(?:in the past|back then|back when|at the time|no longer|any ?more|earlier version|history of|"
-    r"how has|how did [^.?!]{1,99} change|changed over time|over the years|first version|"
-    r"old(?:er)? version)\b",
+    r"\b(?:used to|previous(?:ly)?|former(?:ly)?|originally|at first|in the past|back then|back when|"
+    r"at the time|no longer|any ?more|before (?:that|then|it changed)|earlier version|history of|how has|"
+    r"how did [^.?!]{1,99} change|changed over time|over the years|first version|old(?:er)? version)\b",
     re.IGNORECASE,
 )
 _OF_THE_PAST = re.compile(
@@ -42,7 +46,7 @@ _OF_THE_PAST = re.compile(
 )
 # Asks in the past tense, beside something else that held: "before she moved to Lisbon", "while at Google".
 _BESIDE = re.compile(r"\s(before|prior to|after|when|while)\s+(?=\S)", re.IGNORECASE)
-_SENTENCE_ENDS = re.compile(r"[.?!]")
+_SENTENCE_ENDS = re.compile(r"[.?!;:]")
 _WHEN: Mapping[str, Beside] = {
     "before": "before",
     "prior to": "before",
@@ -94,7 +98,7 @@ class Then:
     order: Literal["last", "first"] | None = None
     """Whether it asks for what holds no longer: the last of it ("previously") or the first ("originally")."""
     beside: Beside | None = None
-    """Whether it asks for what held before, after or during something else."""
+    """Whether it asks for what held before, after or during something else, and names no time besides."""
     beside_words: frozenset[str] = frozenset()
     """The words for that: "she moved to Lisbon"."""
 
@@ -140,7 +144,7 @@ def read(text: str, now: datetime) -> Reading:
         names=names_in(text),
         small=tuple(word for word in _SMALL.findall(text) if word.islower() and not is_ordinary(word)),
         you_said=bool(_YOU_SAID.search(text)),
-        past=ended or bool(then.order or then.beside or _PAST.search(text)),
+        past=ended or bool(_PAST.search(text)),
         words=_words(text, phrases, _NAMED_TIME),
         then=then,
     )
@@ -161,17 +165,25 @@ def of_oneself(text: str, speakers: Iterable[str]) -> str:
 
 
 def _then(text: str, phrases: Sequence[TimePhrase]) -> Then:
-    did = _DID.search(text)
-    found = None if did is None else _BESIDE.search(text, did.end())
-    if did is None or found is None or _SENTENCE_ENDS.search(text, did.end(), found.start()):
-        found = None
-    asked, what = (text, "") if found is None else (text[: found.start()], text[found.end() :])
-    beside = None if found is None or phrases else _WHEN[found[1].lower()]
+    verb = _FINITE.search(text)
+    if verb is None or not _DID.fullmatch(verb[0]):
+        return Then(asked=_words(text, phrases, _NO_WORD))  # asks of now, whatever else it speaks of
+    found = _BESIDE.search(text, verb.end())
+    if found is None or _SENTENCE_ENDS.search(text, verb.end(), found.start()):
+        asked, beside, what = text, None, ""
+    else:
+        asked, beside, what = text[: found.start()], _WHEN[found[1].lower()], text[found.end() :]
     return Then(
         asked=_words(asked, phrases, _NO_WORD),
-        order="last" if _OVER.search(asked) else "first" if _FIRST.search(asked) else None,
-        beside=beside,
-        beside_words=frozenset(tokens(what)).difference(tokens(asked)) if beside else frozenset(),
+        order=None
+        if _TOLD.search(asked)
+        else "last"
+        if _OVER.search(asked)
+        else "first"
+        if _FIRST.search(asked)
+        else None,
+        beside=None if phrases else beside,
+        beside_words=frozenset(tokens(what)).difference(tokens(asked)) if not phrases else frozenset(),
     )
 
 

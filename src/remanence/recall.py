@@ -128,20 +128,11 @@ def recall(index: Index, question: Question, embedder: Checked, reranker: Rerank
     vector, unembedded = _embed(question, speakers, embedder)
     with index.lock:
         past = asked.past or question.during is not None
-        history = past if question.history is None else question.history
+        perhaps = not past and question.history is None and bool(asked.then.order or asked.then.beside)
+        history = past or perhaps if question.history is None else question.history
         visible = index.catalog.visible(question.position)
-        allowed = index.catalog.allowed(
-            visible,
-            question.position,
-            now=question.now,
-            history=history,
-            kinds=question.kinds,
-            tags=question.tags,
-            during=question.during,
-        )
         sight = index.sight(question.position, question.now, visible)
-        if not history and (superseded := index.links.superseded(sight)).any():
-            allowed &= ~index.catalog.rows_among(superseded)
+        allowed = _allowed(index, question, sight, visible, history=history)
         query = Query(
             text=question.text,
             visible=visible,
@@ -163,11 +154,15 @@ def recall(index: Index, question: Question, embedder: Checked, reranker: Rerank
         if history:
             fused = said_once(index, fused, wanted)
         bygone = as_it_was(index, fused, sight, asked, query)
+        if perhaps and not bygone.ahead:  # it only sounded like a question about another time
+            history, allowed = False, _allowed(index, question, sight, visible, history=False)
+            bygone = Resolved(fused.among(allowed))
         resolved = bygone if history else resolve(index, bygone.fused, sight, allowed, wanted, query.names)
         hits = _hits(index, Resolved(resolved.fused.first(wanted), bygone.notes | resolved.notes), sight)
     missing = {r.signal: r.missing for r in rankings if r.missing}
     if reranker is not None:  # with no lock: it takes its time, and may itself ask for more
-        first = min(len(bygone.notes), len(hits))  # what held then answers, whatever it reads like
+        leading = [row in bygone.ahead for row in resolved.fused.rows[:wanted].tolist()]
+        first = [*leading, False].index(False) if history else 0
         again, failed = reranked(hits[first:READ], question.text, reranker)
         hits, missing = hits[:first] + again + hits[max(first, READ) :], missing | failed
     hits = hits[: question.limit]
@@ -182,6 +177,24 @@ def recall(index: Index, question: Question, embedder: Checked, reranker: Rerank
         history=history,
         position=question.position,
     )
+
+
+def _allowed(
+    index: Index, question: Question, sight: Sight, visible: NDArray[np.bool_], *, history: bool
+) -> NDArray[np.bool_]:
+    """The rows that may be answered with; with `history`, those that were replaced too."""
+    allowed = index.catalog.allowed(
+        visible,
+        question.position,
+        now=question.now,
+        history=history,
+        kinds=question.kinds,
+        tags=question.tags,
+        during=question.during,
+    )
+    if not history and (superseded := index.links.superseded(sight)).any():
+        allowed &= ~index.catalog.rows_among(superseded)
+    return allowed
 
 
 def _speakers(index: Index, question: Question, asked: reading.Reading) -> dict[str, str]:

@@ -32,6 +32,8 @@ class Resolved:
 
     fused: Fused
     notes: dict[int, str] = field(default_factory=dict)
+    ahead: frozenset[int] = frozenset()
+    """The rows that go first for their time, whatever they read like."""
 
 
 def is_plain(index: Index, row: int) -> bool:
