@@ -121,6 +121,8 @@ def test_what_is_not_asked_for_is_not_brought(moved: Space, question: str) -> No
         ("Since when does Alice live in Faro?", "Alice lives in Faro."),
         ("Where does Alice live, and did Bob visit Porto?", "Alice lives in Faro."),
         ("Where does Alice live? I asked that before.", "Alice lives in Faro."),
+        ("Where did Alice move after Lisbon?", "Alice lives in Faro."),
+        ("Did Bob note it? Where does Alice live when not in Porto?", "Alice lives in Faro."),
         ("Where does Alice live now? (Not where she lived before.)", "Alice lives in Faro."),
         ("Where should I go to see where Alice lives before I fly to Lisbon?", "Alice lives in Faro."),
         ("Where has Alice worked since July?", "Alice works at Nokia."),
@@ -144,6 +146,16 @@ def test_what_is_asked_of_now_is_answered_of_now(question: str, text: str, clock
 @pytest.mark.parametrize(
     ("told", "question", "text"),
     [
+        (
+            ["Alice lives in Porto.", "Bob lives in the old town.", "Alice lives in Faro."],
+            "Which town did Alice live in in February 2025?",
+            "Alice lives in Porto.",
+        ),
+        (
+            ["Alice lives in Porto.", "Alice's sister lives in Braga.", "Alice lives in Lisbon."],
+            "Where did Alice's sister live in March 2025?",
+            "Alice's sister lives in Braga.",
+        ),
         (
             ["Alice lives in Porto.", "Bob lives in Rome.", "Alice lives in Lisbon."],
             "where did bob live previously?",
@@ -406,3 +418,19 @@ def test_versions_that_say_the_same_are_told_once(way: Callable[..., None], cloc
 
     assert [hit.memory.text for hit in answer] == ["Alice lives in Porto."]
     assert answer[0].current
+
+
+def test_the_same_words_of_another_time_are_another_answer(clock: FakeClock) -> None:
+    """A version is left out for a later one only where that one may answer as well."""
+    with remanence.open(None, clock=clock) as space:
+        for month in ("01", "06"):
+            space.add(
+                "The bridge is closed.",
+                key="bridge",
+                valid_from=f"2025-{month}-01",
+                valid_until=f"2025-{month}-20",
+                now=f"2025-{month}-01",
+            )
+        [hit] = space.recall("Is the bridge closed?", during="January 2025", now=NOW)
+
+    assert str(hit.memory.valid) == "2025-01-01 to 2025-01-20"

@@ -22,7 +22,6 @@ _DID = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
 _FINITE = re.compile(
     r"\b(?:did|was|were|had|do|does|is|are|am|has|have|can|could|should|will|would|may|must)\b", re.IGNORECASE
 )
-_TOLD = re.compile(r"\b(?:tell|told|say|said|mention|ask|talk)\w*", re.IGNORECASE)
 _OVER = re.compile(
     rf"\b(?:used to|previous(?:ly)?|former(?:ly)?|before (?:that|then|it changed))\b"
     rf"|{_DID.pattern}[^.?!]{{0,99}}\b(?:before\W*$|use to (?:be|have|live|work|like|love|own|study)\b)",
@@ -175,13 +174,7 @@ def _then(text: str, phrases: Sequence[TimePhrase]) -> Then:
         asked, beside, what = text[: found.start()], _WHEN[found[1].lower()], text[found.end() :]
     return Then(
         asked=_words(asked, phrases, _NO_WORD),
-        order=None
-        if _TOLD.search(asked)
-        else "last"
-        if _OVER.search(asked)
-        else "first"
-        if _FIRST.search(asked)
-        else None,
+        order="last" if _OVER.search(asked) else "first" if _FIRST.search(asked) else None,
         beside=None if phrases else beside,
         beside_words=frozenset(tokens(what)).difference(tokens(asked)) if not phrases else frozenset(),
     )
