@@ -16,12 +16,12 @@ from remanence.timewords import TimePhrase, find_times
 
 Beside: TypeAlias = Literal["before", "after", "during"]
 
-# Wording that asks for what no longer holds: the last of it, or the first. Plain past tense does not: "Where
-# did Alice meet Bob?" asks for an event that is as true today as it was then.
+# The first of these verbs says whether a question asks of now, whatever else it speaks of.
 _DID = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
 _FINITE = re.compile(
     r"\b(?:did|was|were|had|do|does|is|are|am|has|have|can|could|should|will|would|may|must)\b", re.IGNORECASE
 )
+# Asks for what no longer holds: the last of it, or the first.
 _OVER = re.compile(
     rf"\b(?:used to|previous(?:ly)?|former(?:ly)?|before (?:that|then|it changed))\b"
     rf"|{_DID.pattern}[^.?!]{{0,99}}\b(?:before\W*$|use to (?:be|have|live|work|like|love|own|study)\b)",
@@ -31,12 +31,15 @@ _FIRST = re.compile(
     rf"\b(?:originally|at first|initially|in the beginning)\b|{_DID.pattern}[^.?!]{{0,99}}\bfirst\W*$",
     re.IGNORECASE,
 )
+# Lets in what was replaced. Plain past tense does not: "Where did Alice meet Bob?" asks for an event that is
+# as true today as it was then.
 _PAST = re.compile(
     r"\b(?:used to|previous(?:ly)?|former(?:ly)?|originally|at first|in the past|back then|back when|"
     r"at the time|no longer|any ?more|before (?:that|then|it changed)|earlier version|history of|how has|"
     r"how did [^.?!]{1,99} change|changed over time|over the years|first version|old(?:er)? version)\b",
     re.IGNORECASE,
 )
+# Says when, and not what is asked.
 _OF_THE_PAST = re.compile(
     r"\b(?:used? to|previous(?:ly)?|former(?:ly)?|before|originally|at first|initially|"
     r"in the beginning|first|in the past|back then|back when|at the time|no longer|any ?more|"
