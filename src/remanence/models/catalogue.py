@@ -26,7 +26,7 @@ Use = Literal["embedder", "reranker"]
 Pooling = Literal["mean", "cls"]
 FILES = ("model.onnx", "tokenizer.json")
 RERANKED_TOKENS = 128
-"""Of question and text together: each of the first twenty takes the longer, the more it reads."""
+"""Of question and text together: each of the first thirty takes the longer, the more is read."""
 
 
 @dataclass(frozen=True, slots=True)
