@@ -111,17 +111,15 @@ def chosen(options: argparse.Namespace) -> tuple[dict[str, Build], dict[str, str
 
 def datasets(options: argparse.Namespace) -> Iterator[Dataset]:
     """The sets that were named, or every one of ours that is there, or whatever the folder holds."""
-    made = [name for name in MADE if name in (options.sets or MADE)]
-    yield from (MADE[name]() for name in made)
-    if options.sets and set(options.sets) <= MADE.keys():
+    yield from (make() for name, make in MADE.items() if name in (options.sets or MADE))
+    named = [name for name in options.sets if name not in MADE]
+    if options.sets and not named:
         return
     if not options.data.is_dir():
         raise InvalidInput(f"there is no folder {options.data} with sets. {_whence(SOURCES)}")
     there = {name: files for name, *files in find([options.data])}
     ours = [name for name in SETS if FILES.get(name, name) in there]
-    for name in options.sets or ours or there:
-        if name in MADE:
-            continue
+    for name in named or ours or there:
         if FILES.get(name, name) not in there:
             theirs = [known for known in SOURCES if name.startswith(known)]
             print(f"{name}: no such set in {options.data}. {_whence(theirs or SOURCES)}", file=sys.stderr)

@@ -38,6 +38,8 @@ MATTERS = (
     ),
 )
 YEAR, ASKED_ON = 2025, "2026-01-15"
+SPANS = ((0, 28), (120, 180), (240, 270))
+"""The days of the year on which the first, second and third value may be learned."""
 
 
 def then_and_now() -> Dataset:
@@ -48,7 +50,7 @@ def then_and_now() -> Dataset:
     for who in PEOPLE:
         for says, did, does, values in MATTERS:
             some = chance.sample(values, 3)
-            days = [date(YEAR, 1, 1) + timedelta(days=chance.randrange(*span)) for span in _SPANS]
+            days = [date(YEAR, 1, 1) + timedelta(days=chance.randrange(*span)) for span in SPANS]
             facts = [says.format(who=who, value=value) for value in some]
             told += zip(days, facts, strict=True)
             did, does = did.format(who=who), does.format(who=who)
@@ -70,10 +72,6 @@ def then_and_now() -> Dataset:
         for question, fact, category in asked
     ]
     return Dataset.of("then_and_now", lines, questions)
-
-
-_SPANS = ((0, 28), (120, 180), (240, 270))
-"""The days of the year on which the first, second and third value may be learned."""
 
 
 def _events(chance: random.Random) -> Iterator[tuple[date, str]]:

@@ -25,8 +25,9 @@ ASKED = "In which city does Alice live?"
 class Shortest:
     """It likes what is short, and keeps what it was given to read."""
 
-    def __init__(self, share: float | None = None) -> None:
+    def __init__(self, share: float | None = None, *, calibrated: bool = False) -> None:
         self.read: list[str] = []
+        self.calibrated = calibrated
         if share is not None:
             self.share = share
 
@@ -76,8 +77,7 @@ def test_a_calibrated_one_that_likes_nothing_changes_nothing(calibrated: bool, o
 
 def test_one_that_is_not_as_calibrated_as_it_says_costs_only_the_order(clock: FakeClock) -> None:
     """The answer names the scores that gave it away."""
-    reader = Shortest(0.5)
-    reader.calibrated = True  # type: ignore[attr-defined]
+    reader = Shortest(0.5, calibrated=True)
     with remanence.open(None, embedder=HashingEmbedder(), reranker=reader, clock=clock) as space:
         space.add_many(HARBOUR)
         answer = space.recall(QUESTION)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -73,7 +74,9 @@ def said_once(index: Index, fused: Fused, most: int) -> Fused:
                 again.add(row)
     if not again:
         return fused
-    return fused.among(~np.isin(np.arange(len(index.catalog)), list(again)))
+    kept = np.ones(len(index.catalog), np.bool_)
+    kept[list(again)] = False
+    return fused.among(kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,27 +101,26 @@ class _State:
 def _states(index: Index, fused: Fused, sight: Sight) -> Iterator[_State]:
     """What the first rows say that held, where something else did before or after: by their claims, or else
     by the versions of their memory. A long text says more than that."""
-    versions: dict[int, list[int]] = {}
+    versions = cache(index.catalog.rows_of)
     for row in fused.rows[:_LOOKED].tolist():
         if not index.graph.is_short(row, LONGEST):
             continue
         held: list[tuple[Window, Sequence[str]]] = [*index.relations.held(row, sight)]
-        if not held:
-            number = index.catalog.memory_of(row)
-            if number not in versions:
-                versions[number] = index.catalog.rows_of(number)
-            window = _stood(index, row, versions[number], sight) if len(versions[number]) > 1 else None
-            named = [] if window is None else [m.name for m in index.memories([row])[0].mentions]
-            held = [] if window is None else [(window, named)]
-        for window, names in held:
+        held = held or _stood(index, row, versions(index.catalog.memory_of(row)), sight)
+        if held:
             memory = index.memories([row])[0]
-            called = frozenset(map(normal_name, names))
-            yield _State(row, memory, window, called, frozenset(tokens(memory.text)))
+            words = frozenset(tokens(memory.text))
+            for window, names in held:
+                yield _State(row, memory, window, frozenset(map(normal_name, names)), words)
 
 
-def _stood(index: Index, row: int, versions: Sequence[int], sight: Sight) -> Window | None:
-    """From when to when the words of a version were those of its memory, if they ever were others. One with a
-    time of its own tells of that."""
+def _stood(
+    index: Index, row: int, versions: Sequence[int], sight: Sight
+) -> list[tuple[Window, Sequence[str]]]:
+    """From when to when the words of a version were those of its memory, if they ever were others, and whom
+    they name. One with a time of its own tells of that."""
+    if len(versions) < 2:
+        return []
     here, at = index.memories([row])[0], versions.index(row)
     start, end, changed = here.revised_at, None, False
     for earlier in (index.memories([before])[0] for before in reversed(versions[:at])):
@@ -133,8 +135,8 @@ def _stood(index: Index, row: int, versions: Sequence[int], sight: Sight) -> Win
             end = later.revised_at
             break
     if here.valid.bounded or start == end or not (changed or end):
-        return None
-    return Window(start, end)
+        return []
+    return [(Window(start, end), [mention.name for mention in here.mentions])]
 
 
 def covered(window: Window, asked: Window) -> float:
@@ -144,11 +146,10 @@ def covered(window: Window, asked: Window) -> float:
     >>> [covered(window_of(0, 10), window_of(*asked)) for asked in [(2, 4), (8, 12), (10, 12)]]
     [1.0, 0.5, 0.0]
     """
+    if asked.start is None or asked.end is None:
+        return float(window.overlaps(asked))
     (start, end), (begin, until) = ends_of(window), ends_of(asked)
-    shared = min(end, until) - max(start, begin)
-    if begin == ALWAYS or until == FOREVER:
-        return float(shared > 0)
-    return max(shared, 0) / max(until - begin, 1)
+    return max(min(end, until) - max(start, begin), 0) / max(until - begin, 1)
 
 
 def _fit(window: Window, asked: Sequence[Window], then: Then, sight: Sight) -> tuple[float, int]:

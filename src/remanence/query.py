@@ -21,10 +21,12 @@ _DID = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
 _FINITE = re.compile(
     r"\b(?:did|was|were|had|do|does|is|are|am|has|have|can|could|should|will|would|may|must)\b", re.IGNORECASE
 )
+_LAST = r"used to|previous(?:ly)?|former(?:ly)?|before (?:that|then|it changed)"
+_ONCE = r"in the past|back then|back when|at the time|no longer|any ?more|over the years"
 # Asks for what no longer holds: the last of it, or the first.
 _OVER = re.compile(
-    rf"\b(?:used to|previous(?:ly)?|former(?:ly)?|before (?:that|then|it changed))\b"
-    rf"|{_DID.pattern}[^.?!]{{0,99}}\b(?:before\W*$|use to (?:be|have|live|work|like|love|own|study)\b)",
+    rf"\b(?:{_LAST})\b|{_DID.pattern}[^.?!]{{0,99}}\b"
+    r"(?:before\W*$|use to (?:be|have|live|work|like|love|own|study)\b)",
     re.IGNORECASE,
 )
 _FIRST = re.compile(
@@ -34,16 +36,13 @@ _FIRST = re.compile(
 # Lets in what was replaced. Plain past tense does not: "Where did Alice meet Bob?" asks for an event that is
 # as true today as it was then.
 _PAST = re.compile(
-    r"\b(?:used to|previous(?:ly)?|former(?:ly)?|originally|at first|in the past|back then|back when|"
-    r"at the time|no longer|any ?more|before (?:that|then|it changed)|earlier version|history of|how has|"
-    r"how did [^.?!]{1,99} change|changed over time|over the years|first version|old(?:er)? version)\b",
+    rf"\b(?:{_LAST}|{_ONCE}|originally|at first|earlier version|history of|how has|changed over time|"
+    r"how did [^.?!]{1,99} change|first version|old(?:er)? version)\b",
     re.IGNORECASE,
 )
 # Says when, and not what is asked.
 _OF_THE_PAST = re.compile(
-    r"\b(?:used? to|previous(?:ly)?|former(?:ly)?|before|originally|at first|initially|"
-    r"in the beginning|first|in the past|back then|back when|at the time|no longer|any ?more|"
-    r"over the years)\b",
+    rf"\b(?:{_LAST}|{_ONCE}|use to|before|originally|at first|initially|in the beginning|first)\b",
     re.IGNORECASE,
 )
 # Asks in the past tense, beside something else that held: "before she moved to Lisbon", "while at Google".

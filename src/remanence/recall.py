@@ -161,8 +161,7 @@ def recall(index: Index, question: Question, embedder: Checked, reranker: Rerank
         hits = _hits(index, Resolved(resolved.fused.first(wanted), bygone.notes | resolved.notes), sight)
     missing = {r.signal: r.missing for r in rankings if r.missing}
     if reranker is not None:  # with no lock: it takes its time, and may itself ask for more
-        leading = [row in bygone.ahead for row in resolved.fused.rows[:wanted].tolist()]
-        first = [*leading, False].index(False) if history else 0
+        first = len(resolved.ahead)
         again, failed = reranked(hits[first:READ], question.text, reranker)
         hits, missing = hits[:first] + again + hits[max(first, READ) :], missing | failed
     hits = hits[: question.limit]

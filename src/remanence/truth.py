@@ -33,7 +33,7 @@ class Resolved:
     fused: Fused
     notes: dict[int, str] = field(default_factory=dict)
     ahead: frozenset[int] = frozenset()
-    """The rows that go first for their time, whatever they read like."""
+    """The rows that go first for their time, whatever they read like; the list begins with them."""
 
 
 def is_plain(index: Index, row: int) -> bool:
@@ -92,10 +92,10 @@ def resolve(
     Looks no further than the first `limit` that stand: the rest is not asked for. `names` are those in the
     question: what it asks about by name stays, right behind what took its place.
     """
-    called = {normal_name(name) for name in names}
     first = fused.rows[:limit].tolist()
     if all(is_plain(index, row) for row in first):
         return Resolved(fused)
+    called = {normal_name(name) for name in names}
     scores = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
     notes: dict[int, str] = {}
     kept: set[int] = set()
