@@ -15,12 +15,17 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-from remanence import fusion, query, recall
-from remanence.evaluation import Asked, Build, Remembering, World
-from remanence.fusion import WEIGHTS, Fused
-from remanence.index import SIGNALS
-from remanence.model import Ranking
-from remanence.projections import graph, words
+from remanence.core.index import SIGNALS
+from remanence.read import fusion, question, recall
+from remanence.read.fusion import WEIGHTS, Fused
+from remanence.schema import Ranking
+from remanence.signals import entity_graph, words
+from remanence.testing.evaluation import (
+    Asked,
+    Build,
+    Remembering,
+    World,
+)
 
 Patches = Mapping[ModuleType, Mapping[str, Any]]
 _K = 60
@@ -66,12 +71,12 @@ _BY_TURN = ("BEFORE", "AFTER", "SAME_SITTING")
 SEEDS = (
     Variant("all of it"),
     Variant("no graph", signals=_without("graph")),
-    Variant("no seed", patches=_zero(graph, *_BY_NAME, *_BY_LIKENESS, *_BY_MEMORY)),
-    Variant("no seed: names in the question", patches=_zero(graph, *_BY_NAME)),
-    Variant("no seed: names near the question", patches=_zero(graph, *_BY_LIKENESS)),
-    Variant("no seed: names in near memories", patches=_zero(graph, *_BY_MEMORY)),
-    Variant("no turns beside, no sitting", patches=_zero(graph, *_BY_TURN)),
-    Variant("no documents", patches=_zero(graph, "SAME_DOCUMENT")),
+    Variant("no seed", patches=_zero(entity_graph, *_BY_NAME, *_BY_LIKENESS, *_BY_MEMORY)),
+    Variant("no seed: names in the question", patches=_zero(entity_graph, *_BY_NAME)),
+    Variant("no seed: names near the question", patches=_zero(entity_graph, *_BY_LIKENESS)),
+    Variant("no seed: names in near memories", patches=_zero(entity_graph, *_BY_MEMORY)),
+    Variant("no turns beside, no sitting", patches=_zero(entity_graph, *_BY_TURN)),
+    Variant("no documents", patches=_zero(entity_graph, "SAME_DOCUMENT")),
 )
 VARIANTS = (
     *SEEDS,
@@ -81,7 +86,7 @@ VARIANTS = (
     Variant("no words used alike", patches={words: {"akin": lambda _: ()}}),
     Variant("what is from the time asked for not looked at", patches={recall: {"_within": lambda *_: None}}),
     Variant("what was said after the question counts in full", patches={recall: {"_UNSAID": 1.0}}),
-    Variant("questions embedded as they stand", patches={query: {"of_oneself": lambda text, _: text}}),
+    Variant("questions embedded as they stand", patches={question: {"of_oneself": lambda text, _: text}}),
     Variant("words and vectors only", signals=["words", "vectors"]),
     Variant("meaning not squared", patches={fusion: {"BENDS": {}}}),
     Variant("equal weights", weights=_EQUAL),

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from remanence.errors import InvalidInput
-from remanence.model import UTC, Window
-from remanence.timewords import find_times, read_window
+from remanence.language.temporal import find_times, read_window
+from remanence.schema import UTC, Window
 
 SETS = ("temporal_recognizers", "temporal_duckling", "temporal_te3_platinum")
 DAY = timedelta(days=1)

@@ -37,11 +37,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from remanence.extractors import RuleExtractor, names_in
-from remanence.extractors.names import find_names
-from remanence.extractors.predicates import claim_key, claim_value
-from remanence.model import Triple
-from remanence.text import normal_name
+from remanence.language.rules.name_rules import find_names
+from remanence.language.rules.predicate_rules import claim_key, claim_value
+from remanence.language.text import normal_name
+from remanence.models.extractors import RuleExtractor, names_in
+from remanence.schema import Triple
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 NOW = datetime(2026, 5, 20, tzinfo=timezone.utc)

@@ -20,7 +20,7 @@ import numpy as np
 
 import remanence
 from remanence.events import Related
-from remanence.remember import new_id
+from remanence.write.prepare import new_id
 from world import BEGAN, DIMENSION, NOW, Clock, Lookup
 
 Figures = dict[str, float]

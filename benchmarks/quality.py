@@ -25,10 +25,20 @@ from functools import partial
 from pathlib import Path
 
 from ablations import SEEDS, VARIANTS, ablations
-from remanence import embedders, rerankers
+from remanence.core.index import SIGNALS
 from remanence.errors import InvalidInput, RemanenceError
-from remanence.evaluation import Build, Dataset, Remembering, World, evaluate, find, markdown, read, rows
-from remanence.index import SIGNALS
+from remanence.models import embedders, rerankers
+from remanence.testing.evaluation import (
+    Build,
+    Dataset,
+    Remembering,
+    World,
+    evaluate,
+    find,
+    markdown,
+    read,
+    rows,
+)
 from systems import baselines, peers
 from then import then_and_now
 
@@ -177,7 +187,7 @@ def with_triples(dataset: Dataset, questions: Path) -> Dataset:
 def _whence(names: Iterable[str]) -> str:
     """Where sets are to be had, and what has to become of them."""
     homes = ", ".join(f"{name} from {SOURCES[name]}" for name in names)
-    return f"On GitHub: {homes}. The format to bring them into is said in remanence.evaluation."
+    return f"On GitHub: {homes}. The format to bring them into is said in remanence.testing.evaluation."
 
 
 def _options() -> argparse.Namespace:

@@ -23,9 +23,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.evaluation import DEPTH, Asked, Build, Line, World
-from remanence.model import UTC
-from remanence.text import tokens
+from remanence.language.text import tokens
+from remanence.schema import UTC
+from remanence.testing.evaluation import (
+    DEPTH,
+    Asked,
+    Build,
+    Line,
+    World,
+)
 
 # They would call home otherwise.
 os.environ |= {"ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False", "LANGSMITH_TRACING": "false"}

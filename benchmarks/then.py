@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from remanence.evaluation import Asked, Dataset, Line
+from remanence.testing.evaluation import Asked, Dataset, Line
 
 PEOPLE = "Alice Bruno Carol Dinis Erin Fausto Grace Hugo Ines Jorge Karin Lucas".split()
 TOWNS = "Porto Lisbon Faro Braga Coimbra Evora Sintra Aveiro Leiria Viseu".split()

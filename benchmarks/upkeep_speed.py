@@ -31,9 +31,9 @@ from rich.console import Console
 from rich.table import Table
 
 import remanence
-from remanence.embedders import resolve
+from remanence.models.embedders import resolve
 from remanence.testing import FakeClock
-from remanence.upkeep.nearness import Nearness
+from remanence.upkeep.near_pairs import Nearness
 from world import Vectors
 
 Figures = dict[str, float]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remanence import MissingExtra
-from remanence.adapting import going_on, on_first_use
+from remanence.adapters import going_on, on_first_use
 
 HOMES = {"Thing": ("thing", "things")}
 

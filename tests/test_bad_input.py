@@ -19,8 +19,15 @@ import numpy as np
 import pytest
 
 import remanence
-from remanence import InvalidInput, Mention, RemanenceError, Space, Triple, Window
-from remanence.model import UTC
+from remanence import (
+    InvalidInput,
+    Mention,
+    RemanenceError,
+    Space,
+    Triple,
+    Window,
+)
+from remanence.schema import UTC
 from remanence.testing import FakeClock, HashingEmbedder
 
 Reopen = Callable[..., Space]

@@ -7,9 +7,14 @@ from typing import Any
 
 import pytest
 
-from remanence import InvalidInput, NotFound, Relation, Space
-from remanence.graph.happenings import Happening
-from remanence.model import Link, Memory
+from remanence import (
+    InvalidInput,
+    NotFound,
+    Relation,
+    Space,
+)
+from remanence.graph.history_events import Happening
+from remanence.schema import Link, Memory
 from remanence.testing import FakeClock
 
 

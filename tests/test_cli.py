@@ -20,8 +20,8 @@ import pytest
 
 import remanence
 from remanence.cli import main
+from remanence.cli.demo_story import CHANGED, QUESTIONS, THEN
 from remanence.cli.parser import make_parser
-from remanence.cli.story import CHANGED, QUESTIONS, THEN
 
 Run = Callable[..., str]
 COMMAND = [sys.executable, "-m", "remanence.cli"]

@@ -28,10 +28,10 @@ NURSERY = """
 import os, sys
 import igraph, qdrant_edge
 from remanence import embedders, engine, extractors, space
-from remanence.embedders import checked
+from remanence.models.embedders import checked
 from remanence.ledger import sql
 from remanence.testing import embedders
-from remanence.vectorstores import edge, exact
+from remanence.signals.stores import edge, exact
 from test_crash import live
 
 def say(*words):

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from remanence import drafts, space
+from remanence.api import space
 from remanence.cli.parser import make_parser
+from remanence.core import inputs
 from remanence.models.catalogue import MODELS
 
 ROOT = Path(__file__).parent.parent
@@ -49,7 +50,7 @@ def test_the_readme_s_limits_are_the_real_ones() -> None:
     """Numbers are copied by hand, so they are compared."""
     section = README[README.index("## Limits") : README.index("## How fast")]
     for limit in (
-        *(drafts.MOST_TEXT, drafts.MOST_TAGS, drafts.MOST_NAME, drafts.MOST_META, drafts.MOST_LIMIT),
+        *(inputs.MOST_TEXT, inputs.MOST_TAGS, inputs.MOST_NAME, inputs.MOST_META, inputs.MOST_LIMIT),
         space._MOST_PART,
     ):
         assert f"{limit:,}" in section

@@ -15,12 +15,18 @@ import numpy as np
 import pytest
 
 import remanence
-from remanence.embedders import resolve
-from remanence.embedders.checked import BATCH
-from remanence.embedders.static import Static, _installed
-from remanence.errors import EmbedderBroken, EmbedderDown, EmbedderError, InvalidInput, MissingExtra
+from remanence.errors import (
+    EmbedderBroken,
+    EmbedderDown,
+    EmbedderError,
+    InvalidInput,
+    MissingExtra,
+)
 from remanence.models import catalogue as models
-from remanence.testing.embedders import HashingEmbedder
+from remanence.models.embedders import resolve
+from remanence.models.embedders.checked import BATCH
+from remanence.models.embedders.static import Static, _installed
+from remanence.testing.fake_embedder import HashingEmbedder
 
 
 class LangChainLike:
@@ -147,7 +153,7 @@ def test_fastembed_says_how_to_install_it() -> None:
 def test_importing_remanence_loads_no_engine() -> None:
     """The package may be imported where only its errors or nouns are wanted."""
     heavy = ("numpy", "tokenizers", "safetensors", "onnxruntime")
-    code = f"import sys, remanence.embedders; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, remanence.models.embedders; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
@@ -336,7 +342,7 @@ def test_eight_threads_get_what_one_gets() -> None:
 def test_a_forked_process_embeds_without_a_warning() -> None:
     """The tokenizer's threads are never started, so nothing is said about losing them."""
     code = (
-        "import os\nfrom remanence.embedders import resolve\nresolve(None).embed(['a b c'] * 50)\n"
+        "import os\nfrom remanence.models.embedders import resolve\nresolve(None).embed(['a b c'] * 50)\n"
         "pid = os.fork()\nresolve(None).embed(['a b c'] * 50)\nif pid: os.waitpid(pid, 0)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -17,13 +17,28 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput, NotFound, Space
-from remanence.events import Forgotten, Merged, Registered, Remembered, Renamed, Restored, Split, Undone
-from remanence.graph.entities import MOST_ALIASES
-from remanence.knowledge.likeness import likeness
-from remanence.knowledge.registry import entity_id
-from remanence.model import UTC, Alias, Entity, Entry, Window
+from remanence.api.entity_facet import MOST_ALIASES
+from remanence.events import (
+    Forgotten,
+    Merged,
+    Registered,
+    Remembered,
+    Renamed,
+    Restored,
+    Split,
+    Undone,
+)
+from remanence.language.text import normal_name, text_hash
+from remanence.schema import (
+    UTC,
+    Alias,
+    Entity,
+    Entry,
+    Window,
+)
+from remanence.state.entity_registry import entity_id
+from remanence.state.name_similarity import likeness
 from remanence.testing import FakeClock, HashingEmbedder
-from remanence.text import normal_name, text_hash
 
 Reopen = Callable[..., Space]
 

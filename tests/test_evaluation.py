@@ -12,7 +12,8 @@ import pytest
 
 from remanence.cli import main
 from remanence.errors import InvalidInput
-from remanence.evaluation import (
+from remanence.testing import HashingEmbedder
+from remanence.testing.evaluation import (
     Asked,
     Dataset,
     Line,
@@ -25,7 +26,6 @@ from remanence.evaluation import (
     measures,
     read,
 )
-from remanence.testing import HashingEmbedder
 
 SAID = (
     ("1", "a1", "Alice", "I moved to Porto.", "2026-05-01T10:00:00"),

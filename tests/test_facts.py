@@ -8,10 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remanence.extractors import SELF, RuleExtractor
-from remanence.extractors.predicates import claim_key, claim_value
-from remanence.extractors.topics import TAGS
-from remanence.model import Fact, Memory, Said, Triple, Window
+from remanence.language.rules.fact_importance import TAGS
+from remanence.language.rules.predicate_rules import claim_key, claim_value
+from remanence.models.extractors import SELF, RuleExtractor
+from remanence.schema import (
+    Fact,
+    Memory,
+    Said,
+    Triple,
+    Window,
+)
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=timezone.utc)  # a Wednesday
 RULES = RuleExtractor()

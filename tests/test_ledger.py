@@ -20,12 +20,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remanence import codec, errors
-from remanence.events import Erased, Forgotten, Remembered, Restored
-from remanence.ledger import open_ledger, schema, sqlite
+from remanence import errors
+from remanence.events import (
+    Erased,
+    Forgotten,
+    Remembered,
+    Restored,
+)
+from remanence.ledger import (
+    codec,
+    open_ledger,
+    sqlite,
+    tables,
+)
+from remanence.ledger.in_memory import VolatileLedger
 from remanence.ledger.sql import SqlLedger
-from remanence.ledger.volatile import VolatileLedger
-from remanence.testing.ledger import MONDAY, TUESDAY, LedgerContract, said, write
+from remanence.testing.ledger_contract import (
+    MONDAY,
+    TUESDAY,
+    LedgerContract,
+    said,
+    write,
+)
 
 FIRST = Path(__file__).parent / "ledgers" / "v1"
 FIRST_HEAD = "22594a079d82c735eb2dbef5a9743146f8cb0660fd3cb53a026c36ddc4baa366"
@@ -155,7 +171,7 @@ def test_the_database_answers_as_the_list_does(
 WRITER = """
 import sys
 from remanence.ledger import open_ledger
-from remanence.testing.ledger import said, write
+from remanence.testing.ledger_contract import said, write
 ledger = open_ledger(sys.argv[1])
 for n in range(int(sys.argv[3])):
     write(ledger, said(f"{sys.argv[2]} {n}", sys.argv[2]))
@@ -221,7 +237,7 @@ FORK = """
 import os, sys
 from remanence.errors import LedgerUnavailable
 from remanence.ledger import open_ledger
-from remanence.testing.ledger import said, write
+from remanence.testing.ledger_contract import said, write
 ledger = open_ledger(sys.argv[1])
 write(ledger, said("parent"))
 child = os.fork()
@@ -547,10 +563,10 @@ def test_an_older_ledger_is_brought_up_to_date_in_one_go(
     def broken(connection: Any) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(schema, "MIGRATIONS", [two, broken])
+    monkeypatch.setattr(tables, "MIGRATIONS", [two, broken])
     with pytest.raises(ZeroDivisionError):
         SqlLedger(tmp_path)
-    monkeypatch.setattr(schema, "MIGRATIONS", [two, three])
+    monkeypatch.setattr(tables, "MIGRATIONS", [two, three])
     for _ in range(2):
         ledger = SqlLedger(tmp_path)
         assert [e.event for e in ledger.read("home")] == [said("old")]
@@ -717,7 +733,7 @@ def test_the_file_says_whose_it_is(ledger: SqlLedger) -> None:
 def test_the_ledgers_own_note_is_not_to_be_written_over(ledger: SqlLedger) -> None:
     """`set_meta` has one name it refuses."""
     with pytest.raises(errors.InvalidInput), ledger.transaction() as pen:
-        pen.set_meta(schema.HEAD, "9 00")
+        pen.set_meta(tables.HEAD, "9 00")
 
 
 def test_remembered_reads_as_remembered(ledger: SqlLedger) -> None:

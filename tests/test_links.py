@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remanence import InvalidInput, NotFound, Space
+from remanence.core.index import Index
 from remanence.events import Linked, Remembered
-from remanence.index import Index
-from remanence.ledger.volatile import VolatileLedger
-from remanence.model import LINKS, UTC, Memory
+from remanence.ledger.in_memory import VolatileLedger
+from remanence.schema import LINKS, UTC, Memory
+from remanence.signals.stores.exact import ExactStore
 from remanence.testing import FakeClock
-from remanence.vectorstores.exact import ExactStore
 
 Reopen = Callable[..., Space]
 

@@ -15,13 +15,31 @@ import pytest
 
 import remanence
 from remanence.errors import InvalidInput
-from remanence.extractors import RuleExtractor, prompts, resolve
-from remanence.extractors.llm import MOST_FACTS, LLMExtractor
-from remanence.extractors.source import chunks
-from remanence.llms import MOST_STUCK
-from remanence.llms import resolve as resolve_model
-from remanence.model import SELF, UTC, Extraction, Fact, Found, Memory, Mention, Said, Triple, Window
-from remanence.testing.models import MISBEHAVIOURS, REPAIRABLE, HungModel, ScriptedModel, answer
+from remanence.models import prompts
+from remanence.models.extractors import RuleExtractor, resolve
+from remanence.models.llm_clients import MOST_STUCK
+from remanence.models.llm_clients import resolve as resolve_model
+from remanence.models.llm_extractor import MOST_FACTS, LLMExtractor
+from remanence.models.llm_source import chunks
+from remanence.schema import (
+    SELF,
+    UTC,
+    Extraction,
+    Fact,
+    Found,
+    Memory,
+    Mention,
+    Said,
+    Triple,
+    Window,
+)
+from remanence.testing.fake_models import (
+    MISBEHAVIOURS,
+    REPAIRABLE,
+    HungModel,
+    ScriptedModel,
+    answer,
+)
 
 NOW = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)  # a Monday
 CHAT = [

@@ -10,11 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remanence.extractors.grounding import ground
-from remanence.extractors.replies import read_rows
-from remanence.extractors.source import Chunk, Piece
-from remanence.llms import Reply
-from remanence.model import KINDS, SELF, UTC, Fact, Said, Triple
+from remanence.models.grounding import ground
+from remanence.models.llm_clients import Reply
+from remanence.models.llm_replies import read_rows
+from remanence.models.llm_source import Chunk, Piece
+from remanence.schema import (
+    KINDS,
+    SELF,
+    UTC,
+    Fact,
+    Said,
+    Triple,
+)
 
 NOW = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)  # a Monday
 FIELDS = "kind names triples ends when until expires importance confidence tags said".split()

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 import remanence
-from remanence import Closed, InvalidInput, NotFound, Space
+from remanence import (
+    Closed,
+    InvalidInput,
+    NotFound,
+    Space,
+)
 from remanence.cli import main
 from remanence.testing import FakeClock, HashingEmbedder
 

@@ -20,16 +20,29 @@ import igraph
 import networkx
 import pytest
 
-from remanence import InvalidInput, MissingExtra, Relation, Space, Window
-from remanence.graph.happenings import Happening
-from remanence.graph.pictures import save, save_timeline, show, show_timeline, to_igraph, to_networkx
+from remanence import (
+    InvalidInput,
+    MissingExtra,
+    Relation,
+    Space,
+    Window,
+)
+from remanence.graph.history_events import Happening
+from remanence.graph.pictures import (
+    save,
+    save_timeline,
+    show,
+    show_timeline,
+    to_igraph,
+    to_networkx,
+)
+from remanence.graph.pictures.html_page import graph_page
 from remanence.graph.pictures.layout import RADIUS, lay_out
-from remanence.graph.pictures.lettering import LETTER, letters
-from remanence.graph.pictures.page import graph_page
 from remanence.graph.pictures.svg import graph_svg
-from remanence.graph.pictures.timeline import timeline_page, timeline_svg
-from remanence.graph.walks import Edge, Node, Walked
-from remanence.model import UTC
+from remanence.graph.pictures.svg_text import LETTER, letters
+from remanence.graph.pictures.timeline_picture import timeline_page, timeline_svg
+from remanence.graph.traversal import Edge, Node, Walked
+from remanence.schema import UTC
 from remanence.testing import FakeClock
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import remanence
-from remanence.model import Entry
+from remanence.schema import Entry
 from remanence.testing import HashingEmbedder
 
 BEGIN = """
@@ -237,7 +237,7 @@ def test_what_is_erased_between_looking_and_reading_is_not_there(
 
 IDS = """
 import os, random
-from remanence.remember import new_id
+from remanence.write.prepare import new_id
 random.seed(7)
 before = new_id()[12:]
 random.seed(7)

@@ -18,11 +18,11 @@ from rank_bm25 import BM25Plus
 import remanence
 from remanence import Space
 from remanence.events import Remembered
-from remanence.model import EPOCH, Query, Window
-from remanence.projections.times import Times
-from remanence.projections.words import K1, B, documents
+from remanence.language.text import tokens
+from remanence.schema import EPOCH, Query, Window
+from remanence.signals.times import Times
+from remanence.signals.words import K1, B, documents
 from remanence.testing import FakeClock, HashingEmbedder
-from remanence.text import tokens
 
 PEOPLE = ["Alice", "Bob", "Carol", "Dan"]
 PLACES = ["Porto", "Lisbon", "Faro", "the harbour"]

@@ -21,10 +21,15 @@ from rich.console import Console
 import remanence
 from remanence import Recall, Space
 from remanence.events import Remembered
-from remanence.fusion import fuse, scaled
-from remanence.model import UTC, Query, Ranking, Window
-from remanence.projections.times import Times
-from remanence.projections.walk import Walk
+from remanence.read.fusion import fuse, scaled
+from remanence.schema import (
+    UTC,
+    Query,
+    Ranking,
+    Window,
+)
+from remanence.signals.graph_walk import Walk
+from remanence.signals.times import Times
 from remanence.testing import FakeClock, HashingEmbedder
 
 if TYPE_CHECKING:

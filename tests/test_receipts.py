@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from remanence import InvalidInput, NotFound, ProjectionStale, Recall, Receipt, Space
+from remanence import (
+    InvalidInput,
+    NotFound,
+    ProjectionStale,
+    Recall,
+    Receipt,
+    Space,
+)
 from remanence.testing import FakeClock, HashingEmbedder
 
 

@@ -12,10 +12,15 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput, NotFound, Space
-from remanence.knowledge.intervals import Claim, classify, resolve, unite
-from remanence.model import ALWAYS, FOREVER, Relation
+from remanence.language.temporal import read_moment
+from remanence.schema import ALWAYS, FOREVER, Relation
+from remanence.state.intervals import (
+    Claim,
+    classify,
+    resolve,
+    unite,
+)
 from remanence.testing import FakeClock
-from remanence.timewords import read_moment
 
 Reopen = Callable[..., Space]
 
@@ -536,7 +541,7 @@ def test_a_relation_that_is_ended_where_it_begins_never_held(space: Space, says:
 def test_names_of_one_entity_share_its_relations(space: Space, says: Space) -> None:
     """What is said of an alias is said of the entity."""
     with space._engine.using(space.name):
-        registered = remanence.events.Registered("e" + "0" * 16, "Robert", (remanence.model.Alias("Bob"),))
+        registered = remanence.events.Registered("e" + "0" * 16, "Robert", (remanence.schema.Alias("Bob"),))
         space._engine.write(space.name, lambda _: [registered])
     says.relate("Robert", "lives_in", "Porto", valid_from="2025")
     says.relate("Bob", "lives_in", "Faro", valid_from="2026")

@@ -16,11 +16,21 @@ from pathlib import Path
 import pytest
 
 import remanence
-from remanence import Extraction, Fact, Found, Memory, Said, Space, Triple, Verdict, Window
+from remanence import (
+    Extraction,
+    Fact,
+    Found,
+    Memory,
+    Said,
+    Space,
+    Triple,
+    Verdict,
+    Window,
+)
 from remanence.errors import JobFailed
 from remanence.events import Worked
-from remanence.remembering import jobs
 from remanence.testing import FakeClock, HashingEmbedder
+from remanence.write import jobs
 
 Reopen = Callable[..., Space]
 PORTO = Fact("Alice lives in Porto.", triples=(Triple("Alice", "lives_in", "Porto"),), said=(0,))

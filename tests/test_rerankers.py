@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 import remanence
-from remanence import rerankers
-from remanence.models import catalogue
+from remanence.models import catalogue, rerankers
 from remanence.testing import FakeClock
-from remanence.testing.embedders import HashingEmbedder
+from remanence.testing.fake_embedder import HashingEmbedder
 
 NAME = "ms-marco-MiniLM-L-12-v2"
 HARBOUR = ("The harbour of Porto is old and very beautiful indeed.", "The harbour is old.")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from remanence import sketches
-from remanence.sketches import Sketches
+from remanence.signals import vector_sketch
+from remanence.signals.vector_sketch import Sketches
 
 
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
     """More vectors than are looked at in full, around a hundred centres."""
-    monkeypatch.setattr(sketches, "_ALL", 1_000)
+    monkeypatch.setattr(vector_sketch, "_ALL", 1_000)
     dice = np.random.default_rng(7)
     around = dice.standard_normal((100, 64))[dice.integers(0, 100, 5_000)]
     vectors = around + 0.5 * dice.standard_normal((5_000, 64))

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from remanence import Hit, Memory, Space, frame, taken_up
-from remanence.framing import quoted
-from remanence.taking import reinforce, shown_in
+from remanence import (
+    Hit,
+    Memory,
+    Space,
+    frame,
+    taken_up,
+)
+from remanence.language.framing import quoted
+from remanence.read.memories_used import reinforce, shown_in
 
 
 def both(space: Space, porto: Memory, nuts: Memory) -> list[Hit]:

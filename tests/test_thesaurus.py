@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from remanence.embedders.static import Static
-from remanence.embedders.thesaurus import thesaurus
-from remanence.text import TOKENIZER, tokens
-from remanence.thesaurus import FILE, akin
+from remanence.language.text import TOKENIZER, tokens
+from remanence.language.thesaurus import FILE, akin
+from remanence.models.embedders.build_thesaurus import thesaurus
+from remanence.models.embedders.static import Static
 
 
 def entries(lines: list[str]) -> dict[tuple[str, str], int]:

@@ -13,8 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remanence.errors import InvalidInput
-from remanence.model import UTC, Window
-from remanence.timewords import TimePhrase, find_times, read_moment, read_window
+from remanence.language.temporal import (
+    TimePhrase,
+    find_times,
+    read_moment,
+    read_window,
+)
+from remanence.schema import UTC, Window
 
 NOW = datetime(2023, 6, 21, 15, 30, tzinfo=UTC)  # a Wednesday
 
@@ -376,7 +381,7 @@ def test_a_long_text_costs_no_more_than_its_length(text: str) -> None:
 def test_dateparser_is_imported_only_when_needed() -> None:
     """Half a second that most questions never need."""
     code = (
-        "import sys; from datetime import datetime; from remanence.timewords import find_times;"
+        "import sys; from datetime import datetime; from remanence.language.temporal import find_times;"
         "find_times('last May, on 3 June 2022', datetime(2023, 1, 1)); assert 'dateparser' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -19,14 +19,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import remanence
-from remanence import InvalidInput, LedgerTooNew, LedgerUnavailable, Space
+from remanence import (
+    InvalidInput,
+    LedgerTooNew,
+    LedgerUnavailable,
+    Space,
+)
+from remanence.admin.jsonlines import Reader, Writer
+from remanence.admin.position_mapping import repointed
 from remanence.cli import main
-from remanence.codec import name_of
 from remanence.events import Event, Remembered, Served
-from remanence.model import Window
+from remanence.ledger.codec import name_of
+from remanence.schema import Window
 from remanence.testing import FakeClock, HashingEmbedder
-from remanence.whole.jsonlines import Reader, Writer
-from remanence.whole.pointers import repointed
 
 Opener = Callable[..., Space]
 LINK = {"link": "l", "source": "a", "target": "b"}

@@ -12,9 +12,9 @@ import pytest
 
 import remanence
 from remanence import ProjectionStale, Recall, Space
-from remanence.model import Entry
+from remanence.language.text import text_hash
+from remanence.schema import Entry
 from remanence.testing import FakeClock, HashingEmbedder
-from remanence.text import text_hash
 
 Reopen = Callable[..., Space]
 WHERE = "Where does Alice live?"
@@ -710,7 +710,7 @@ def test_spaces_can_be_opened_by_name(home: Path) -> None:
 
 def test_more_spaces_than_stay_open_at_once(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each finds its own, also those that were put away in between."""
-    monkeypatch.setattr("remanence.engine._MOST_OPEN", 3)
+    monkeypatch.setattr("remanence.core.engine._MOST_OPEN", 3)
     space = reopen()
     for number in range(8):
         space.child(f"user {number}").add(f"My number is {number}.")

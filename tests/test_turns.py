@@ -11,7 +11,7 @@ import pytest
 
 import remanence
 from remanence import Recall, Space
-from remanence.query import read
+from remanence.read.question import read
 from remanence.testing import FakeClock, HashingEmbedder
 
 if TYPE_CHECKING:

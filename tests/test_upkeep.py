@@ -16,7 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import remanence
-from remanence import InvalidInput, LedgerUnavailable, NotFound, Receipt
+from remanence import (
+    InvalidInput,
+    LedgerUnavailable,
+    NotFound,
+    Receipt,
+)
 from remanence.cli import main
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import UpkeepSettings
@@ -773,7 +778,7 @@ class TestPlansThatAreOutOfDate:
         self, faded: remanence.Space, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Somebody forgets a memory while the run is writing: the error names the run, to undo it."""
-        monkeypatch.setattr("remanence.upkeep.forgetting._BATCH", 1)
+        monkeypatch.setattr("remanence.upkeep.garbage_collection._BATCH", 1)
         plan, before = faded.upkeep.gc(), faded.count()
 
         def meanwhile(done: int, total: int) -> None:
@@ -1007,7 +1012,7 @@ class TestCommands:
                 raise KeyboardInterrupt
 
         run("add", "Alice lives in Porto.")
-        monkeypatch.setattr("remanence.cli.tending.time.sleep", sleep)
+        monkeypatch.setattr("remanence.cli.upkeep_commands.time.sleep", sleep)
         run("upkeep", "--every", "1h", code=130)
         assert waits == [3600.0, 3600.0]
         assert "nothing to do" in run("upkeep", "--runs"), "what it looked at is in the ledger"

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput
+from remanence.language.text import sentences_of
 from remanence.testing import FakeClock
-from remanence.text import sentences_of
-from remanence.upkeep import clusters
-from remanence.upkeep.wording import form, merged
+from remanence.upkeep import memory_clusters
+from remanence.upkeep.merged_text import form, merged
 
 TEA = (
     "Alice drinks green tea in the morning.",
@@ -40,7 +40,7 @@ def recalled(space: remanence.Space, question: str) -> list[tuple[str, float]]:
 class TestClusters:
     def test_every_memory_is_looked_at(self, space: remanence.Space, monkeypatch: pytest.MonkeyPatch) -> None:
         """However many are read at a time."""
-        monkeypatch.setattr(clusters, "_CHUNK", 2)
+        monkeypatch.setattr(memory_clusters, "_CHUNK", 2)
         space.add_many(f"The kite number {n} is red." for n in range(5))
         assert space.upkeep.clusters().looked_at == 5
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from remanence.upkeep import cells, nearness
-from remanence.upkeep.cells import Cells
-from remanence.upkeep.nearness import Nearness
+from remanence.upkeep import near_pairs, vector_cells
+from remanence.upkeep.near_pairs import Nearness
+from remanence.upkeep.vector_cells import Cells
 
 Found = dict[tuple[int, int], float]
 
@@ -103,7 +103,7 @@ def test_by_default_few_are_compared_with_all_and_many_are_not() -> None:
 
 def test_in_a_crowded_cell_everyone_has_company(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is cut into even stretches, and each vector is looked for in its own."""
-    monkeypatch.setattr(cells, "_CROWD", 64)
+    monkeypatch.setattr(vector_cells, "_CROWD", 64)
     vectors = np.repeat(world(3, 16, spread=0.3, families=3), [65, 300, 535], axis=0)
     met: set[int] = set()
     for looking, there in Cells(vectors, few=0).visits(np.arange(900)):
@@ -148,8 +148,8 @@ def test_from_a_few_only_what_they_reach_is_found() -> None:
 
 def test_a_crowd_of_the_same_is_held_in_little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each keeps its few nearest, however many there are, and however often they are cut down to those."""
-    monkeypatch.setattr(nearness, "_HELD", 1_000)
-    monkeypatch.setattr(cells, "_CROWD", 100)
+    monkeypatch.setattr(near_pairs, "_HELD", 1_000)
+    monkeypatch.setattr(vector_cells, "_CROWD", 100)
     vectors = np.repeat(world(3, 96, spread=0.5, families=3), 500, axis=0)
     near = found(Nearness(vectors, 0.9, 5, cells=Cells(vectors, few=0)))
 

@@ -14,7 +14,12 @@ import remanence
 from remanence import InvalidInput
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import notes
-from remanence.upkeep.notes import Note, parse, safe_name, wiki_link
+from remanence.upkeep.notes import (
+    Note,
+    parse,
+    safe_name,
+    wiki_link,
+)
 
 HOSTILE = (
     "../../etc/passwd",

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remanence.events import Remembered
-from remanence.jsontext import json_writer
-from remanence.model import Turn
+from remanence.ledger.jsontext import json_writer
+from remanence.schema import Turn
 from remanence.values import quick
 
 

@@ -16,13 +16,18 @@ import numpy as np
 import pytest
 from qdrant_client import AsyncQdrantClient, QdrantClient
 
-from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale
+from remanence.errors import (
+    Closed,
+    InvalidInput,
+    ProjectionError,
+    ProjectionStale,
+)
 from remanence.ports import VectorStore
-from remanence.testing.vectorstores import VectorStoreContract, axis, unit
-from remanence.vectorstores import StoreBusy, VectorStores, folder_name
-from remanence.vectorstores.edge import EdgeStore
-from remanence.vectorstores.exact import ExactStore
-from remanence.vectorstores.server import ServerStore, connect
+from remanence.signals.stores import StoreBusy, VectorStores, folder_name
+from remanence.signals.stores.edge import EdgeStore
+from remanence.signals.stores.exact import ExactStore
+from remanence.signals.stores.server import ServerStore, connect
+from remanence.testing.vector_store_contract import VectorStoreContract, axis, unit
 
 ODD_NAMES = [
     "ali",
@@ -145,8 +150,8 @@ def test_a_second_process_waits_for_a_kill(tmp_path: Path) -> None:
 HOLDER = """
 import sys, time
 from pathlib import Path
-from remanence.testing.vectorstores import unit
-from remanence.vectorstores.edge import EdgeStore
+from remanence.testing.vector_store_contract import unit
+from remanence.signals.stores.edge import EdgeStore
 store = EdgeStore(Path(sys.argv[1]), 8)
 store.upsert(list(range(100)), unit(200, 8)[:100])
 store.flush()

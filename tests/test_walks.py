@@ -10,13 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remanence import InvalidInput, NotFound, Relation, Space, Window
+from remanence import (
+    InvalidInput,
+    NotFound,
+    Relation,
+    Space,
+    Window,
+)
+from remanence.core.index import Vanished
 from remanence.events import Related
-from remanence.graph.ground import Ground, Place, undisturbed
-from remanence.graph.joins import join, shared
-from remanence.graph.walks import FAN_OUT, Walked
-from remanence.index import Vanished
-from remanence.knowledge.adjacency import Adjacency
+from remanence.graph.graph_at_time import Ground, Place, undisturbed
+from remanence.graph.interval_joins import join, shared
+from remanence.graph.traversal import FAN_OUT, Walked
+from remanence.state.adjacency import Adjacency
 from remanence.testing import FakeClock
 
 

@@ -36,14 +36,28 @@ from remanence.errors import (
 from remanence.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from remanence.answers import Recall
-    from remanence.extractors.llm import LLMExtractor
-    from remanence.framing import frame
-    from remanence.graph.differences import Diff
-    from remanence.graph.entities import Candidate, Registration
-    from remanence.graph.happenings import Happening
-    from remanence.graph.walks import Edge, Node, Walked
-    from remanence.model import (
+    from remanence.admin.compaction import Compacted
+    from remanence.admin.export_file import Transfer
+    from remanence.admin.overview import (
+        Gathered,
+        GraphPage,
+        Stats,
+        Tied,
+    )
+    from remanence.api.entity_facet import Candidate, Registration
+    from remanence.api.opening import import_, open, reembed
+    from remanence.api.space import Space, Verified
+    from remanence.api.view import View
+    from remanence.graph.diff import Diff
+    from remanence.graph.history_events import Happening
+    from remanence.graph.traversal import Edge, Node, Walked
+    from remanence.language.framing import frame
+    from remanence.models.llm_extractor import LLMExtractor
+    from remanence.read.answer import Recall
+    from remanence.read.memories_used import taken_up
+    from remanence.read.profile import Profile
+    from remanence.read.receipts import Exposure, Receipt
+    from remanence.schema import (
         Alias,
         Change,
         Disagreement,
@@ -63,49 +77,40 @@ if TYPE_CHECKING:
         Verdict,
         Window,
     )
-    from remanence.opening import import_, open, reembed
-    from remanence.profile import Profile
-    from remanence.receipts import Exposure, Receipt
-    from remanence.remembering.jobs import Job
-    from remanence.space import Space, Verified
-    from remanence.taking import taken_up
     from remanence.upkeep.settings import UpkeepSettings
-    from remanence.view import View
-    from remanence.whole.compacting import Compacted
-    from remanence.whole.overview import Gathered, GraphPage, Stats, Tied
-    from remanence.whole.transfer import Transfer
+    from remanence.write.jobs import Job
 
 _HOMES = {
-    "Job": "remembering.jobs",
-    "LLMExtractor": "extractors.llm",
-    "Recall": "answers",
-    "Compacted": "whole.compacting",
-    "Transfer": "whole.transfer",
-    "Receipt": "receipts",
-    "View": "view",
+    "Job": "write.jobs",
+    "LLMExtractor": "models.llm_extractor",
+    "Recall": "read.answer",
+    "Compacted": "admin.compaction",
+    "Transfer": "admin.export_file",
+    "Receipt": "read.receipts",
+    "View": "api.view",
     "UpkeepSettings": "upkeep.settings",
-    "Happening": "graph.happenings",
-    "Walked": "graph.walks",
-    "Node": "graph.walks",
-    "Edge": "graph.walks",
-    "Diff": "graph.differences",
-    "Exposure": "receipts",
-    "Registration": "graph.entities",
-    "Candidate": "graph.entities",
-    "Profile": "profile",
-    "Disagreement": "model",
-    "frame": "framing",
-    "taken_up": "taking",
+    "Happening": "graph.history_events",
+    "Walked": "graph.traversal",
+    "Node": "graph.traversal",
+    "Edge": "graph.traversal",
+    "Diff": "graph.diff",
+    "Exposure": "read.receipts",
+    "Registration": "api.entity_facet",
+    "Candidate": "api.entity_facet",
+    "Profile": "read.profile",
+    "Disagreement": "schema",
+    "frame": "language.framing",
+    "taken_up": "read.memories_used",
     **dict.fromkeys(
         (
             *("Alias", "Change", "Entity", "Evidence", "Extraction", "Fact", "Found", "Hit", "Link"),
             *("Memory", "Mention", "Relation", "Said", "Triple", "Turn", "Verdict", "Window"),
         ),
-        "model",
+        "schema",
     ),
-    **dict.fromkeys(("import_", "open", "reembed"), "opening"),
-    **dict.fromkeys(("Gathered", "GraphPage", "Stats", "Tied"), "whole.overview"),
-    **dict.fromkeys(("Space", "Verified"), "space"),
+    **dict.fromkeys(("import_", "open", "reembed"), "api.opening"),
+    **dict.fromkeys(("Gathered", "GraphPage", "Stats", "Tied"), "admin.overview"),
+    **dict.fromkeys(("Space", "Verified"), "api.space"),
 }
 
 __all__ = [

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from remanence.model import Alias, Kind, LinkKind, Mention, Triple, Turn, Window
+from remanence.schema import (
+    Alias,
+    Kind,
+    LinkKind,
+    Mention,
+    Triple,
+    Turn,
+    Window,
+)
 from remanence.values import quick
 
 

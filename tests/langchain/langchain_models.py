@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
-from remanence.framing import CLOSE, OPEN
+from remanence.language.framing import CLOSE, OPEN
 
 
 class Actor(BaseChatModel):

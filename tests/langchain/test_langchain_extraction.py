@@ -16,8 +16,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 import remanence
+from langchain_remanence import CheckpointView, MemoryMiddleware, extractor
 from remanence import InvalidInput, Space
-from remanence_langchain import CheckpointView, MemoryMiddleware, extractor
 
 FACTS = '{"facts": [{"text": "Ana lives in Lisbon.", "kind": "semantic"}]}'
 """What an extractor's model answers."""
@@ -118,11 +118,11 @@ def test_an_agent_that_draws_facts_answers_when_memory_is_down(
     """Each thing that could not be done is one warning."""
     agent = listening(space, "Hello Ana.")
     space.close()
-    with caplog.at_level(logging.WARNING, "remanence_langchain"):
+    with caplog.at_level(logging.WARNING, "langchain_remanence"):
         answer = run(way, agent, "I am Ana.")
 
     assert answer["messages"][-1].text == "Hello Ana."
-    said = [record for record in caplog.records if record.name.startswith("remanence_langchain")]
+    said = [record for record in caplog.records if record.name.startswith("langchain_remanence")]
     assert {record.args for record in said} == {("remember",), ("recall",), ("extract",)}
 
 

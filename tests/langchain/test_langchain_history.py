@@ -26,9 +26,9 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_models import Actor
 
+from langchain_remanence import RemanenceChatMessageHistory
 from remanence import InvalidInput, Space
 from remanence.testing import FakeClock
-from remanence_langchain import RemanenceChatMessageHistory
 
 CALL = {"name": "weather", "args": {"city": "Porto", "days": [1, 2]}, "id": "call-1", "type": "tool_call"}
 EVERY_KIND: list[BaseMessage] = [
@@ -189,7 +189,7 @@ TALK = """
 import sys
 import remanence
 from remanence.testing import HashingEmbedder
-from remanence_langchain import RemanenceChatMessageHistory
+from langchain_remanence import RemanenceChatMessageHistory
 
 with remanence.open(sys.argv[1], embedder=HashingEmbedder()) as space:
     chat = RemanenceChatMessageHistory(space, "monday")

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-import remanence_langchain
+import langchain_remanence
 
 LOOK = """
 import sys
-import remanence_langchain
+import langchain_remanence
 print(*sorted({name.partition(".")[0] for name in sys.modules}))
 """
 
@@ -24,10 +24,10 @@ class Missing:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Missing())
-import remanence, remanence_langchain
+import remanence, langchain_remanence
 for name in sys.argv[2:]:
     try:
-        getattr(remanence_langchain, name)
+        getattr(langchain_remanence, name)
     except remanence.MissingExtra as error:
         print(error)
 """
@@ -43,7 +43,7 @@ def test_importing_loads_no_framework() -> None:
     """Nor an engine."""
     loaded = set(run(LOOK).split())
 
-    assert "remanence_langchain" in loaded
+    assert "langchain_remanence" in loaded
     assert not loaded & {"langchain", "langchain_core", "langchain_classic", "langgraph", "pydantic", "numpy"}
 
 
@@ -84,8 +84,8 @@ def test_what_needs_only_the_core_of_langchain_needs_no_more() -> None:
 
 def test_every_public_name_is_there() -> None:
     """`__all__` promises nothing that cannot be had, and `dir()` shows it."""
-    for name in remanence_langchain.__all__:
-        assert getattr(remanence_langchain, name).__doc__
-    assert dir(remanence_langchain) == sorted(remanence_langchain.__all__)
-    with pytest.raises(AttributeError, match="'remanence_langchain' has no attribute 'Memry'"):
-        _ = remanence_langchain.Memry  # type: ignore[attr-defined]
+    for name in langchain_remanence.__all__:
+        assert getattr(langchain_remanence, name).__doc__
+    assert dir(langchain_remanence) == sorted(langchain_remanence.__all__)
+    with pytest.raises(AttributeError, match="'langchain_remanence' has no attribute 'Memry'"):
+        _ = langchain_remanence.Memry  # type: ignore[attr-defined]

@@ -13,8 +13,8 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, Prom
 from langchain_models import Actor, recalled
 from pydantic import ValidationError
 
+from langchain_remanence import RemanenceMemory
 from remanence import Space
-from remanence_langchain import RemanenceMemory
 
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.deprecation.LangChainDeprecationWarning")
 

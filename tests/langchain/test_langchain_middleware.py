@@ -21,9 +21,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 import remanence
+from langchain_remanence import MemoryMiddleware
 from remanence import InvalidInput, Space
-from remanence.framing import OPEN
-from remanence_langchain import MemoryMiddleware
+from remanence.language.framing import OPEN
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}
 LOOK_UP = AIMessage("Let me see.", tool_calls=[{"name": "look_up", "args": {"city": "Porto"}, "id": "c1"}])
@@ -287,11 +287,11 @@ def test_an_agent_whose_memory_is_down_answers_and_says_so_in_the_log(
     """Each thing that could not be done is one warning, with its cause."""
     agent = create_agent(Actor(lines=["Hello Ana."]), middleware=[MemoryMiddleware(space)])
     space.close()
-    with caplog.at_level(logging.WARNING, "remanence_langchain"):
+    with caplog.at_level(logging.WARNING, "langchain_remanence"):
         answer = ask(agent, "I am Ana.")
 
     assert answer["messages"][-1].text == "Hello Ana."
-    said = [record for record in caplog.records if record.name.startswith("remanence_langchain")]
+    said = [record for record in caplog.records if record.name.startswith("langchain_remanence")]
     assert {record.args for record in said} == {("remember",), ("recall",)}
     assert all("memory is down" in record.message and record.exc_info for record in said)
 

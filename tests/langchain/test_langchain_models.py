@@ -13,8 +13,15 @@ from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_models import Actor
 
 import remanence
-from remanence import Extraction, Fact, Found, InvalidInput, ProjectionStale, Said
-from remanence_langchain import embedder, extractor
+from langchain_remanence import embedder, extractor
+from remanence import (
+    Extraction,
+    Fact,
+    Found,
+    InvalidInput,
+    ProjectionStale,
+    Said,
+)
 
 NOW = datetime(2026, 5, 4, tzinfo=timezone.utc)
 

@@ -14,8 +14,8 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.tools import tool
 from langchain_models import WAYS, Actor, Parrot, recalled, run, system
 
+from langchain_remanence import MemoryMiddleware, RemanenceMemory
 from remanence import Memory, Space
-from remanence_langchain import MemoryMiddleware, RemanenceMemory
 
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.deprecation.LangChainDeprecationWarning")
 
@@ -168,11 +168,11 @@ def test_memory_that_is_down_costs_no_answer(
     agent = create_agent(Closing(lines=["In Porto."]), middleware=[memory])
     for expected in ({("reinforce",), ("recall",), ("remember",)}, {("recall",), ("remember",)}):
         caplog.clear()
-        with caplog.at_level(logging.WARNING, "remanence_langchain"):
+        with caplog.at_level(logging.WARNING, "langchain_remanence"):
             answer = run(way, agent, "Where does Ana live?")
 
         assert answer["messages"][-1].text == "In Porto."
-        said = [record for record in caplog.records if record.name.startswith("remanence_langchain")]
+        said = [record for record in caplog.records if record.name.startswith("langchain_remanence")]
         assert {record.args for record in said} == expected
 
 

@@ -17,9 +17,9 @@ from langchain_core.tools import create_retriever_tool
 from langchain_models import Parrot
 from pydantic import ValidationError
 
+from langchain_remanence import RemanenceRetriever
 from remanence import InvalidInput, Memory, Space
 from remanence.testing import FakeClock
-from remanence_langchain import RemanenceRetriever
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from langchain_core.tools import BaseTool
 from langchain_tests.integration_tests import RetrieversIntegrationTests, ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
 
+from langchain_remanence import RemanenceRetriever, memory_tools
 from remanence import Memory, Space
-from remanence_langchain import RemanenceRetriever, memory_tools
 
 
 class OnASpace:

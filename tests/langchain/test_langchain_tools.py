@@ -12,9 +12,9 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langchain_models import Actor, recalled
 
+from langchain_remanence import memory_tools
 from remanence import Space
-from remanence.framing import CLOSE
-from remanence_langchain import memory_tools
+from remanence.language.framing import CLOSE
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from langchain_models import Actor, Parrot, recalled, system
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
+from langchain_remanence import MemoryMiddleware, memory_tools
 from remanence import InvalidInput, Space
-from remanence_langchain import MemoryMiddleware, memory_tools
 
 
 @dataclass

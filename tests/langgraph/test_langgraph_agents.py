@@ -17,9 +17,9 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
 import remanence
+from langchain_remanence.checkpoints import CheckpointView
+from langchain_remanence.store import RemanenceStore
 from remanence.testing import HashingEmbedder
-from remanence_langchain.checkpoints import CheckpointView
-from remanence_langchain.store import RemanenceStore
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 
@@ -122,7 +122,7 @@ def test_a_rewound_agent_reads_the_note_of_its_own_past(space: remanence.Space) 
 
 def test_the_middleware_takes_a_view_in_place_of_a_space(space: remanence.Space) -> None:
     """What was said in a branch that was left is not brought up in the other."""
-    from remanence_langchain.middleware import MemoryMiddleware
+    from langchain_remanence.middleware import MemoryMiddleware
 
     saver = InMemorySaver()
     view = CheckpointView(space, saver)
@@ -144,7 +144,7 @@ def test_the_middleware_takes_a_view_in_place_of_a_space(space: remanence.Space)
 def test_what_an_agent_is_told_stays_in_its_branch(space: remanence.Space, way: str) -> None:
     """A user's turns, kept by the hooks of both kinds: neither branch is reminded of what was said in the
     other, not when it is forked nor when it goes on; another thread is reminded of both."""
-    from remanence_langchain.middleware import MemoryMiddleware
+    from langchain_remanence.middleware import MemoryMiddleware
 
     saver = InMemorySaver()
     memory = MemoryMiddleware(CheckpointView(space, saver), user="user_id")

@@ -23,10 +23,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
 import remanence
+from langchain_remanence.checkpoints import CheckpointView
+from langchain_remanence.store import RemanenceStore
+from langchain_remanence.store_lineage import CheckpointUnknown, Lineage
 from remanence.testing import FakeClock, HashingEmbedder
-from remanence_langchain.checkpoints import CheckpointView
-from remanence_langchain.store import RemanenceStore
-from remanence_langchain.store_lineage import CheckpointUnknown, Lineage
 
 FACTS = ("facts",)
 
@@ -717,7 +717,7 @@ def test_a_checkpointer_that_does_not_keep_each_step_is_named(
     space: remanence.Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With durability="exit" nobody can tell the branches apart, and memory says so."""
-    monkeypatch.setattr("remanence_langchain.store_lineage._PATIENCE", 0.05)
+    monkeypatch.setattr("langchain_remanence.store_lineage._PATIENCE", 0.05)
     saver = InMemorySaver()
     world = World(InStore(space, saver), saver)
 

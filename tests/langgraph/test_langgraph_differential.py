@@ -24,7 +24,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 import remanence
-from remanence_langchain.store import RemanenceStore
+from langchain_remanence.store import RemanenceStore
 
 LABELS = ("a", "b", "c", "a b", "ä/ö", '["a"]', "%2F", "🍵", "'; --", "users")
 KEYS = ("k1", "k2", "", "a.b", "k 3", "ключ", '"]', "0")

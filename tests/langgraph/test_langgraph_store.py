@@ -13,8 +13,8 @@ import pytest
 from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, PutOp, SearchOp
 
 import remanence
+from langchain_remanence.store import RemanenceStore
 from remanence.testing import FakeClock, HashingEmbedder
-from remanence_langchain.store import RemanenceStore
 
 BOB = ("users", "bob")
 

@@ -9,8 +9,8 @@ import pytest
 from langgraph.store.base import TTLConfig
 
 import remanence
+from langchain_remanence.store import RemanenceStore
 from remanence.testing import FakeClock
-from remanence_langchain.store import RemanenceStore
 
 NOTES = ("notes",)
 

@@ -9,10 +9,10 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.settings import Settings
 
 import remanence
+from llama_index_remanence import RemanenceRetriever
+from llama_index_remanence.places import close_opened
 from llamaindex.scripted import Counting
 from remanence.testing import FakeClock
-from remanence_llamaindex import RemanenceRetriever
-from remanence_llamaindex.places import close_opened
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
 from llama_index.core.chat_engine.types import BaseChatEngine
 
+from llama_index_remanence import RemanenceMemory
 from llamaindex.scripted import Scripted
-from remanence_llamaindex import RemanenceMemory
 
 Make = Callable[[Scripted, RemanenceMemory, BaseRetriever], BaseChatEngine]
 

@@ -16,9 +16,9 @@ from llama_index.core.tools import FunctionTool, RetrieverTool
 from llama_index.core.workflow import Context, JsonSerializer
 
 import remanence
+from llama_index_remanence import RemanenceMemory, RemanenceMemoryBlock, RemanenceRetriever, RemanenceToolSpec
 from llamaindex.scripted import Counting, Scripted, assistant, calling, texts, user
-from remanence.framing import OPEN
-from remanence_llamaindex import RemanenceMemory, RemanenceMemoryBlock, RemanenceRetriever, RemanenceToolSpec
+from remanence.language.framing import OPEN
 
 
 def weather(city: str) -> str:

@@ -14,10 +14,10 @@ from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.memory import InsertMethod, Memory, StaticMemoryBlock
 
 import remanence
+from llama_index_remanence import RemanenceMemoryBlock
 from llamaindex.scripted import Counting, Scripted, assistant, texts, user
-from remanence.framing import CLOSE, OPEN
+from remanence.language.framing import CLOSE, OPEN
 from remanence.testing import FakeClock
-from remanence_llamaindex import RemanenceMemoryBlock
 
 
 def memory_with(block: RemanenceMemoryBlock, session: str = "s", **settings: object) -> Memory:
@@ -274,12 +274,12 @@ async def test_an_agent_whose_memory_is_down_answers_and_says_so_in_the_log(
     )
     space.close()
     llm = Scripted(*(f"Answer number {number}." for number in range(5)))
-    with caplog.at_level(logging.WARNING, "remanence_llamaindex"):
+    with caplog.at_level(logging.WARNING, "llama_index_remanence"):
         for number in range(5):
             answer = await FunctionAgent(llm=llm).run(f"This is question number {number}.", memory=memory)
 
     assert str(answer) == "Answer number 4."
-    said = [record for record in caplog.records if record.name.startswith("remanence_llamaindex")]
+    said = [record for record in caplog.records if record.name.startswith("llama_index_remanence")]
     assert {record.args for record in said} == {("remember",), ("recall",)}
     assert all("memory is down" in record.message and record.exc_info for record in said)
 

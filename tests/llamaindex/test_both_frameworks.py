@@ -11,10 +11,10 @@ from llama_index.core.agent.workflow import FunctionAgent
 from pydantic import Field
 
 import remanence
+from langchain_remanence import MemoryMiddleware
+from langchain_remanence import RemanenceRetriever as LangChainRetriever
+from llama_index_remanence import RemanenceMemory, RemanenceRetriever
 from llamaindex.scripted import Scripted, user
-from remanence_langchain import MemoryMiddleware
-from remanence_langchain import RemanenceRetriever as LangChainRetriever
-from remanence_llamaindex import RemanenceMemory, RemanenceRetriever
 
 
 class Lines(FakeListChatModel):

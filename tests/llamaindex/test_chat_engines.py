@@ -9,9 +9,9 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, SimpleChatEngine
 
 import remanence
+from llama_index_remanence import RemanenceMemory
 from llamaindex.engines import ENGINES, Make
 from llamaindex.scripted import Counting, Scripted, texts, user
-from remanence_llamaindex import RemanenceMemory
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -13,9 +13,9 @@ from llama_index.core.memory import ChatMemoryBuffer, Memory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 
 import remanence
+from llama_index_remanence import RemanenceAsyncChatStore, RemanenceChatStore
 from llamaindex.scripted import assistant, calling, texts, user
 from remanence.testing import FakeClock
-from remanence_llamaindex import RemanenceAsyncChatStore, RemanenceChatStore
 
 MESSAGES = [
     user("Hello."),
@@ -228,7 +228,7 @@ async def test_fifty_writers_at_once_lose_nothing(space: remanence.Space) -> Non
 WRITE = """
 import sys
 from llama_index.core.llms import ChatMessage
-from remanence_llamaindex import RemanenceChatStore
+from llama_index_remanence import RemanenceChatStore
 store = RemanenceChatStore(location=sys.argv[1])
 for number in range(20):
     store.add_message("shared", ChatMessage(content=f"{sys.argv[2]} {number}"))

@@ -13,8 +13,8 @@ from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 from sqlalchemy import select
 
 import remanence
+from llama_index_remanence import RemanenceAsyncChatStore, RemanenceChatStore
 from llamaindex.scripted import calling
-from remanence_llamaindex import RemanenceAsyncChatStore, RemanenceChatStore
 
 KEYS = ["a", "b", "c"]
 STEPS = 120

@@ -10,11 +10,11 @@ import pytest
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
 
 import remanence
+from llama_index_remanence import RemanenceMemory
+from llama_index_remanence.messages import said
 from llamaindex.scripted import Counting, assistant, broken, calling, texts, user
-from remanence.drafts import MOST_TEXT
-from remanence.framing import OPEN
-from remanence_llamaindex import RemanenceMemory
-from remanence_llamaindex.messages import said
+from remanence.core.inputs import MOST_TEXT
+from remanence.language.framing import OPEN
 
 
 def words(messages: list[ChatMessage]) -> str:
@@ -328,7 +328,7 @@ def test_a_chat_goes_on_when_nothing_can_be_recalled(
     memory = RemanenceMemory(space, tokenizer_fn=broken, reinforce=True)
     memory.put(user("Where does Alice live?"))
 
-    with caplog.at_level(logging.WARNING, "remanence_llamaindex"):
+    with caplog.at_level(logging.WARNING, "llama_index_remanence"):
         assert texts(memory.get()) == ["Where does Alice live?"]
         memory.put(assistant("I do not know."))
 

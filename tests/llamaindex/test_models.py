@@ -9,9 +9,9 @@ import pytest
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
 import remanence
+from llama_index_remanence import embedder, extractor
 from llamaindex.scripted import Scripted
 from remanence.testing import HashingEmbedder
-from remanence_llamaindex import embedder, extractor
 
 
 class Hashing(BaseEmbedding):

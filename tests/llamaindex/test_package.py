@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from llama_index.core.memory import BaseMemory, BaseMemoryBlock
 
-import remanence_llamaindex
+import llama_index_remanence
 
 LAZY = """
 import sys
-import remanence_llamaindex
+import llama_index_remanence
 print(*sorted({name.partition(".")[0] for name in sys.modules}))
 """
 
@@ -23,10 +23,10 @@ MISSING = """
 import sys
 sys.modules["llama_index"] = None
 sys.modules["llama_index.core"] = None
-import remanence, remanence_llamaindex
-for name in remanence_llamaindex.__all__:
+import remanence, llama_index_remanence
+for name in llama_index_remanence.__all__:
     try:
-        getattr(remanence_llamaindex, name)
+        getattr(llama_index_remanence, name)
     except remanence.MissingExtra as error:
         print(error)
 """
@@ -41,7 +41,7 @@ socket.socket.connect = socket.socket.connect_ex = socket.socket.sendto = refuse
 socket.getaddrinfo = socket.gethostbyname = socket.create_connection = refused
 
 from llama_index.core.llms import ChatMessage
-from remanence_llamaindex import RemanenceMemory
+from llama_index_remanence import RemanenceMemory
 
 RemanenceMemory(location=sys.argv[1]).put(ChatMessage(role="user", content="I live in Porto."))
 (recalled,) = RemanenceMemory(location=sys.argv[1]).get(input="Where do I live?")
@@ -64,7 +64,7 @@ def test_without_llamaindex_each_name_says_what_to_install() -> None:
     """With the exact line."""
     said = run(MISSING).splitlines()
 
-    assert len(said) == len(remanence_llamaindex.__all__)
+    assert len(said) == len(llama_index_remanence.__all__)
     assert all(line.endswith('Run: pip install "remanence[llamaindex]"') for line in said)
 
 
@@ -75,25 +75,25 @@ def test_nothing_asks_the_network(home: Path) -> None:
 
 def test_every_public_name_is_there() -> None:
     """And no other."""
-    for name in remanence_llamaindex.__all__:
-        assert getattr(remanence_llamaindex, name).__name__ == name
-    assert dir(remanence_llamaindex) == sorted(remanence_llamaindex.__all__)
+    for name in llama_index_remanence.__all__:
+        assert getattr(llama_index_remanence, name).__name__ == name
+    assert dir(llama_index_remanence) == sorted(llama_index_remanence.__all__)
     with pytest.raises(AttributeError, match="no attribute 'RemanenceMemry'"):
-        _ = remanence_llamaindex.RemanenceMemry
+        _ = llama_index_remanence.RemanenceMemry
 
 
 def test_every_option_is_in_the_readme() -> None:
     """One that is not written down is not found."""
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     section = readme[readme.index("### LlamaIndex") : readme.index("### Upkeep")]
-    ours = {"location", "path", *inspect.signature(remanence_llamaindex.RemanenceRetriever).parameters}
+    ours = {"location", "path", *inspect.signature(llama_index_remanence.RemanenceRetriever).parameters}
     for adapter, base in (
-        (remanence_llamaindex.RemanenceMemory, BaseMemory),
-        (remanence_llamaindex.RemanenceMemoryBlock, BaseMemoryBlock),
+        (llama_index_remanence.RemanenceMemory, BaseMemory),
+        (llama_index_remanence.RemanenceMemoryBlock, BaseMemoryBlock),
     ):
         ours |= set(adapter.model_fields) - set(base.model_fields)
 
     theirs = {"callback_manager", "verbose", "place"}
     named = set(re.findall(r"`([a-z_]+)(?:=True)?`", section))
     assert not ours - theirs - {"space"} - named
-    assert all(f"`{name}" in section for name in remanence_llamaindex.__all__)
+    assert all(f"`{name}" in section for name in llama_index_remanence.__all__)

@@ -15,9 +15,9 @@ from llama_index.core.memory import InsertMethod, Memory
 from llama_index.core.tools import FunctionTool
 
 import remanence
+from llama_index_remanence import RemanenceMemory, RemanenceMemoryBlock, longterm
 from llamaindex.engines import ENGINES, Make
 from llamaindex.scripted import Scripted, assistant, calling, user
-from remanence_llamaindex import RemanenceMemory, RemanenceMemoryBlock, longterm
 
 QUESTION, ANSWER = "Where does Alice live?", "In Porto."
 
@@ -324,7 +324,7 @@ async def test_a_count_that_fails_does_not_cost_the_answer(
         Memory.from_defaults(memory_blocks=[block]) if with_block else RemanenceMemory(space, reinforce=True)
     )
 
-    with caplog.at_level(logging.WARNING, "remanence_llamaindex"):
+    with caplog.at_level(logging.WARNING, "llama_index_remanence"):
         answer = await FunctionAgent(llm=Scripted(ANSWER)).run(QUESTION, memory=memory)
 
     assert str(answer) == ANSWER

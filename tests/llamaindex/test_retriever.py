@@ -16,9 +16,9 @@ from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeI
 from llama_index.core.tools import RetrieverTool
 
 import remanence
+from llama_index_remanence import RemanenceRetriever
 from llamaindex.scripted import Counting, Scripted, broken
 from remanence.testing import FakeClock
-from remanence_llamaindex import RemanenceRetriever
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from llama_index.core.tools import FunctionTool
 
 import remanence
+from llama_index_remanence import RemanenceToolSpec
 from llamaindex.scripted import Counting, broken
-from remanence_llamaindex import RemanenceToolSpec
 
 
 @pytest.fixture

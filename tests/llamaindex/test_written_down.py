@@ -16,14 +16,14 @@ from llama_index.core.workflow.events import StartEvent, StopEvent
 from pydantic import ValidationError
 
 import remanence
-from llamaindex.scripted import texts, user
-from remanence_llamaindex import (
+from llama_index_remanence import (
     RemanenceAsyncChatStore,
     RemanenceChatStore,
     RemanenceMemory,
     RemanenceMemoryBlock,
 )
-from remanence_llamaindex.places import close_opened
+from llama_index_remanence.places import close_opened
+from llamaindex.scripted import texts, user
 
 
 class Idle(Workflow):
@@ -53,7 +53,7 @@ async def test_a_context_written_down_finds_the_space_again(space: remanence.Spa
 ELSEWHERE = """
 import json, sys
 from llama_index.core.llms import ChatMessage
-from remanence_llamaindex import RemanenceMemory
+from llama_index_remanence import RemanenceMemory
 memory = RemanenceMemory.from_dict(json.load(sys.stdin))
 (system,) = memory.get(input="Where am I from?")
 print(memory.space.name, memory.get_all()[0].content, "Porto" in system.content)

@@ -1,7 +1,7 @@
 """`remanence`, the command: each verb does what the verb of the same name on a space does.
 
 parser.py   what may be typed
-verbs.py    what is then done
+commands.py what is then done
 whole.py    the same, where it is about a space as a whole
 places.py   which folder and space is meant
 output.py   how the answer is shown, at a terminal and in a pipe

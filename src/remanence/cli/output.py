@@ -7,13 +7,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from remanence.answers import memory_dict
+from remanence.read.answer import memory_dict
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from remanence.answers import Recall
-    from remanence.model import Memory
+    from remanence.read.answer import Recall
+    from remanence.schema import Memory
 
 
 def at_a_terminal() -> bool:

@@ -8,8 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 from remanence import __version__
-from remanence.cli import evaluating, knowing, remembering, tending, verbs, whole
-from remanence.model import KINDS
+from remanence.cli import (
+    admin_commands,
+    commands,
+    eval_command,
+    graph_commands,
+    remember_commands,
+    upkeep_commands,
+)
+from remanence.schema import KINDS
 
 DEFAULT_FOLDER = "./memory"
 _WHEN = "a date, or words such as 'last May'"
@@ -29,10 +36,10 @@ def make_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"remanence {__version__}")
     _place(parser, os.environ.get("REMANENCE_MEMORY") or DEFAULT_FOLDER, None)
     parser.set_defaults(run=None)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     def command(
-        name: str, run: Verb, help: str, example: str, *, of: Any = commands, folder: bool = False
+        name: str, run: Verb, help: str, example: str, *, of: Any = subparsers, folder: bool = False
     ) -> Parser:
         made: Parser = of.add_parser(
             name,
@@ -54,7 +61,7 @@ def make_parser() -> Parser:
     def as_of(parser: Parser) -> None:
         parser.add_argument("--as-of", metavar="WHEN", help="answer with what was known then")
 
-    it = command("add", verbs.add, "keep a text", 'add "Alice moved to Lisbon." --valid-from 2026-05-03')
+    it = command("add", commands.add, "keep a text", 'add "Alice moved to Lisbon." --valid-from 2026-05-03')
     it.add_argument("text", help="the text; - reads it from standard input")
     it.add_argument("--key", help="the same key with another text is a new version")
     it.add_argument("--kind", choices=KINDS, help="what sort of memory it is")
@@ -70,16 +77,26 @@ def make_parser() -> Parser:
     as_json(it)
 
     for name, run, what, example in (
-        ("add-many", verbs.add_many, "texts, one JSON object a line with the fields of add", "facts.jsonl"),
-        ("add-turns", verbs.add_turns, "chat turns: content, and speaker or role, time, ...", "chat.jsonl"),
+        (
+            "add-many",
+            commands.add_many,
+            "texts, one JSON object a line with the fields of add",
+            "facts.jsonl",
+        ),
+        (
+            "add-turns",
+            commands.add_turns,
+            "chat turns: content, and speaker or role, time, ...",
+            "chat.jsonl",
+        ),
     ):
         it = command(name, run, f"keep many {what}", f"{name} {example}")
         it.add_argument("file", help="a file of JSON lines; - reads standard input")
         as_json(it)
 
-    remembering.declare(command, as_json, as_of)
+    remember_commands.declare(command, as_json, as_of)
 
-    it = command("recall", verbs.recall, "answer a question", 'recall "Where does Alice live?" --explain')
+    it = command("recall", commands.recall, "answer a question", 'recall "Where does Alice live?" --explain')
     it.add_argument("query", help="the question")
     it.add_argument("--limit", type=int, default=10, help="how many answers at most (10)")
     it.add_argument("--during", metavar="WHEN", help=f"only what was true then: {_WHEN}")
@@ -100,60 +117,70 @@ def make_parser() -> Parser:
     as_json(it)
 
     some_id = "01998c2f3a7b5d0c1e2f3a4b"
-    it = command("get", verbs.get, "show one memory", f"get {some_id}")
+    it = command("get", commands.get, "show one memory", f"get {some_id}")
     it.add_argument("id")
     as_of(it)
     as_json(it)
 
-    it = command("forget", verbs.forget, "hide a memory from now on", f'forget {some_id} --why "she asked"')
+    it = command(
+        "forget", commands.forget, "hide a memory from now on", f'forget {some_id} --why "she asked"'
+    )
     it.add_argument("id")
     it.add_argument("--why", help="the reason, kept with it")
 
-    it = command("unforget", verbs.unforget, "bring a forgotten memory back", f"unforget {some_id}")
+    it = command("unforget", commands.unforget, "bring a forgotten memory back", f"unforget {some_id}")
     it.add_argument("id")
 
     it = command(
-        "erase", verbs.erase, "blank the words of a memory for ever, in the past too", f"erase {some_id}"
+        "erase", commands.erase, "blank the words of a memory for ever, in the past too", f"erase {some_id}"
     )
     it.add_argument("id")
     it.add_argument("--yes", action="store_true", help="do not ask first")
 
-    knowing.declare(command, as_json, as_of)
+    graph_commands.declare(command, as_json, as_of)
 
-    it = command("touch", tending.touch, "record that a memory was of use", f"touch {some_id} --boost")
+    it = command(
+        "touch", upkeep_commands.touch, "record that a memory was of use", f"touch {some_id} --boost"
+    )
     it.add_argument("id")
     it.add_argument("--boost", action="store_true", help="make it stronger, too")
 
-    it = command("memories", verbs.memories, "list every memory of a space", "memories", folder=True)
-    it.add_argument("--status", choices=tending.LISTED, help="only these, such as what upkeep has archived")
+    it = command("memories", commands.memories, "list every memory of a space", "memories", folder=True)
+    it.add_argument(
+        "--status", choices=upkeep_commands.LISTED, help="only these, such as what upkeep has archived"
+    )
     as_of(it)
     as_json(it)
 
-    command("spaces", verbs.spaces, "list the spaces that hold anything", "spaces ./memory", folder=True)
+    command("spaces", commands.spaces, "list the spaces that hold anything", "spaces ./memory", folder=True)
 
-    it = command("count", verbs.count, "count the memories of a space", "count ./memory", folder=True)
+    it = command("count", commands.count, "count the memories of a space", "count ./memory", folder=True)
     as_of(it)
 
-    it = command("stats", whole.stats, "count everything in a space", "stats ./memory", folder=True)
+    it = command("stats", admin_commands.stats, "count everything in a space", "stats ./memory", folder=True)
     as_of(it)
     as_json(it)
     command(
         "compact",
-        whole.compact,
+        admin_commands.compact,
         "build indexes anew and give back room; ledger lines stay",
         "compact ./memory",
         folder=True,
     )
-    it = command("export", whole.export, "write a space into a file", "export memory.jsonl.gz --children")
+    it = command(
+        "export", admin_commands.export, "write a space into a file", "export memory.jsonl.gz --children"
+    )
     it.add_argument("file", help="where to; a name that ends in .gz is packed")
     it.add_argument("--children", action="store_true", help="with the spaces below it")
     it.add_argument("--vectors", action="store_true", help="with the embeddings")
-    it = command("import", whole.import_, "bring an export into an empty space", "import memory.jsonl.gz")
+    it = command(
+        "import", admin_commands.import_, "bring an export into an empty space", "import memory.jsonl.gz"
+    )
     it.add_argument("file", help="what `remanence export` wrote")
 
     it = command(
         "upkeep",
-        tending.upkeep,
+        upkeep_commands.upkeep,
         "show what upkeep would do; with --apply, do it",
         "upkeep ./memory --every 1h",
         folder=True,
@@ -163,7 +190,7 @@ def make_parser() -> Parser:
     it.add_argument(
         "--step",
         action="append",
-        choices=tending.STEPS,
+        choices=upkeep_commands.STEPS,
         dest="steps",
         help="only this; repeatable (everything but gc, which forgets what has faded)",
     )
@@ -172,19 +199,21 @@ def make_parser() -> Parser:
     it.add_argument("--runs", action="store_true", help="list what upkeep has done")
     it.add_argument("--undo", metavar="RUN", help="take back a run")
 
-    command("verify", verbs.verify, "check that no line was tampered with", "verify ./memory", folder=True)
+    command("verify", commands.verify, "check that no line was tampered with", "verify ./memory", folder=True)
     command(
-        "check", verbs.check, "hold each index against a fresh build", "check ./memory", folder=True
+        "check", commands.check, "hold each index against a fresh build", "check ./memory", folder=True
     ).description = "Hold each index against a fresh build, in every space or the one named by --space."
     command(
         "rebuild",
-        verbs.rebuild,
+        commands.rebuild,
         "build the indexes anew from the ledger; with --embedder, change to that embedder",
         "rebuild ./memory --embedder bge-small-en-v1.5",
         folder=True,
     )
 
-    it = command("eval", evaluating.evaluate, "measure recall on your own questions", "eval ./my-sets --json")
+    it = command(
+        "eval", eval_command.evaluate, "measure recall on your own questions", "eval ./my-sets --json"
+    )
     it.add_argument("paths", nargs="+", help="folders or files: <name>.corpus.jsonl, <name>.questions.jsonl")
     it.add_argument("--signals", metavar="A,B", help="only these of vectors,words,graph,times")
     it.add_argument("--weights", metavar="A=1,B=2", help="other weights for the signals")
@@ -193,15 +222,17 @@ def make_parser() -> Parser:
     it.add_argument("--apart", action="append", default=[], metavar="CATEGORY", help="count it by itself")
     as_json(it)
 
-    it = command("models", verbs.models_list, "list and get models: embedders and rerankers", "models list")
-    below = it.add_subparsers(title="commands", metavar="COMMAND")
-    command("list", verbs.models_list, "list the models there are", "models list", of=below)
     it = command(
-        "get", verbs.models_get, "fetch a model's files, once", "models get bge-small-en-v1.5", of=below
+        "models", commands.models_list, "list and get models: embedders and rerankers", "models list"
+    )
+    below = it.add_subparsers(title="commands", metavar="COMMAND")
+    command("list", commands.models_list, "list the models there are", "models list", of=below)
+    it = command(
+        "get", commands.models_get, "fetch a model's files, once", "models get bge-small-en-v1.5", of=below
     )
     it.add_argument("name", help="as `remanence models list` shows it")
 
-    it = command("demo", verbs.demo, "tell a short story in a temporary folder", "demo --keep ./memory")
+    it = command("demo", commands.demo, "tell a short story in a temporary folder", "demo --keep ./memory")
     it.add_argument("--keep", metavar="DIR", help="keep the memories in this new folder")
     return parser
 

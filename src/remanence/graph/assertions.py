@@ -11,15 +11,18 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from remanence import drafts
-from remanence.drafts import Moment
-from remanence.engine import Engine
+from remanence.core import inputs
+from remanence.core.engine import Engine
+from remanence.core.index import Index
+from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, NotFound
-from remanence.events import Declared, Event, Linked, Related
-from remanence.index import Index
-from remanence.knowledge.predicates import read_predicate
-from remanence.knowledge.registry import is_entity_id
-from remanence.model import (
+from remanence.events import (
+    Declared,
+    Event,
+    Linked,
+    Related,
+)
+from remanence.schema import (
     LINKS,
     Entity,
     Link,
@@ -28,7 +31,9 @@ from remanence.model import (
     Relation,
     Sight,
 )
-from remanence.remember import new_id
+from remanence.state.entity_registry import is_entity_id
+from remanence.state.predicates import read_predicate
+from remanence.write.prepare import new_id
 
 Named: TypeAlias = str | Entity
 """An entity, its id, or any of its names."""
@@ -67,7 +72,7 @@ class Stating:
         'Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)'
         """
         now = self._engine.now()
-        reads, window = read_predicate(predicate), drafts.window(valid_from, valid_until, now)
+        reads, window = read_predicate(predicate), inputs.window(valid_from, valid_until, now)
         sure, who = _sure(confidence), observer(observed_by)
         ids = tuple(dict.fromkeys(_memory_ids(evidence)))
         ends = named(subject, "subject"), named(object, "object")
@@ -108,9 +113,9 @@ class Stating:
         True
         """
         now = self._engine.now()
-        window = drafts.window(valid_from, valid_until, now)
+        window = inputs.window(valid_from, valid_until, now)
         source, target, reads = _memory_id(a), _memory_id(b), _kind(kind)
-        sure, who, reason = _sure(confidence), observer(observed_by), drafts.reason(why)
+        sure, who, reason = _sure(confidence), observer(observed_by), inputs.reason(why)
         if source == target:
             raise InvalidInput(f"memory {source!r} cannot be linked to itself. Give two memories.")
         drawn: list[str] = []
@@ -213,16 +218,16 @@ def name_of(index: Index, given: Named) -> str:
 
 def named(given: Named, what: str) -> Named:
     """An entity, its id or a name, which can be written down."""
-    name = drafts.clean(given.name if isinstance(given, Entity) else given, what)
+    name = inputs.clean(given.name if isinstance(given, Entity) else given, what)
     if not name.strip():
         raise InvalidInput(f"{what}={name!r} is blank. Give a name, an entity or its id.")
-    if len(name) > drafts.MOST_NAME:
-        raise InvalidInput(f"{what} has {len(name):,} characters. A name has at most {drafts.MOST_NAME}.")
+    if len(name) > inputs.MOST_NAME:
+        raise InvalidInput(f"{what} has {len(name):,} characters. A name has at most {inputs.MOST_NAME}.")
     return given
 
 
 def _memory_id(given: object) -> str:
-    return given.id if isinstance(given, Memory) else drafts.memory_id(given)
+    return given.id if isinstance(given, Memory) else inputs.memory_id(given)
 
 
 def _memory_ids(given: Kept | Iterable[Kept]) -> list[str]:
@@ -240,9 +245,9 @@ def _kind(given: object) -> LinkKind:
 
 
 def _sure(confidence: object) -> float:
-    sure = drafts.share(confidence, "confidence")
+    sure = inputs.share(confidence, "confidence")
     return 1.0 if sure is None else sure
 
 
 def observer(given: str | None, what: str = "observed_by") -> str | None:
-    return None if given is None else drafts.clean(given, what)
+    return None if given is None else inputs.clean(given, what)

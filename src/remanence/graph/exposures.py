@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from remanence.core.index import Index
 from remanence.events import Served
-from remanence.index import Index
-from remanence.model import Sight
 from remanence.ports import Ledger
-from remanence.receipts import Exposure, Receipt
-from remanence.truth import replaced_by, stands
+from remanence.read.receipts import Exposure, Receipt
+from remanence.read.supersession import replaced_by, stands
+from remanence.schema import Sight
 
 
 def exposures(index: Index, ledger: Ledger, memory_id: str, sight: Sight) -> list[Exposure]:

@@ -25,7 +25,7 @@ def open_ledger(location: str | Path | None) -> Ledger:
     0
     """
     if location is None:
-        from remanence.ledger.volatile import VolatileLedger
+        from remanence.ledger.in_memory import VolatileLedger
 
         return VolatileLedger()
     if not isinstance(location, str | os.PathLike):

@@ -22,10 +22,16 @@ import numpy as np
 from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
-from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
-from remanence.ledger import chain, schema, sqlite
+from remanence.errors import (
+    Closed,
+    InvalidInput,
+    LedgerError,
+    LedgerTampered,
+    LedgerUnavailable,
+)
+from remanence.ledger import chain, sqlite, tables
 from remanence.ledger.chain import START, Line, Tail
-from remanence.model import Entry
+from remanence.schema import Entry
 
 if TYPE_CHECKING:
     from remanence.events import Event
@@ -67,7 +73,7 @@ class SqlLedger:
             isolation_level="AUTOCOMMIT",
         )
         self._readers: deque[sqlite3.Connection] = deque()
-        self._sql = schema.Statements(self._engine.dialect)
+        self._sql = tables.Statements(self._engine.dialect)
         self._tail, self._last_at = START, dict[str, int]()
         self._known: int | None = None  # the data_version for which these two are right
         with self._errors:
@@ -80,7 +86,7 @@ class SqlLedger:
             self._connected = True
             self._all.add(self)
             try:
-                sqlite.patiently(lambda: schema.prepare(self._engine, self.path))
+                sqlite.patiently(lambda: tables.prepare(self._engine, self.path))
                 self._writer.execute(self._sql.last_line).fetchone()  # damage at the end shows at once
                 self._unscrubbed = True  # a crash may have left an erased line in the log
                 self._scrub(wait=0)
@@ -162,7 +168,7 @@ class SqlLedger:
         while rows:
             for row in rows:
                 yield chain.entry(*row)
-            if len(rows) < schema.CHUNK:
+            if len(rows) < tables.CHUNK:
                 return
             rows = self._rows(self._sql.read, (space, rows[-1][0]))
 
@@ -239,7 +245,7 @@ class SqlLedger:
             after = rows[-1][0]
 
     def _noted_head(self, connection: sqlite3.Connection) -> Tail | None:
-        row = connection.execute(self._sql.get_meta, (schema.HEAD,)).fetchone()
+        row = connection.execute(self._sql.get_meta, (tables.HEAD,)).fetchone()
         try:
             position, digest = row[0].split(" ")
             return Tail(int(position), bytes.fromhex(digest))
@@ -326,7 +332,7 @@ class SqlTransaction:
     def __init__(
         self,
         writer: sqlite3.Connection,
-        sql: schema.Statements,
+        sql: tables.Statements,
         errors: sqlite.Translated,
         tail: Tail,
         known: Mapping[str, int],
@@ -376,7 +382,7 @@ class SqlTransaction:
 
     def set_meta(self, name: str, value: str) -> None:
         """Remember a small fact about the ledger itself."""
-        if name == schema.HEAD:
+        if name == tables.HEAD:
             raise InvalidInput(f"{name!r} is the ledger's own note. Choose another name.")
         with self._writing():
             self._writer.execute(self._sql.put_meta, (name, value))
@@ -385,7 +391,7 @@ class SqlTransaction:
         """Note where the chain ends, so that a tail cut off later is missed."""
         if self.tail != self._start:
             note = f"{self.tail.position} {self.tail.digest.hex()}"
-            self._writer.execute(self._sql.put_meta, (schema.HEAD, note))
+            self._writer.execute(self._sql.put_meta, (tables.HEAD, note))
 
     def _writing(self) -> sqlite.Translated:
         if self.ended:

@@ -16,19 +16,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from remanence.testing.clock import FakeClock
-    from remanence.testing.embedders import HashingEmbedder
-    from remanence.testing.ledger import LedgerContract
-    from remanence.testing.models import HungModel, ScriptedModel
-    from remanence.testing.vectorstores import VectorStoreContract
+    from remanence.testing.fake_clock import FakeClock
+    from remanence.testing.fake_embedder import HashingEmbedder
+    from remanence.testing.fake_models import HungModel, ScriptedModel
+    from remanence.testing.ledger_contract import LedgerContract
+    from remanence.testing.vector_store_contract import VectorStoreContract
 
 _HOMES = {
-    "FakeClock": "clock",
-    "HashingEmbedder": "embedders",
-    "HungModel": "models",
-    "LedgerContract": "ledger",
-    "ScriptedModel": "models",
-    "VectorStoreContract": "vectorstores",
+    "FakeClock": "fake_clock",
+    "HashingEmbedder": "fake_embedder",
+    "HungModel": "fake_models",
+    "LedgerContract": "ledger_contract",
+    "ScriptedModel": "fake_models",
+    "VectorStoreContract": "vector_store_contract",
 }
 
 __all__ = [

@@ -18,7 +18,7 @@ schedule.py       at intervals
 Every step only appends, is a plan before it is done, and can be undone.
 """
 
-from remanence.upkeep.facade import Upkeep
+from remanence.api.upkeep_facet import Upkeep
 from remanence.upkeep.settings import UpkeepSettings
 
 __all__ = ["Upkeep", "UpkeepSettings"]

@@ -10,23 +10,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from remanence.core.index import Index
 from remanence.errors import InvalidInput
-from remanence.events import Event, Linked, Ran, Used
-from remanence.index import Index
-from remanence.model import LinkKind
-from remanence.remember import Prepared, new_id
-from remanence.text import cut, many
-from remanence.upkeep import clusters
-from remanence.upkeep.clusters import Cluster, Clusters
-from remanence.upkeep.drawn import Drawn
+from remanence.events import (
+    Event,
+    Linked,
+    Ran,
+    Used,
+)
+from remanence.language.text import cut, many
+from remanence.schema import LinkKind
+from remanence.upkeep import memory_clusters
+from remanence.upkeep.existing_links import Drawn
+from remanence.upkeep.memory_clusters import Cluster, Clusters
+from remanence.upkeep.merged_text import Writer
 from remanence.upkeep.merging import Merging, merges_of
+from remanence.upkeep.scored_memories import (
+    Stale,
+    Standing,
+    still_standing,
+    unchanged,
+)
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.standing import Stale, Standing, still_standing, unchanged
-from remanence.upkeep.tables import table
-from remanence.upkeep.wording import Writer
+from remanence.upkeep.text_tables import table
+from remanence.write.prepare import Prepared, new_id
 
 if TYPE_CHECKING:
-    from remanence.engine import Engine
+    from remanence.core.engine import Engine
     from remanence.ports import Progress
 
 STEP, LINK_STEP = "consolidate", "link"
@@ -131,7 +141,9 @@ def news(
     """The clusters that hold something which the last such run has not seen; `looked_at` counts that."""
     fresh = _fresh(index, there, STEP if mode == "merge" else LINK_STEP, _given(settings))
     similarity = settings.cluster_similarity
-    found = clusters.find(index, there, settings, similarity=similarity, seeds=fresh, progress=progress)
+    found = memory_clusters.find(
+        index, there, settings, similarity=similarity, seeds=fresh, progress=progress
+    )
     new = tuple(cluster for cluster in found if any(item.row in fresh for item in cluster.items))
     return replace(found, found=new, looked_at=len(fresh))
 

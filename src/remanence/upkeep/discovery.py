@@ -14,20 +14,25 @@ from itertools import combinations
 from math import log
 from typing import TYPE_CHECKING, Any
 
+from remanence.core.index import Index
 from remanence.events import Event, Linked, Ran
-from remanence.index import Index
-from remanence.model import Mention
-from remanence.remember import new_id
-from remanence.text import many
+from remanence.language.text import many
+from remanence.schema import Mention
 from remanence.upkeep.consolidation import BY
-from remanence.upkeep.drawn import Drawn
+from remanence.upkeep.existing_links import Drawn
 from remanence.upkeep.merging import Merging
+from remanence.upkeep.scored_memories import (
+    Stale,
+    Standing,
+    still_standing,
+    unchanged,
+)
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.standing import Stale, Standing, still_standing, unchanged
-from remanence.upkeep.tables import table
+from remanence.upkeep.text_tables import table
+from remanence.write.prepare import new_id
 
 if TYPE_CHECKING:
-    from remanence.engine import Engine
+    from remanence.core.engine import Engine
     from remanence.ports import Progress
 
 STEP = "discover"

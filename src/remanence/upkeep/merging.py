@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.events import Remembered
-from remanence.index import Index
-from remanence.model import Mention, Window
-from remanence.passages import split
-from remanence.remember import new_id
-from remanence.text import text_hash
-from remanence.upkeep.clusters import Cluster
-from remanence.upkeep.wording import Wording, Writer, stands_in
+from remanence.language.passages import split
+from remanence.language.text import text_hash
+from remanence.schema import Mention, Window
+from remanence.upkeep.memory_clusters import Cluster
+from remanence.upkeep.merged_text import Wording, Writer, stands_in
+from remanence.write.prepare import new_id
 
 if TYPE_CHECKING:
     from remanence.ports import Progress

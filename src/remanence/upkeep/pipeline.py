@@ -8,25 +8,33 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
+from remanence.core.index import Index
 from remanence.errors import InvalidInput
-from remanence.index import Index
-from remanence.remember import new_id
-from remanence.text import cut
-from remanence.upkeep import consolidation, discovery, fading, forgetting, indexing, promotion, runs
-from remanence.upkeep.clusters import Clusters
+from remanence.language.text import cut
+from remanence.upkeep import (
+    consolidation,
+    decay_report,
+    discovery,
+    garbage_collection,
+    promotion,
+    runs,
+    vault_import,
+)
 from remanence.upkeep.consolidation import ConsolidationPlan
+from remanence.upkeep.decay_report import DecayReport
 from remanence.upkeep.discovery import DiscoveryPlan
-from remanence.upkeep.fading import DecayReport
-from remanence.upkeep.forgetting import GcPlan
-from remanence.upkeep.indexing import IndexPlan
+from remanence.upkeep.garbage_collection import GcPlan
+from remanence.upkeep.memory_clusters import Clusters
 from remanence.upkeep.merging import Merging
 from remanence.upkeep.promotion import PromotionPlan
 from remanence.upkeep.runs import Run, Undo
+from remanence.upkeep.scored_memories import Stale, Standing
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.standing import Stale, Standing
+from remanence.upkeep.vault_import import IndexPlan
+from remanence.write.prepare import new_id
 
 if TYPE_CHECKING:
-    from remanence.engine import Engine
+    from remanence.core.engine import Engine
     from remanence.ports import Progress
 
 Step = Literal["decay", "gc", "clusters", "consolidate", "promote", "discover"]
@@ -39,11 +47,11 @@ _SHOWN = 80
 Plan: TypeAlias = GcPlan | ConsolidationPlan | PromotionPlan | DiscoveryPlan | IndexPlan
 _AnyPlan = TypeVar("_AnyPlan", bound="Plan | Pipeline")
 _STEPS: dict[type, ModuleType] = {
-    GcPlan: forgetting,
+    GcPlan: garbage_collection,
     ConsolidationPlan: consolidation,
     PromotionPlan: promotion,
     DiscoveryPlan: discovery,
-    IndexPlan: indexing,
+    IndexPlan: vault_import,
 }
 """What can check and write each plan."""
 
@@ -85,9 +93,9 @@ def planned(
     plans: list[Plan] = []
     to_come: Sequence[Merging] = ()
     if "decay" in steps:
-        reports.append(fading.report(there, settings))
+        reports.append(decay_report.report(there, settings))
     if "gc" in steps:
-        gone = forgetting.plan(there, index, settings, None)
+        gone = garbage_collection.plan(there, index, settings, None)
         plans.append(gone)
         there = there.without([faded.memory for faded in gone])
     if "clusters" in steps or "consolidate" in steps:
@@ -184,7 +192,7 @@ def undone(engine: Engine, space: str, run: str) -> Undo:
 
 def _places_of(engine: Engine, space: str, run: str) -> list[str]:
     """Where a run has written: in the space, or among a person's own notes."""
-    places = [space, *([indexing.below(space)] if indexing.has_notes(engine, space) else [])]
+    places = [space, *([vault_import.below(space)] if vault_import.has_notes(engine, space) else [])]
     return [place for place in places if _knows(engine, place, run)]
 
 

@@ -12,19 +12,24 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from remanence.core.index import Index
 from remanence.events import Event, Promoted, Ran
-from remanence.index import Index
-from remanence.model import Sight, micros
-from remanence.text import many
+from remanence.language.text import many
+from remanence.schema import Sight, micros
 from remanence.upkeep import notes
 from remanence.upkeep.notes import Note
+from remanence.upkeep.scored_memories import (
+    Item,
+    Stale,
+    Standing,
+    still_standing,
+)
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.standing import Item, Stale, Standing, still_standing
-from remanence.upkeep.tables import table
+from remanence.upkeep.text_tables import table
 from remanence.upkeep.vault import Differences, differences, note_path
 
 if TYPE_CHECKING:
-    from remanence.engine import Engine
+    from remanence.core.engine import Engine
     from remanence.ports import Progress
 
 STEP = "promote"

@@ -12,19 +12,28 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from remanence.catalog import ABOUT_MEMORIES
+from remanence.core.index import Index
+from remanence.core.index_file import snapshot_name
+from remanence.core.locks import held as held_lock
 from remanence.errors import InvalidInput, LedgerUnavailable, NotFound
-from remanence.events import Demoted, Event, Forgotten, Invalidated, Promoted, Remembered, Restored, Reversed
-from remanence.index import Index
-from remanence.locks import held as held_lock
-from remanence.model import from_micros, short
-from remanence.snapshots import snapshot_name
-from remanence.text import many
-from remanence.upkeep import indexing
-from remanence.usage import RunState
+from remanence.events import (
+    Demoted,
+    Event,
+    Forgotten,
+    Invalidated,
+    Promoted,
+    Remembered,
+    Restored,
+    Reversed,
+)
+from remanence.language.text import many
+from remanence.schema import from_micros, short
+from remanence.state.catalog import ABOUT_MEMORIES
+from remanence.state.usage import RunState
+from remanence.upkeep import vault_import
 
 if TYPE_CHECKING:
-    from remanence.engine import Engine
+    from remanence.core.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +120,8 @@ def listed(engine: Engine, space: str) -> list[Run]:
     """What upkeep has done in a space and among a person's own notes, oldest first."""
     with engine.using(space) as index:
         mine = {run.id: Run.of(run) for run in list(index.usage.runs.values())}
-    if indexing.has_notes(engine, space):
-        with engine.using(indexing.below(space)) as theirs:
+    if vault_import.has_notes(engine, space):
+        with engine.using(vault_import.below(space)) as theirs:
             others = [Run.of(run) for run in list(theirs.usage.runs.values())]
         mine |= {run.id: run if run.id not in mine else mine[run.id].and_of(run) for run in others}
     return sorted(mine.values(), key=lambda run: (run.at, run.id))

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from remanence.errors import InvalidInput
-from remanence.model import KINDS
+from remanence.schema import KINDS
+from remanence.state.usage import MOST_TIMES
 from remanence.upkeep.decay import MODELS
-from remanence.usage import MOST_TIMES
 
 PREFIX = "REMANENCE_"
 GC = ("forget", "archive")

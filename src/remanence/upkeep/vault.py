@@ -8,11 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from remanence.index import Index
-from remanence.model import Entity, Memory, Sight
-from remanence.text import cut
+from remanence.core.index import Index
+from remanence.language.text import cut
+from remanence.schema import Entity, Memory, Sight
 from remanence.upkeep import notes
-from remanence.upkeep.notes import ENTITIES, MEMORIES, Note, digest, plain, safe_name, wiki_link
+from remanence.upkeep.notes import (
+    ENTITIES,
+    MEMORIES,
+    Note,
+    digest,
+    plain,
+    safe_name,
+    wiki_link,
+)
 
 _TITLE = 60
 _MOST_RELATIONS = 50

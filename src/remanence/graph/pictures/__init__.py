@@ -19,17 +19,17 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remanence.graph.pictures.files import write
-from remanence.graph.pictures.lettering import title
-from remanence.graph.pictures.networks import to_igraph, to_networkx, write_graphml
-from remanence.graph.pictures.page import graph_page
+from remanence.graph.pictures.atomic_file import write
+from remanence.graph.pictures.graph_export import to_igraph, to_networkx, write_graphml
+from remanence.graph.pictures.html_page import graph_page
 from remanence.graph.pictures.svg import graph_svg
-from remanence.graph.pictures.timeline import timeline_page, timeline_svg, timeline_title
+from remanence.graph.pictures.svg_text import title
+from remanence.graph.pictures.timeline_picture import timeline_page, timeline_svg, timeline_title
 
 if TYPE_CHECKING:
-    from remanence.graph.happenings import Happening
-    from remanence.graph.walks import Walked
-    from remanence.model import Relation
+    from remanence.graph.history_events import Happening
+    from remanence.graph.traversal import Walked
+    from remanence.schema import Relation
 
 __all__ = ["Shown", "save", "save_timeline", "show", "show_timeline", "to_igraph", "to_networkx"]
 

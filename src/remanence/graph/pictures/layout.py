@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.graph.pictures.lettering import LETTER, letters, wrap
+from remanence.graph.pictures.svg_text import LETTER, letters, wrap
 
 if TYPE_CHECKING:
     import igraph
 
-    from remanence.graph.walks import Node, Walked
+    from remanence.graph.traversal import Node, Walked
 
 RADIUS = {"entity": 9.0, "memory": 7.0}
 LINE = 15.0

@@ -7,11 +7,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
-from remanence.graph.ground import MENTIONS
-from remanence.graph.pictures.layout import LINE, RADIUS, Layout, lay_out
-from remanence.graph.pictures.lettering import LETTER, clean, letters, title, wrap
-from remanence.graph.walks import Edge, Node, Walked
-from remanence.model import short
+from remanence.graph.graph_at_time import MENTIONS
+from remanence.graph.pictures.layout import (
+    LINE,
+    RADIUS,
+    Layout,
+    lay_out,
+)
+from remanence.graph.pictures.svg_text import (
+    LETTER,
+    clean,
+    letters,
+    title,
+    wrap,
+)
+from remanence.graph.traversal import Edge, Node, Walked
+from remanence.schema import short
 
 Point: TypeAlias = tuple[float, float]
 _Box: TypeAlias = tuple[float, float, float, float]

@@ -1,0 +1,408 @@
+"""What people hold as `space.entities`: who or what memories are about, whatever it was called."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from itertools import islice
+from typing import Any, overload
+
+from remanence.api.facet import Held
+from remanence.core import inputs
+from remanence.core.index import Index
+from remanence.core.inputs import MOST_NAME, Moment
+from remanence.errors import InvalidInput
+from remanence.events import Event
+from remanence.graph import entity_revisions
+from remanence.graph.entity_revisions import Plan
+from remanence.graph.known_entities import Known
+from remanence.language.temporal import read_moment
+from remanence.language.text import cut, normal_name
+from remanence.schema import FOREVER, Alias, Entity
+from remanence.state.entity_registry import is_entity_id
+
+MOST_ALIASES = 256
+MOST_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What registering came to: the entity, whether it was new, and which aliases were.
+
+    `position` is the ledger line that says so; None if all of it was known already.
+    """
+
+    entity: Entity
+    created: bool
+    added: tuple[str, ...] = ()
+    position: int | None = None
+
+    @property
+    def id(self) -> str:
+        """The id of the entity."""
+        return self.entity.id
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A line about an entity: `what` it says ("renamed", "merged", "split", "undone"), and the entity as it
+    is then: after a merge the one that both are now, after a split the new one, and None where an undoing
+    left nothing of it.
+
+    `position` is where the line stands, for `undo`; None if there was nothing to write.
+    """
+
+    what: str
+    entity: Entity | None
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An entity that may be meant: which `name` of it is like the one given, how much (0..1), and why."""
+
+    entity: Entity
+    name: str
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Page(Sequence[Entity]):
+    """Some of the entities, in the order in which they were first met; there are `total` in all."""
+
+    entities: tuple[Entity, ...]
+    page: int
+    page_size: int
+    total: int
+
+    def __len__(self) -> int:
+        return len(self.entities)
+
+    @overload
+    def __getitem__(self, index: int) -> Entity: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Entity]: ...
+    def __getitem__(self, index: int | slice) -> Entity | Sequence[Entity]:
+        return self.entities[index]
+
+
+class EntitiesView(Held):
+    """The entities of a space as one view knows them.
+
+    Wherever an entity is asked for, its id, an `Entity` or any of its names will do.
+    """
+
+    def resolve(self, alias: str, at: Moment | None = None) -> Entity | None:
+        """The entity that goes by this name, with everything it is called; None if there is none.
+
+        With `at`, the one that went by it then. Without, the one that does so now, or did so last. An id
+        will do too.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.entities.register("X", aliases=[("Twitter", None, "2023-07-24")])
+        ...     space.entities.resolve("twitter").name, space.entities.resolve("Twitter", at="2024")
+        ('X', None)
+        """
+        name = _name(alias, "alias")
+        now = self._now()
+        moment = None if at is None else read_moment(at, now, what="at")
+        with self._looking() as known:
+            if is_entity_id(name) and (entity := known.get(name)) is not None:
+                return entity
+            found = known.find(name, now, moment)
+            return None if found is None else known.get(found)
+
+    def get(self, entity_id: str) -> Entity | None:
+        """The entity with this id, or the one that it has become part of; None if there is none.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     alice = space.entities.register("Alice").entity
+        ...     space.entities.get(alice.id) == alice
+        True
+        """
+        if not isinstance(entity_id, str):
+            raise InvalidInput(f"{entity_id!r} is not the id of an entity. Give what entity.id holds.")
+        with self._looking() as known:
+            return known.get(entity_id)
+
+    def list(self, kind: str | None = None, *, page: int = 1, page_size: int = 100) -> Page:
+        """Everybody and everything registered, or named in a memory that this view may see.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("Alice met Bob in Porto.")
+        ...     [entity.name for entity in space.entities.list()]
+        ['Alice', 'Bob', 'Porto']
+        """
+        if kind is not None:
+            kind = _name(kind, "kind")
+        first = (inputs.whole(page, "page") - 1) * inputs.whole(page_size, "page_size", MOST_PAGE)
+        with self._looking() as known:
+            numbers = known.listed(kind)
+            ids = [known.registry.entity_of(n, known.position) for n in numbers[first : first + page_size]]
+            shown = [entity for id_ in ids if (entity := known.get(id_)) is not None]
+        return Page(tuple(shown), page, page_size, len(numbers))
+
+    def propose(self, name: str, limit: int = 5) -> tuple[Candidate, ...]:
+        """Entities with a name like this one, most alike first: for a person to look at and `merge`.
+
+        Nothing is ever merged for looking alike. People with one surname but other first names, other
+        versions and other dates are not even proposed.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("Alice Smith and Bob Smith run AlphaOne LLC.")
+        ...     [(c.entity.name, c.reason) for c in space.entities.propose("A. Smith")]
+        [('Alice Smith', "'a' may stand for 'alice'")]
+        """
+        name, limit = _name(name, "name"), inputs.whole(limit, "limit")
+        with self._looking() as known:
+            return tuple(
+                Candidate(*found[:2], found[2].score, found[2].reason)
+                for found in islice(known.like(name), limit)
+            )
+
+    async def aresolve(self, alias: str, at: Moment | None = None) -> Entity | None:
+        """`resolve`, off the event loop."""
+        return await asyncio.to_thread(self.resolve, alias, at)
+
+    async def aget(self, entity_id: str) -> Entity | None:
+        """`get`, off the event loop."""
+        return await asyncio.to_thread(self.get, entity_id)
+
+    async def alist(self, kind: str | None = None, **options: Any) -> Page:
+        """`list`, off the event loop."""
+        return await asyncio.to_thread(self.list, kind, **options)
+
+    async def apropose(self, name: str, limit: int = 5) -> tuple[Candidate, ...]:
+        """`propose`, off the event loop."""
+        return await asyncio.to_thread(self.propose, name, limit)
+
+    @contextmanager
+    def _looking(self) -> Iterator[Known]:
+        with self._engine.using(self._space) as index, index.lock:
+            yield Known(index, self._position(index))
+
+
+class Entities(EntitiesView):
+    """The entities of a space as they are now: ask about them, and say what they are called."""
+
+    def register(
+        self,
+        name: str,
+        aliases: Iterable[Any] = (),
+        kind: str | None = None,
+        *,
+        by: str | None = None,
+    ) -> Registration:
+        """Make an entity known by a name, by other names, and as of some kind.
+
+        Whoever goes by that name already is the one that is meant: registering again adds what is new,
+        and what is not new writes nothing. An alias is a name, or (name, valid_from, valid_until) where
+        it was called so for a time; given again with another overlapping time, it has that one instead.
+        A name that another registered entity goes by at that time is refused.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     one = space.entities.register("AlphaOne LLC", aliases=["AO"], kind="organization")
+        ...     two = space.entities.register("AO", aliases=["Alpha One"])
+        ...     one.created, two.created, two.added, two.entity.name
+        (True, False, ('Alpha One',), 'AlphaOne LLC')
+        """
+        checked, others = _name(name, "name"), _aliases(aliases, self._now())
+        kind = None if kind is None else _name(kind, "kind")
+        by, now = _said_by(by), self._now()
+        plan, position = self._say(
+            lambda known: entity_revisions.register(known, checked, others, kind, by, now)
+        )
+        entity = self.get(plan.entity)
+        assert entity is not None, "what was just registered is known"
+        return Registration(entity, plan.created, plan.added, position)
+
+    def rename(self, entity: str | Entity, name: str, *, by: str | None = None) -> Revision:
+        """Call an entity something else from now on. Its old name stays an alias.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.entities.register("Twitter")
+        ...     space.entities.rename("Twitter", "X").entity.names
+        ('X', 'Twitter')
+        """
+        given, checked = _entity(entity), _name(name, "name")
+        by, now = _said_by(by), self._now()
+        return self._revise("renamed", lambda known: entity_revisions.rename(known, given, checked, by, now))
+
+    def merge(
+        self, a: str | Entity, b: str | Entity, *, why: str | None = None, by: str | None = None
+    ) -> Revision:
+        """Say that `a` is one with `b`: from now on, all names of `a` are names of `b`.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("Bob met Robert Jones.")
+        ...     merged = space.entities.merge("Bob", "Robert Jones", why="he said so")
+        ...     before = space.entities.resolve("Bob").name
+        ...     _ = space.entities.undo(merged)
+        ...     before, space.entities.resolve("Bob").name
+        ('Robert Jones', 'Bob')
+        """
+        part, whole = _entity(a), _entity(b)
+        why, by, now = inputs.reason(why), _said_by(by), self._now()
+        return self._revise("merged", lambda known: entity_revisions.merge(known, part, whole, why, by, now))
+
+    def split(
+        self,
+        entity: str | Entity,
+        names: str | Iterable[str],
+        *,
+        why: str | None = None,
+        by: str | None = None,
+    ) -> Revision:
+        """Say that some names of an entity are those of another one, which is called by the first of them.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.entities.register("Alice Smith", aliases=["Ali", "A. Smythe"])
+        ...     space.entities.split("Ali", ["A. Smythe"]).entity.name
+        'A. Smythe'
+        """
+        given, apart = _entity(entity), [_name(name, "names") for name in _some(names, "names")]
+        if not apart:
+            raise InvalidInput("names is empty. Name at least one to split off.")
+        why, by, now = inputs.reason(why), _said_by(by), self._now()
+        return self._revise("split", lambda known: entity_revisions.split(known, given, apart, why, by, now))
+
+    def undo(
+        self, revision: Revision | Registration | int, *, why: str | None = None, by: str | None = None
+    ) -> Revision:
+        """Take back what `register`, `rename`, `merge` or `split` said; `as_of` still shows it.
+
+        What a later line has changed since can only be undone after that one. To undo an undoing, say
+        again what it took back.
+        """
+        position = _line(revision)
+        line = self._engine.ledger.at([position]).get(position)
+        why, by = inputs.reason(why), _said_by(by)
+        return self._revise("undone", lambda known: entity_revisions.undo(known, position, line, why, by))
+
+    async def aregister(self, name: str, *args: Any, **options: Any) -> Registration:
+        """`register`, off the event loop."""
+        return await asyncio.to_thread(self.register, name, *args, **options)
+
+    async def arename(self, entity: str | Entity, name: str, **options: Any) -> Revision:
+        """`rename`, off the event loop."""
+        return await asyncio.to_thread(self.rename, entity, name, **options)
+
+    async def amerge(self, a: str | Entity, b: str | Entity, **options: Any) -> Revision:
+        """`merge`, off the event loop."""
+        return await asyncio.to_thread(self.merge, a, b, **options)
+
+    async def asplit(self, entity: str | Entity, names: str | Iterable[str], **options: Any) -> Revision:
+        """`split`, off the event loop."""
+        return await asyncio.to_thread(self.split, entity, names, **options)
+
+    async def aundo(self, revision: Revision | Registration | int, **options: Any) -> Revision:
+        """`undo`, off the event loop."""
+        return await asyncio.to_thread(self.undo, revision, **options)
+
+    def _revise(self, what: str, plan: Callable[[Known], Plan]) -> Revision:
+        made, position = self._say(plan)
+        return Revision(what, self.get(made.entity), position)
+
+    def _say(self, plan: Callable[[Known], Plan]) -> tuple[Plan, int | None]:
+        """Write what a plan comes to, all of it or nothing; gives the plan and the line."""
+        while True:
+            with self._looking() as known:
+                made = plan(known)
+            # The words are embedded before the pen is taken, so they must be the same when it is.
+            with suppress(_Moved):
+                entries = self._engine.write(self._space, partial(_decide, plan, made), embed=made.words)
+                return made, entries[0].position if entries else None
+
+
+class _Moved(Exception):
+    """Somebody else wrote about the same entities meanwhile."""
+
+
+def _decide(plan: Callable[[Known], Plan], made: Plan, index: Index) -> list[Event]:
+    if plan(Known(index, index.catalog.position)) != made:
+        raise _Moved
+    return [] if made.event is None else [made.event]
+
+
+def _name(value: object, what: str) -> str:
+    """A name that can be told from others."""
+    name = " ".join(inputs.clean(value, what).split())
+    if not normal_name(name):
+        raise InvalidInput(f"{what}={value!r} is blank. Give it at least one letter.")
+    if len(name) > MOST_NAME:
+        raise InvalidInput(
+            f"{what}={cut(name, 40)!r} has {len(name):,} characters. At most {MOST_NAME} are kept."
+        )
+    return name
+
+
+def _entity(given: object) -> str:
+    """The id or the name of an entity."""
+    return given.id if isinstance(given, Entity) else _name(given, "entity")
+
+
+def _said_by(by: object) -> str | None:
+    return None if by is None else _name(by, "by")
+
+
+def _aliases(given: object, now: datetime) -> tuple[Alias, ...]:
+    out: list[Alias] = []
+    for item in _some(given, "aliases"):
+        alias = _alias(item, now)
+        times = [other.valid for other in out if normal_name(other.name) == normal_name(alias.name)]
+        if alias.valid in times:
+            continue
+        if any(valid.overlaps(alias.valid) for valid in times):
+            raise InvalidInput(f"aliases holds {alias.name!r} twice, in times that overlap. Give it once.")
+        out.append(alias)
+    return tuple(out)
+
+
+def _alias(item: object, now: datetime) -> Alias:
+    if isinstance(item, Alias):
+        item = (item.name, item.valid.start, item.valid.end)
+    if isinstance(item, Mapping):
+        if unknown := set(item) - {"name", "valid_from", "valid_until"}:
+            raise InvalidInput(f"aliases holds {item!r} with {unknown.pop()!r}. {_ALIAS}")
+        item = (item.get("name"), item.get("valid_from"), item.get("valid_until"))
+    parts = (item,) if isinstance(item, str) else item
+    if not isinstance(parts, Sequence) or not 1 <= len(parts) <= 3 or not isinstance(parts[0], str):
+        raise InvalidInput(f"aliases holds {item!r}. {_ALIAS}")
+    start, end = (*parts[1:], None, None)[:2]
+    return Alias(_name(parts[0], "aliases"), inputs.window(start, end, now))
+
+
+_ALIAS = "Give a name, or (name, valid_from, valid_until) where it was called so for a time."
+
+
+def _some(given: object, what: str) -> list[object]:
+    """One or several of something; never more than anybody means."""
+    if isinstance(given, bytes | Mapping) or not isinstance(given, Iterable | Alias):
+        raise InvalidInput(f"{what}={given!r} is not a list of names.")
+    out = [given] if isinstance(given, str | Alias) else list(islice(given, MOST_ALIASES + 1))
+    if len(out) > MOST_ALIASES:
+        raise InvalidInput(
+            f"{what} holds more than {MOST_ALIASES} names. Nobody has so many: give the ones that are used, "
+            "or call again with the rest."
+        )
+    return out
+
+
+def _line(revision: object) -> int:
+    position = revision.position if isinstance(revision, Revision | Registration) else revision
+    if position is None:
+        raise InvalidInput(f"{revision!r} wrote no line, since nothing was new: there is nothing to undo.")
+    return inputs.whole(position, "revision", FOREVER)

@@ -1,0 +1,45 @@
+"""The commands that read or write a space as a whole: stats, compact, export, import."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from pathlib import Path
+
+import remanence
+from remanence.cli import output
+from remanence.cli.locations import every_space, space_of, view_of
+
+
+def stats(args: Namespace) -> None:
+    """A space in numbers."""
+    with view_of(args) as view:
+        found = view.stats()
+        print(json.dumps(found.to_dict(), ensure_ascii=False, indent=2) if args.json else found)
+
+
+def compact(args: Namespace) -> None:
+    """Give back room, in the whole folder or for one space and those below it."""
+    tops = dict.fromkeys(name.split("/")[0] for name in every_space(args))
+    for name in tops if args.space is None else [args.space]:
+        with space_of(args, name) as space:
+            print(space.compact(progress=output.at_a_terminal()))
+
+
+def export(args: Namespace) -> None:
+    """Write a space into a file."""
+    with space_of(args) as space:
+        progress = output.at_a_terminal()
+        print(space.export(args.file, children=args.children, vectors=args.vectors, progress=progress))
+
+
+def import_(args: Namespace) -> None:
+    """Bring a file into an empty space."""
+    from remanence.admin.import_file import Import
+    from remanence.admin.jsonlines import Reader
+
+    path = Path(args.file).expanduser()
+    with Reader(path) as file:
+        Import(path, file)  # what is no export is refused before a folder is made for it
+    with space_of(args, new=True) as space:
+        print(remanence.import_(path, into=space, progress=output.at_a_terminal()))

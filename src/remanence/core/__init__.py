@@ -1,0 +1,1 @@
+"""The index of a space, the engine that holds all indexes, locks and input checks."""

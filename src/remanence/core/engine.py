@@ -1,0 +1,506 @@
+"""Holds the parts, the pen and the positions of one ledger. Decides nothing: see remember and recall."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from remanence.core.index import (
+    FORMAT,
+    Index,
+    Vanished,
+    as_memory,
+    texts_of,
+)
+from remanence.core.index_file import snapshot_name
+from remanence.core.inputs import utc
+from remanence.errors import (
+    Closed,
+    EmbedderDown,
+    ProjectionError,
+    ProjectionStale,
+)
+from remanence.events import Event, Remembered
+from remanence.language.text import TOKENIZER, text_hash
+from remanence.read.answer import from_archive
+from remanence.read.profile import Profile, make_profile
+from remanence.read.recall import Question, recall
+from remanence.schema import Change, Entry, Memory
+from remanence.signals.stores import VectorStores
+from remanence.signals.stores.exact import ExactStore
+from remanence.version import __version__
+from remanence.write.prepare import Prepared, Settling, keyed
+
+if TYPE_CHECKING:
+    from remanence.models.embedders.checked import Checked
+    from remanence.ports import (
+        Clock,
+        Extractor,
+        Ledger,
+        Progress,
+        Reranker,
+        Transaction,
+        Vector,
+    )
+    from remanence.read.answer import Recall
+
+log = logging.getLogger(__name__)
+
+_CHUNK = 2_000
+_MOST_OPEN = 64
+_MOST_PROFILES = 256
+
+Also = Callable[[Index, Sequence[str]], Sequence[Event]]
+"""Says what else is to be written together with memories, given their ids."""
+
+
+class Engine:
+    """One ledger, its embedder, and an index for each space in use."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        embedder: Checked,
+        extractor: Extractor,
+        *,
+        folder: Path | None,
+        qdrant: Any,
+        clock: Clock,
+        reranker: Reranker | None,
+        fresh: bool = False,
+    ) -> None:
+        self.ledger = ledger
+        self.embedder = embedder
+        self.extractor = extractor
+        self.folder = folder
+        self._qdrant = qdrant
+        self._clock = clock
+        self._reranker = reranker
+        self.pen = threading.RLock()
+        self._door = threading.Lock()
+        self._indexes: OrderedDict[str, Index] = OrderedDict()
+        self._users: dict[str, int] = {}
+        self._stores: VectorStores | None = None
+        self._profiles: dict[tuple[str, int, int], Profile] = {}
+        self._closed = False
+        self.on_unfinished: Callable[[str], None] | None = None
+        """Told of a space that is opened with jobs still to be done."""
+        self._signed = False  # whether the ledger says which embedder it was built with
+        self._fresh = fresh  # about to embed everything anew, so the old embedder does not matter
+        self._match_embedder()
+
+    @property
+    def settings(self) -> str:
+        """Differs whenever the same question of the same ledger might be answered differently."""
+        named = getattr(self._reranker, "__qualname__", "given")
+        reranker = "" if self._reranker is None else getattr(self._reranker, "fingerprint", named)
+        embedder = f"{self.embedder.fingerprint} {self.embedder.usual}"
+        parts = (__version__, embedder, TOKENIZER, FORMAT, reranker)
+        return text_hash("|".join(parts)).hex()[:16]
+
+    def now(self) -> datetime:
+        """The present moment, in UTC."""
+        return utc(self._clock(), "the clock")
+
+    @contextmanager
+    def using(self, space: str, *, to_write: bool = False) -> Iterator[Index]:
+        """The index of a space, held open while in use.
+
+        It is caught up with the ledger, but not `to_write`: who writes has to do so with the pen in hand.
+        """
+        with self._door:
+            if self._closed:
+                raise Closed("this space was closed. Open it again with remanence.open(...).")
+            index = self._indexes.get(space)
+            # Not asked for here: an embedder that is down may take long to say so, and adding asks it anyway.
+            if index is None or (index.blind and self.embedder.dimension is not None):
+                index = self._indexes[space] = self._open(space)
+                if self.on_unfinished is not None and index.journal.unfinished():
+                    self.on_unfinished(space)
+            self._indexes.move_to_end(space)
+            self._users[space] = self._users.get(space, 0) + 1
+            self._close_idle()
+        try:
+            if not to_write:
+                index.catch_up()
+            yield index
+        finally:
+            with self._door:
+                self._users[space] -= 1
+
+    # Writing
+
+    def add(
+        self,
+        space: str,
+        prepared: Sequence[Prepared],
+        progress: Progress | None = None,
+        also: Also | None = None,
+        at: datetime | None = None,
+    ) -> list[Memory]:
+        """Write these versions, each chunk in one transaction, and give back the memories they became.
+
+        `also` is given the index and the ids of all of them, with the pen in hand, and says what else is
+        to be written in the last transaction: at the moment of the last version, or where there is none `at`.
+        """
+        out: list[Memory] = []
+        for begin in range(0, max(len(prepared), 1), _CHUNK):
+            last = begin + _CHUNK >= len(prepared)
+            chunk = prepared[begin : begin + _CHUNK]
+            then = chunk[-1].at if chunk else at or self.now()
+            out += self._add_chunk(space, chunk, out, also if last else None, then)
+            if progress is not None:
+                progress(len(out), len(prepared))
+        return out
+
+    def write(
+        self, space: str, decide: Callable[[Index], Sequence[Event]], *, embed: Sequence[str] = ()
+    ) -> list[Entry]:
+        """Append what `decide` says, in one transaction, the index caught up and the pen in hand.
+
+        `embed` are texts whose vectors will be wanted.
+        """
+        with self.using(space, to_write=True) as index:
+            vectors, made = self.embed(embed)  # before the pen is taken: this may call somebody's model
+            entries: list[Entry] = []
+            with self.pen, self.ledger.transaction() as pen:
+                index.catch_up(pen.head)
+                with index.lock:  # to look at ties is to bring them up to date, and others may be looking too
+                    events = decide(index)
+                if events:
+                    entries = pen.append(space, events, at=self.now())
+                    self._keep(pen, vectors, made)
+            index.written(entries, vectors)
+            return entries
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """The pen, for what is not about one space alone. Indexes take it in when they next catch up."""
+        with self.pen, self.ledger.transaction() as pen:
+            yield pen
+
+    def arrived(self, space: str, progress: Progress | None = None) -> None:
+        """Take in lines that were brought from elsewhere: embed what came without a vector, and have the
+        jobs among them done."""
+        with self.using(space) as index:
+            if not index.blind:
+                with self.writing() as pen:
+                    self._sign(pen)
+            if self.on_unfinished is not None and index.journal.unfinished():
+                self.on_unfinished(space)
+        self._embed_unmade(space, progress)
+
+    def ledger_id(self) -> str:
+        """What this ledger is known by, given to it when it is first asked for."""
+        known = self.ledger.meta("id")
+        if known is None:
+            with self.writing() as pen:
+                known = self.ledger.meta("id") or uuid4().hex
+                pen.set_meta("id", known)
+        return known
+
+    # Reading
+
+    def recall(self, space: str, question: Callable[[Index], Question], *, archive: bool = False) -> Recall:
+        """Answer a question; with `archive`, as if nothing had been archived."""
+        with self.using(space) as index:
+            try:
+                asked, answer = self._answer(index, question, archive)
+            except Vanished:
+                index.catch_up()  # another process erased one of the hits meanwhile
+                asked, answer = self._answer(index, question, archive)
+            index.note_recalled(hit.memory for hit in answer)
+            return replace(answer, receipt=asked.receipt(space, self.settings, archive=archive))
+
+    def profile(
+        self, space: str, position: Callable[[Index], int], moment: datetime | None, max_tokens: int
+    ) -> Profile:
+        """Who a space is about, as one view knows it; made once for each position."""
+        now = moment or self.now()
+        with self.using(space) as index:
+            at = position(index)
+            made = self._profiles.get((space, at, max_tokens))
+            # Time passes without a line being written: a fact may have expired since.
+            if made is None or not made.holds(now):
+                made = make_profile(index, self.extractor, at, now, max_tokens)
+                if len(self._profiles) >= _MOST_PROFILES:
+                    self._profiles.clear()
+                self._profiles[space, at, max_tokens] = made
+            return made
+
+    def get(self, space: str, memory_id: str, position: int | None) -> Memory | None:
+        """A memory as it stands at a position, or None."""
+        with self.using(space) as index, index.lock:
+            row = index.shown_row(memory_id, index.catalog.position if position is None else position)
+            return next(iter(index.legible([] if row is None else [row])), None)
+
+    def find(self, space: str, key: str, position: int | None) -> Memory | None:
+        """The memory under a key as it stands at a position, or None."""
+        with self.using(space) as index:
+            number = index.catalog.with_identity(keyed(key))
+            memory_id = None if number is None else index.catalog.ids[number]
+        return None if memory_id is None else self.get(space, memory_id, position)
+
+    def changes(self, space: str, after: int, until: int | None) -> Iterator[Change]:
+        """What lines after one position, up to another, did to memories. Erased words stay unsaid."""
+        with self.using(space) as index:
+            for entry in self.ledger.read(space, after=after):
+                if until is not None and entry.position > until:
+                    return
+                change = index.change(entry)
+                if change is not None:
+                    yield change
+
+    # Upkeep of the whole
+
+    def rebuild(self, space: str, progress: Progress | None = None) -> None:
+        """Build the projections of a space anew; embeds only what the ledger has no vector for."""
+        with self.using(space) as index:
+            index.rebuild()
+            if index.broken:
+                said = "; ".join(f"{name}: {reason}" for name, reason in index.broken.items())
+                raise ProjectionError(f"space {space!r} was not built anew in full. {said}")
+        self._embed_unmade(space, progress)
+
+    def reembed(self, progress: Progress | None = None) -> None:
+        """Make the given embedder the one of this ledger, and embed every text with it."""
+        if self.embedder.dimension is None:
+            self.embedder.embed(["memory"])  # one that is down rises here, before anything is changed
+        with self.writing() as pen:
+            pen.set_meta("embedder", json.dumps(self._signature()))
+        for space in self.ledger.spaces():
+            self.rebuild(space, progress)
+
+    def check(self, space: str) -> dict[str, str]:
+        """Hold each projection against a fresh build from the ledger; what differs, by name."""
+        with self.using(space) as index, index.lock:
+            dimension = self.embedder.dimension or 1
+            fresh = Index(space, self.ledger, self.embedder.fingerprint, ExactStore(dimension), None)
+            return index.broken | index.differences(fresh)
+
+    def close(self) -> None:
+        """Save the indexes and let go of every file. Closing twice is fine."""
+        with self._door:
+            if self._closed:
+                return
+            self._closed = True
+            for index in self._indexes.values():
+                index.close()
+            self._indexes.clear()
+            if self._stores is not None:
+                self._stores.close()
+            self.ledger.close()
+
+    # Helpers
+
+    def _answer(
+        self, index: Index, question: Callable[[Index], Question], archive: bool
+    ) -> tuple[Question, Recall]:
+        asked = question(index)
+        answer = recall(index.with_archive() if archive else index, asked, self.embedder, self._reranker)
+        if archive:
+            with index.lock:
+                away = index.catalog.archived(asked.position)
+                hits = [from_archive(h) if away[index.number_of(h.memory.id)] else h for h in answer]
+            answer = replace(answer, hits=tuple(hits))
+        return asked, answer
+
+    def _add_chunk(
+        self,
+        space: str,
+        prepared: Sequence[Prepared],
+        before: Sequence[Memory],
+        also: Also | None,
+        then: datetime,
+    ) -> list[Memory]:
+        with self.using(space, to_write=True) as index:
+            # Before the pen is taken: this may call somebody's model.
+            vectors, made = self.embed(index.new_texts([p.version for p in prepared]))
+            entries: list[Entry] = []
+            with self.pen, self.ledger.transaction() as pen:
+                index.catch_up(pen.head)
+                with index.lock:
+                    settling = Settling(index.catalog, index.recalled, index.version)
+                    settled = [(settling.settle(p), p.at) for p in prepared]
+                    here = self._repeated(index, [decided for decided, _ in settled])
+                    others: Sequence[Event] = ()
+                    if also is not None:
+                        ids = [memory_id for (memory_id, _), _ in settled]
+                        others = also(index, [*(memory.id for memory in before), *ids])
+                lines = [(at, line) for (_, line), at in settled if line is not None]
+                for at, run in groupby(lines, key=itemgetter(0)):
+                    entries += pen.append(space, [line for _, line in run], at=at)
+                if others:
+                    entries += pen.append(space, others, at=then)
+                if entries:
+                    self._keep(pen, vectors, made)
+            index.written(entries, vectors)
+            if index.vectors.unmade and vectors:
+                self._embed_unmade(space, None)
+            return self._as_written(index, [decided for decided, _ in settled], entries, here)
+
+    def _repeated(self, index: Index, settled: Sequence[tuple[str, Remembered | None]]) -> dict[str, Memory]:
+        """The memories that were here already, as they are before anything is written, by id."""
+        # With the pen in hand, so that nobody erases them; and a later row may bring a new version of one.
+        firsts: dict[str, Remembered | None] = {}
+        for memory_id, line in settled:
+            firsts.setdefault(memory_id, line)
+        ids = [memory_id for memory_id, line in firsts.items() if line is None]
+        if not ids:
+            return {}
+        rows = [index.catalog.row_at(index.number_of(each), index.catalog.position) for each in ids]
+        return dict(zip(ids, index.memories([row for row in rows if row is not None]), strict=True))
+
+    def _as_written(
+        self,
+        index: Index,
+        settled: Sequence[tuple[str, Remembered | None]],
+        entries: Sequence[Entry],
+        here: dict[str, Memory],
+    ) -> list[Memory]:
+        """The memories these became, without reading back what was just written."""
+        out: list[Memory] = []
+        latest, written = dict(here), iter(entries)
+        with index.lock:
+            for memory_id, line in settled:
+                if line is not None:
+                    first = index.catalog.first_recorded(index.number_of(memory_id))
+                    latest[memory_id] = as_memory(next(written), line, first)
+                out.append(latest[memory_id])
+        return out
+
+    def _keep(self, pen: Transaction, vectors: Mapping[bytes, Vector], made: Mapping[bytes, Vector]) -> None:
+        """Keep new embeddings, and with the first of them which embedder made them."""
+        if vectors:
+            self._sign(pen)
+            pen.keep_vectors(self.embedder.fingerprint, made)
+
+    def _sign(self, pen: Transaction) -> None:
+        """Write down which embedder this ledger is built with, unless it says so already."""
+        if not self._signed:
+            if self.ledger.meta("embedder") is None:
+                pen.set_meta("embedder", json.dumps(self._signature()))
+            self._signed = True
+
+    def embed(self, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
+        """Vectors for these texts by hash: all of them, and those that the ledger did not have yet.
+
+        An embedder that is down costs no memory: the text is kept, and its vector made later. One that
+        answers nonsense is a mistake to mend now, so that error rises before anything is written.
+        """
+        wanted = {text_hash(text): text for text in texts}
+        if not wanted or self._dimension() is None:
+            return {}, {}
+        found = self.ledger.vectors(self.embedder.fingerprint, list(wanted))
+        lacking = [(key, text) for key, text in wanted.items() if key not in found]
+        if not lacking:
+            return found, {}
+        try:
+            answer = self.embedder.embed([text for _, text in lacking])
+        except EmbedderDown as error:
+            log.warning("%d texts are kept without a vector for now: %s", len(lacking), error)
+            return found, {}
+        made = {key: vector for (key, _), vector in zip(lacking, answer, strict=True)}
+        return found | made, made
+
+    def _embed_unmade(self, space: str, progress: Progress | None) -> None:
+        """Embed what an embedder that was down, or is another one now, left without a vector."""
+        with self.using(space) as index:
+            rows = index.vectors.unmade_rows()
+            for begin in range(0, len(rows), _CHUNK):
+                some = rows[begin : begin + _CHUNK]
+                lines = self.ledger.at(index.catalog.positions(some)).values()
+                versions = [e.event for e in lines if isinstance(e.event, Remembered)]
+                self._make_vectors([text for version in versions for text in texts_of(version)])
+                if progress is not None:
+                    progress(begin + len(some), len(rows))
+            with index.lock:
+                described = [*index.registry.descriptions(index.catalog.position), *index.undescribed]
+            for begin in range(0, len(described), _CHUNK):
+                self._make_vectors(described[begin : begin + _CHUNK])
+            index.fill_unmade()
+
+    def _make_vectors(self, texts: Sequence[str]) -> None:
+        """Embed those of these texts that the ledger has no vector for, and keep what was made."""
+        _, made = self.embed(texts)
+        if made:
+            with self.writing() as pen:
+                pen.keep_vectors(self.embedder.fingerprint, made)
+
+    def _open(self, space: str) -> Index:
+        dimension = self._dimension()
+        snapshot = None if self.folder is None else self.folder / "index" / snapshot_name(space)
+        if dimension is None:
+            index = Index(space, self.ledger, "", ExactStore(1), None)
+            index.blind = True
+            index.broken["vectors"] = "the embedder has not answered once yet, so its dimension is unknown"
+            return index
+        if self._stores is None:
+            self._match_embedder()
+            folder = None if self.folder is None else self.folder / "vectors"
+            collection = self._collection() if self._qdrant is not None else ""
+            self._stores = VectorStores(folder, self._qdrant, dimension=dimension, collection=collection)
+        return Index(space, self.ledger, self.embedder.fingerprint, self._stores.open(space), snapshot)
+
+    def _collection(self) -> str:
+        """What this ledger's vectors are called on a server that may hold others', or other models' too."""
+        model = text_hash(self.embedder.fingerprint).hex()[:8]
+        return f"remanence-{self.ledger_id()[:12]}-{model}"
+
+    def _close_idle(self) -> None:
+        idle = [name for name in self._indexes if not self._users.get(name)]
+        for name in idle[: max(0, len(self._indexes) - _MOST_OPEN)]:
+            self._indexes.pop(name).close()
+
+    def _dimension(self) -> int | None:
+        """How long vectors are; asks an embedder that does not say by embedding one word."""
+        if self.embedder.dimension is None:
+            try:
+                self.embedder.embed(["memory"])
+            except EmbedderDown as error:
+                log.warning("meaning is missing for now: %s", error)
+                return None
+            self._match_embedder()
+        return self.embedder.dimension
+
+    def _signature(self) -> dict[str, Any]:
+        embedder = self.embedder
+        return {"name": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
+
+    def _match_embedder(self) -> None:
+        """Refuse an embedder other than the one this ledger was built with."""
+        written = self.ledger.meta("embedder")
+        if self._fresh or written is None:
+            return
+        try:
+            kept = json.loads(written)
+        except ValueError:  # not a note of ours
+            raise self._stale(
+                {"name": written, "fingerprint": "unknown"}, self.embedder.fingerprint
+            ) from None
+        if self.embedder.dimension is None and kept["name"] == self.embedder.name:
+            # Not asked: it may cost money, or be down, and the vectors that were made are all here.
+            self.embedder.expect(kept["dimension"], lambda fingerprint: self._stale(kept, fingerprint))
+        if self.embedder.dimension is not None and kept["fingerprint"] != self.embedder.fingerprint:
+            raise self._stale(kept, self.embedder.fingerprint)
+
+    def _stale(self, kept: Mapping[str, Any], fingerprint: str) -> ProjectionStale:
+        where = self.folder or "the space"
+        return ProjectionStale(
+            f"the vectors of {where} were made with {kept['name']!r} ({kept['fingerprint']}), but it is "
+            f"opened with {self.embedder.name!r} ({fingerprint}). Answers would mix the "
+            f"two. Open it with embedder={kept['name']!r}, or embed everything anew with "
+            f"remanence.reembed({str(where)!r}, embedder=...) or "
+            f"`remanence rebuild {where} --embedder ...`."
+        )

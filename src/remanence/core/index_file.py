@@ -1,0 +1,89 @@
+"""The file that the index of a space is opened from: a head start, and never the truth.
+
+It holds plain arrays only, so no pickle is ever read, whoever put the file there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.state.columns import pack, unpack
+
+log = logging.getLogger(__name__)
+
+_UNREADABLE = (
+    *(OSError, EOFError, zipfile.BadZipFile, zlib.error),  # cut short, or written over
+    *(ValueError, TypeError, AttributeError, LookupError),  # an archive, but not one of ours
+)
+
+
+class Part(Protocol):
+    """What can be put into a snapshot and taken out again."""
+
+    def save(self) -> Mapping[str, NDArray[Any]]: ...
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None: ...
+
+
+class Snapshot:
+    """One file for all parts of an index, and a header that says what they were made of."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def write(self, header: Mapping[str, Any], parts: Mapping[str, Part]) -> None:
+        """Put the parts into the file, all of them or none. If that fails, only the head start is lost."""
+        arrays: dict[str, NDArray[Any]] = {"header": pack(header)}
+        for name, part in parts.items():
+            arrays |= {f"{name}.{key}": value for key, value in part.save().items()}
+        partial = self._path.with_suffix(f".{os.getpid()}.part")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with partial.open("wb") as out:
+                np.savez(out, allow_pickle=False, **arrays)
+            partial.replace(self._path)
+        except OSError as error:
+            log.warning("the snapshot %s was not written: %s", self._path, error)
+            with suppress(OSError):
+                partial.unlink()
+
+    def read(self, parts: Mapping[str, Part]) -> dict[str, Any] | None:
+        """Fill the parts from the file, and give its header; None where there is none that can be read, and
+        then the parts may be half filled."""
+        if not self._path.exists():
+            return None
+        try:
+            with np.load(self._path, allow_pickle=False) as archive:
+                header: dict[str, Any] = unpack(archive["header"])
+                arrays = {name: archive[name] for name in archive.files}
+            for name, part in parts.items():
+                prefix = f"{name}."
+                part.load({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})
+        except _UNREADABLE as error:
+            log.warning("the snapshot %s cannot be read (%s); building it anew", self._path, error)
+            return None
+        return header
+
+    def remove(self) -> None:
+        """Delete it, with the halves that killed writers left behind: they may hold words erased since."""
+        for stale in self._path.parent.glob(f"{self._path.stem}.*"):
+            stale.unlink(missing_ok=True)
+
+
+def snapshot_name(space: str) -> str:
+    """A file name for the snapshot of a space, whatever the space is called.
+
+    >>> snapshot_name("users/../bob")[-8:]
+    '8d25.npz'
+    """
+    return hashlib.sha256(space.encode("utf-8", "surrogatepass")).hexdigest()[:32] + ".npz"

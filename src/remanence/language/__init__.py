@@ -1,0 +1,1 @@
+"""Text, times, names and claims: functions over strings."""

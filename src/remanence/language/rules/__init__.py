@@ -1,0 +1,1 @@
+"""Names, claims and facts found by rule, in English."""

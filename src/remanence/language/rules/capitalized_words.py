@@ -1,0 +1,138 @@
+"""Words with a capital, and what their place in the text says of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from remanence.language.rules.common_words import is_ordinary
+from remanence.language.rules.lexicon import ORGANIZATIONS, SMALL_WORDS
+from remanence.language.rules.marked_names import Name
+from remanence.language.text import ABBREVIATIONS
+
+
+@dataclass(slots=True)
+class Token:
+    """A word with a capital: where it stands, and what its place says of it."""
+
+    text: str
+    start: int
+    end: int
+    lower: str
+    first: bool  # at the start of a sentence, line, quote or bracket
+    possessive: bool = False
+    label: bool = False  # in a heading, a list label or in bold: there every word may have a capital
+
+
+def find_tokens(text: str, fixed: list[Name]) -> list[Token]:
+    """The words with a capital that are no part of a `fixed` name, in order.
+
+    >>> [(token.text, token.first) for token in find_tokens("Then Alice's iPhone rang.", [])]
+    [('Then', True), ('Alice', False), ('iPhone', False)]
+    """
+    tokens: list[Token] = []
+    at = 0
+    for match in _TOKEN.finditer(text):
+        start, end = match.span()
+        if end - start == 1 and text[start] == "I":
+            continue
+        while at < len(fixed) and fixed[at].end <= start:
+            at += 1
+        if at < len(fixed) and fixed[at].start < end:
+            continue
+        before = text[start - 1] if start else "\n"
+        if before.isalnum() or before in "_#@/\\":
+            start = _camel(text, start)  # iPhone, eBay
+            if start < 0:
+                continue
+        word = text[start:end]
+        if word == "I" or "_" in word:
+            continue
+        possessive = False
+        if "'" in word or "’" in word:
+            plain, ending = word.replace("’", "'"), ""
+            if plain.endswith("n't"):
+                continue
+            if plain.endswith(_ENDINGS) and plain.lower() not in ORGANIZATIONS:
+                ending = plain[plain.rindex("'") :]
+                word, end = word[: -len(ending)], end - len(ending)
+            possessive = ending == "'s"
+        if "-" in word:
+            stem, _, tail = word.rpartition("-")
+            if tail.islower() and (tail.endswith("ed") or is_ordinary(tail)):  # Keras-based
+                end -= len(word) - len(stem)
+                word = stem
+        tokens.append(Token(word, start, end, word.lower(), _starts(text, start), possessive))
+    if "\n" in text or "**" in text:
+        _mark_labels(text, tokens)
+    return tokens
+
+
+_UPPER = "".join(
+    re.escape(chr(code)) for low, high in ((0x41, 0x590), (0x1E00, 0x2000)) for code in range(low, high)
+    if chr(code).isupper()
+)  # fmt: skip
+_TOKEN = re.compile(  # one class of letters in front: the search for it is the fast part
+    rf"[{_UPPER}](?:"
+    rf"(?:\.[ ]?[{_UPPER}])+\."  # J. R. R. (Tolkien), U.S.
+    rf"|(?<!I)\.(?=[ ][{_UPPER}]\w)"  # J. (Smith)
+    r"|\w*(?:[-'’&]\w+|\.(?:com|net|org|io|js|ai)\b)*)"
+)
+_LABEL = re.compile(
+    r"\*\*[^*\n]{1,120}\*\*"
+    r"|^[ \t>]*(?:\#+|[-*+•|]|\d{1,3}[.)])[ \t]+[^\n:.!?]{1,100}(?=:|$)"
+    r"|^[^\n:.!?]{1,80}:?$",
+    re.MULTILINE,
+)
+_ENDINGS = ("'s", "'re", "'ve", "'ll", "'m", "'d", "'em")
+_SPACE_BEFORE = frozenset(" \t\u00a0")
+_CONTINUES = frozenset(",'’)&/%$+”;")
+
+
+def _mark_labels(text: str, tokens: list[Token]) -> None:
+    """Mark the tokens that stand in a heading or a label."""
+    at = 0
+    for match in _LABEL.finditer(text):
+        start, end = match.span()
+        while at < len(tokens) and tokens[at].start < start:
+            at += 1
+        first = at
+        while at < len(tokens) and tokens[at].end <= end:
+            at += 1
+        words = sum(1 for word in match.group().split() if word.islower() and word not in SMALL_WORDS)
+        if at - first >= words:
+            for token in tokens[first:at]:
+                token.label = True
+
+
+def _camel(text: str, start: int) -> int:
+    """Where a name such as iPhone begins; -1 if the capital is just inside a word."""
+    for size in (1, 2):
+        begin = start - size
+        if begin >= 0 and text[begin:start].isalpha() and text[begin:start].islower():
+            if begin == 0 or not (text[begin - 1].isalnum() or text[begin - 1] in "_#@/\\.'’-"):
+                return begin
+        else:
+            break
+    return -1
+
+
+def _starts(text: str, start: int) -> bool:
+    """Whether a sentence, a line, a quotation or a bracket begins at `start`."""
+    at = start - 1
+    while at >= 0 and text[at] in _SPACE_BEFORE:
+        at -= 1
+    if at < 0:
+        return True
+    before = text[at]
+    if before.isalnum():
+        return False
+    if before == ".":
+        word = at
+        while word > 0 and at - word < 6 and (text[word - 1].isalpha() or text[word - 1] == "."):
+            word -= 1
+        abbreviated = text[word:at].lower() in ABBREVIATIONS or (at - word == 1 and text[word].isupper())
+        return not abbreviated
+    if before == '"':
+        return at == start - 1 or text[at - 1 : at] in ".!?"
+    return before not in _CONTINUES

@@ -1,0 +1,126 @@
+"""Parts of a longer time: "early May", "the end of last year", "the first week of June"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from remanence.language.temporal.calendar_dates import Dates
+from remanence.language.temporal.calendar_spans import (
+    DAY,
+    Span,
+    around,
+    latest,
+    midnight,
+    nth_weekday,
+    shift,
+    third,
+)
+from remanence.language.temporal.time_vocabulary import (
+    EARLY,
+    MIDDLE,
+    PAST,
+    SMALL_UNITS,
+    UNITS,
+    WEEKDAYS,
+)
+from remanence.language.temporal.token_reader import Found
+
+_SIZES = ("week", "month", "quarter", "year", "decade", "century")
+
+
+class Portions(Dates):
+    """The rules that cut a piece out of a stretch."""
+
+    def portion(self, i: int) -> Found:
+        """As in "early May 2023", "mid-1989", "the end of last year", "the first half of 2024"."""
+        word = self.word(i)
+        j = i + 1
+        if word in ("first", "second"):
+            if self.word(j) != "half" or self.word(j + 1) != "of":
+                return None
+            return self.cut(j + 2, lambda span: _half(span, word == "second"))
+        which = 0 if word in EARLY else 1 if word in MIDDLE else 2
+        if word in ("earlier", "later"):
+            return self.so_far(j, word == "earlier")
+        if word in ("beginning", "start", "middle", "end"):
+            return self.cut(j + 1, lambda span: third(span, which)) if self.word(j) == "of" else None
+        j = self.skip(j, "-", "in")
+        if found := self.spot(self.skip(j, "the"), True):
+            if found[0].grain in ("day", "part"):
+                return found if word != "mid" else None
+            return self.cut(j, lambda span: third(span, which))
+        return None
+
+    def cut(self, i: int, part: Callable[[Span], Span]) -> Found:
+        """A part of the stretch at `i`, where "the year" is the one now."""
+        j = self.skip(i, "the")
+        unit = self.unit(self.skip(j, "current"))
+        if unit in _SIZES and self.word(j + 1) not in ("of", "before", "after") and not self.year(j + 1):
+            return part(around(self.today, unit)), self.skip(j, "current") + 1
+        if not (found := self.spot(j, True)):
+            return None
+        span, end = found
+        if span.grain not in (*_SIZES, "season", "half"):
+            return None
+        if make := span.in_year:
+            return latest(lambda year: part(make(year)), self.now), end
+        return part(span), end
+
+    def so_far(self, i: int, earlier: bool) -> Found:
+        """What was earlier this year ends today; what comes later this year begins today."""
+        j = self.skip(i, "in")
+        if self.word(j) == "today":
+            unit, end = "day", j + 1
+        elif self.word(j) in ("this", "the") and self.unit(j + 1) in _SIZES:
+            unit, end = UNITS[self.word(j + 1)], j + 2
+        else:
+            found = self.spot(j) if self.word(j) in PAST else None
+            return (third(found[0], 0 if earlier else 2), found[1]) if found else None
+        span = around(self.today, unit)
+        middle = self.now if unit == "day" else self.today + DAY if earlier else self.today
+        return (Span(span.start, middle, "range") if earlier else Span(middle, span.end, "range")), end
+
+    def ordinal_of(self, i: int) -> Found:
+        """As in "the first week of June", "last Sunday of March", "the last four months of 2021"."""
+        last = self.word(i) in ("last", "final")
+        ordinal = (-1, i + 1) if last else self.ordinal(i)
+        if ordinal is None:
+            return None
+        number, j = ordinal
+        size = 1
+        if (count := self.number(j)) and self.word(j) not in ("a", "an") and self.unit(count[2]):
+            size, j = count[1], count[2]
+        weekday = WEEKDAYS.get(self.word(j))
+        unit = self.unit(j)
+        k = j + 1 if unit or weekday is not None else j
+        if self.word(k) not in ("of", "in") or unit in SMALL_UNITS:
+            return None
+        near = self.word(k + 1) in ("this", "last", "next", "the")
+        if k == j and (last or self.word(k) == "in" or not near):
+            return None  # "20th of next month" needs no "day", but "first in line" is no time
+
+        def part(span: Span) -> Span:
+            return _nth(span, number, size, unit or "day", weekday)
+
+        return self.cut(k + 1, part)
+
+
+def _nth(span: Span, number: int, size: int, unit: str, weekday: int | None) -> Span:
+    """The `number`-th of its days, weeks, weekends or Tuesdays; ValueError where it has no such."""
+    if weekday is not None:
+        return nth_weekday(span, weekday, number)
+    if unit == "weekend":
+        saturday = nth_weekday(span, 5, number).start
+        return Span(saturday, saturday + 2 * DAY, "weekend")
+    start = shift(span.end, -size, unit) if number < 0 else shift(span.start, (number - 1) * size, unit)
+    if not span.start <= start < span.end:
+        raise ValueError(f"no such {unit}")
+    return Span(start, shift(start, size, unit), unit if size == 1 else "range")
+
+
+def _half(span: Span, second: bool) -> Span:
+    middle = (
+        shift(span.start, 6, "month") if span.grain == "year" else span.start + (span.end - span.start) / 2
+    )
+    middle = midnight(middle)
+    return Span(middle, span.end, "half") if second else Span(span.start, middle, "half")

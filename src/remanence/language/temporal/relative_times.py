@@ -1,0 +1,303 @@
+"""Times said from where the speaker stands: "yesterday", "last May", "two weeks ago", "early next year"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from remanence.language.temporal.calendar_spans import (
+    DAY,
+    Span,
+    around,
+    holiday_span,
+    month_span,
+    season_span,
+    shift,
+    week_span,
+)
+from remanence.language.temporal.dateparser_fallback import ask_dateparser
+from remanence.language.temporal.period_parts import Portions
+from remanence.language.temporal.time_vocabulary import (
+    DAY_NAMES,
+    EARLY,
+    FUTURE,
+    HOLIDAY_STARTS,
+    HOLIDAYS,
+    LATE,
+    MIDDLE,
+    MONTHS,
+    PARTS,
+    PAST,
+    SEASONS,
+    SMALL_UNITS,
+    UNITS,
+    WEEKDAYS,
+)
+from remanence.language.temporal.token_reader import TO, Found
+
+DAYS = {"yesterday": -1, "today": 0, "tonight": 0, "tonite": 0, "tomorrow": 1, "tmrw": 1}
+
+
+_AT_WEEKENDS = ("over", "on", "at", "during")
+
+
+class Relatives(Portions):
+    """The rules that count from the reference time."""
+
+    def relative(self, i: int) -> Found:
+        """The first rule that holds at `i`. Rules call each other, but nobody speaks five deep."""
+        if self.depth > 3:
+            return None
+        self.depth += 1
+        try:
+            return self._relative(i)
+        finally:
+            self.depth -= 1
+
+    def _relative(self, i: int) -> Found:
+        word = self.word(i)
+        if word in DAYS:
+            day = around(self.today + DAY * DAYS[word], "day")
+            return (self.part(day.start, word), i + 1) if word in PARTS else (day, i + 1)
+        if (word in ("last", "final") or self.ordinal(i)) and (found := self.ordinal_of(i)):
+            return found
+        if word in PAST or word in FUTURE or word == "this":
+            return self.neighbour(i)
+        if word in EARLY or word in MIDDLE or word in LATE or word in ("first", "second"):
+            return self.portion(i)
+        if word == "in":
+            return self.ahead(i)
+        if (word in UNITS or word in WEEKDAYS or word in PARTS) and (found := self.beside(i)):
+            return found
+        return self.counted(i)
+
+    def part(self, day: datetime, name: str) -> Span:
+        """A part of a day: its morning, its night."""
+        first, final = PARTS[name]
+        return Span(day + timedelta(hours=first), day + timedelta(hours=final), "part")
+
+    def neighbour(self, i: int) -> Found:
+        """As in "last week", "this May", "next Friday", "the past three months", "last night"."""
+        word = self.word(i)
+        j = i + 1
+        if word == "this" and self.word(j) in ("past", "last", "coming"):
+            word, j = self.word(j), j + 1
+        step = -1 if word in PAST else 0 if word == "this" else 1
+        if (count := self.number(j)) and self.word(j) not in ("a", "an"):
+            unit = self.unit(self.skip(count[2], "business", "working"))
+            j = self.skip(count[2], "business", "working") + 1
+            if unit is None or step == 0 or word == "following" or self.word(j) == "of":
+                return None
+            return self.rolling(step * count[1], unit), j
+        name = self.word(j)
+        if name in UNITS:
+            return self.neighbour_unit(word, step, j)
+        if name in PARTS and (step <= 0 or self.word(i - 1) != "the"):
+            return self.part(self.today + DAY * step, name), j + 1
+        if name in WEEKDAYS and (
+            name in DAY_NAMES or self.token(j).capital or (step and name not in ("sat", "sun"))
+        ):
+            return self.neighbour_weekday(word, step, j)
+        if name in MONTHS and not (self.verbal(j) and step == 0):
+            number, k = self.month(j) or (0, 0)
+            day = self.day_number(k)
+            if day or self.year(k):
+                return self.month_first(j)
+            return self.nearest(lambda year: month_span(year, number), "month", step), k
+        if name in SEASONS:
+            first = SEASONS[name]
+            return self.nearest(lambda year: season_span(year, first), "season", step), j + 1
+        if name in HOLIDAY_STARTS and (found := self.holiday(j, True)):
+            holiday = next(
+                key
+                for size in (3, 2, 1)
+                if (key := " ".join(self.word(j + k) for k in range(size))) in HOLIDAYS
+            )
+            return self.nearest(lambda year: holiday_span(year, holiday), "day", step), found[1]
+        return None
+
+    def neighbour_unit(self, word: str, step: int, j: int) -> Found:
+        """The last week is the calendar's, the past week runs up to now, and the last minute is no time."""
+        unit = UNITS[self.word(j)]
+        if (
+            unit in ("second", "minute", "day")
+            or (unit == "hour" and step == 0)
+            or self.word(j).endswith("s")
+        ):
+            return None
+        if word == "following" or (self.word(j) == "quarter" and self.word(j + 1) in ("of", "past", "to")):
+            return None
+        if unit == "hour" or (word == "past" and unit != "weekend"):
+            return self.rolling(step, unit), j + 1
+        span = around(shift(self.today, step, unit), unit)
+        if unit == "week":
+            k = self.skip(j + 1, "on", ",")
+            if self.word(k) in WEEKDAYS and (self.word(k) in DAY_NAMES or self.token(k).capital):
+                return around(span.start + DAY * WEEKDAYS[self.word(k)], "day"), k + 1
+        return span, j + 1
+
+    def neighbour_weekday(self, word: str, step: int, j: int) -> Found:
+        """The last Friday is the latest before today, the next one next week's, this one this week's."""
+        weekday = WEEKDAYS[self.word(j)]
+        ahead = (weekday - self.today.weekday()) % 7
+        monday = around(self.today, "week").start
+        if step < 0:
+            start = self.today - DAY * ((-ahead) % 7 or 7)
+        elif word in ("coming", "upcoming"):
+            start = self.today + DAY * (ahead or 7)
+        else:
+            start = monday + DAY * (weekday + 7 * step)
+        return around(start, "day"), j + 1
+
+    def nearest(self, make: Callable[[int], Span], grain: str, step: int) -> Span:
+        """The last one that is over, this year's, or the first one still to come."""
+        year = self.now.year
+        if step == 0:
+            winter = make(year - 1)
+            return winter if winter.start <= self.now < winter.end else make(year)
+        here = around(self.today, "month" if grain == "month" else "day")
+        if step < 0:
+            return next(span for back in range(3) if (span := make(year - back)).end <= here.start)
+        return next(span for ahead in range(3) if (span := make(year + ahead)).start >= here.end)
+
+    def rolling(self, count: int, unit: str) -> Span:
+        """The past three months: from that day to the end of today; hours and minutes up to now."""
+        if unit in SMALL_UNITS:
+            ends = sorted((shift(self.now, count, unit), self.now))
+            return Span(ends[0], ends[1] + timedelta(microseconds=1), "range")
+        if count < 0:
+            return Span(shift(self.today, count, unit), self.today + DAY, "range")
+        return Span(self.today, shift(self.today, count, unit) + DAY, "range")
+
+    def counted(self, i: int) -> Found:
+        """As in "two weeks ago", "a few years back", "3 days from now", "two days before Christmas"."""
+        if not (count := self.number(i)) or self.word(i - 1) == "half":
+            return None
+        if compound := self.compound(i):
+            return compound
+        low, high, j = count
+        if self.word(j) in (*TO, "or") and (other := self.number(j + 1)) and other[1] > high:
+            high, j = other[1], other[2]  # "4-5 months ago"
+        if high > 1 and (self.word(j) in PAST or self.word(j) in FUTURE):
+            unit = self.unit(j + 1)
+            step = -high if self.word(j) in PAST else high
+            return (self.rolling(step, unit), j + 2) if unit and self.word(j) != "following" else None
+        unit = self.unit(j)
+        if unit is None or high > 5000:
+            return None
+        after, then = self.word(j + 1), self.word(j + 2)
+        back = after == "back" and self.closed(j + 2) and then not in ("in", "at", "to", "from", "and")
+        if after == "ago" and then == "today":
+            return around(shift(self.today, -high, unit), "day"), j + 3
+        if after == "ago" or back:
+            return self.stepped(-high, -low, unit), j + 2
+        if after == "hence" or (after == "from" and self.word(j + 2) == "now"):
+            return self.stepped(low, high, unit), j + 2 + (after == "from")
+        if after in ("before", "after", "from") and (found := self.spot(j + 2, True)):
+            span, k = found
+            if span.grain == "range":
+                return None
+            start = shift(span.start, -high if after == "before" else high, unit)
+            return around(
+                start, unit if unit == span.grain else "minute" if unit in SMALL_UNITS else "day"
+            ), k
+        return None
+
+    def compound(self, i: int) -> Found:
+        """As in "1 week, 2 days ago": isolated, and dateparser's to read."""
+        said, j = "", i
+        while (count := self.number(j)) and (unit := self.unit(count[2])) and len(said) < 60:
+            said += f"{count[1]} {unit} "
+            j = self.skip(count[2] + 1, ",", "and")
+        if self.word(j) != "ago" or said.count(" ") < 4:
+            return None
+        span = ask_dateparser(f"{said}ago", self.now)
+        return (span, j + 1) if span else None
+
+    def stepped(self, first: int, final: int, unit: str) -> Span:
+        """From the unit `first` steps away to the one `final` steps away, both whole."""
+        whole = "week" if unit == "fortnight" else unit
+        start = around(shift(self.now, first, unit), whole)
+        end = around(shift(self.now, final, unit), whole)
+        return Span(start.start, end.end, whole)
+
+    def ahead(self, i: int) -> Found:
+        """As in "in two weeks"; never "in a minute" or "twice in a week"."""
+        if not (count := self.number(i + 1)) or self.word(i - 1) in ("times", "twice", "once", "often"):
+            return None
+        if any(
+            self.word(k) in ("haven't", "hasn't", "hadn't", "not", "never", "first") for k in range(i - 6, i)
+        ):
+            return None  # "we haven't talked in a few days" looks back, if anywhere
+        low, high, j = count
+        unit = self.unit(j)
+        if unit is None or high > 5000 or (high == 1 and (unit in SMALL_UNITS or unit in ("day", "weekend"))):
+            return None
+        if self.word(j + 1) in ("of", "flat", "ago", "or", "and"):
+            return None
+        return self.stepped(low, high, unit), self.skip(j + 1, "time")
+
+    def beside(self, i: int) -> Found:
+        """As in "the week of 9 June", "the week before last", "the Monday before 24 July"."""
+        word, after, unit = self.word(i), self.word(i + 1), self.unit(i)
+        if after in ("before", "after") and self.word(i + 2) in ("last", "next") and self.closed(i + 3):
+            step = -2 if after == "before" else 2
+            if word in PARTS:
+                return self.part(self.today + DAY * step, word), i + 3
+            if unit and unit not in SMALL_UNITS:
+                return around(shift(self.today, step, unit), unit), i + 3
+        if unit == "week" and (found := self.week_of(i)):
+            return found
+        the_weekend = word == "weekend" and self.word(i - 1) == "the" and self.word(i - 2) in _AT_WEEKENDS
+        if the_weekend and after not in ("of", "before", "after"):
+            return around(self.today - DAY * ((self.today.weekday() - 5) % 7), "weekend"), i + 1
+        if after == "of" and (unit in ("weekend", "month", "year") or word in PARTS):
+            if not (found := self.spot(i + 2, True)):
+                return None
+            span, j = found
+            if span.grain == "day" and unit in (None, "weekend"):
+                return (self.part(span.start, word) if word in PARTS else around(span.start, "weekend")), j
+            return found if span.grain == unit else None
+        if after in ("before", "after") and (unit not in (None, *SMALL_UNITS) or word in WEEKDAYS):
+            return self.next_to(i)
+        return None
+
+    def week_of(self, i: int) -> Found:
+        """As in "week of 9 June", "week starting 4 February", "week ending Sunday", "week 3 of 2027"."""
+        how = self.word(i + 1)
+        if self.token(i + 1).kind == "number" and (year := self.year_beside(i + 2)):
+            return week_span(year[0], int(how)), year[1]
+        if how not in ("of", "starting", "beginning", "commencing", "ending"):
+            return None
+        if not (found := self.spot(self.skip(i + 2, "on"), True)) or found[0].grain != "day":
+            return None
+        day, j = found
+        if how == "of":
+            return around(day.start, "week"), j
+        start = day.end - 7 * DAY if how == "ending" else day.start
+        return Span(start, start + 7 * DAY, "week"), j
+
+    def next_to(self, i: int) -> Found:
+        """As in "the day before Christmas", "the Monday after 24 July", "the weekend before last Friday"."""
+        if self.word(i - 1) in ("one", "every", "each", "this", "a") or not (
+            found := self.relative(i + 2) or self.date(self.skip(i + 2, "the"), True)
+        ):
+            return None
+        span, j = found
+        if span.grain == "range":
+            return None
+        unit, before = self.unit(i), self.word(i + 1) == "before"
+        if unit is None:
+            weekday = WEEKDAYS[self.word(i)]
+            if span.grain != "day":
+                return None
+            gap = (span.start.weekday() - weekday) % 7 if before else (weekday - span.start.weekday()) % 7
+            return around(span.start + DAY * (gap or 7) * (-1 if before else 1), "day"), j
+        if unit == "day":
+            return around(span.start - DAY if before else span.end, "day"), j
+        if unit == "weekend":
+            near = around(span.start, "weekend")
+            while near.end > span.start if before else near.start < span.end:
+                near = around(near.start + (-7 * DAY if before else 7 * DAY), "weekend")
+            return near, j
+        return around(shift(around(span.start, unit).start, -1 if before else 1, unit), unit), j

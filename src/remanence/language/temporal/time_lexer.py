@@ -1,0 +1,119 @@
+"""Text into tokens: words, numbers, and the digit shapes that are times by their look."""
+
+from __future__ import annotations
+
+import re
+from string import ascii_lowercase
+from typing import NamedTuple
+
+from remanence.language.temporal.time_vocabulary import (
+    DECADES,
+    HOLIDAY_STARTS,
+    MONTHS,
+    NOONS,
+    PARTS,
+    SEASONS,
+    UNITS,
+    WEEKDAYS,
+)
+
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
+
+# Without one of these or a digit there is no time in a text.
+_CUES = {*MONTHS, *WEEKDAYS, *UNITS, *SEASONS, *DECADES, *PARTS, *NOONS, *HOLIDAY_STARTS}
+_CUES |= {"today", "yesterday", "tomorrow", "tmrw", "o", "eighteen", "nineteen", "twenty", "thousand"}
+_CUE_BYTES = {cue.encode() for cue in _CUES}
+_DIGIT = re.compile("[0-9]")
+_ONLY_LETTERS = bytes(byte if chr(byte) in ascii_lowercase else ord(" ") for byte in range(256))
+
+# First match wins, so the longer shapes stand first. Every repetition is bounded: scanning is linear.
+# A digit shape must stand free on both sides, or phone numbers, versions and prices would be dates.
+_SHAPES = {
+    "iso": r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,6})?)?"
+    r"(?:\ ?(?:Z|UTC\b|[+-][0-9]{2}:?[0-9]{2}))?)?",
+    "isoweek": r"[0-9]{4}-?W[0-9]{2}",
+    "isomonth": r"[0-9]{4}-(?:0?[1-9]|1[0-2])",
+    "years": r"[0-9]{4}\ ?[-–—~/]\ ?(?:[0-9]{4}|[0-9]{2})",
+    "days": r"[0-9]{1,2}/[0-9]{1,2}(?:/[0-9]{2,4})?\ ?[-–]\ ?"
+    r"[0-9]{1,2}/[0-9]{1,2}(?:/[0-9]{2,4}|,\ ?[0-9]{4})?",
+    "compact": r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])",
+    "ymd": r"[0-9]{4}[/.][0-9]{1,2}[/.][0-9]{1,2}",
+    "dmy": r"[0-9]{1,2}(?P<sep>[/.-])[0-9]{1,2}(?P=sep)(?:[0-9]{4}|[0-9]{2})",
+    "odd": rf"(?:[0-9]{{1,4}}[-/]{_MONTH}[-/][0-9]{{1,4}}"
+    rf"|[0-9]{{4}}[-/][0-9]{{1,2}}[-/]{_MONTH}|[0-9]{{1,2}}[-/][0-9]{{4}}[-/]{_MONTH})",
+    "clock": r"[0-9]{1,2}(?:[:.][0-9]{2}(?::[0-9]{2})?)?"
+    r"\ ?(?:[ap]\.\ ?m\b\.?|[ap]\ ?m\b|[ap](?!\w|\.\w|['’]))",
+    "hm": r"[0-9]{1,2}(?::[0-9]{2}(?::[0-9]{2})?|h[0-9]{2}|h(?=\b))",
+    "md": r"[0-9]{1,2}/[0-9]{1,2}",
+    "decade": r"(?:[0-9]{3}0|[1-9]0)['’]?s",
+    "ordinal": r"[0-9]{1,2}(?:st|nd|rd|th)",
+    "quarter": r"[0-9]{4}[-\ ]?(?:q[1-4]|h[12])",
+}
+_FREE = r"(?<![\w$€£¥#@+/:.,-])(?:{})(?![\w%/:]|[.,-][0-9])"
+# A whole ISO date is a date even in a file name; a clock may end a range ("3-8pm", "10:30-11:45").
+_FREER = {
+    "iso": r"(?<![^\W_])(?<![0-9][-/.])(?:{})(?![0-9/]|[.-][0-9])",
+    "clock": r"(?<![\w$€£¥#@+/:.,])(?:{})(?!\w)",
+    "hm": r"(?<![\w$€£¥#@+/:.,])(?:{})(?![\w%/:]|[.,][0-9])",
+}
+_DIGITAL = "|".join(
+    rf"(?P<{kind}>{_FREER.get(kind, _FREE).format(shape)})" for kind, shape in _SHAPES.items()
+)
+_NAMED = rf"(?:q[1-4]|h[12])(?:[-\ ](?:of\ )?[0-9]{{4}})?|{_MONTH}[-/][0-9]{{1,2}}[-/][0-9]{{2,4}}"
+_TOKEN = re.compile(
+    # Nearly every token is a plain word: said first, it costs nothing to see that it is no other shape. And
+    # between two of them is a space, at which no shape need be tried.
+    r"(?=\S)(?:(?P<plain>(?-i:[A-Za-z]+)(?=[\s.,;!?]))"
+    rf"|(?=[0-9])(?:{_DIGITAL}"
+    # A number may run into letters ("14april") or be followed by a year ("May 7,2023").
+    r"|(?P<number>(?<![\w$€£¥#@+/:.])(?<![0-9],)[0-9]{1,4}(?![0-9%/:_]|\.[0-9]|,[0-9]{3}(?![0-9])))"
+    r"|(?P<junk>[0-9]+))"
+    rf"|(?P<named>(?<!\w)(?:{_NAMED})(?!\w))"
+    r"|(?P<yy>(?<!\w)['’‘][0-9]{2}(?!\w))"
+    r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?)"
+    r"|(?P<mark>[^\w\s]|_))",
+    re.IGNORECASE,
+)
+
+
+class Token(NamedTuple):
+    """A word, number, shape or mark; `low` is how the grammar compares it: small letters, no possessive."""
+
+    kind: str
+    low: str
+    start: int
+    end: int
+    capital: bool
+
+
+END = Token("end", "", -1, -1, False)
+
+
+def may_have_time(text: str) -> bool:
+    """Whether a text has any word or digit of a time in it: most texts are done after this one look."""
+    if _DIGIT.search(text):
+        return True
+    # As bytes: this is done to every text, and a regular expression takes twice as long.
+    letters = text.lower().encode("ascii", "replace").translate(_ONLY_LETTERS)
+    return not _CUE_BYTES.isdisjoint(letters.split())
+
+
+def lex(text: str) -> list[Token]:
+    """The tokens of a text, in order.
+
+    >>> [(token.kind, token.low) for token in lex("Since last year's May 7th, 3pm")][1:]
+    [('word', 'last'), ('word', 'year'), ('word', 'may'), ('ordinal', '7th'), ('mark', ','), ('clock', '3pm')]
+    """
+    tokens = []
+    for match in _TOKEN.finditer(text):
+        kind, shown = match.lastgroup or "mark", match.group()
+        start, end = match.span()
+        low = shown.lower()
+        if kind == "plain":
+            kind = "word"
+        elif kind == "named":
+            kind = "quarter" if low[0] in "qh" else "odd"
+        elif len(low) > 2 and ("'" in low or "’" in low):
+            low = low.replace("’", "'").removesuffix("'s").removesuffix("'")
+        tokens.append(Token(kind, low, start, end, shown[0].isupper()))
+    return tokens

@@ -1,0 +1,130 @@
+"""Times of day: "3pm", "15:30", "from 3 to 5", on whichever day is read beside them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from remanence.language.temporal.calendar_spans import Span
+from remanence.language.temporal.time_vocabulary import NOONS, NUMBERS, PARTS
+from remanence.language.temporal.token_reader import TO, Reader
+
+_AT = {"at", "@", "around", "by", "before", "after", "until", "till", "since", "from", "between"}
+CLOCK_WORDS = {*NOONS, *NUMBERS, "half", "quarter", "from", "between", "at"}
+_LATE = ("afternoon", "evening", "night", "tonight", "tonite")
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """What was said: hour, minute, second as far as given; `mark` is "a", "p", "24" or "" for unsaid."""
+
+    digits: tuple[int, ...]
+    mark: str = ""
+
+    def on(self, day: datetime, hint: str = "") -> datetime:
+        """That time of `day`. Unmarked, `hint` (a part of day) decides; else one to six are past noon."""
+        hour, minute, second = (*self.digits, 0, 0)[:3]
+        if hour > 24 or minute > 59 or second > 59:
+            raise ValueError(f"no such time of day: {self.digits}")
+        if self.mark == "p" or (not self.mark and (hint in _LATE or (not hint and 1 <= hour <= 6))):
+            hour = hour + 12 if hour < 12 else hour
+        elif self.mark == "a":
+            hour = hour % 12
+        return day + timedelta(hours=hour, minutes=minute, seconds=second)
+
+    @property
+    def size(self) -> timedelta:
+        return timedelta(seconds=(3600, 60, 1)[min(len(self.digits), 3) - 1])
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """One time of day, or from one to another."""
+
+    first: Hour
+    final: Hour | None = None
+
+    def on(self, day: datetime, hint: str = "") -> Span:
+        start = self.first.on(day, hint)
+        end = self.final.on(day, hint) if self.final else start + self.first.size
+        if end <= start:
+            end += timedelta(days=1)  # "from 10pm to 2am"
+        return Span(start, end, "clock")
+
+
+class Clocks(Reader):
+    """The rules for times of day."""
+
+    def clock(self, i: int, loose: bool = False) -> tuple[Clock, int] | None:
+        """A range, or one time. `loose` says that a day stands beside it, so lone numbers may be hours."""
+        if ranged := self.clock_range(i, loose):
+            return ranged
+        announced = self.word(i - 1) in _AT
+        if (found := self.hour(i, True)) is None:
+            return None
+        hour, j = found
+        if self.unit(j):  # "around 14:30 minutes"
+            return None
+        spoken = self.word(j) == "in" and self.word(j + 1) == "the" and self.word(j + 2) in PARTS
+        lone = self.token(i).kind == "number" and j == i + 1 and not spoken  # "3 in the morning" is a clock
+        if lone and not (loose and announced and self.closed(j)):
+            return None
+        bare = self.token(i).kind == "hm" or self.word(i) in NOONS
+        if bare and not (announced or loose or spoken or self.whole):  # a score, a verse, a ratio
+            return None
+        return Clock(hour), self.skip(j, "gmt", "utc")
+
+    def clock_range(self, i: int, loose: bool) -> tuple[Clock, int] | None:
+        """As in "from 3 to 5pm", "10:30 - 11"; two lone numbers only beside a day: "Monday 11-4"."""
+        opener = self.word(i) in ("from", "between", "at")
+        if (begin := self.hour(i + opener, True)) is None:
+            return None
+        first, j = begin
+        j = self.skip(j, "gmt", "utc")
+        if not (self.word(j) in TO or (self.word(j) == "and" and self.word(i) == "between")):
+            return None
+        if (end := self.hour(j + 1, True)) is None:
+            return None
+        final, k = end
+        if self.unit(k) or self.month(self.skip(k, "of")):
+            return None
+        sure = any(self.token(at).kind in ("clock", "hm") for at in (i + opener, j + 1))
+        if not sure and not (loose and (opener or self.word(j) in ("-", "–"))):
+            return None
+        if not first.mark and final.mark in ("a", "p"):
+            same = first.digits[0] % 12 <= final.digits[0] % 12
+            first = replace(first, mark=final.mark if same else "a")
+        elif not first.mark and not final.mark and 12 > first.digits[0] > final.digits[0]:
+            first, final = replace(first, mark="a"), replace(final, mark="p")
+        return Clock(first, final), self.skip(k, "gmt", "utc")
+
+    def hour(self, i: int, announced: bool) -> tuple[Hour, int] | None:
+        """As in "3pm", "15:30", "5 o'clock", "half past three", "noon", or a lone number up to 24."""
+        token = self.token(i)
+        if token.kind == "clock":
+            digits = _digits(token.low)
+            return Hour(digits, "24" if digits[0] > 12 else "p" if "p" in token.low else "a"), i + 1
+        if token.kind == "hm" and announced:
+            digits = _digits(token.low)
+            return Hour(digits, "24" if token.low[0] == "0" or digits[0] > 12 else ""), i + 1
+        if token.low in NOONS and announced:
+            return Hour((NOONS[token.low],), "24"), i + 1
+        if token.low in ("half", "quarter") and self.word(i + 1) == "past":
+            if past := self.hour(i + 2, True):
+                minute = 30 if token.low == "half" else 15
+                return Hour((past[0].digits[0], minute), past[0].mark), past[1]
+            return None
+        number = int(token.low) if token.kind == "number" else NUMBERS.get(token.low, 99)
+        if number > 24:
+            return None
+        after = self.word(i + 1)
+        if after in ("o'clock", "oclock"):
+            return Hour((number,)), i + 2
+        if after in ("am", "pm") and token.kind == "word":
+            return Hour((number,), after[0]), i + 2
+        return (Hour((number,)), i + 1) if token.kind == "number" and announced else None
+
+
+def _digits(text: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall("[0-9]+", text)[:3]))

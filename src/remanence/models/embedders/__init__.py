@@ -1,0 +1,100 @@
+"""Text to vectors: the one inside, small transformers by name, or whatever you already use.
+
+static.py    the default: a table of word vectors, no model to run
+onnx.py      small transformers through onnxruntime
+foreign.py   embedders of LangChain, LlamaIndex, fastembed, and plain functions
+checked.py   what stands around each of them, so that only vectors come out
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from remanence.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from remanence.models.embedders.checked import Checked
+    from remanence.ports import Embedder
+
+__all__ = ["resolve"]
+
+ACCEPTED = (
+    "Give a name, a folder with model.onnx and tokenizer.json, an object with embed and embed_query, "
+    "a LangChain or LlamaIndex embedding, or a function from a list of texts to a list of vectors"
+)
+
+
+def resolve(embedder: object = None) -> Checked:
+    """The embedder that was meant, behind the wrapper that checks what it answers.
+
+    Nothing is downloaded, but by the `fastembed:` ones, whose way it is.
+
+    >>> resolve(None).name, resolve("default").dimension
+    ('wordllama-256', 256)
+    >>> resolve(lambda texts: [[3.0, 4.0] for _ in texts]).embed_query("hello").tolist()
+    [0.6000000238418579, 0.800000011920929]
+    >>> resolve("word2vec")
+    Traceback (most recent call last):
+        ...
+    remanence.errors.InvalidInput: No embedder is called 'word2vec'. Known: wordllama-256 (or default), ...
+    """
+    # Imported here: `import remanence` loads no numpy engine for those who only look.
+    from remanence.models.embedders.checked import Checked
+
+    if isinstance(embedder, Checked):
+        return embedder
+    if embedder is None:
+        return Checked(_named("default"))
+    if isinstance(embedder, (str, Path)):
+        return Checked(_named(str(embedder)))
+    return Checked(_given(embedder))
+
+
+def _named(name: str) -> Embedder:
+    from remanence.models.catalogue import names
+
+    if name in ("default", "wordllama-256"):
+        from remanence.models.embedders.static import Static
+
+        return Static()
+    if name.startswith("fastembed:"):
+        from remanence.models.embedders.foreign import FastEmbed
+
+        return FastEmbed(name.removeprefix("fastembed:"))
+    if name in names("embedder") or Path(name).expanduser().is_dir():
+        from remanence.models.embedders.onnx import Onnx
+
+        return Onnx.known(name) if name in names("embedder") else Onnx.folder(Path(name).expanduser())
+    known = ", ".join(["wordllama-256 (or default)", *names("embedder"), "fastembed:<model>"])
+    raise InvalidInput(
+        f"No embedder is called {name!r}. Known: {known}; and no such folder exists. {ACCEPTED}."
+    )
+
+
+def _given(embedder: object) -> Embedder:
+    from remanence.models.embedders.foreign import (
+        FromFunction,
+        FromLangChain,
+        FromLlamaIndex,
+        Named,
+    )
+
+    def has(*methods: str) -> bool:
+        return all(callable(getattr(embedder, method, None)) for method in methods)
+
+    if isinstance(embedder, type):
+        raise InvalidInput(f"The embedder is the class {embedder.__name__}, not one made of it. {ACCEPTED}.")
+    if has("embed", "embed_query"):
+        whole = all(hasattr(embedder, said) for said in ("name", "fingerprint", "dimension"))
+        return cast("Embedder", embedder) if whole else Named(embedder)
+    if has("embed_documents", "embed_query"):
+        return FromLangChain(embedder)
+    if has("get_text_embedding_batch", "get_query_embedding"):
+        return FromLlamaIndex(embedder)
+    if inspect.iscoroutinefunction(embedder):
+        raise InvalidInput(f"The embedder {embedder!r} is async; it is called from a thread. {ACCEPTED}.")
+    if callable(embedder):
+        return FromFunction(embedder)
+    raise InvalidInput(f"This cannot embed: {embedder!r} ({type(embedder).__name__}). {ACCEPTED}.")

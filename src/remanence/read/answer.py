@@ -1,0 +1,229 @@
+"""What a recall gives back: hits that can explain themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, overload
+
+from remanence.errors import InvalidInput
+from remanence.language.framing import about
+from remanence.language.text import cut
+from remanence.read.receipts import Receipt
+from remanence.schema import (
+    Evidence,
+    Hit,
+    Memory,
+    Window,
+    short,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_ARCHIVE = "archive"
+
+
+@dataclass(frozen=True)
+class Recall(Sequence[Hit]):
+    """Hits, best first. As text it is a list of lines for a prompt; `explain()` says why.
+
+    `abstained` names the signals that had nothing to say and why; `missing` those that could not be
+    asked, so that an answer made with less is never taken for a full one.
+    """
+
+    question: str
+    hits: tuple[Hit, ...] = ()
+    abstained: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    times: tuple[Window, ...] = ()
+    history: bool = False
+    position: int = 0
+    as_of: datetime | None = None
+    receipt: Receipt | None = None
+    """Enough to give this list again later: see `space.replay`."""
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> Recall: ...
+    def __getitem__(self, index: int | slice) -> Hit | Recall:
+        return replace(self, hits=self.hits[index]) if isinstance(index, slice) else self.hits[index]
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __str__(self) -> str:
+        return "\n".join(line(hit) for hit in self.hits)
+
+    def __repr__(self) -> str:
+        first = f", first {cut(self.hits[0].memory.text, 60)!r}" if self.hits else ""
+        return f"<Recall of {cut(self.question, 60)!r}: {len(self.hits)} hits{first}>"
+
+    def fit(self, tokens: int, count: Callable[[str], int] | None = None) -> Recall:
+        """The first hits whose lines fit into so many tokens.
+
+        `count` counts the tokens of a text; without it, four characters are taken as one token.
+        """
+        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
+            raise InvalidInput(f"tokens={tokens!r} is not a whole number from 0 on.")
+        count = count or about
+        kept: list[Hit] = []
+        for hit in self.hits:
+            tokens -= count(line(hit) + "\n")
+            if tokens < 0:
+                break
+            kept.append(hit)
+        return replace(self, hits=tuple(kept))
+
+    def explain(self) -> str:
+        """Every hit with its reasons, and what each silent signal said."""
+        out = [f"{self.question!r}{self._setting()}"]
+        for number, hit in enumerate(self.hits, 1):
+            out.append(f"{number:>2}. {hit.score:.2f}  {cut(hit.memory.text, 200)}{_label(hit)}")
+            for evidence in sorted(hit.evidence, key=lambda e: (-e.share, e.signal)):
+                out.append(f"      {evidence.share:+.2f} {evidence.signal} #{evidence.rank}: {evidence.note}")
+        if not self.hits:
+            out.append("    nothing found")
+        out += [f"    {signal} abstained: {reason}" for signal, reason in self.abstained.items()]
+        out += [f"    {signal} is MISSING: {reason}" for signal, reason in self.missing.items()]
+        return "\n".join(out)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The hits as plain dicts that JSON can hold."""
+        return [
+            {
+                "score": round(hit.score, 6),
+                "current": hit.current,
+                "superseded_by": hit.superseded_by.text if hit.superseded_by else None,
+                "memory": memory_dict(hit.memory),
+                "evidence": [
+                    {
+                        "signal": e.signal,
+                        "rank": e.rank,
+                        "share": round(e.share, 6),
+                        "raw": e.raw,
+                        "note": e.note,
+                    }
+                    for e in hit.evidence
+                ],
+            }
+            for hit in self.hits
+        ]
+
+    def __rich__(self) -> Table:
+        from rich.markup import escape
+        from rich.table import Table
+
+        table = Table(
+            title=escape(f"{self.question}{self._setting()}"), title_justify="left", show_lines=True
+        )
+        for header, style in (("score", "bold"), ("memory", ""), ("when", "cyan"), ("because", "dim")):
+            table.add_column(header, style=style)
+        for hit in self.hits:
+            table.add_row(
+                f"{hit.score:.2f}",
+                escape(cut(hit.memory.text, 300) + _label(hit)),
+                str(hit.memory.valid),
+                escape("\n".join(_reasons(hit))),
+            )
+        table.caption = escape("; ".join(self._silent())) or None
+        table.caption_justify = "left"
+        return table
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td><b>{hit.score:.2f}</b></td><td>{escape(cut(hit.memory.text, 300) + _label(hit))}</td>"
+            f"<td>{escape(str(hit.memory.valid))}</td><td>{'<br>'.join(map(escape, _reasons(hit)))}</td></tr>"
+            for hit in self.hits
+        )
+        silent = "".join(f"<li>{escape(text)}</li>" for text in self._silent())
+        return (
+            f"<table><caption>{escape(self.question + self._setting())}</caption>"
+            "<thead><tr><th>score</th><th>memory</th><th>when</th><th>because</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table><ul>{silent}</ul>"
+        )
+
+    def _setting(self) -> str:
+        parts = [f"time: {window}" for window in self.times]
+        parts += [f"as of {short(self.as_of)}"] if self.as_of else []
+        parts += ["past versions included"] if self.history else []
+        return f"  ({', '.join(parts)})" if parts else ""
+
+    def _silent(self) -> list[str]:
+        said = [f"{signal} abstained: {reason}" for signal, reason in self.abstained.items()]
+        return said + [f"{signal} is missing: {reason}" for signal, reason in self.missing.items()]
+
+
+def line(hit: Hit) -> str:
+    """One hit as one line of a prompt: when, who, what."""
+    memory = hit.memory
+    when = f"[{memory.valid}] " if memory.valid.bounded else ""
+    who = f"{memory.turn.speaker}: " if memory.turn is not None and memory.turn.speaker else ""
+    return f"- {when}{who}{' '.join(memory.text.split())}{_label(hit)}"
+
+
+def from_archive(hit: Hit) -> Hit:
+    """A hit that lies in the archive, and says so.
+
+    >>> line(from_archive(Hit(Memory("m1", "default", "A dog barked."), 0.5)))
+    '- A dog barked.  (archived)'
+    """
+    told = Evidence(_ARCHIVE, 1, 0.0, 0.0, f"archived; space.unforget({hit.memory.id!r}) brings it back")
+    return replace(hit, evidence=(*hit.evidence, told), current=False)
+
+
+def memory_dict(memory: Memory) -> dict[str, Any]:
+    """A memory as a plain dict that JSON can hold.
+
+    >>> memory_dict(Memory("m1", "default", "Alice lives in Porto."))["text"]
+    'Alice lives in Porto.'
+    """
+    turn = memory.turn
+    return {
+        "id": memory.id,
+        "key": memory.key,
+        "space": memory.space,
+        "text": memory.text,
+        "kind": memory.kind,
+        "valid_from": _iso(memory.valid.start),
+        "valid_until": _iso(memory.valid.end),
+        "recorded_at": _iso(memory.recorded_at),
+        "revised_at": _iso(memory.revised_at),
+        "importance": memory.importance,
+        "confidence": memory.confidence,
+        "strength": memory.strength,
+        "tags": list(memory.tags),
+        "source": memory.source,
+        "observed_by": memory.observed_by,
+        "expires_at": _iso(memory.expires_at),
+        "entities": [m.name for m in memory.mentions],
+        "triples": [[t.subject, t.predicate, t.object] for t in memory.triples],
+        "conversation": turn.conversation if turn else None,
+        "speaker": turn.speaker if turn else None,
+        "meta": dict(memory.meta),
+    }
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def _label(hit: Hit) -> str:
+    if hit.current:
+        return ""
+    if hit.superseded_by is not None:
+        return f"  (replaced {short(hit.superseded_by.revised_at)} by: {cut(hit.superseded_by.text, 80)})"
+    archived = any(evidence.signal == _ARCHIVE for evidence in hit.evidence)
+    return "  (archived)" if archived else "  (expired)"
+
+
+def _reasons(hit: Hit) -> list[str]:
+    ordered = sorted(hit.evidence, key=lambda e: (-e.share, e.signal))
+    return [f"{e.share:+.2f} {e.signal} #{e.rank}: {e.note}" for e in ordered]

@@ -1,0 +1,64 @@
+"""Which of the memories that a model was shown were of use to it.
+
+To be shown is not to be of use: recall gives what may help, and most of it does not. Whether it did is read
+off the answer, by words alone and with no model asked. This counts too little rather than too much. What only
+led to a "yes", or told the model which tool to call, is not seen; nor is what the question had said already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from remanence.language.framing import quoted, unframed
+from remanence.language.text import tokens
+
+if TYPE_CHECKING:
+    from remanence.admin.overview import Tied
+    from remanence.api.space import Space
+    from remanence.schema import Hit
+
+
+def taken_up(shown: Iterable[Hit | Tied], *, told: str | Iterable[str], answer: str) -> list[str]:
+    """The ids of the memories that an answer took something from, as far as its words show.
+
+    Words of theirs stand in the answer and nowhere else in what the model was `told` (the question, the
+    conversation so far, its instructions, what tools gave it), and no other memory has all of these words and
+    more. Blocks that `frame` made do not count as told, nor as answered. `shown` is what `recall` gave, or
+    `space.get_many(ids)` where only the ids are at hand, as those of a retriever's documents.
+
+    >>> import remanence
+    >>> with remanence.open(None) as space:
+    ...     _ = space.add_many(["Ana lives in Porto.", "Ana is allergic to hazelnuts."])
+    ...     shown, asked = space.recall("Ana"), "What must she not eat?"
+    ...     used = taken_up(shown, told=asked, answer="Ana must not eat hazelnuts.")
+    ...     [space.get(memory_id).text for memory_id in used]
+    ['Ana is allergic to hazelnuts.']
+    """
+    texts = [told] if isinstance(told, str) else told
+    known = {word for text in texts for word in tokens(unframed(text))}
+    brought = set(tokens(unframed(answer))) - known
+    shared: dict[str, set[str]] = {}
+    for memory in (each.memory for each in shown):
+        if memory is not None:  # an older version of it may stand beside the newest
+            shared.setdefault(memory.id, set()).update(brought.intersection(tokens(memory.text)))
+    return [
+        memory_id
+        for memory_id, words in shared.items()
+        if words and not any(words < more for more in shared.values())
+    ]
+
+
+def reinforce(space: Space, shown: Iterable[Hit], *, told: str | Iterable[str], answer: str) -> None:
+    """Count as used what an answer took up of these memories (`Space.observe_usage`).
+
+    What was forgotten meanwhile cannot be of use any more.
+    """
+    ids = [each for each in taken_up(shown, told=told, answer=answer) if space.get(each) is not None]
+    if ids:
+        space.observe_usage(ids)
+
+
+def shown_in(text: str, hits: Iterable[Hit]) -> list[Hit]:
+    """Those of the hits that a text quotes, as `frame` does it: some found no room, or were cut off again."""
+    return [hit for hit in hits if quoted(hit) in text]

@@ -1,0 +1,336 @@
+"""Query to hits: the read path.
+
+query       the question's times and names, and whether it asks about the past
+sight       which rows this view may answer with
+signals     vectors, words, times, graph; each ranks or abstains
+fusion      one list, evidence kept
+freshness   small, bounded boosts; what was said after the moment of the question steps back
+bygones     what held at the time asked for comes forward
+truth       the last word on each matter comes forward, what it replaced steps back
+rerank      optional, over the first few
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.core.index import SIGNALS, Index
+from remanence.errors import EmbedderError, ProjectionError
+from remanence.language.text import tokens
+from remanence.models.rerankers import READ, reranked
+from remanence.read import question as reading
+from remanence.read.answer import Recall
+from remanence.read.fusion import WEIGHTS, Fused, fuse
+from remanence.read.past import as_it_was, said_once
+from remanence.read.receipts import Receipt
+from remanence.read.supersession import (
+    Resolved,
+    disagreements,
+    is_plain,
+    replaced_by,
+    resolve,
+    stands,
+)
+from remanence.schema import (
+    ASSISTANT,
+    SELF,
+    Disagreement,
+    Evidence,
+    Hit,
+    Query,
+    Ranking,
+    Sight,
+    Window,
+    micros,
+    short,
+)
+
+if TYPE_CHECKING:
+    from remanence.models.embedders.checked import Checked
+    from remanence.ports import Projection, Reranker, Vector
+
+log = logging.getLogger(__name__)
+
+CANDIDATES = 100
+"""How many rows each signal may put forward, at least."""
+_NEAR = 100
+_ALSO = 32
+_DAY = 86_400 * 1_000_000
+_YEAR = 365 * _DAY
+_RECENCY, _IMPORTANCE = 0.04, 0.06
+_UNSAID = 0.8
+"""What a chat turn keeps of its score where it was said a day and more after the moment of the question.
+(A day, as clocks differ. Not much less, as dates are often wrong, and nothing should be hidden by one.)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the caller asked for, checked and with its defaults filled in."""
+
+    text: str
+    now: datetime
+    position: int
+    limit: int = 10
+    during: Window | None = None
+    history: bool | None = None
+    """None leaves it to the wording of the question."""
+    kinds: Sequence[str] | None = None
+    tags: Sequence[str] | None = None
+    min_score: float | None = None
+    signals: Sequence[str] = SIGNALS
+    weights: Mapping[str, float] | None = None
+    vector: Vector | None = None
+
+    def receipt(self, space: str, settings: str, *, archive: bool) -> Receipt:
+        """This question as a value that can be kept."""
+        return Receipt(
+            space=space,
+            position=self.position,
+            settings=settings,
+            question=self.text,
+            now=self.now,
+            limit=self.limit,
+            during=self.during,
+            history=self.history,
+            kinds=None if self.kinds is None else tuple(self.kinds),
+            tags=None if self.tags is None else tuple(self.tags),
+            min_score=self.min_score,
+            signals=None if self.signals == SIGNALS else tuple(self.signals),
+            weights=self.weights,
+            own_vector=self.vector is not None,
+            archive=archive,
+        )
+
+    @classmethod
+    def again(cls, receipt: Receipt, vector: Vector | None) -> Question:
+        """The question that a receipt was made of."""
+        return cls(
+            text=receipt.question,
+            now=receipt.now,
+            position=receipt.position,
+            limit=receipt.limit,
+            during=receipt.during,
+            history=receipt.history,
+            kinds=receipt.kinds,
+            tags=receipt.tags,
+            min_score=receipt.min_score,
+            signals=SIGNALS if receipt.signals is None else receipt.signals,
+            weights=receipt.weights,
+            vector=vector,
+        )
+
+
+def recall(index: Index, question: Question, embedder: Checked, reranker: Reranker | None = None) -> Recall:
+    """The memories that answer, best first, each with its reasons."""
+    asked = reading.read(question.text, question.now)
+    with index.lock:
+        speakers = _speakers(index, question, asked)
+    vector, unembedded = _embed(question, speakers, embedder)
+    with index.lock:
+        past = asked.past or question.during is not None
+        perhaps = not past and question.history is None and bool(asked.then.order or asked.then.beside)
+        history = past or perhaps if question.history is None else question.history
+        visible = index.catalog.visible(question.position)
+        sight = index.sight(question.position, question.now, visible)
+        allowed = _allowed(index, question, sight, visible, history=history)
+        query = Query(
+            text=question.text,
+            visible=visible,
+            allowed=allowed,
+            position=question.position,
+            times=asked.times if question.during is None else (question.during,),
+            names=index.also_called(_names(index, asked, speakers, visible), question.position),
+            terms=_terms(asked, speakers),
+            vector=vector,
+            usual=embedder.usual,
+            within=_within(index, question, asked, allowed),
+            same=lambda name: index.registry.same(name, question.position),
+            related=lambda name: index.relations.beside(name, sight),
+            answered=index.graph.answered,
+        )
+        rankings = _rankings(index, query, question, unembedded)
+        fused = _freshened(index, fuse(rankings, question.weights or WEIGHTS), question.now)
+        wanted = question.limit if reranker is None else max(question.limit, READ)
+        if history:
+            fused = said_once(index, fused, wanted)
+        bygone = as_it_was(index, fused, sight, asked, query)
+        if perhaps and not bygone.ahead:  # it only sounded like a question about another time
+            history, allowed = False, _allowed(index, question, sight, visible, history=False)
+            bygone = Resolved(fused.among(allowed))
+        resolved = bygone if history else resolve(index, bygone.fused, sight, allowed, wanted, query.names)
+        hits = _hits(index, Resolved(resolved.fused.first(wanted), bygone.notes | resolved.notes), sight)
+    missing = {r.signal: r.missing for r in rankings if r.missing}
+    if reranker is not None:  # with no lock: it takes its time, and may itself ask for more
+        first = len(resolved.ahead)
+        again, failed = reranked(hits[first:READ], question.text, reranker)
+        hits, missing = hits[:first] + again + hits[max(first, READ) :], missing | failed
+    hits = hits[: question.limit]
+    if question.min_score is not None:
+        hits = tuple(hit for hit in hits if hit.score >= question.min_score)
+    return Recall(
+        question=question.text,
+        hits=hits,
+        abstained={r.signal: r.abstained for r in rankings if r.abstained},
+        missing=missing,
+        times=query.times,
+        history=history,
+        position=question.position,
+    )
+
+
+def _allowed(
+    index: Index, question: Question, sight: Sight, visible: NDArray[np.bool_], *, history: bool
+) -> NDArray[np.bool_]:
+    """The rows that may be answered with; with `history`, those that were replaced too."""
+    allowed = index.catalog.allowed(
+        visible,
+        question.position,
+        now=question.now,
+        history=history,
+        kinds=question.kinds,
+        tags=question.tags,
+        during=question.during,
+    )
+    if not history and (superseded := index.links.superseded(sight)).any():
+        allowed &= ~index.catalog.rows_among(superseded)
+    return allowed
+
+
+def _speakers(index: Index, question: Question, asked: reading.Reading) -> dict[str, str]:
+    """Those among the names asked about who have said something, each with its full name."""
+    visible = index.catalog.visible(question.position)
+    found = {name: index.graph.speaker(name, visible) for name in (*asked.names, *asked.small)}
+    return {name: full for name, full in found.items() if full is not None}
+
+
+def _embed(
+    question: Question, speakers: Mapping[str, str], embedder: Checked
+) -> tuple[Vector | None, str | None]:
+    """The question's vector, or the reason there is none. Where it names someone who speaks, it is the
+    vector of what that one would ask: others say the name, its bearer says "I"."""
+    if question.vector is not None or "vectors" not in question.signals:
+        return question.vector, None
+    text = reading.of_oneself(question.text, [name for name in speakers if name != SELF])
+    try:
+        return embedder.embed_query(text), None
+    except EmbedderError as error:
+        log.warning("recall goes on without meaning: %s", error)
+        return None, str(error)
+
+
+def _names(
+    index: Index, asked: reading.Reading, speakers: Mapping[str, str], visible: NDArray[np.bool_]
+) -> tuple[str, ...]:
+    """Who and what the question names: the assistant, not the user, where it asks for what that one said."""
+    names = dict.fromkeys([*asked.names, *speakers.values()])
+    assistant = index.graph.speaker(ASSISTANT, visible) if asked.you_said else None
+    if assistant is not None:
+        return (assistant, *(name for name in names if name != SELF))
+    return tuple(names)
+
+
+def _terms(asked: reading.Reading, speakers: Mapping[str, str]) -> tuple[str, ...]:
+    """The words to look for. Who speaks is the graph's: others say a name more often than its bearer."""
+    spoken = {word for name in speakers for word in tokens(name)}
+    return tuple(word for word in tokens(asked.words) if word not in spoken)
+
+
+def _within(
+    index: Index, question: Question, asked: reading.Reading, allowed: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """The rows from the time that the wording asks for, if they are few and that is to count."""
+    if question.during is not None or "times" not in question.signals or "times" in index.broken:
+        return None
+    return index.times.within(asked.times, allowed)
+
+
+def _rankings(index: Index, query: Query, question: Question, unembedded: str | None) -> list[Ranking]:
+    """What each signal says. Meaning also gives its view of what words found, so that no row is taken for
+    unrelated only because it was not among the nearest; both give theirs of the rows from a time that is
+    asked for; the graph speaks last, as one of its seeds is what those two found."""
+    wide = max(CANDIDATES, 2 * question.limit)
+    out: list[Ranking] = []
+    for name in ("words", "vectors", "times", "graph"):
+        if name == "vectors":
+            query = replace(query, also=[row for ranking in out for row in _handed_on(ranking, query)])
+        elif name == "times":
+            query = replace(query, near=_near(out, _NEAR if query.within is None else _NEAR + wide // 2))
+        if name not in question.signals:
+            continue
+        if name in index.broken:
+            out.append(Ranking.absent(name, f"{index.broken[name]} (`rebuild` mends it)"))
+        elif name == "vectors" and unembedded is not None:
+            out.append(Ranking.absent(name, unembedded))
+        else:
+            out.append(_ranked(index.projections[name], query, wide))
+        if name == "vectors" and index.vectors.unmade and out[-1].missing is None:
+            count = len(index.vectors.unmade)
+            out[-1] = replace(out[-1], missing=f"{count} passages have no vector yet: the embedder was down")
+    return out
+
+
+def _ranked(projection: Projection, query: Query, limit: int) -> Ranking:
+    """What a signal says; one whose server is down is named in the answer, and the others go on."""
+    try:
+        return projection.rank(query, limit)
+    except ProjectionError as error:
+        log.warning("recall goes on without %s: %s", projection.name, error)
+        return Ranking.absent(projection.name, str(error))
+
+
+def _handed_on(ranking: Ranking, query: Query) -> Sequence[int]:
+    """What words found that meaning is asked about: the first few, and what is from the time asked for."""
+    if query.within is None:
+        return ranking.rows[:_ALSO]
+    return [row for place, row in enumerate(ranking.rows) if place < _ALSO or query.within[row]]
+
+
+def _near(rankings: Sequence[Ranking], most: int) -> dict[int, float]:
+    """The rows that meaning and words agree on, for the graph to start from."""
+    agreed = fuse([r for r in rankings if r.signal in ("vectors", "words")]).first(most)
+    return dict(zip(agreed.rows.tolist(), agreed.scores.tolist(), strict=True))
+
+
+def _freshened(index: Index, fused: Fused, now: datetime) -> Fused:
+    """Recency and importance, as a few hundredths: they settle near ties and turn no list around. What was
+    not yet said steps back: at that moment nobody could know it."""
+    age = np.abs(micros(now) - index.catalog.when(fused.rows)) / _YEAR
+    boost = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.importance(fused.rows)
+    boost[_unsaid(index, fused.rows, now)] *= _UNSAID
+    return fused.rescored(fused.scores * boost / (1 + _RECENCY + _IMPORTANCE))
+
+
+def _unsaid(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
+    """Which of these rows are turns from after the moment of the question."""
+    return index.catalog.said(rows) > micros(now) + _DAY
+
+
+def _hits(index: Index, resolved: Resolved, sight: Sight) -> tuple[Hit, ...]:
+    fused = resolved.fused
+    rows = fused.rows.tolist()
+    current = index.catalog.current(fused.rows, sight.position, sight.now).tolist()
+    unsaid = set(fused.rows[_unsaid(index, fused.rows, sight.now)].tolist())
+    hits = []
+    for row, score, evidence, memory, is_current in zip(
+        rows, fused.scores.tolist(), fused.evidence(), index.memories(rows), current, strict=True
+    ):
+        if row in unsaid:
+            evidence.append(Evidence("truth", 1, 0.0, 0.0, f"said only after {short(sight.now)}"))
+        if row in resolved.notes:
+            evidence.append(Evidence("truth", 1, 0.0, 0.0, resolved.notes[row]))
+        later = index.catalog.successor(row, sight.position)
+        against: tuple[Disagreement, ...] = ()
+        if not is_plain(index, row):
+            later, against = replaced_by(index, row, sight), disagreements(index, row, sight)
+            is_current = is_current and stands(index, row, sight)
+        successor = index.memories([later])[0] if later is not None else None
+        is_current = is_current and successor is None
+        hits.append(Hit(memory, score, tuple(evidence), is_current, successor, against))
+    return tuple(hits)

@@ -1,1 +1,0 @@
-"""From a conversation to facts that evolve: reading, judging, jobs, profiles."""

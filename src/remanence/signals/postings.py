@@ -1,0 +1,117 @@
+"""Which documents hold which word, and how often.
+
+Postings lie in a base packed by word. What is new is only put down, word by word as it stands in the texts:
+a tail that is short is searched as it is, a longer one is packed before the next question.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.state.columns import (
+    Column,
+    pack_texts,
+    runs,
+    unpack_texts,
+)
+
+_SHORT = 2_048
+"""Words in a tail that is searched as it is, beside one for every 32 in the base."""
+
+_NONE: NDArray[np.int32] = np.empty(0, np.int32)
+
+
+class Postings:
+    """Words to the documents that hold them; documents are numbered as they come."""
+
+    def __init__(self, terms: Sequence[str] = ()) -> None:
+        self._terms = _numbered(terms)
+        self._starts: NDArray[np.int64] = np.zeros(1, np.int64)
+        self._docs: NDArray[np.int32] = _NONE
+        self._counts: NDArray[np.int32] = _NONE
+        self._tail_terms = Column(np.int32)
+        self._tail_docs = Column(np.int32)
+
+    def numbers(self, words: Iterable[str]) -> Iterable[int]:
+        """The numbers that these words go by; new ones are given one."""
+        return map(self._terms.__getitem__, words)
+
+    def extend(self, terms: Sequence[int], docs: NDArray[np.int32]) -> None:
+        """Take in words by number, each with the document that holds it; documents come in order."""
+        self._tail_terms.extend(terms)
+        self._tail_docs.extend(docs)
+
+    def of(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The documents that hold a word, in order, and how often each does."""
+        term = self._terms.get(word)
+        if term is None:
+            return _NONE, _NONE
+        packed = slice(0, 0)
+        if term + 1 < len(self._starts):
+            packed = slice(int(self._starts[term]), int(self._starts[term + 1]))
+        docs, counts = self._docs[packed], self._counts[packed]
+        if not len(self._tail_terms):
+            return docs, counts
+        places = np.flatnonzero(self._tail_terms.values == term)
+        if not len(places):
+            return docs, counts
+        new = self._tail_docs.values[places]
+        firsts = runs(new)
+        return np.concatenate((docs, new[firsts])), np.concatenate((counts, _lengths(firsts, len(new))))
+
+    def settle(self) -> None:
+        """Pack the tail if it has grown long."""
+        if len(self._tail_terms) > _SHORT + len(self._docs) // 32:
+            self._pack()
+
+    def save(self) -> Mapping[str, NDArray[Any]]:
+        """All of it, packed."""
+        self._pack()
+        return {
+            "terms": pack_texts(self._terms),
+            "starts": self._starts,
+            "docs": self._docs,
+            "counts": self._counts,
+        }
+
+    @classmethod
+    def load(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings:
+        """What `save` wrote."""
+        postings = cls(unpack_texts(arrays["terms"]))
+        postings._starts, postings._docs, postings._counts = (
+            arrays[name] for name in ("starts", "docs", "counts")
+        )
+        return postings
+
+    def _pack(self) -> None:
+        """Put the tail into the base: after the postings that each word has there already."""
+        if not len(self._tail_terms):
+            return
+        order = np.argsort(self._tail_terms.values, kind="stable")
+        terms, docs = self._tail_terms.values[order], self._tail_docs.values[order]
+        firsts = runs(terms.astype(np.int64) << 32 | docs)
+        terms, docs, counts = terms[firsts], docs[firsts], _lengths(firsts, len(terms))
+        ends = np.full(len(self._terms), len(self._docs), np.int64)
+        ends[: len(self._starts) - 1] = self._starts[1:]
+        self._docs = np.insert(self._docs, ends[terms], docs)
+        self._counts = np.insert(self._counts, ends[terms], counts)
+        added = np.bincount(terms, minlength=len(ends)).cumsum()
+        self._starts = np.concatenate(([0], ends + added))
+        self._tail_terms, self._tail_docs = Column(np.int32), Column(np.int32)
+
+
+def _numbered(terms: Sequence[str]) -> defaultdict[str, int]:
+    """Numbers for words in the order met: these first, any other as it is looked up."""
+    known = {term: number for number, term in enumerate(terms)}
+    return defaultdict(count(len(known)).__next__, known)
+
+
+def _lengths(firsts: NDArray[np.int64], end: int) -> NDArray[np.int64]:
+    """How long the runs are that begin at these places, the last one up to `end`."""
+    return np.diff(firsts, append=end)

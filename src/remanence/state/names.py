@@ -1,0 +1,98 @@
+"""Every name that a space has met, numbered in the order it met them.
+
+Graph, relations and registry all count these numbers. Two spellings with one normal form are one name;
+that two different names may stand for one entity is the registry's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from remanence.events import Remembered
+from remanence.language.text import normal_name
+from remanence.schema import SELF
+from remanence.state.columns import pack, unpack
+
+
+class Names:
+    """Names by number.
+
+    >>> names = Names()
+    >>> names.learn("Alice", "person"), names.learn("Porto"), names.learn("alice")
+    (0, 1, 0)
+    >>> names.spelled[0], names.kinds[0], names.number("ALICE"), names.number("Bob")
+    ('Alice', 'person', 0, None)
+    """
+
+    def __init__(self) -> None:
+        self.spelled: list[str] = []
+        """Each name as it was first written."""
+        self.kinds: list[str] = []
+        """What each name seems to name: the first kind that says more than "thing"."""
+        self._numbers: dict[str, int] = {}
+        self._rows = 0
+
+    def __len__(self) -> int:
+        return len(self.spelled)
+
+    def number(self, name: str) -> int | None:
+        """The number of a name, or None for one never met."""
+        return self._numbers.get(normal_name(name))
+
+    def learn(self, name: str, kind: str = "thing") -> int:
+        """The number of a name, a new one if need be."""
+        form = normal_name(name)
+        number = self._numbers.get(form)
+        if number is None:
+            number = self._numbers[form] = len(self.spelled)
+            self.spelled.append(name)
+            self.kinds.append(kind)
+        elif kind != "thing" and self.kinds[number] == "thing":
+            self.kinds[number] = kind
+        return number
+
+    def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
+        """Learn the names in versions numbered from row `first`."""
+        for row, version in enumerate(versions, first):
+            if row < self._rows:
+                continue
+            self._rows = row + 1
+            for name, kind in () if version is None else named_in(version):
+                self.learn(name, kind)
+
+    def save(self) -> Mapping[str, NDArray[Any]]:
+        """The names as plain arrays."""
+        return {"words": pack({"spelled": self.spelled, "kinds": self.kinds, "rows": self._rows})}
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Become the names that `save` wrote."""
+        words = unpack(arrays["words"])
+        self.spelled, self.kinds, self._rows = words["spelled"], words["kinds"], words["rows"]
+        self._numbers = {normal_name(name): number for number, name in enumerate(self.spelled)}
+
+
+def named_in(version: Remembered) -> Iterable[tuple[str, str]]:
+    """Every name in a version with its kind: who speaks, what it mentions, what its claims are about."""
+    speaker = spoken_by(version)
+    if speaker:
+        yield speaker, "person"
+    for mention in version.mentions:
+        yield mention.name, mention.kind
+    for triple in version.triples:
+        yield triple.subject, "thing"
+        yield triple.object, "thing"
+
+
+def spoken_by(version: Remembered) -> str | None:
+    """Who speaks in a memory: the speaker of a turn, who observed it, or "me" where it says "I"."""
+    if version.turn is not None:
+        return version.turn.speaker
+    if version.observed_by is not None:
+        return version.observed_by
+    for mention in version.mentions:
+        if mention.name == SELF:
+            return SELF
+    return None

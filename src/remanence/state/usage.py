@@ -1,0 +1,147 @@
+"""What use memories were of, which of them are kept for long, and what upkeep has done.
+
+Like the journal these lines hold no knowledge of their own. Nothing is counted unless somebody asked for
+it: reading never writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from remanence.events import (
+    Demoted,
+    Promoted,
+    Ran,
+    Reversed,
+    Served,
+    Used,
+)
+from remanence.schema import Entry, micros
+from remanence.state.columns import pack, unpack
+
+MOST_TIMES = 64
+"""How many uses of a memory are remembered one by one, the last: enough to count those of a fortnight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How a memory was used: how often, how much stronger that made it, and when (in microseconds)."""
+
+    times: int = 0
+    boost: float = 0.0
+    moments: tuple[int, ...] = ()
+    line: int = 0
+    """The last line that says so."""
+
+    def since(self, moment: int) -> int:
+        """How many of the uses remembered one by one were at `moment` or later."""
+        return sum(1 for each in self.moments if each >= moment)
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """What one upkeep run did, over all its steps. `line` is the last that says so, `at` in microseconds."""
+
+    id: str
+    at: int
+    line: int
+    planned: int
+    steps: tuple[str, ...] = ()
+    given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    made: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+    revised: tuple[tuple[str, int], ...] = ()
+    hidden: tuple[str, ...] = ()
+    promoted: tuple[str, ...] = ()
+    edges: tuple[str, ...] = ()
+    undone: bool = False
+
+
+NEVER = Use()
+
+
+class Usage:
+    """Uses, promotions, recorded recalls and upkeep runs of one space."""
+
+    def __init__(self) -> None:
+        self.used: dict[str, Use] = {}
+        self.promoted: dict[str, str | None] = {}
+        """Memories that are kept for long, each with its note in the vault, if it has one."""
+        self.runs: dict[str, RunState] = {}
+        self.recalls: list[int] = []
+        """The lines of recorded recalls; also of those that gave nothing."""
+
+    def of(self, memory: str) -> Use:
+        """How a memory was used."""
+        return self.used.get(memory, NEVER)
+
+    def last_run(self, step: str, given: Mapping[str, Any]) -> RunState | None:
+        """The last run that took a step with these very settings and was not undone."""
+        same = (
+            run for run in reversed(self.runs.values()) if not run.undone and run.given.get(step) == given
+        )
+        return next(same, None)
+
+    def take(self, entry: Entry) -> None:
+        """Take in one line that is not a version of a memory."""
+        event = entry.event
+        if isinstance(event, Used):
+            before = self.of(event.memory)
+            moments = (*before.moments, micros(entry.at))[-MOST_TIMES:]
+            use = Use(before.times + event.times, before.boost + event.boost, moments, entry.position)
+            self.used[event.memory] = use
+        elif isinstance(event, Promoted):
+            self.promoted[event.memory] = event.note
+        elif isinstance(event, Demoted):
+            self.promoted.pop(event.memory, None)
+        elif isinstance(event, Served):
+            self.recalls.append(entry.position)
+        elif isinstance(event, Ran):
+            self._run(event, entry)
+        elif isinstance(event, Reversed) and event.run in self.runs:
+            self.runs[event.run] = replace(self.runs[event.run], undone=True)
+
+    def save(self) -> Mapping[str, NDArray[Any]]:
+        """Everything as plain arrays."""
+        words = {
+            "used": {memory: asdict(use) for memory, use in self.used.items()},
+            "promoted": self.promoted,
+            "runs": [asdict(run) for run in self.runs.values()],
+            "recalls": self.recalls,
+        }
+        return {"words": pack(words)}
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Become what `save` wrote."""
+        words = unpack(arrays["words"])
+        self.used = {
+            memory: Use(**{**use, "moments": tuple(use["moments"])}) for memory, use in words["used"].items()
+        }
+        self.promoted, self.recalls = words["promoted"], words["recalls"]
+        states = (RunState(**{name: _tupled(value) for name, value in run.items()}) for run in words["runs"])
+        self.runs = {run.id: run for run in states}
+
+    def _run(self, event: Ran, entry: Entry) -> None:
+        before = self.runs.get(event.run) or RunState(
+            event.run, micros(entry.at), entry.position, event.planned
+        )
+        self.runs[event.run] = replace(
+            before,
+            line=entry.position,
+            steps=tuple(dict.fromkeys((*before.steps, event.step))),
+            given={**before.given, event.step: dict(event.given)},
+            made=(*before.made, *event.made),
+            used=(*before.used, *event.used),
+            revised=(*before.revised, *event.revised),
+            hidden=(*before.hidden, *event.hidden),
+            promoted=(*before.promoted, *event.promoted),
+            edges=(*before.edges, *event.edges),
+        )
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(map(_tupled, value)) if isinstance(value, list) else value

@@ -1,0 +1,35 @@
+"""A clock that stands still until it is told to move."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from remanence.schema import UTC
+
+
+class FakeClock:
+    """Give it to `remanence.open(..., clock=clock)`; time passes only by `advance`.
+
+    >>> clock = FakeClock("2026-05-04")
+    >>> clock.advance(days=1).isoformat()
+    '2026-05-05T00:00:00+00:00'
+    >>> clock() == clock.now()
+    True
+    """
+
+    def __init__(self, start: datetime | str = "2026-01-01") -> None:
+        moment = datetime.fromisoformat(start) if isinstance(start, str) else start
+        self._now = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+    def __call__(self) -> datetime:
+        return self._now
+
+    def now(self) -> datetime:
+        """The moment this clock shows."""
+        return self._now
+
+    def advance(self, **by: Any) -> datetime:
+        """Move on by what `timedelta` takes, such as `days=1`; gives the new moment."""
+        self._now += timedelta(**by)
+        return self._now

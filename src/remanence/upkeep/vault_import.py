@@ -1,0 +1,272 @@
+"""A vault that a person has worked in, read back.
+
+An edited note of a memory is a new version of it. A note that a person wrote is theirs: it becomes a
+memory of the space below this one that is called `vault`, under its path. A deleted note is reported, and
+its memory stays: to delete a file is not to forget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from remanence.core import inputs
+from remanence.core.index import Index
+from remanence.errors import InvalidInput
+from remanence.events import Event, Ran
+from remanence.language.passages import split
+from remanence.language.text import many
+from remanence.upkeep import notes
+from remanence.upkeep.notes import Note
+from remanence.upkeep.scored_memories import Stale, unchanged
+from remanence.upkeep.text_tables import table
+from remanence.write.prepare import Prepared, keyed, prepare
+
+if TYPE_CHECKING:
+    from remanence.core.engine import Engine
+    from remanence.ports import Progress
+
+STEP = "index_vault"
+_BATCH = 500
+
+_Some = TypeVar("_Some")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A memory whose note was edited: what it says now, and the version that says so."""
+
+    memory: str
+    note: str
+    before: str
+    line: int
+    prepared: Prepared
+
+    @property
+    def text(self) -> str:
+        """What the note says."""
+        return self.prepared.version.text
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A note that a person wrote, ready to be kept; and the line of what it said before, if it did."""
+
+    note: str
+    prepared: Prepared
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPlan:
+    """What a person did to a vault. It prints as a table; `space.upkeep.apply(plan)` takes it in."""
+
+    edits: tuple[Edit, ...]
+    written: tuple[Written, ...]
+    missing: tuple[str, ...]
+    """Notes of memories that were deleted."""
+    skipped: tuple[tuple[str, str], ...]
+    """Notes that cannot be taken in, and why."""
+    vault: str
+    position: int
+    run: str | None = None
+    """The run that did this, once it was done."""
+
+    def __len__(self) -> int:
+        return len(self.edits) + len(self.written)
+
+    def __iter__(self) -> Iterator[Edit | Written]:
+        return iter((*self.edits, *self.written))
+
+    def __str__(self) -> str:
+        done = f"run {self.run} took in" if self.run else "would take in"
+        title = (
+            f"index_vault: {done} {many(len(self.edits), 'edited note')} and "
+            f"{many(len(self.written), 'new note')} of {self.vault}"
+        )
+        rows = [(each.note, each.before, each.text) for each in self.edits]
+        rows += [(each.note, "", each.prepared.version.text) for each in self.written]
+        out = [table(title, ("note", "was", "is"), rows)]
+        out += [f"  {note} was deleted; its memory stays" for note in self.missing]
+        out += [f"  {note} is left out: {why}" for note, why in self.skipped]
+        return "\n".join(out)
+
+
+def below(space: str) -> str:
+    """The space that holds a person's own notes."""
+    return f"{space}/vault"
+
+
+def plan(engine: Engine, space: str, vault: Path, now: datetime, progress: Progress | None) -> IndexPlan:
+    """Read every note of a vault, and hold it against what is known."""
+    if not vault.is_dir():
+        raise InvalidInput(f"there is no vault at {vault}. Promote something to it first, or name another.")
+    every = list(notes.paths(vault))
+    found: list[Edit | Written] = []
+    skipped: list[tuple[str, str]] = []
+    there: set[str] = set()  # the memories that have a note, wherever a person has put it
+    with engine.using(space) as index, engine.using(below(space)) as theirs:
+        for done, path in enumerate(every, 1):
+            try:
+                note = _read(vault, path)
+                there.add(str(note.fields.get("id")))
+                if (news := _news(engine, index, theirs, note, now)) is not None:
+                    found.append(news)
+            except _Skipped as why:
+                skipped.append((path, str(why)))
+            if progress is not None:
+                progress(done, len(every))
+        position = index.catalog.position
+        missing = [
+            note
+            for memory, note in index.usage.promoted.items()
+            if note is not None and memory not in there and index.shown_row(memory, position) is not None
+        ]
+    return IndexPlan(
+        edits=tuple(each for each in found if isinstance(each, Edit)),
+        written=tuple(each for each in found if isinstance(each, Written)),
+        missing=tuple(sorted(missing)),
+        skipped=tuple(skipped),
+        vault=str(vault),
+        position=position,
+    )
+
+
+def has_notes(engine: Engine, space: str) -> bool:
+    """Whether a person's own notes were ever taken in. To open their space would make its files."""
+    return below(space) in engine.ledger.spaces()
+
+
+def check(engine: Engine, space: str, plan: IndexPlan) -> None:
+    """Refuse if a memory whose note was edited, or what is known of a person's own note, changed since."""
+    with engine.using(space) as index:
+        unchanged(index, {edit.memory: edit.line for edit in plan.edits})
+    if plan.written:
+        with engine.using(below(space)) as theirs:
+            _not_taken_in(theirs, plan.written)
+
+
+def write(engine: Engine, space: str, plan: IndexPlan, run: str, progress: Progress | None = None) -> None:
+    """Keep the new versions, and in the space below the person's own notes; some in each transaction."""
+    given = {"vault": plan.vault}
+    done = 0
+    for edits in _batches(plan.edits):
+
+        def revised(index: Index, ids: Sequence[str], edits: Sequence[Edit] = edits) -> list[Event]:
+            before = tuple((edit.memory, edit.line) for edit in edits)
+            unchanged(index, dict(before))
+            return [Ran(run, STEP, plan.position, given, revised=before)]
+
+        engine.add(space, [edit.prepared for edit in edits], also=revised)
+        done += len(edits)
+        if progress is not None:
+            progress(done, len(plan))
+
+    def kept(index: Index, ids: Sequence[str], written: Sequence[Written]) -> list[Event]:
+        _not_taken_in(index, written)
+        new = tuple(memory for memory in ids if index.catalog.number(memory) is None)
+        old = [memory for memory in ids if memory not in new]
+        return [Ran(run, STEP, index.catalog.position, given, made=new, revised=_lines(index, old))]
+
+    for written in _batches(plan.written):
+        also = partial(kept, written=written)
+        engine.add(below(space), [each.prepared for each in written], also=also)
+        done += len(written)
+        if progress is not None:
+            progress(done, len(plan))
+
+
+class _Skipped(Exception):
+    """A note that cannot be taken in; it says why."""
+
+
+def _read(vault: Path, path: str) -> Note:
+    note = notes.read(vault, path)
+    if note is None:
+        raise _Skipped("it is not UTF-8 text")
+    return note
+
+
+def _news(engine: Engine, index: Index, theirs: Index, note: Note, now: datetime) -> Edit | Written | None:
+    """What a note says that is not known; None if it says nothing new."""
+    if "entity" in note.fields or note.fields.get("space", index.space) != index.space:
+        return None
+    text = notes.without_links(note.body)
+    if not text.strip():
+        return None
+    if "id" in note.fields:
+        return _edit(engine, index, note, text, now)
+    prepared = _prepared(engine, note, text, now, key=note.path, source=f"vault:{note.path}")
+    number = theirs.catalog.with_identity(keyed(note.path))
+    if number is not None and theirs.catalog.contents[number] == prepared.version.content:
+        return None
+    return Written(note.path, prepared, _line(theirs, note.path))
+
+
+def _edit(engine: Engine, index: Index, note: Note, text: str, now: datetime) -> Edit | None:
+    memory = str(note.fields["id"])
+    version = index.version(memory)
+    if version is None:
+        raise _Skipped("its memory was erased, or is of another space")
+    tags = note.tags_as(version.tags) if note.retagged else version.tags
+    said = not note.reworded or notes.plain(version.text) in (note.body, text)
+    if said and set(tags) == set(version.tags):
+        return None
+    row = index.shown_row(memory, index.catalog.position)
+    if row is None:
+        raise _Skipped("its memory is forgotten; space.unforget brings it back")
+    [line] = index.catalog.positions([row])
+    if said:
+        retagged = Prepared(replace(version, tags=tags), now, revises=True)
+        return Edit(memory, note.path, version.text, line, retagged)
+    read = _prepared(engine, note, text, now).version
+    fresh = replace(
+        version,
+        text=text,
+        content=read.content,
+        tags=tags,
+        mentions=read.mentions,
+        triples=read.triples,
+        times=read.times,
+        passages=split(text),
+    )
+    return Edit(memory, note.path, version.text, line, Prepared(fresh, now, revises=True))
+
+
+def _prepared(
+    engine: Engine, note: Note, text: str, now: datetime, *, key: str | None = None, source: str | None = None
+) -> Prepared:
+    try:
+        draft = inputs.draft({"text": text, "tags": list(note.tags), "key": key, "source": source})
+    except InvalidInput as error:
+        raise _Skipped(str(error)) from None
+    return prepare(draft, engine.extractor, now)
+
+
+def _batches(every: Sequence[_Some]) -> Iterator[Sequence[_Some]]:
+    for begin in range(0, len(every), _BATCH):
+        yield every[begin : begin + _BATCH]
+
+
+def _not_taken_in(theirs: Index, written: Sequence[Written]) -> None:
+    """Refuse if one of a person's own notes was taken in since."""
+    for each in written:
+        if _line(theirs, each.note) != each.line:
+            raise Stale(f"the note {each.note!r} was taken in")
+
+
+def _line(theirs: Index, path: str) -> int | None:
+    """The line of what is known of a person's own note; None if nothing is."""
+    number = theirs.catalog.with_identity(keyed(path))
+    return None if number is None else _lines(theirs, [theirs.catalog.ids[number]])[0][1]
+
+
+def _lines(index: Index, memories: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """The lines that the versions of these memories stand on."""
+    numbers = [index.catalog.number(memory) for memory in memories]
+    rows = [index.catalog.rows_of(number)[-1] for number in numbers if number is not None]
+    return tuple(zip(memories, index.catalog.positions(rows), strict=True))

@@ -1,0 +1,1 @@
+"""The write path, from input to ledger lines."""
