@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from remanence.write.prepare import new_id
 
 import remanence
 from remanence.events import Related
-from remanence.write.prepare import new_id
 from world import BEGAN, DIMENSION, NOW, Clock, Lookup
 
 Figures = dict[str, float]

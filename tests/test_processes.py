@@ -237,7 +237,7 @@ def test_what_is_erased_between_looking_and_reading_is_not_there(
 
 IDS = """
 import os, random
-from remanence.write.prepare import new_id
+from remanence.core.identity import new_id
 random.seed(7)
 before = new_id()[12:]
 random.seed(7)

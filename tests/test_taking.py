@@ -11,8 +11,8 @@ from remanence import (
     frame,
     taken_up,
 )
+from remanence.adapters import reinforce, shown_in
 from remanence.language.framing import quoted
-from remanence.read.memories_used import reinforce, shown_in
 
 
 def both(space: Space, porto: Memory, nuts: Memory) -> list[Hit]:

@@ -18,9 +18,8 @@ from remanence import (
     Memory,
     Space,
 )
-from remanence.adapters import going_on
+from remanence.adapters import going_on, reinforce, shown_in
 from remanence.language.framing import frame
-from remanence.read.memories_used import reinforce, shown_in
 
 log = logging.getLogger(__name__)
 

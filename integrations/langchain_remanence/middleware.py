@@ -23,9 +23,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_remanence.messages import is_summary, who, words_of
 from langchain_remanence.whose import checked, space_for, thread_of
 from remanence import Hit, InvalidInput, Space
-from remanence.adapters import going_on
+from remanence.adapters import going_on, reinforce, shown_in
 from remanence.language.framing import budget, frame, unframed
-from remanence.read.memories_used import reinforce, shown_in
 
 if TYPE_CHECKING:
     from langchain_remanence.whose import Held, Spaces

@@ -12,9 +12,8 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index_remanence.messages import Said, all_said
 from llama_index_remanence.sessions import named
 from remanence import Hit, Space, View
-from remanence.adapters import going_on
+from remanence.adapters import going_on, reinforce, shown_in
 from remanence.language.framing import Count, frame
-from remanence.read.memories_used import reinforce, shown_in
 
 ROLE = "llamaindex_role"
 """Under this name a turn keeps the role of who said it."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import MissingExtra
+from remanence.language.framing import quoted
+from remanence.read.memories_used import taken_up
 
 if TYPE_CHECKING:
     from logging import Logger
+
+    from remanence.api.space import Space
+    from remanence.schema import Hit
 
 
 def on_first_use(
@@ -59,3 +64,18 @@ def going_on(log: Logger, what: str) -> Iterator[None]:
         yield
     except Exception:
         log.warning("memory is down: could not %s; going on without it", what, exc_info=True)
+
+
+def reinforce(space: Space, shown: Iterable[Hit], *, told: str | Iterable[str], answer: str) -> None:
+    """Count as used what an answer took up of these memories (`Space.observe_usage`).
+
+    What was forgotten meanwhile cannot be of use any more.
+    """
+    ids = [each for each in taken_up(shown, told=told, answer=answer) if space.get(each) is not None]
+    if ids:
+        space.observe_usage(ids)
+
+
+def shown_in(text: str, hits: Iterable[Hit]) -> list[Hit]:
+    """Those of the hits that a text quotes, as `frame` does it: some found no room, or were cut off again."""
+    return [hit for hit in hits if quoted(hit) in text]

@@ -29,24 +29,21 @@ from remanence.read.receipts import Receipt
 from remanence.schema import Memory
 from remanence.write import forget as forgetting
 from remanence.write import remember as remembering
+from remanence.write import validate
+from remanence.write.append import append
+from remanence.write.extract import Prepared, prepare, prepare_conversation, prepare_turns
 from remanence.write.jobs import (
     Job,
     Worker,
     enqueue,
     work_off,
 )
-from remanence.write.prepare import (
-    Prepared,
-    prepare,
-    prepare_conversation,
-    prepare_turns,
-)
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from remanence.api.upkeep_facet import Upkeep
     from remanence.ports import Progress
-    from remanence.upkeep import Upkeep
     from remanence.upkeep.reinforcement import Touched
 
 _MOST_PART = 255
@@ -113,8 +110,10 @@ class Space(View, Stating):
         ...     [mention.name for mention in memory.mentions], str(memory.valid)
         (['Alice', 'Lisbon'], '2026-05-03 to 2026-05-04')
         """
-        draft = inputs.draft({name: value for name, value in locals().items() if name != "self"})
-        return self._engine.add(self.name, [prepare(draft, self._engine.extractor, self._engine.now())])[0]
+        draft = validate.draft({name: value for name, value in locals().items() if name != "self"})
+        return append(self._engine, self.name, [prepare(draft, self._engine.extractor, self._engine.now())])[
+            0
+        ]
 
     def add_many(
         self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False
@@ -127,12 +126,12 @@ class Space(View, Stating):
         given, prepared = _rows(rows, "texts or dicts"), list[Prepared]()
         try:
             for row in given:
-                draft = inputs.draft({"text": row} if isinstance(row, str) else row)
+                draft = validate.draft({"text": row} if isinstance(row, str) else row)
                 prepared.append(prepare(draft, self._engine.extractor, now))
         except InvalidInput as error:
             raise InvalidInput(f"row {len(prepared)}: {error}") from None
         with progress_bar(progress, "remembering") as shown:
-            return self._engine.add(self.name, prepared, shown)
+            return append(self._engine, self.name, prepared, shown)
 
     def add_turns(
         self,
@@ -147,10 +146,10 @@ class Space(View, Stating):
         against its own time.
         """
         at = self._at(now)
-        checked = (inputs.turn_draft(turn, row=number) for number, turn in enumerate(_rows(turns, "dicts")))
+        checked = (validate.turn_draft(turn, row=number) for number, turn in enumerate(_rows(turns, "dicts")))
         prepared = prepare_turns(checked, self._engine.extractor, at)
         with progress_bar(progress, "remembering") as shown:
-            return self._engine.add(self.name, prepared, shown)
+            return append(self._engine, self.name, prepared, shown)
 
     @overload
     def remember(
@@ -200,14 +199,14 @@ class Space(View, Stating):
         True
         """
         at = self._at(now)
-        handed = inputs.conversation(given, source=source, observed_by=observed_by)
+        handed = validate.conversation(given, source=source, observed_by=observed_by)
         prepared = prepare_conversation(handed, self._engine.extractor, at)
         if not wait:
             job = enqueue(self._engine, self.name, prepared, at)
             if self._worker is not None:
                 self._worker.look_at(self.name)
             return job
-        sources = self._engine.add(self.name, prepared)
+        sources = append(self._engine, self.name, prepared)
         with progress_bar(progress, "reading") as shown:
             return remembering.remember(self._engine, self.name, sources, at, shown)
 
@@ -284,7 +283,7 @@ class Space(View, Stating):
     @property
     def upkeep(self) -> Upkeep:
         """What fades, what is let go, what becomes one, what is kept for long."""
-        from remanence.upkeep import Upkeep  # some twenty modules that most programs never need
+        from remanence.api.upkeep_facet import Upkeep  # some twenty modules that most programs never need
 
         return Upkeep(self._engine, self.name)
 

@@ -140,7 +140,12 @@ class Upkeep:
         """`recall` over the space and over a person's own notes (see `index_vault`), which weigh less; what
         both say is given once."""
         weight = self.settings.vault_weight
-        return vault_search.recall(self._engine, self._space, query, inputs.limit(limit), weight, options)
+        most = inputs.limit(limit)
+        found = View(self._engine, self._space).recall(query, limit=most, **options)
+        if not vault_import.has_notes(self._engine, self._space):
+            return found
+        notes = View(self._engine, vault_import.below(self._space)).recall(query, limit=most, **options)
+        return vault_search.merge(found, notes, most, weight)
 
     def recall_with_archive(self, query: str, *, limit: int = 10, **options: Any) -> Recall:
         """`recall` over the space and over what `gc` has archived, as if it had not been.

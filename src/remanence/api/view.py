@@ -22,6 +22,7 @@ from remanence.api.entity_facet import EntitiesView
 from remanence.api.graph_facet import GraphView
 from remanence.core import inputs
 from remanence.core.engine import Engine
+from remanence.core.identity import key_identity
 from remanence.core.index import SIGNALS, Index, Vanished
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, ProjectionStale
@@ -31,8 +32,8 @@ from remanence.graph.graph_at_time import undisturbed
 from remanence.graph.history_events import Happening
 from remanence.language.temporal import read_moment, read_window
 from remanence.read.answer import Recall
-from remanence.read.profile import Profile
-from remanence.read.recall import Question
+from remanence.read.profile import Profile, profile
+from remanence.read.recall import Question, recall
 from remanence.read.receipts import Exposure, Receipt
 from remanence.schema import (
     Change,
@@ -119,7 +120,8 @@ class View:
             weights=counted,
             vector=inputs.vector(vector),
         )
-        answer = self._engine.recall(
+        answer = recall(
+            self._engine,
             self.name,
             lambda index: replace(question, position=self._position(index)),
             archive=self._archive,
@@ -154,7 +156,7 @@ class View:
                 "this recall was made with a vector of the caller's: give it again as vector=."
             )
         asked = Question.again(given, inputs.vector(vector))
-        return self._engine.recall(self.name, lambda index: asked, archive=given.archive)
+        return recall(self._engine, self.name, lambda index: asked, archive=given.archive)
 
     def get(self, memory_id: str) -> Memory | None:
         """The memory with this id as this view knows it; None if it knows of none, or it is forgotten."""
@@ -173,7 +175,10 @@ class View:
         """
         moment = self._moment
         position = None if moment is None else self._engine.ledger.position_at(self.name, moment)
-        return self._engine.find(self.name, inputs.clean(key, "key"), position)
+        with self._engine.using(self.name) as index:
+            number = index.catalog.with_identity(key_identity(inputs.clean(key, "key")))
+            memory_id = None if number is None else index.catalog.ids[number]
+        return None if memory_id is None else self._engine.get(self.name, memory_id, position)
 
     def changes(self, *, after: int = 0) -> Iterator[Change]:
         """What happened to memories since ledger position `after`, in order.
@@ -277,7 +282,7 @@ class View:
         'The user lives in Porto.'
         """
         inputs.whole(max_tokens, "max_tokens")
-        return self._engine.profile(self.name, self._position, self._moment, max_tokens)
+        return profile(self._engine, self.name, self._position, self._moment, max_tokens)
 
     def analyze_message(self, text: str) -> Analysis:
         """Whether a message is worth remembering, and why. By rule, in about a millisecond."""

@@ -8,10 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -19,8 +16,6 @@ from uuid import uuid4
 from remanence.core.index import (
     FORMAT,
     Index,
-    Vanished,
-    as_memory,
     texts_of,
 )
 from remanence.core.index_file import snapshot_name
@@ -33,14 +28,10 @@ from remanence.errors import (
 )
 from remanence.events import Event, Remembered
 from remanence.language.text import TOKENIZER, text_hash
-from remanence.read.answer import from_archive
-from remanence.read.profile import Profile, make_profile
-from remanence.read.recall import Question, recall
 from remanence.schema import Change, Entry, Memory
 from remanence.signals.stores import VectorStores
 from remanence.signals.stores.exact import ExactStore
 from remanence.version import __version__
-from remanence.write.prepare import Prepared, Settling, keyed
 
 if TYPE_CHECKING:
     from remanence.models.embedders.checked import Checked
@@ -53,16 +44,11 @@ if TYPE_CHECKING:
         Transaction,
         Vector,
     )
-    from remanence.read.answer import Recall
 
 log = logging.getLogger(__name__)
 
 _CHUNK = 2_000
 _MOST_OPEN = 64
-_MOST_PROFILES = 256
-
-Also = Callable[[Index, Sequence[str]], Sequence[Event]]
-"""Says what else is to be written together with memories, given their ids."""
 
 
 class Engine:
@@ -86,13 +72,12 @@ class Engine:
         self.folder = folder
         self._qdrant = qdrant
         self._clock = clock
-        self._reranker = reranker
+        self.reranker = reranker
         self.pen = threading.RLock()
         self._door = threading.Lock()
         self._indexes: OrderedDict[str, Index] = OrderedDict()
         self._users: dict[str, int] = {}
         self._stores: VectorStores | None = None
-        self._profiles: dict[tuple[str, int, int], Profile] = {}
         self._closed = False
         self.on_unfinished: Callable[[str], None] | None = None
         """Told of a space that is opened with jobs still to be done."""
@@ -103,8 +88,8 @@ class Engine:
     @property
     def settings(self) -> str:
         """Differs whenever the same question of the same ledger might be answered differently."""
-        named = getattr(self._reranker, "__qualname__", "given")
-        reranker = "" if self._reranker is None else getattr(self._reranker, "fingerprint", named)
+        named = getattr(self.reranker, "__qualname__", "given")
+        reranker = "" if self.reranker is None else getattr(self.reranker, "fingerprint", named)
         embedder = f"{self.embedder.fingerprint} {self.embedder.usual}"
         parts = (__version__, embedder, TOKENIZER, FORMAT, reranker)
         return text_hash("|".join(parts)).hex()[:16]
@@ -141,29 +126,6 @@ class Engine:
 
     # Writing
 
-    def add(
-        self,
-        space: str,
-        prepared: Sequence[Prepared],
-        progress: Progress | None = None,
-        also: Also | None = None,
-        at: datetime | None = None,
-    ) -> list[Memory]:
-        """Write these versions, each chunk in one transaction, and give back the memories they became.
-
-        `also` is given the index and the ids of all of them, with the pen in hand, and says what else is
-        to be written in the last transaction: at the moment of the last version, or where there is none `at`.
-        """
-        out: list[Memory] = []
-        for begin in range(0, max(len(prepared), 1), _CHUNK):
-            last = begin + _CHUNK >= len(prepared)
-            chunk = prepared[begin : begin + _CHUNK]
-            then = chunk[-1].at if chunk else at or self.now()
-            out += self._add_chunk(space, chunk, out, also if last else None, then)
-            if progress is not None:
-                progress(len(out), len(prepared))
-        return out
-
     def write(
         self, space: str, decide: Callable[[Index], Sequence[Event]], *, embed: Sequence[str] = ()
     ) -> list[Entry]:
@@ -180,7 +142,7 @@ class Engine:
                     events = decide(index)
                 if events:
                     entries = pen.append(space, events, at=self.now())
-                    self._keep(pen, vectors, made)
+                    self.keep_vectors(pen, vectors, made)
             index.written(entries, vectors)
             return entries
 
@@ -199,7 +161,7 @@ class Engine:
                     self._sign(pen)
             if self.on_unfinished is not None and index.journal.unfinished():
                 self.on_unfinished(space)
-        self._embed_unmade(space, progress)
+        self.embed_unmade(space, progress)
 
     def ledger_id(self) -> str:
         """What this ledger is known by, given to it when it is first asked for."""
@@ -212,45 +174,11 @@ class Engine:
 
     # Reading
 
-    def recall(self, space: str, question: Callable[[Index], Question], *, archive: bool = False) -> Recall:
-        """Answer a question; with `archive`, as if nothing had been archived."""
-        with self.using(space) as index:
-            try:
-                asked, answer = self._answer(index, question, archive)
-            except Vanished:
-                index.catch_up()  # another process erased one of the hits meanwhile
-                asked, answer = self._answer(index, question, archive)
-            index.note_recalled(hit.memory for hit in answer)
-            return replace(answer, receipt=asked.receipt(space, self.settings, archive=archive))
-
-    def profile(
-        self, space: str, position: Callable[[Index], int], moment: datetime | None, max_tokens: int
-    ) -> Profile:
-        """Who a space is about, as one view knows it; made once for each position."""
-        now = moment or self.now()
-        with self.using(space) as index:
-            at = position(index)
-            made = self._profiles.get((space, at, max_tokens))
-            # Time passes without a line being written: a fact may have expired since.
-            if made is None or not made.holds(now):
-                made = make_profile(index, self.extractor, at, now, max_tokens)
-                if len(self._profiles) >= _MOST_PROFILES:
-                    self._profiles.clear()
-                self._profiles[space, at, max_tokens] = made
-            return made
-
     def get(self, space: str, memory_id: str, position: int | None) -> Memory | None:
         """A memory as it stands at a position, or None."""
         with self.using(space) as index, index.lock:
             row = index.shown_row(memory_id, index.catalog.position if position is None else position)
             return next(iter(index.legible([] if row is None else [row])), None)
-
-    def find(self, space: str, key: str, position: int | None) -> Memory | None:
-        """The memory under a key as it stands at a position, or None."""
-        with self.using(space) as index:
-            number = index.catalog.with_identity(keyed(key))
-            memory_id = None if number is None else index.catalog.ids[number]
-        return None if memory_id is None else self.get(space, memory_id, position)
 
     def changes(self, space: str, after: int, until: int | None) -> Iterator[Change]:
         """What lines after one position, up to another, did to memories. Erased words stay unsaid."""
@@ -271,7 +199,7 @@ class Engine:
             if index.broken:
                 said = "; ".join(f"{name}: {reason}" for name, reason in index.broken.items())
                 raise ProjectionError(f"space {space!r} was not built anew in full. {said}")
-        self._embed_unmade(space, progress)
+        self.embed_unmade(space, progress)
 
     def reembed(self, progress: Progress | None = None) -> None:
         """Make the given embedder the one of this ledger, and embed every text with it."""
@@ -304,83 +232,9 @@ class Engine:
 
     # Helpers
 
-    def _answer(
-        self, index: Index, question: Callable[[Index], Question], archive: bool
-    ) -> tuple[Question, Recall]:
-        asked = question(index)
-        answer = recall(index.with_archive() if archive else index, asked, self.embedder, self._reranker)
-        if archive:
-            with index.lock:
-                away = index.catalog.archived(asked.position)
-                hits = [from_archive(h) if away[index.number_of(h.memory.id)] else h for h in answer]
-            answer = replace(answer, hits=tuple(hits))
-        return asked, answer
-
-    def _add_chunk(
-        self,
-        space: str,
-        prepared: Sequence[Prepared],
-        before: Sequence[Memory],
-        also: Also | None,
-        then: datetime,
-    ) -> list[Memory]:
-        with self.using(space, to_write=True) as index:
-            # Before the pen is taken: this may call somebody's model.
-            vectors, made = self.embed(index.new_texts([p.version for p in prepared]))
-            entries: list[Entry] = []
-            with self.pen, self.ledger.transaction() as pen:
-                index.catch_up(pen.head)
-                with index.lock:
-                    settling = Settling(index.catalog, index.recalled, index.version)
-                    settled = [(settling.settle(p), p.at) for p in prepared]
-                    here = self._repeated(index, [decided for decided, _ in settled])
-                    others: Sequence[Event] = ()
-                    if also is not None:
-                        ids = [memory_id for (memory_id, _), _ in settled]
-                        others = also(index, [*(memory.id for memory in before), *ids])
-                lines = [(at, line) for (_, line), at in settled if line is not None]
-                for at, run in groupby(lines, key=itemgetter(0)):
-                    entries += pen.append(space, [line for _, line in run], at=at)
-                if others:
-                    entries += pen.append(space, others, at=then)
-                if entries:
-                    self._keep(pen, vectors, made)
-            index.written(entries, vectors)
-            if index.vectors.unmade and vectors:
-                self._embed_unmade(space, None)
-            return self._as_written(index, [decided for decided, _ in settled], entries, here)
-
-    def _repeated(self, index: Index, settled: Sequence[tuple[str, Remembered | None]]) -> dict[str, Memory]:
-        """The memories that were here already, as they are before anything is written, by id."""
-        # With the pen in hand, so that nobody erases them; and a later row may bring a new version of one.
-        firsts: dict[str, Remembered | None] = {}
-        for memory_id, line in settled:
-            firsts.setdefault(memory_id, line)
-        ids = [memory_id for memory_id, line in firsts.items() if line is None]
-        if not ids:
-            return {}
-        rows = [index.catalog.row_at(index.number_of(each), index.catalog.position) for each in ids]
-        return dict(zip(ids, index.memories([row for row in rows if row is not None]), strict=True))
-
-    def _as_written(
-        self,
-        index: Index,
-        settled: Sequence[tuple[str, Remembered | None]],
-        entries: Sequence[Entry],
-        here: dict[str, Memory],
-    ) -> list[Memory]:
-        """The memories these became, without reading back what was just written."""
-        out: list[Memory] = []
-        latest, written = dict(here), iter(entries)
-        with index.lock:
-            for memory_id, line in settled:
-                if line is not None:
-                    first = index.catalog.first_recorded(index.number_of(memory_id))
-                    latest[memory_id] = as_memory(next(written), line, first)
-                out.append(latest[memory_id])
-        return out
-
-    def _keep(self, pen: Transaction, vectors: Mapping[bytes, Vector], made: Mapping[bytes, Vector]) -> None:
+    def keep_vectors(
+        self, pen: Transaction, vectors: Mapping[bytes, Vector], made: Mapping[bytes, Vector]
+    ) -> None:
         """Keep new embeddings, and with the first of them which embedder made them."""
         if vectors:
             self._sign(pen)
@@ -414,7 +268,7 @@ class Engine:
         made = {key: vector for (key, _), vector in zip(lacking, answer, strict=True)}
         return found | made, made
 
-    def _embed_unmade(self, space: str, progress: Progress | None) -> None:
+    def embed_unmade(self, space: str, progress: Progress | None) -> None:
         """Embed what an embedder that was down, or is another one now, left without a vector."""
         with self.using(space) as index:
             rows = index.vectors.unmade_rows()

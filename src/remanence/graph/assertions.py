@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from remanence.core import inputs
 from remanence.core.engine import Engine
+from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, NotFound
@@ -33,7 +34,6 @@ from remanence.schema import (
 )
 from remanence.state.entity_registry import is_entity_id
 from remanence.state.predicates import read_predicate
-from remanence.write.prepare import new_id
 
 Named: TypeAlias = str | Entity
 """An entity, its id, or any of its names."""

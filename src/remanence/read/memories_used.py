@@ -8,18 +8,23 @@ led to a "yes", or told the model which tool to call, is not seen; nor is what t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from remanence.language.framing import quoted, unframed
+from remanence.language.framing import unframed
 from remanence.language.text import tokens
 
 if TYPE_CHECKING:
-    from remanence.admin.overview import Tied
-    from remanence.api.space import Space
-    from remanence.schema import Hit
+    from remanence.schema import Memory
 
 
-def taken_up(shown: Iterable[Hit | Tied], *, told: str | Iterable[str], answer: str) -> list[str]:
+class HasMemory(Protocol):
+    """A `Hit`, or one of the `MemoryDetails` of `get_many`."""
+
+    @property
+    def memory(self) -> Memory | None: ...
+
+
+def taken_up(shown: Iterable[HasMemory], *, told: str | Iterable[str], answer: str) -> list[str]:
     """The ids of the memories that an answer took something from, as far as its words show.
 
     Words of theirs stand in the answer and nowhere else in what the model was `told` (the question, the
@@ -47,18 +52,3 @@ def taken_up(shown: Iterable[Hit | Tied], *, told: str | Iterable[str], answer: 
         for memory_id, words in shared.items()
         if words and not any(words < more for more in shared.values())
     ]
-
-
-def reinforce(space: Space, shown: Iterable[Hit], *, told: str | Iterable[str], answer: str) -> None:
-    """Count as used what an answer took up of these memories (`Space.observe_usage`).
-
-    What was forgotten meanwhile cannot be of use any more.
-    """
-    ids = [each for each in taken_up(shown, told=told, answer=answer) if space.get(each) is not None]
-    if ids:
-        space.observe_usage(ids)
-
-
-def shown_in(text: str, hits: Iterable[Hit]) -> list[Hit]:
-    """Those of the hits that a text quotes, as `frame` does it: some found no room, or were cut off again."""
-    return [hit for hit in hits if quoted(hit) in text]

@@ -7,13 +7,15 @@ it, and nothing superseded, expired or forgotten is in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.framing import about
 from remanence.read.supersession import stands
@@ -61,7 +63,29 @@ class Profile:
         return bool(self.statements)
 
 
-def make_profile(
+_CACHE: WeakKeyDictionary[Index, dict[tuple[int, int], Profile]] = WeakKeyDictionary()
+_MOST_PROFILES = 16
+
+
+def profile(
+    engine: Engine, space: str, position: Callable[[Index], int], moment: datetime | None, max_tokens: int
+) -> Profile:
+    """The profile of a space as one view knows it; made once for each position."""
+    now = moment or engine.now()
+    with engine.using(space) as index:
+        at = position(index)
+        cache = _CACHE.setdefault(index, {})
+        made = cache.get((at, max_tokens))
+        # Time passes without an entry being written: a fact may have expired since.
+        if made is None or not made.holds(now):
+            made = _make_profile(index, engine.extractor, at, now, max_tokens)
+            if len(cache) >= _MOST_PROFILES:
+                cache.clear()
+            cache[at, max_tokens] = made
+        return made
+
+
+def _make_profile(
     index: Index, extractor: Extractor, position: int, now: datetime, max_tokens: int
 ) -> Profile:
     """The profile of a space as one view knows it."""

@@ -13,7 +13,7 @@ rerank      optional, over the first few
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index import SIGNALS, Index
+from remanence.core.engine import Engine
+from remanence.core.index import SIGNALS, Index, Vanished
 from remanence.errors import EmbedderError, ProjectionError
 from remanence.language.text import tokens
 from remanence.models.rerankers import READ, reranked
 from remanence.read import question as reading
-from remanence.read.answer import Recall
+from remanence.read.answer import Recall, from_archive
 from remanence.read.fusion import WEIGHTS, Fused, fuse
 from remanence.read.past import as_it_was, said_once
 from remanence.read.receipts import Receipt
@@ -127,7 +128,38 @@ class Question:
         )
 
 
-def recall(index: Index, question: Question, embedder: Checked, reranker: Reranker | None = None) -> Recall:
+def recall(
+    engine: Engine, space: str, question: Callable[[Index], Question], *, archive: bool = False
+) -> Recall:
+    """Answer a question; with `archive`, as if nothing had been archived."""
+    with engine.using(space) as index:
+        try:
+            asked, answer = _with_archive(engine, index, question, archive)
+        except Vanished:
+            index.catch_up()  # another process erased one of the hits meanwhile
+            asked, answer = _with_archive(engine, index, question, archive)
+        index.note_recalled(hit.memory for hit in answer)
+        return replace(answer, receipt=asked.receipt(space, engine.settings, archive=archive))
+
+
+def _with_archive(
+    engine: Engine, index: Index, question: Callable[[Index], Question], archive: bool
+) -> tuple[Question, Recall]:
+    asked = question(index)
+    found = recall_from_index(
+        index.with_archive() if archive else index, asked, engine.embedder, engine.reranker
+    )
+    if archive:
+        with index.lock:
+            away = index.catalog.archived(asked.position)
+            hits = [from_archive(h) if away[index.number_of(h.memory.id)] else h for h in found]
+        found = replace(found, hits=tuple(hits))
+    return asked, found
+
+
+def recall_from_index(
+    index: Index, question: Question, embedder: Checked, reranker: Reranker | None = None
+) -> Recall:
     """The memories that answer, best first, each with its reasons."""
     asked = reading.read(question.text, question.now)
     with index.lock:

@@ -18,7 +18,6 @@ schedule.py       at intervals
 Every step only appends, is a plan before it is done, and can be undone.
 """
 
-from remanence.api.upkeep_facet import Upkeep
 from remanence.upkeep.settings import UpkeepSettings
 
-__all__ = ["Upkeep", "UpkeepSettings"]
+__all__ = ["UpkeepSettings"]

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.events import (
@@ -33,7 +34,8 @@ from remanence.upkeep.scored_memories import (
 )
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.text_tables import table
-from remanence.write.prepare import Prepared, new_id
+from remanence.write.append import append
+from remanence.write.extract import Prepared
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -184,7 +186,7 @@ def write(
             ]
 
         now = engine.now()
-        engine.add(space, [Prepared(merging.version, now) for merging in some], also=also)
+        append(engine, space, [Prepared(merging.version, now) for merging in some], also=also)
         if progress is not None:
             progress(begin + len(some), len(plan.merges))
 

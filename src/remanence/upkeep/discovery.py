@@ -14,6 +14,7 @@ from itertools import combinations
 from math import log
 from typing import TYPE_CHECKING, Any
 
+from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.events import Event, Linked, Ran
 from remanence.language.text import many
@@ -29,7 +30,6 @@ from remanence.upkeep.scored_memories import (
 )
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.text_tables import table
-from remanence.write.prepare import new_id
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine

@@ -17,7 +17,7 @@ from remanence.events import (
     Served,
 )
 from remanence.language.text import many
-from remanence.read.recall import Question, recall
+from remanence.read.recall import Question, recall_from_index
 from remanence.read.receipts import Receipt
 from remanence.upkeep.runs import still_hidden
 from remanence.upkeep.scored_memories import Standing, still_standing, unchanged
@@ -231,7 +231,7 @@ def _recorded(engine: Engine, index: Index, after: int | None) -> list[tuple[int
 def _first_ten(engine: Engine, index: Index, receipt: Receipt, position: int) -> set[str]:
     question = replace(Question.again(receipt, None), position=position, limit=_FIRST)
     # Not by the engine, which would note that these were given to somebody.
-    return {hit.memory.id for hit in recall(index, question, engine.embedder)}
+    return {hit.memory.id for hit in recall_from_index(index, question, engine.embedder)}
 
 
 def _text(index: Index, memory: str) -> str:

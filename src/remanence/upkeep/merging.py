@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.events import Remembered
@@ -15,7 +16,6 @@ from remanence.language.text import text_hash
 from remanence.schema import Mention, Window
 from remanence.upkeep.memory_clusters import Cluster
 from remanence.upkeep.merged_text import Wording, Writer, stands_in
-from remanence.write.prepare import new_id
 
 if TYPE_CHECKING:
     from remanence.ports import Progress

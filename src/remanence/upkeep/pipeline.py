@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
+from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.language.text import cut
@@ -31,7 +32,6 @@ from remanence.upkeep.runs import Run, Undo
 from remanence.upkeep.scored_memories import Stale, Standing
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.vault_import import IndexPlan
-from remanence.write.prepare import new_id
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine

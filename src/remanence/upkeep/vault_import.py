@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from remanence.core import inputs
+from remanence.core.identity import key_identity
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.events import Event, Ran
@@ -24,7 +24,9 @@ from remanence.upkeep import notes
 from remanence.upkeep.notes import Note
 from remanence.upkeep.scored_memories import Stale, unchanged
 from remanence.upkeep.text_tables import table
-from remanence.write.prepare import Prepared, keyed, prepare
+from remanence.write import validate
+from remanence.write.append import append
+from remanence.write.extract import Prepared, prepare
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -161,7 +163,7 @@ def write(engine: Engine, space: str, plan: IndexPlan, run: str, progress: Progr
             unchanged(index, dict(before))
             return [Ran(run, STEP, plan.position, given, revised=before)]
 
-        engine.add(space, [edit.prepared for edit in edits], also=revised)
+        append(engine, space, [edit.prepared for edit in edits], also=revised)
         done += len(edits)
         if progress is not None:
             progress(done, len(plan))
@@ -174,7 +176,7 @@ def write(engine: Engine, space: str, plan: IndexPlan, run: str, progress: Progr
 
     for written in _batches(plan.written):
         also = partial(kept, written=written)
-        engine.add(below(space), [each.prepared for each in written], also=also)
+        append(engine, below(space), [each.prepared for each in written], also=also)
         done += len(written)
         if progress is not None:
             progress(done, len(plan))
@@ -201,7 +203,7 @@ def _news(engine: Engine, index: Index, theirs: Index, note: Note, now: datetime
     if "id" in note.fields:
         return _edit(engine, index, note, text, now)
     prepared = _prepared(engine, note, text, now, key=note.path, source=f"vault:{note.path}")
-    number = theirs.catalog.with_identity(keyed(note.path))
+    number = theirs.catalog.with_identity(key_identity(note.path))
     if number is not None and theirs.catalog.contents[number] == prepared.version.content:
         return None
     return Written(note.path, prepared, _line(theirs, note.path))
@@ -241,7 +243,7 @@ def _prepared(
     engine: Engine, note: Note, text: str, now: datetime, *, key: str | None = None, source: str | None = None
 ) -> Prepared:
     try:
-        draft = inputs.draft({"text": text, "tags": list(note.tags), "key": key, "source": source})
+        draft = validate.draft({"text": text, "tags": list(note.tags), "key": key, "source": source})
     except InvalidInput as error:
         raise _Skipped(str(error)) from None
     return prepare(draft, engine.extractor, now)
@@ -261,7 +263,7 @@ def _not_taken_in(theirs: Index, written: Sequence[Written]) -> None:
 
 def _line(theirs: Index, path: str) -> int | None:
     """The line of what is known of a person's own note; None if nothing is."""
-    number = theirs.catalog.with_identity(keyed(path))
+    number = theirs.catalog.with_identity(key_identity(path))
     return None if number is None else _lines(theirs, [theirs.catalog.ids[number]])[0][1]
 
 

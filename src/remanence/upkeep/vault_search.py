@@ -1,33 +1,22 @@
-"""A question asked of a space and of a person's own notes beside it, as one list."""
+"""Merging hits from a space with hits from the notes of its vault."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
-from remanence.api.view import View
 from remanence.language.text import normal_text
 from remanence.read.answer import Recall
 from remanence.schema import Evidence, Hit
-from remanence.upkeep.vault_import import below, has_notes
-
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
 
 
-def recall(
-    engine: Engine, space: str, query: str, limit: int, weight: float, options: Mapping[str, Any]
-) -> Recall:
-    """What the space says, and what the notes say at `weight` of their score; what both say, once."""
-    mine = View(engine, space).recall(query, limit=limit, **options)
-    if not has_notes(engine, space):
-        return mine
-    theirs = View(engine, below(space)).recall(query, limit=limit, **options)
-    lighter = (_from_vault(hit, weight) for hit in theirs)
-    ranked = sorted((*mine, *lighter), key=lambda hit: (-hit.score, hit.memory.id))
-    missing = {**{f"{name} (vault)": why for name, why in theirs.missing.items()}, **mine.missing}
-    return replace(mine, hits=tuple(_once(ranked))[:limit], missing=missing)
+def merge(memories: Recall, notes: Recall, limit: int, weight: float) -> Recall:
+    """Hits from a space and from the notes of its vault in one list; scores of notes are multiplied by
+    `weight`, and a text that is in both is listed once."""
+    weighted = (_from_vault(hit, weight) for hit in notes)
+    ranked = sorted((*memories, *weighted), key=lambda hit: (-hit.score, hit.memory.id))
+    missing = {**{f"{name} (vault)": why for name, why in notes.missing.items()}, **memories.missing}
+    return replace(memories, hits=tuple(_once(ranked))[:limit], missing=missing)
 
 
 def _from_vault(hit: Hit, weight: float) -> Hit:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from remanence.core.identity import new_id
 from remanence.events import Linked
 from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.language.text import text_hash
@@ -20,7 +21,6 @@ from remanence.schema import (
     Sight,
     Verdict,
 )
-from remanence.write.prepare import new_id
 
 if TYPE_CHECKING:
     from remanence.core.index import Index

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.core.locks import drop_lock, held, is_held
 from remanence.errors import Closed, JobFailed, NotFound
@@ -23,7 +24,8 @@ from remanence.events import Event, Queued, Worked
 from remanence.schema import Memory, from_micros, micros
 from remanence.state.journal import JobState
 from remanence.write import remember
-from remanence.write.prepare import Prepared, new_id
+from remanence.write.append import append
+from remanence.write.extract import Prepared
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -94,7 +96,8 @@ class Job:
 def enqueue(engine: Engine, space: str, prepared: Sequence[Prepared], now: datetime) -> Job:
     """Keep the sources, and with them the wish that they be read."""
     job = new_id()
-    engine.add(
+    append(
+        engine,
         space,
         prepared,
         also=lambda _, ids: [Queued(job, "remember", {"memories": list(ids), "now": micros(now)})],

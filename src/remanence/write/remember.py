@@ -15,6 +15,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from remanence.core.identity import new_id
 from remanence.core.index import Index, as_memory
 from remanence.errors import NotFound
 from remanence.events import (
@@ -37,13 +38,9 @@ from remanence.schema import (
     Sight,
     Triple,
 )
+from remanence.write.append import append
 from remanence.write.evolve import judge, rivals, ties
-from remanence.write.prepare import (
-    Prepared,
-    better,
-    new_id,
-    prepare_fact,
-)
+from remanence.write.extract import Prepared, better, prepare_fact
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -174,7 +171,7 @@ def write(
         lines += _ended(index, facts, now, by)
         return [*lines, *(also(index, ids) if also else ())]
 
-    return engine.add(space, prepared, also=decide, at=now)
+    return append(engine, space, prepared, also=decide, at=now)
 
 
 def known(
