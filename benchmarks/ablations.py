@@ -20,12 +20,7 @@ from remanence.read import fusion, question, recall
 from remanence.read.fusion import WEIGHTS, Fused
 from remanence.schema import Ranking
 from remanence.signals import entity_graph, words
-from remanence.testing.evaluation import (
-    Asked,
-    Build,
-    Remembering,
-    World,
-)
+from remanence.testing.evaluation import Asked, Build, Remembering, World
 
 Patches = Mapping[ModuleType, Mapping[str, Any]]
 _K = 60

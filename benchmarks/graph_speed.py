@@ -119,7 +119,8 @@ def measure(folder: Path, edges: int, *, asked: int = 200) -> Figures:
         only = [partial(space.recall, question, signals=["graph"]) for question in questions[:asked]]
         out |= _spread("recall by graph alone", only)
         new = [
-            partial(space.relate, a, "knows", b) for a, b in zip(names[:asked], names[asked:], strict=True)
+            partial(space.graph.relate, a, "knows", b)
+            for a, b in zip(names[:asked], names[asked:], strict=True)
         ]
         out |= _spread("add edge", new)
         return out

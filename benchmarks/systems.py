@@ -25,13 +25,7 @@ from numpy.typing import NDArray
 
 from remanence.language.text import tokens
 from remanence.schema import UTC
-from remanence.testing.evaluation import (
-    DEPTH,
-    Asked,
-    Build,
-    Line,
-    World,
-)
+from remanence.testing.evaluation import DEPTH, Asked, Build, Line, World
 
 # They would call home otherwise.
 os.environ |= {"ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False", "LANGSMITH_TRACING": "false"}

@@ -96,7 +96,7 @@ def measure(size: int, folder: Path) -> Figures:
             "clusters": upkeep.clusters,
             "promote": upkeep.promote,
             "discover": upkeep.discover,
-            "stats": space.stats,
+            "stats": space.admin.stats,
         }.items():
             out[f"{name} s"] = seconds(step)
         space.upkeep.run(dry_run=False)

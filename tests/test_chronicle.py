@@ -7,12 +7,7 @@ from typing import Any
 
 import pytest
 
-from remanence import (
-    InvalidInput,
-    NotFound,
-    Relation,
-    Space,
-)
+from remanence import InvalidInput, NotFound, Relation, Space
 from remanence.graph.history_events import Happening
 from remanence.schema import Link, Memory
 from remanence.testing import FakeClock
@@ -30,16 +25,16 @@ def test_a_timeline_tells_all_that_happens_to_an_entity(space: Space, clock: Fak
     """Each thing once, in the order in which it was learned, with who did it and why."""
     porto = space.add("Alice lives in Porto.", observed_by="Ann")
     clock.advance(days=1)
-    job = space.relate("Alice", "works_at", "Acme", observed_by="Bob")
+    job = space.graph.relate("Alice", "works_at", "Acme", observed_by="Bob")
     clock.advance(days=1)
-    space.graph.invalidate(job, why="she left", by="Cem")
+    space.graph.invalidate(job, why="she left", observed_by="Cem")
     clock.advance(days=1)
     space.forget(porto.id, why="she asked")
     clock.advance(days=1)
     space.unforget(porto.id)
     clock.advance(days=1)
     space.entities.register("Alice Smith")
-    space.entities.merge("Alice", "Alice Smith", why="same person", by="Dora")
+    space.entities.merge("Alice", "Alice Smith", why="same person", observed_by="Dora")
 
     story = space.graph.timeline("Alice")
 
@@ -94,9 +89,9 @@ def test_an_edge_ends_when_another_takes_its_place(space: Space, clock: FakeCloc
 
 def test_a_late_fact_ends_where_a_known_one_begins(space: Space, clock: FakeClock) -> None:
     """Learned after Lisbon, Porto is over from the moment it is learned."""
-    space.relate("Alice", "lives_in", "Lisbon", valid_from="2026-04-01")
+    space.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-04-01")
     clock.advance(days=1)
-    space.relate("Alice", "lives_in", "Porto", valid_from="2024-01-01")
+    space.graph.relate("Alice", "lives_in", "Porto", valid_from="2024-01-01")
 
     story = space.graph.timeline("Alice")
 
@@ -109,8 +104,8 @@ def test_a_timeline_of_a_memory_has_its_versions_and_its_links(space: Space) -> 
     memory = space.add("The code is 4711.", key="code")
     space.add("The code is 1234.", key="code")
     other = space.add("Codes are on the door.")
-    space.link(memory.id, "related_to", other, observed_by="Ann")
-    space.link(other, "supersedes", memory.id, observed_by="Bob", why="it says all")
+    space.graph.link(memory.id, "related_to", other, observed_by="Ann")
+    space.graph.link(other, "supersedes", memory.id, observed_by="Bob", why="it says all")
 
     story = space.graph.timeline(memory.id)
 
@@ -165,7 +160,7 @@ def test_a_story_of_an_erased_memory_has_no_words(space: Space) -> None:
 def test_the_reason_of_a_link_to_an_erased_memory_is_not_told(space: Space) -> None:
     """It may hold the very words that were to go."""
     old, new = space.add("Alice lives in Porto."), space.add("Alice lives in Lisbon.")
-    space.link(new, "supersedes", old, why="Lisbon now, not Porto", observed_by="Ann")
+    space.graph.link(new, "supersedes", old, why="Lisbon now, not Porto", observed_by="Ann")
     space.erase(old.id)
 
     assert [h.what for h in space.history(old.id)] == ["memory added", "erased"]
@@ -175,10 +170,10 @@ def test_the_reason_of_a_link_to_an_erased_memory_is_not_told(space: Space) -> N
 
 def test_names_given_split_and_undone_are_told(space: Space) -> None:
     """Each line about what something is called is in the story of every entity that it concerns."""
-    space.entities.register("Alice Smith", aliases=["A. Smythe"], by="Ann")
-    space.entities.rename("Alice Smith", "Alice Jones", by="Bob")
+    space.entities.register("Alice Smith", aliases=["A. Smythe"], observed_by="Ann")
+    space.entities.rename("Alice Smith", "Alice Jones", observed_by="Bob")
     split = space.entities.split("Alice Jones", ["A. Smythe"], why="another person")
-    space.entities.undo(split, why="no, the same", by="Cem")
+    space.entities.undo(split, why="no, the same", observed_by="Cem")
 
     story = space.graph.timeline("Alice Jones")
 
@@ -193,7 +188,7 @@ def test_names_given_split_and_undone_are_told(space: Space) -> None:
 def test_since_and_until_keep_to_when_it_was_learned(space: Space, clock: FakeClock) -> None:
     """The first is included and the second is not, as everywhere."""
     for name in ("Bob", "Cem", "Dora"):
-        space.relate("Alice", "knows", name)
+        space.graph.relate("Alice", "knows", name)
         clock.advance(days=1)
 
     def between(since: Any, until: Any) -> list[str]:
@@ -207,9 +202,9 @@ def test_since_and_until_keep_to_when_it_was_learned(space: Space, clock: FakeCl
 
 def test_a_timeline_can_keep_to_some_relations(space: Space) -> None:
     """Only edges of these names; "mentions" stands for what happened to memories."""
-    space.declare("parent_of", inverse="child_of")
+    space.graph.declare("parent_of", inverse="child_of")
     space.add("Alice lives in Porto.")
-    space.relate("Alice", "parent_of", "Bob")
+    space.graph.relate("Alice", "parent_of", "Bob")
 
     assert told(space.graph.timeline("Alice", relations="lives_in")) == ["edge added Alice —lives_in→ Porto"]
     assert told(space.graph.timeline("Bob", relations=["child_of"])) == ["edge added Alice —parent_of→ Bob"]
@@ -238,8 +233,8 @@ def test_a_view_of_the_past_tells_what_was_known_then(space: Space, clock: FakeC
 def test_a_story_never_leaves_its_space(space: Space) -> None:
     """Two siblings know an Alice each, and neither hears of the other's."""
     mine, theirs = space.child("a"), space.child("b")
-    mine.relate("Alice", "knows", "Bob")
-    theirs.relate("Alice", "knows", "Cem")
+    mine.graph.relate("Alice", "knows", "Bob")
+    theirs.graph.relate("Alice", "knows", "Cem")
     theirs.add("Alice sings.")
 
     assert told(mine.graph.timeline("Alice")) == ["edge added Alice —knows→ Bob"]
@@ -251,7 +246,7 @@ def test_a_story_never_leaves_its_space(space: Space) -> None:
 def test_a_history_also_tells_who_read_it_and_who_was_given_it(space: Space) -> None:
     """The timeline leaves these out; the audit trail does not."""
     source = space.remember("I live in Porto.", observed_by="Alice")[0]
-    space.record(space.recall("Where does Alice live?"))
+    space.audit.record(space.recall("Where does Alice live?"))
 
     whole, short = space.history(source), space.graph.timeline(source)
 
@@ -274,8 +269,8 @@ def test_a_history_goes_on_after_it_was_asked_for(space: Space) -> None:
 def test_evidence_for_a_relation_is_part_of_a_memorys_history(space: Space) -> None:
     """Whoever looks at the memory sees what rests on it, and that it was ended."""
     contract = space.add("A contract.")
-    job = space.relate("Alice", "works_at", "Acme", evidence=contract, observed_by="Ann")
-    space.graph.invalidate(job, by="Bob")
+    job = space.graph.relate("Alice", "works_at", "Acme", evidence=contract, observed_by="Ann")
+    space.graph.invalidate(job, observed_by="Bob")
 
     assert [(h.what, h.who) for h in space.history(contract)] == [
         ("memory added", None),
@@ -308,11 +303,11 @@ def test_every_line_of_a_history_is_found_again(reopen: Callable[..., Space], cl
     other = space.add("An offer for Alice.", expires_at="2026-05-05")
     space.forget(memory.id, why="she asked")
     space.unforget(memory.id)
-    space.record(space.recall("Where does Alice live?"))
-    space.graph.invalidate(space.link(other, "supports", memory, observed_by="Ann"), by="Bob")
-    space.graph.invalidate(space.relate("Alice", "knows", "Bob", evidence=memory), by="Cem")
+    space.audit.record(space.recall("Where does Alice live?"))
+    space.graph.invalidate(space.graph.link(other, "supports", memory, observed_by="Ann"), observed_by="Bob")
+    space.graph.invalidate(space.graph.relate("Alice", "knows", "Bob", evidence=memory), observed_by="Cem")
     clock.advance(days=2)
-    space.sweep()
+    space.upkeep.sweep()
     gone = space.add("A secret.")
     space.erase(gone.id)
     nodes = (memory.id, other.id, gone.id, "Alice", "Bob")
@@ -337,7 +332,7 @@ def test_a_diff_sorts_what_changed_into_lists(space: Space, clock: FakeClock) ->
     code = space.add("The code is 4711.", key="code")
     note, gone, secret = space.add("A note."), space.add("Gone soon."), space.add("A secret.")
     space.forget(note.id)
-    job = space.relate("Bob", "works_at", "Acme")
+    job = space.graph.relate("Bob", "works_at", "Acme")
     monday = clock.now()
     clock.advance(days=1)
     lisbon = space.add("Alice lives in Lisbon.")
@@ -345,15 +340,15 @@ def test_a_diff_sorts_what_changed_into_lists(space: Space, clock: FakeClock) ->
     space.unforget(note.id)
     space.forget(gone.id)
     space.erase(secret.id)
-    space.relate("Bob", "knows", "Cem")
+    space.graph.relate("Bob", "knows", "Cem")
     space.graph.invalidate(job)
-    space.link(lisbon, "related_to", note)
+    space.graph.link(lisbon, "related_to", note)
     space.entities.register("Bob", aliases=["Robert"])
     tuesday = clock.now()
     clock.advance(days=1)
     space.add("Dora lives in Rome.")
 
-    changed = space.diff(monday, tuesday)
+    changed = space.audit.diff(monday, tuesday)
 
     assert [m.id for m in changed.learned] == [lisbon.id]
     assert [(m.id, m.text) for m in changed.revised] == [(code.id, "The code is 1234.")]
@@ -366,7 +361,7 @@ def test_a_diff_sorts_what_changed_into_lists(space: Space, clock: FakeClock) ->
     assert [edge.id for edge in changed.invalidated] == [job.id]
     assert [h.what for h in changed.named] == ["registered"]
     assert str(changed).startswith("1 learned, 1 revised, 1 superseded")
-    assert not space.diff(tuesday, tuesday)
+    assert not space.audit.diff(tuesday, tuesday)
 
 
 def test_a_diff_takes_words_and_stops_where_the_view_does(space: Space, clock: FakeClock) -> None:
@@ -377,10 +372,12 @@ def test_a_diff_takes_words_and_stops_where_the_view_does(space: Space, clock: F
     clock.advance(days=7)
     space.add("Bob sings.")
 
-    assert [m.text for m in space.diff("last week").learned] == ["Alice sings.", "Bob sings."]
-    assert [m.text for m in space.diff("2026-05-04").learned] == ["Alice sings.", "Bob sings."]
-    assert [m.text for m in space.as_of(then).diff("2026-05-04", "2026-12-31").learned] == ["Alice sings."]
-    assert str(space.diff("2026-05-01", "2026-05-02")) == "nothing changed"
+    assert [m.text for m in space.audit.diff("last week").learned] == ["Alice sings.", "Bob sings."]
+    assert [m.text for m in space.audit.diff("2026-05-04").learned] == ["Alice sings.", "Bob sings."]
+    assert [m.text for m in space.as_of(then).audit.diff("2026-05-04", "2026-12-31").learned] == [
+        "Alice sings."
+    ]
+    assert str(space.audit.diff("2026-05-01", "2026-05-02")) == "nothing changed"
 
 
 def test_a_memory_superseded_by_a_link_is_in_the_diff(space: Space, clock: FakeClock) -> None:
@@ -388,13 +385,13 @@ def test_a_memory_superseded_by_a_link_is_in_the_diff(space: Space, clock: FakeC
     old, new = space.add("The bridge is open."), space.add("The bridge was closed.")
     monday = clock.now()
     clock.advance(days=1)
-    space.link(new, "supersedes", old)
+    space.graph.link(new, "supersedes", old)
     tuesday = clock.now()
     clock.advance(days=1)
     space.add("It rains.")
 
-    assert [m.id for m in space.diff(monday, tuesday).superseded] == [old.id]
-    assert space.diff(tuesday).superseded == ()
+    assert [m.id for m in space.audit.diff(monday, tuesday).superseded] == [old.id]
+    assert space.audit.diff(tuesday).superseded == ()
 
 
 def test_what_had_stepped_back_before_does_not_step_back_again(space: Space, clock: FakeClock) -> None:
@@ -406,7 +403,7 @@ def test_what_had_stepped_back_before_does_not_step_back_again(space: Space, clo
     clock.advance(days=1)
     space.add("Alice lives in Faro.")
 
-    assert [m.id for m in space.diff(tuesday).superseded] == [lisbon.id]
+    assert [m.id for m in space.audit.diff(tuesday).superseded] == [lisbon.id]
 
 
 def test_a_claim_that_is_only_repeated_is_not_new(space: Space, clock: FakeClock) -> None:
@@ -416,23 +413,23 @@ def test_a_claim_that_is_only_repeated_is_not_new(space: Space, clock: FakeClock
     clock.advance(days=1)
     space.add("Alice lives in Porto, near the river.", key="home", triples=[("Alice", "lives_in", "Porto")])
 
-    assert len(space.diff(monday).revised) == 1
-    assert space.diff(monday).related == ()
+    assert len(space.audit.diff(monday).revised) == 1
+    assert space.audit.diff(monday).related == ()
 
 
 @pytest.mark.parametrize(
     ("ends", "message"),
     [
-        (("2026-05-02", "2026-05-01"), "t2='2026-05-01' comes before t1='2026-05-02'"),
-        (("2027-01-01",), "t2='now' comes before"),
-        (("the day of the frog",), "t1='the day of the frog'"),
-        ((7,), "t1=7"),
+        (("2026-05-02", "2026-05-01"), "until='2026-05-01' comes before since='2026-05-02'"),
+        (("2027-01-01",), "until='now' comes before"),
+        (("the day of the frog",), "since='the day of the frog'"),
+        ((7,), "since=7"),
     ],
 )
 def test_a_diff_of_no_stretch_of_time_is_refused(space: Space, ends: tuple[Any, ...], message: str) -> None:
     """The complaint shows both ends as they were given."""
     with pytest.raises(InvalidInput) as refused:
-        space.diff(*ends)
+        space.audit.diff(*ends)
     assert message in str(refused.value)
 
 
@@ -444,4 +441,4 @@ async def test_stories_are_told_off_the_event_loop(space: Space, clock: FakeCloc
 
     assert await space.ahistory(memory) == space.history(memory)
     assert await space.graph.atimeline("Alice") == space.graph.timeline("Alice")
-    assert await space.adiff(monday) == space.diff(monday)
+    assert await space.audit.adiff(monday) == space.audit.diff(monday)

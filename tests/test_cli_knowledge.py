@@ -175,4 +175,4 @@ def test_a_command_that_only_looks_leaves_jobs_alone(run: Run, home: Path) -> No
     run("count")
 
     with remanence.open(home, worker=False) as space:
-        assert [(each.id, each.status) for each in space.jobs()] == [(job, "queued")]
+        assert [(each.id, each.status) for each in space.jobs.list()] == [(job, "queued")]

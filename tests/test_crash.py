@@ -27,10 +27,12 @@ KILLS = 50
 NURSERY = """
 import os, sys
 import igraph, qdrant_edge
-from remanence import embedders, engine, extractors, space
+from remanence.api import opening, space
+from remanence.core import engine
+from remanence.models import extractors
 from remanence.models.embedders import checked
 from remanence.ledger import sql
-from remanence.testing import embedders
+from remanence.testing import fake_embedder
 from remanence.signals.stores import edge, exact
 from test_crash import live
 
@@ -151,7 +153,7 @@ def test_what_was_acknowledged_survives_kill_9_at_any_instant(nursery: Nursery, 
         versions = {m.key: int(m.text[-7:-1]) for m in there.values() if m.key}
         # A revision may have been written and not yet acknowledged; it may not have been lost.
         assert {key: n for key, n in last_word.items() if versions[key] < n} == {}
-        assert space.check() == {}
+        assert space.admin.check() == {}
         assert space.verify().lines >= len(kept) + len(forgotten) + len(last_word)
 
 
@@ -167,7 +169,7 @@ def test_what_was_erased_stays_erased_through_kill_9(nursery: Nursery, home: Pat
     assert len(erased) > 3
     with remanence.open(home, embedder=HashingEmbedder(16)) as space:
         assert [memory for memory in erased if space.get(memory)] == []
-        assert space.check() == {}
+        assert space.admin.check() == {}
         space.verify()
     files = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
     for memory in erased:

@@ -15,13 +15,7 @@ import numpy as np
 import pytest
 
 import remanence
-from remanence.errors import (
-    EmbedderBroken,
-    EmbedderDown,
-    EmbedderError,
-    InvalidInput,
-    MissingExtra,
-)
+from remanence.errors import EmbedderBroken, EmbedderDown, EmbedderError, InvalidInput, MissingExtra
 from remanence.models import catalogue as models
 from remanence.models.embedders import resolve
 from remanence.models.embedders.checked import BATCH
@@ -217,10 +211,10 @@ def test_an_embedder_that_was_here_before_is_asked_nothing(home: Path) -> None:
     with remanence.open(home, embedder=embed) as space:
         space.rebuild()
         space.add("Alice lives in Porto.")
-        assert space.check() == {}
+        assert space.admin.check() == {}
         assert asked == []
         assert answer.receipt is not None
-        assert space.replay(answer.receipt).to_dicts() == answer.to_dicts()
+        assert space.audit.replay(answer.receipt).to_dicts() == answer.to_dicts()
 
 
 def test_another_dimension_than_before_is_refused() -> None:

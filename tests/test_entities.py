@@ -18,24 +18,9 @@ from hypothesis import strategies as st
 import remanence
 from remanence import InvalidInput, NotFound, Space
 from remanence.api.entity_facet import MOST_ALIASES
-from remanence.events import (
-    Forgotten,
-    Merged,
-    Registered,
-    Remembered,
-    Renamed,
-    Restored,
-    Split,
-    Undone,
-)
+from remanence.events import Forgotten, Merged, Registered, Remembered, Renamed, Restored, Split, Undone
 from remanence.language.text import normal_name, text_hash
-from remanence.schema import (
-    UTC,
-    Alias,
-    Entity,
-    Entry,
-    Window,
-)
+from remanence.schema import UTC, Alias, Entity, Entry, Window
 from remanence.state.entity_registry import entity_id
 from remanence.state.name_similarity import likeness
 from remanence.testing import FakeClock, HashingEmbedder
@@ -188,7 +173,7 @@ def test_merged_entities_are_one_until_undone(space: Space, clock: FakeClock) ->
     """All names of both, under the id of the second; undone, each is what it was."""
     bob = space.entities.register("Bob", aliases=["Bobby"]).entity
     robert = space.entities.register("Robert Jones", kind="person").entity
-    merged = space.entities.merge(bob, robert.id, why="he said so", by="Alice")
+    merged = space.entities.merge(bob, robert.id, why="he said so", observed_by="Alice")
 
     assert merged.entity == space.entities.resolve("Bobby") == space.entities.get(bob.id)
     assert merged.entity is not None
@@ -365,7 +350,7 @@ def test_the_names_in_erased_memories_vanish(space: Space, clock: FakeClock) -> 
 
     assert space.entities.resolve("Mallory") is None
     assert named(space) == named(space.as_of(then)) == ["Alice", "Bob"]
-    assert space.check() == {}
+    assert space.admin.check() == {}
     space.add("Mallory is back.", entities=["Mallory"])
     assert whoever(space, "Mallory").name == "Alice"
 
@@ -589,7 +574,7 @@ def test_nonsense_is_refused_and_changes_nothing(
         act(space)
 
     assert (lines(space), space.entities.list()) == before
-    assert space.check() == {}
+    assert space.admin.check() == {}
 
 
 # The whole
@@ -615,7 +600,7 @@ def test_registered_entities_have_embeddings_of_their_own(space: Space) -> None:
     with engine.using(space.name) as index:
         assert {text_hash(text) for text in texts} <= set(index.graph.hashes())
     assert all_described(space)
-    assert space.check() == {}
+    assert space.admin.check() == {}
 
 
 def test_reopened_it_is_as_it_was(reopen: Reopen) -> None:
@@ -630,7 +615,7 @@ def test_reopened_it_is_as_it_was(reopen: Reopen) -> None:
 
     space = reopen()
     assert space.entities.list() == before
-    assert space.check() == {}
+    assert space.admin.check() == {}
     with pytest.raises(InvalidInput, match="undone already"):
         space.entities.undo(split)
     space.rebuild()
@@ -915,7 +900,7 @@ def test_every_view_says_what_the_lines_up_to_it_say(steps: list[Any]) -> None:
         moments = live(space, clock, steps)
         agree(space, [moments[0] - timedelta(hours=1), *moments])
         assert all_described(space)
-        assert space.check() == {}
+        assert space.admin.check() == {}
         space.rebuild()
         agree(space, moments[-1:])
 
@@ -930,14 +915,14 @@ def test_closed_and_opened_in_between_changes_nothing(first: list[Any], then: li
         with world(Path(home), clock) as (space, _):
             moments += live(space, clock, then)
             agree(space, moments)
-            assert space.check() == {}
+            assert space.admin.check() == {}
 
 
 def test_who_is_only_in_a_stated_relation_is_known_too(space: Space) -> None:
     """Listed, found, and merged like any other; gone when what it rested on is forgotten."""
     memory = space.add("An old letter.", entities=[], triples=[])
-    space.relate("Bob", "knows", "Alice")
-    space.relate("Bob", "knows", "Carol", evidence=memory)
+    space.graph.relate("Bob", "knows", "Alice")
+    space.graph.relate("Bob", "knows", "Carol", evidence=memory)
     assert {entity.name for entity in space.entities.list()} == {"Bob", "Alice", "Carol"}
     space.forget(memory.id)
 

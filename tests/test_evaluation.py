@@ -293,9 +293,7 @@ class TestEvaluate:
 
         done: list[tuple[int, int]] = []
         report = evaluate(
-            data,
-            {"right": lambda w: right, "wrong": lambda w: wrong},
-            progress=lambda *at: done.append(at),
+            data, {"right": lambda w: right, "wrong": lambda w: wrong}, progress=lambda *at: done.append(at)
         )
 
         scores = {name: one["scores"]["all"] for name, one in report["systems"].items()}
@@ -351,8 +349,7 @@ class TestTheCommand:
         assert report["systems"]["remanence"]["scores"]["all"]["R@1"] == [1.0, 1.0, 1.0]
 
     @pytest.mark.parametrize(
-        ("words", "said"),
-        [(["--weights", "words"], "--weights 'words'"), (["--signals", "smell"], "smell")],
+        ("words", "said"), [(["--weights", "words"], "--weights 'words'"), (["--signals", "smell"], "smell")]
     )
     def test_a_bad_setting_is_named(
         self, written: Written, capsys: pytest.CaptureFixture[str], words: list[str], said: str

@@ -14,13 +14,7 @@ from hypothesis import strategies as st
 from remanence.errors import InvalidInput
 from remanence.language.rules.name_rules import find_names
 from remanence.language.rules.rule_extractor import MAX_MENTIONS
-from remanence.models.extractors import (
-    SELF,
-    RuleExtractor,
-    names_in,
-    resolve,
-    speaker_name,
-)
+from remanence.models.extractors import SELF, RuleExtractor, names_in, resolve, speaker_name
 from remanence.schema import Extraction, Mention, Window
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=timezone.utc)

@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 from remanence.language.rules.fact_importance import TAGS
 from remanence.language.rules.predicate_rules import claim_key, claim_value
 from remanence.models.extractors import SELF, RuleExtractor
-from remanence.schema import (
-    Fact,
-    Memory,
-    Said,
-    Triple,
-    Window,
-)
+from remanence.schema import Fact, Memory, Said, Triple, Window
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=timezone.utc)  # a Wednesday
 RULES = RuleExtractor()
@@ -485,8 +479,7 @@ def test_who_is_on_their_own_is_with_nobody_whoever_it_was(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["I broke up with Tom.", "Tom and I split up.", "Tom left me.", "I'm not with Tom anymore."],
+    "text", ["I broke up with Tom.", "Tom and I split up.", "Tom left me.", "I'm not with Tom anymore."]
 )
 def test_who_parted_from_somebody_parted_from_nobody_else(text: str) -> None:
     """That Tom is gone says nothing of a wife."""
@@ -523,8 +516,7 @@ def test_of_other_languages_the_rules_make_no_nonsense(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["I moved to Los Angeles.", "I visited Rio de Janeiro.", "I met Bob.", "I ate tacos al pastor."],
+    "text", ["I moved to Los Angeles.", "I visited Rio de Janeiro.", "I met Bob.", "I ate tacos al pastor."]
 )
 def test_foreign_names_do_not_make_a_sentence_foreign(text: str) -> None:
     """Nor do dishes."""

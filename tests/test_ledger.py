@@ -21,27 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remanence import errors
-from remanence.events import (
-    Erased,
-    Forgotten,
-    Remembered,
-    Restored,
-)
-from remanence.ledger import (
-    codec,
-    open_ledger,
-    sqlite,
-    tables,
-)
+from remanence.events import Erased, Forgotten, Remembered, Restored
+from remanence.ledger import codec, open_ledger, sqlite, tables
 from remanence.ledger.in_memory import VolatileLedger
 from remanence.ledger.sql import SqlLedger
-from remanence.testing.ledger_contract import (
-    MONDAY,
-    TUESDAY,
-    LedgerContract,
-    said,
-    write,
-)
+from remanence.testing.ledger_contract import MONDAY, TUESDAY, LedgerContract, said, write
 
 FIRST = Path(__file__).parent / "ledgers" / "v1"
 FIRST_HEAD = "22594a079d82c735eb2dbef5a9743146f8cb0660fd3cb53a026c36ddc4baa366"

@@ -48,7 +48,7 @@ def test_memories_are_linked_in_so_many_ways(
 ) -> None:
     """A link is seen from both its ends, and knows which is which."""
     red, green, _ = memories
-    link = says.link(red, kind, green.id, confidence=0.8, observed_by="ann", why="she saw it")
+    link = says.graph.link(red, kind, green.id, confidence=0.8, observed_by="ann", why="she saw it")
 
     assert (link.source, link.kind, link.target) == (red.id, kind, green.id)
     assert (link.confidence, link.observed_by, link.why) == (0.8, "ann", "she saw it")
@@ -60,7 +60,7 @@ def test_memories_are_linked_in_so_many_ways(
 def test_any_other_name_is_refused_with_the_list(says: Space, memories: list[Memory]) -> None:
     """The set is closed, or nobody could say what a link means."""
     with pytest.raises(InvalidInput, match=r"'replaces' is no link.*related_to, supersedes.*causes"):
-        says.link(memories[0], "replaces", memories[1])
+        says.graph.link(memories[0], "replaces", memories[1])
 
 
 def test_what_cannot_be_linked_is_refused(space: Space, says: Space, memories: list[Memory]) -> None:
@@ -69,34 +69,34 @@ def test_what_cannot_be_linked_is_refused(space: Space, says: Space, memories: l
     space.forget(green.id)
     space.erase(blue.id)
     with pytest.raises(InvalidInput, match="to itself"):
-        says.link(red, "supports", red.id)
+        says.graph.link(red, "supports", red.id)
     with pytest.raises(NotFound, match="has no memory 'nope'"):
-        says.link(red, "supports", "nope")
+        says.graph.link(red, "supports", "nope")
     with pytest.raises(NotFound, match="is forgotten"):
-        says.link(red, "supports", green)
+        says.graph.link(red, "supports", green)
     with pytest.raises(NotFound, match="was erased"):
-        says.link(blue, "supports", red)
+        says.graph.link(blue, "supports", red)
     with pytest.raises(InvalidInput, match="does not come after"):
-        says.link(red, "supports", green, valid_from="2026", valid_until="2025")
+        says.graph.link(red, "supports", green, valid_from="2026", valid_until="2025")
     assert ask(space, "of", 0) == []
 
 
 def test_the_very_same_link_again_writes_nothing(space: Space, says: Space, memories: list[Memory]) -> None:
     """Another confidence is another link; so is the same one after it was ended."""
     red, green, _ = memories
-    link = says.link(red, "supports", green)
+    link = says.graph.link(red, "supports", green)
 
-    assert says.link(red.id, "supports", green.id) == link
-    assert says.link(red, "supports", green, confidence=0.5).id != link.id
+    assert says.graph.link(red.id, "supports", green.id) == link
+    assert says.graph.link(red, "supports", green, confidence=0.5).id != link.id
     says.graph.invalidate(link)
-    assert says.link(red, "supports", green).id != link.id
+    assert says.graph.link(red, "supports", green).id != link.id
     assert len(ask(space, "of", 0)) == 3
 
 
 def test_a_link_with_a_hidden_end_is_hidden(space: Space, says: Space, memories: list[Memory]) -> None:
     """It comes back with its memory."""
     red, green, _ = memories
-    link = says.link(red, "supersedes", green)
+    link = says.graph.link(red, "supersedes", green)
 
     space.forget(red.id)
     assert ask(space, "of", 1) == []
@@ -112,8 +112,8 @@ def test_a_link_holds_in_its_window(
 ) -> None:
     """Not before it, and no longer than it was ended."""
     red, green, blue = memories
-    says.link(red, "supersedes", green, valid_from="2026-06-01")
-    link = says.link(red, "supersedes", blue)
+    says.graph.link(red, "supersedes", green, valid_from="2026-06-01")
+    link = says.graph.link(red, "supersedes", blue)
     assert superseded(space) == [2]
     clock.advance(days=60)
     assert superseded(space) == [1, 2]
@@ -130,7 +130,7 @@ def test_a_view_of_before_knows_no_later_link(
     space: Space, says: Space, memories: list[Memory], clock: FakeClock
 ) -> None:
     """Neither that it was drawn, nor that it was ended."""
-    link = says.link(memories[0], "supersedes", memories[1])
+    link = says.graph.link(memories[0], "supersedes", memories[1])
     before = space._engine.ledger.head()
     clock.advance(days=1)
     says.graph.invalidate(link)
@@ -145,9 +145,9 @@ def test_a_view_of_before_knows_no_later_link(
 def test_contradictions_are_seen_from_either_side(space: Space, says: Space, memories: list[Memory]) -> None:
     """Whoever contradicts is contradicted."""
     red, green, blue = memories
-    says.link(red, "contradicts", green)
-    says.link(blue, "contradicts", red)
-    says.link(green, "supports", blue)
+    says.graph.link(red, "contradicts", green)
+    says.graph.link(blue, "contradicts", red)
+    says.graph.link(green, "supports", blue)
 
     assert [ask(space, "contradicting", number) for number in range(3)] == [[1, 2], [0], [0]]
 
@@ -155,8 +155,8 @@ def test_contradictions_are_seen_from_either_side(space: Space, says: Space, mem
 def test_a_chain_leaves_its_head(space: Space, says: Space, memories: list[Memory]) -> None:
     """Blue took the place of green, which took that of red."""
     red, green, blue = memories
-    says.link(green, "supersedes", red)
-    says.link(blue, "supersedes", green)
+    says.graph.link(green, "supersedes", red)
+    says.graph.link(blue, "supersedes", green)
 
     assert superseded(space) == [0, 1]
 
@@ -164,9 +164,9 @@ def test_a_chain_leaves_its_head(space: Space, says: Space, memories: list[Memor
 def test_in_a_circle_the_last_word_counts(space: Space, says: Space, memories: list[Memory]) -> None:
     """Or all of them would be gone."""
     red, green, blue = memories
-    says.link(green, "supersedes", red)
-    says.link(blue, "supersedes", green)
-    says.link(red, "supersedes", blue)
+    says.graph.link(green, "supersedes", red)
+    says.graph.link(blue, "supersedes", green)
+    says.graph.link(red, "supersedes", blue)
 
     assert superseded(space) == [1, 2]
 
@@ -176,13 +176,13 @@ def test_links_are_the_same_after_a_rebuild_and_after_opening_again(reopen: Reop
     space = reopen()
     says = space
     red, green = space.add("The harbour is red."), space.add("The harbour is green.")
-    says.link(green, "supersedes", red, why="repainted", confidence=0.9)
-    says.link(red, "supersedes", green)
-    says.graph.invalidate(says.link(red, "supports", green), until="2026-06-01")
+    says.graph.link(green, "supersedes", red, why="repainted", confidence=0.9)
+    says.graph.link(red, "supersedes", green)
+    says.graph.invalidate(says.graph.link(red, "supports", green), until="2026-06-01")
 
     before = ask(space, "of", 0)
     assert len(before) == 3
-    assert space.check() == {}
+    assert space.admin.check() == {}
     space = reopen()
     assert ask(space, "of", 0) == before
     assert superseded(space) == [1]

@@ -21,25 +21,8 @@ from remanence.models.llm_clients import MOST_STUCK
 from remanence.models.llm_clients import resolve as resolve_model
 from remanence.models.llm_extractor import MOST_FACTS, LLMExtractor
 from remanence.models.llm_source import chunks
-from remanence.schema import (
-    SELF,
-    UTC,
-    Extraction,
-    Fact,
-    Found,
-    Memory,
-    Mention,
-    Said,
-    Triple,
-    Window,
-)
-from remanence.testing.fake_models import (
-    MISBEHAVIOURS,
-    REPAIRABLE,
-    HungModel,
-    ScriptedModel,
-    answer,
-)
+from remanence.schema import SELF, UTC, Extraction, Fact, Found, Memory, Mention, Said, Triple, Window
+from remanence.testing.fake_models import MISBEHAVIOURS, REPAIRABLE, HungModel, ScriptedModel, answer
 
 NOW = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)  # a Monday
 CHAT = [

@@ -14,14 +14,7 @@ from remanence.models.grounding import ground
 from remanence.models.llm_clients import Reply
 from remanence.models.llm_replies import read_rows
 from remanence.models.llm_source import Chunk, Piece
-from remanence.schema import (
-    KINDS,
-    SELF,
-    UTC,
-    Fact,
-    Said,
-    Triple,
-)
+from remanence.schema import KINDS, SELF, UTC, Fact, Said, Triple
 
 NOW = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)  # a Monday
 FIELDS = "kind names triples ends when until expires importance confidence tags said".split()

@@ -10,12 +10,7 @@ from pathlib import Path
 import pytest
 
 import remanence
-from remanence import (
-    Closed,
-    InvalidInput,
-    NotFound,
-    Space,
-)
+from remanence import Closed, InvalidInput, NotFound, Space
 from remanence.cli import main
 from remanence.testing import FakeClock, HashingEmbedder
 
@@ -37,7 +32,7 @@ def lived(space: Space, clock: FakeClock) -> dict[str, str]:
     for name, text in texts.items():
         ids[name] = space.add(text, expires_at="2026-05-05" if name == "offer" else None).id
         clock.advance(minutes=1)
-    space.link(ids["new"], "supersedes", ids["old"])
+    space.graph.link(ids["new"], "supersedes", ids["old"])
     space.forget(ids["wrong"], why="it is not")
     space.erase(ids["secret"])
     clock.advance(days=2)
@@ -48,7 +43,7 @@ class TestReadGraph:
     def test_every_memory_has_one_status(self, space: Space, lived: dict[str, str]) -> None:
         """And `all` has all of them, in the order in which they were learned."""
         by_status = {
-            status: [each.id for each in space.read_graph(status)]
+            status: [each.id for each in space.graph.read_graph(status)]
             for status in ("current", "superseded", "expired", "forgotten", "erased", "all")
         }
 
@@ -60,14 +55,14 @@ class TestReadGraph:
             "erased": [lived["secret"]],
             "all": list(lived.values()),
         }
-        assert [each.status for each in space.read_graph("all")] == [
-            *("current", "superseded", "current", "expired", "forgotten", "erased"),
+        assert [each.status for each in space.graph.read_graph("all")] == [
+            *("current", "superseded", "current", "expired", "forgotten", "erased")
         ]
 
     def test_words_are_there_unless_they_were_erased(self, space: Space, lived: dict[str, str]) -> None:
         """What was forgotten can be read here, to decide whether to bring it back."""
-        [wrong] = space.read_graph("forgotten")
-        [secret] = space.read_graph("erased")
+        [wrong] = space.graph.read_graph("forgotten")
+        [secret] = space.graph.read_graph("erased")
 
         assert wrong.memory is not None
         assert wrong.memory.text == "The moon is made of cheese."
@@ -77,7 +72,7 @@ class TestReadGraph:
         """Without a link: she cannot live in two places."""
         porto = space.add("Alice lives in Porto.", valid_from="2024-01-01")
         lisbon = space.add("Alice lives in Lisbon.", valid_from="2026-05-03")
-        [old] = space.read_graph("superseded")
+        [old] = space.graph.read_graph("superseded")
 
         assert (old.id, old.superseded_by) == (porto.id, lisbon.id)
         assert [str(relation) for relation in old.relations] == [
@@ -89,9 +84,9 @@ class TestReadGraph:
         space.add("Ann lives in Faro.", key="ann")
         ann = space.add("Ann lives in Faro, by the sea.", key="ann")
         bob = space.add("Bob swims.")
-        space.relate("Bob", "friend_of", "Ann", evidence=[bob])
-        link = space.link(ann, "supports", bob)
-        first, second = space.read_graph()
+        space.graph.relate("Bob", "friend_of", "Ann", evidence=[bob])
+        link = space.graph.link(ann, "supports", bob)
+        first, second = space.graph.read_graph()
 
         assert first.versions == 2
         assert [relation.predicate for relation in first.relations] == ["lives_in"]
@@ -104,7 +99,7 @@ class TestReadGraph:
     ) -> None:
         """A link needs both its ends."""
         space.forget(lived["new"])
-        by_id = {each.id: each for each in space.read_graph("all")}
+        by_id = {each.id: each for each in space.graph.read_graph("all")}
 
         assert by_id[lived["old"]].status == "current"
         assert by_id[lived["old"]].links_in == by_id[lived["new"]].links_out == ()
@@ -113,18 +108,18 @@ class TestReadGraph:
         """Whatever their size; one past the end is empty, and each knows the total."""
         kept = [memory.id for memory in space.add_many([{"text": f"Line {n}."} for n in range(23)])]
         for size in (1, 5, 23, 1000):
-            pages = [space.read_graph(page=n + 1, page_size=size) for n in range(23 // size + 1)]
+            pages = [space.graph.read_graph(page=n + 1, page_size=size) for n in range(23 // size + 1)]
             assert [each.id for page in pages for each in page] == kept
             assert {page.total for page in pages} == {23}
-        assert len(space.read_graph(page=99)) == 0
+        assert len(space.graph.read_graph(page=99)) == 0
 
     def test_the_past_had_other_statuses(self, space: Space, lived: dict[str, str], clock: FakeClock) -> None:
         """A view does not see what came later, save that erased words are gone."""
         view = space.as_of("2026-05-04T09:04:30")
 
-        assert [each.status for each in view.read_graph("all")] == ["current"] * 5
-        assert view.read_graph("erased").total == 0
-        assert space.as_of("2026-05-04T09:05:30").read_graph("erased").total == 1
+        assert [each.status for each in view.graph.read_graph("all")] == ["current"] * 5
+        assert view.graph.read_graph("erased").total == 0
+        assert space.as_of("2026-05-04T09:05:30").graph.read_graph("erased").total == 1
 
     @pytest.mark.parametrize(
         "asked", [{"status": "gone"}, {"page": 0}, {"page": True}, {"page_size": 1001}, {"page_size": "9"}]
@@ -133,13 +128,13 @@ class TestReadGraph:
         """The value is shown, and what would do."""
         [(name, value)] = asked.items()
         with pytest.raises(InvalidInput, match=f"{name}={value!r} is n"):
-            space.read_graph(**asked)  # type: ignore[arg-type]
+            space.graph.read_graph(**asked)  # type: ignore[arg-type]
 
     async def test_it_keeps_the_event_loop_free(self, space: Space, lived: dict[str, str]) -> None:
         """The twins say the same."""
-        assert await space.aread_graph("forgotten") == space.read_graph("forgotten")
+        assert await space.graph.aread_graph("forgotten") == space.graph.read_graph("forgotten")
         assert await space.aget_many([lived["tea"]]) == space.get_many([lived["tea"]])
-        assert await space.astats() == space.stats()
+        assert await space.admin.astats() == space.admin.stats()
 
 
 class TestGetMany:
@@ -150,11 +145,7 @@ class TestGetMany:
 
         assert [each.id for each in found] == [lived[name] for name in ("new", "tea", "offer", "old")]
         assert [each.status for each in found] == ["current", "current", "expired", "superseded"]
-        assert found.missing == {
-            lived["wrong"]: "forgotten",
-            lived["secret"]: "erased",
-            "nobody": "unknown",
-        }
+        assert found.missing == {lived["wrong"]: "forgotten", lived["secret"]: "erased", "nobody": "unknown"}
         assert [link.target for link in found[0].links_out] == [lived["old"]]
 
     def test_a_view_finds_what_it_knew(self, space: Space, lived: dict[str, str]) -> None:
@@ -187,9 +178,9 @@ class TestForgetMany:
             space.forget_many([lived["tea"], lived["new"], lived["tea"], lived["wrong"]], why="spring") == 2
         )
         assert space.verify().lines == before + 2
-        assert [change.why for change in space.changes()][-2:] == ["spring", "spring"]
-        assert {each.id for each in space.read_graph("forgotten")} == {
-            *(lived[name] for name in ("tea", "new", "wrong")),
+        assert [change.why for change in space.audit.changes()][-2:] == ["spring", "spring"]
+        assert {each.id for each in space.graph.read_graph("forgotten")} == {
+            *(lived[name] for name in ("tea", "new", "wrong"))
         }
 
     def test_each_can_be_brought_back(self, space: Space, lived: dict[str, str]) -> None:
@@ -204,16 +195,10 @@ class TestForgetMany:
 class TestStats:
     def test_everything_is_counted(self, space: Space, lived: dict[str, str]) -> None:
         """By status and kind; entities, relations and links; lines; when it was learned."""
-        space.relate("Alice", "friend_of", "Bob")
-        found = space.stats()
+        space.graph.relate("Alice", "friend_of", "Bob")
+        found = space.admin.stats()
 
-        assert found.memories == {
-            "current": 2,
-            "superseded": 1,
-            "expired": 1,
-            "forgotten": 1,
-            "erased": 1,
-        }
+        assert found.memories == {"current": 2, "superseded": 1, "expired": 1, "forgotten": 1, "erased": 1}
         assert (found.total, found.versions, found.lines) == (6, 6, 10)
         assert sum(found.kinds.values()) == 2
         assert (found.relations, found.links) == (1, 1)
@@ -227,36 +212,36 @@ class TestStats:
 
     def test_an_empty_space_has_numbers_too(self, space: Space) -> None:
         """All of them nothing."""
-        found = space.stats()
+        found = space.admin.stats()
 
         assert (found.total, found.lines, found.oldest) == (0, 0, None)
         assert "memories       0\n" in str(found)
 
     def test_it_prints_as_a_table(self, space: Space, lived: dict[str, str]) -> None:
         """Aligned, thousands parted, nothing that is not there."""
-        printed = str(space.stats())
+        printed = str(space.admin.stats())
 
         assert "memories       6 (2 current, 1 superseded, 1 expired, 1 forgotten, 1 erased)\n" in printed
         assert "learned        2026-05-04 09:00 to 2026-05-04 09:05\n" in printed
         assert "jobs" not in printed
-        assert json.loads(json.dumps(space.stats().to_dict()))["total"] == 6
+        assert json.loads(json.dumps(space.admin.stats().to_dict()))["total"] == 6
 
     def test_a_view_counts_what_it_knew(self, space: Space, lived: dict[str, str]) -> None:
         """Lines and links that came later are not counted."""
-        found = space.as_of("2026-05-04T09:02:30").stats()
+        found = space.as_of("2026-05-04T09:02:30").admin.stats()
 
         assert (found.memories, found.lines, found.links) == ({"current": 3}, 3, 0)
 
     def test_a_folder_is_weighed(self, reopen: Reopen, home: Path) -> None:
         """Ledger, indexes and vectors; and it says where it is, and what lies below."""
         with remanence.open(None) as volatile:
-            assert volatile.location is None
+            assert volatile.admin.location is None
         space = reopen()
         space.child("bob").add("Bob drinks water.")
         space.add("Alice drinks tea.")
-        found = reopen().stats()
+        found = reopen().admin.stats()
 
-        assert found.location == reopen().location == str(home)
+        assert found.location == reopen().admin.location == str(home)
         assert found.disk.keys() >= {"ledger", "index", "vectors"}
         assert found.children == 1
         assert "on disk" in str(found)
@@ -266,9 +251,9 @@ class TestStats:
         monkeypatch.setenv("HOME", str(tmp_path))
         monkeypatch.chdir(tmp_path)
         with remanence.open("~/memory", embedder=HashingEmbedder()) as space:
-            assert space.location == str(tmp_path / "memory")
+            assert space.admin.location == str(tmp_path / "memory")
         with remanence.open("memory", embedder=HashingEmbedder()) as space:
-            assert space.location == str(tmp_path / "memory")
+            assert space.admin.location == str(tmp_path / "memory")
         assert [path.name for path in tmp_path.iterdir()] == ["memory"]
 
 
@@ -280,14 +265,14 @@ class TestCompact:
         for memory in kept[:9]:
             space.erase(memory.id)
         asked, lines = space.recall("bottles"), space.verify()
-        told = space.compact()
+        told = space.admin.compact()
 
         assert told.spaces == ("default",)
         assert told.before["ledger"] - told.after["ledger"] > 100_000
         assert told.freed > 0
         assert "freed: " in str(told)
         assert space.verify() == lines
-        assert space.check() == {}
+        assert space.admin.check() == {}
         assert space.recall("bottles").to_dicts() == asked.to_dicts()
         assert reopen().recall("bottles").to_dicts() == asked.to_dicts()
 
@@ -296,12 +281,12 @@ class TestCompact:
         space = reopen()
         for each in (space, space.child("bob")):
             each.add("Alice drinks tea.")
-        reopen().compact()
+        reopen().admin.compact()
         there = [*(home / "index").iterdir(), *(home / "vectors").iterdir()]
         (home / "index" / "0123.npz").write_bytes(b"of another ledger")
         (home / "vectors" / "ghost-0123").mkdir()
         (home / "vectors" / "ghost-0123" / "points").write_bytes(b"boo")
-        told = reopen().compact()
+        told = reopen().admin.compact()
 
         assert told.spaces == ("default", "default/bob")
         left = {*(home / "index").iterdir(), *(home / "vectors").iterdir()}
@@ -316,26 +301,31 @@ class TestCompact:
         space.erase(space.add("A long text. " * 2_000).id)
         other = sqlite3.connect(home / "ledger.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        told = space.compact()
+        told = space.admin.compact()
         other.close()
 
         assert len(told.left) == 1
         assert "another process has been writing" in told.left[0]
-        assert space.compact().left == ()
+        assert space.admin.compact().left == ()
 
     def test_a_space_in_memory_has_nothing_to_give(self, space: Space, lived: dict[str, str]) -> None:
         """It is rebuilt all the same."""
         before = space.recall("bridge").to_dicts()
-        told = space.compact()
+        told = space.admin.compact()
 
         assert (told.freed, told.before) == (0, {})
         assert space.recall("bridge").to_dicts() == before
 
     async def test_a_closed_space_says_so(self, space: Space) -> None:
         """Every verb of these."""
-        await space.acompact()
+        await space.admin.acompact()
         space.close()
-        for call in (space.read_graph, space.stats, space.compact, lambda: space.get_many(["x"])):
+        for call in (
+            space.graph.read_graph,
+            space.admin.stats,
+            space.admin.compact,
+            lambda: space.get_many(["x"]),
+        ):
             with pytest.raises(Closed):
                 call()
 

@@ -20,22 +20,9 @@ import igraph
 import networkx
 import pytest
 
-from remanence import (
-    InvalidInput,
-    MissingExtra,
-    Relation,
-    Space,
-    Window,
-)
+from remanence import InvalidInput, MissingExtra, Relation, Space, Window
 from remanence.graph.history_events import Happening
-from remanence.graph.pictures import (
-    save,
-    save_timeline,
-    show,
-    show_timeline,
-    to_igraph,
-    to_networkx,
-)
+from remanence.graph.pictures import save, save_timeline, show, show_timeline, to_igraph, to_networkx
 from remanence.graph.pictures.html_page import graph_page
 from remanence.graph.pictures.layout import RADIUS, lay_out
 from remanence.graph.pictures.svg import graph_svg
@@ -64,8 +51,8 @@ MARCH, MAY = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC)
 @pytest.fixture
 def walked(space: Space) -> Walked:
     """Alice and what is known around her."""
-    space.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03-01", confidence=0.9)
-    space.relate("Bob", "knows", "Alice", valid_from="2020-01-01", valid_until="2030-01-01")
+    space.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03-01", confidence=0.9)
+    space.graph.relate("Bob", "knows", "Alice", valid_from="2020-01-01", valid_until="2030-01-01")
     space.add("Alice works at Acme.", valid_from="2026-01-01")
     return space.graph.query("Alice")
 
@@ -433,9 +420,9 @@ def test_an_open_end_is_a_point_at_the_edge() -> None:
 
 def test_a_timeline_shows_when_it_was_learned(space: Space, clock: FakeClock) -> None:
     """Ticks, in a row for each sort of happening, that say what happened."""
-    space.relate("Alice", "lives_in", "Porto", valid_from="2024-01-01")
+    space.graph.relate("Alice", "lives_in", "Porto", valid_from="2024-01-01")
     clock.advance(days=30)
-    space.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05-03")
+    space.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05-03")
     happenings = space.graph.timeline("Alice")
     root = ElementTree.fromstring(
         timeline_svg(space.graph.when("Alice", "lives_in"), happenings, now=clock.now())

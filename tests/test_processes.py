@@ -121,7 +121,7 @@ def test_two_writers_and_a_reader_lose_nothing(home: Path, start: Start) -> None
         assert [text for text in texts if "shared" not in text] == sorted(expected)
         assert len(texts) == 241, "the shared page is one memory"
         assert space.verify().lines == 240 + 120
-        assert space.check() == {}
+        assert space.admin.check() == {}
 
 
 def test_each_sees_the_others_lines_at_its_next_call(start: Start) -> None:
@@ -143,12 +143,12 @@ def test_a_second_process_works_while_the_first_holds_the_vectors(home: Path, st
         assert hit.memory.text == "Carol keeps bees on the roof."
         assert "vectors" not in space.recall("bees").missing
         assert tell(first, "Who keeps bees?").startswith("Carol keeps bees on the roof.")
-        assert space.check() == {}
+        assert space.admin.check() == {}
     ended_well(first)
 
     with remanence.open(home, embedder=HashingEmbedder()) as space:
         assert space.count() == 2
-        assert space.check() == {}
+        assert space.admin.check() == {}
 
 
 def test_a_space_made_by_two_processes_at_the_same_moment(home: Path, start: Start) -> None:

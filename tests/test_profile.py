@@ -102,7 +102,7 @@ def test_each_moment_has_its_own_profile_whichever_was_asked_for_first(space: Sp
 def test_what_a_link_says_is_superseded_is_not_in_it(space: Space) -> None:
     """Whoever drew the link, and whatever the two claim."""
     old, new = space.add("The bridge is closed."), space.add("The bridge is open.")
-    space.link(new.id, "supersedes", old.id)
+    space.graph.link(new.id, "supersedes", old.id)
 
     assert str(space.profile()) == "The bridge is open."
 

@@ -22,12 +22,7 @@ import remanence
 from remanence import Recall, Space
 from remanence.events import Remembered
 from remanence.read.fusion import fuse, scaled
-from remanence.schema import (
-    UTC,
-    Query,
-    Ranking,
-    Window,
-)
+from remanence.schema import UTC, Query, Ranking, Window
 from remanence.signals.graph_walk import Walk
 from remanence.signals.times import Times
 from remanence.testing import FakeClock, HashingEmbedder
@@ -269,7 +264,7 @@ def test_a_forgotten_name_is_not_known(space: Space) -> None:
 def test_a_name_that_only_relations_know_leads_on(space: Space) -> None:
     """No memory has to name it."""
     space.add("Acme moved to the harbour.")
-    space.relate("Zora", "works_at", "Acme")
+    space.graph.relate("Zora", "works_at", "Acme")
 
     assert "from Zora through works_at" in space.recall("Where is Zora's office?").explain()
 
@@ -685,7 +680,7 @@ def test_threads_adding_and_recalling_at_once_lose_nothing(home: Path, clock: Fa
         assert space.count() == 97
         assert sum(space.child(f"user {n}").count() for n in range(3)) == 96
         assert all(space.get(memory) for memory in kept)
-        assert space.check() == {}
+        assert space.admin.check() == {}
         assert space.verify().lines == 96 * 3
 
 

@@ -8,14 +8,7 @@ from typing import Any
 
 import pytest
 
-from remanence import (
-    InvalidInput,
-    NotFound,
-    ProjectionStale,
-    Recall,
-    Receipt,
-    Space,
-)
+from remanence import InvalidInput, NotFound, ProjectionStale, Recall, Receipt, Space
 from remanence.testing import FakeClock, HashingEmbedder
 
 
@@ -30,7 +23,7 @@ def life(space: Space, clock: FakeClock) -> Space:
     space.add("Alice drinks green tea.")
     space.add("Bob lives in Porto.")
     space.add_turns([{"speaker": "Bob", "content": "I met Alice at the fair.", "time": "2026-05-01"}])
-    space.relate("Alice", "works_at", "Acme")
+    space.graph.relate("Alice", "works_at", "Acme")
     clock.advance(days=1)
     return space
 
@@ -43,9 +36,9 @@ def go_on(space: Space, clock: FakeClock) -> None:
     space.add_many([{"text": f"Alice saw film number {number} in Porto."} for number in range(60)])
     space.forget(space.recall("green tea")[0].memory.id)
     space.entities.merge("Bob", "Alice", why="by mistake")
-    space.relate("Alice", "works_at", "Beta")
-    space.link(lisbon, "supersedes", porto)
-    space.declare("drinks", single_valued=True)
+    space.graph.relate("Alice", "works_at", "Beta")
+    space.graph.link(lisbon, "supersedes", porto)
+    space.graph.declare("drinks", single_valued=True)
     space.rebuild()
 
 
@@ -66,7 +59,7 @@ def test_a_replay_gives_the_same_list_whatever_was_learned_since(
     before = life.recall(question, **options)
     go_on(life, clock)
 
-    again = life.replay(before.receipt)  # type: ignore[arg-type]
+    again = life.audit.replay(before.receipt)  # type: ignore[arg-type]
 
     assert listed(again) == listed(before)
     assert again.receipt == before.receipt
@@ -77,7 +70,7 @@ def test_a_recall_of_no_signal_replays_as_one(life: Space) -> None:
     """None asked is another thing than none named."""
     answer = life.recall("Where does Alice live?", signals=[])
 
-    assert listed(life.replay(answer.receipt)) == listed(answer) == []  # type: ignore[arg-type]
+    assert listed(life.audit.replay(answer.receipt)) == listed(answer) == []  # type: ignore[arg-type]
 
 
 def test_a_receipt_can_be_kept_as_json(life: Space) -> None:
@@ -87,7 +80,7 @@ def test_a_receipt_can_be_kept_as_json(life: Space) -> None:
     kept = json.loads(json.dumps(answer.receipt.to_dict()))
 
     assert Receipt.from_dict(kept) == answer.receipt
-    assert listed(life.replay(kept)) == listed(answer)
+    assert listed(life.audit.replay(kept)) == listed(answer)
 
 
 def test_a_receipt_keeps_every_way_in_which_was_asked(life: Space) -> None:
@@ -110,9 +103,9 @@ def test_a_recall_with_a_vector_of_ones_own_is_replayed_with_it(life: Space) -> 
     answer = life.recall("Alice", vector=vector)
     assert answer.receipt is not None
 
-    assert listed(life.replay(answer.receipt, vector=vector)) == listed(answer)
+    assert listed(life.audit.replay(answer.receipt, vector=vector)) == listed(answer)
     with pytest.raises(InvalidInput, match="give it again as vector="):
-        life.replay(answer.receipt)
+        life.audit.replay(answer.receipt)
 
 
 def test_a_view_of_the_past_gives_receipts_too(life: Space, clock: FakeClock) -> None:
@@ -122,7 +115,7 @@ def test_a_view_of_the_past_gives_receipts_too(life: Space, clock: FakeClock) ->
     answer = life.as_of(then).recall("Where does Alice live?")
 
     assert answer.receipt is not None
-    assert listed(life.replay(answer.receipt)) == listed(answer)
+    assert listed(life.audit.replay(answer.receipt)) == listed(answer)
 
 
 def test_a_receipt_outlives_the_process(reopen: Callable[..., Space], clock: FakeClock) -> None:
@@ -133,7 +126,7 @@ def test_a_receipt_outlives_the_process(reopen: Callable[..., Space], clock: Fak
     space.add("Alice lives in Lisbon.")
 
     assert answer.receipt is not None
-    assert listed(reopen().replay(answer.receipt)) == listed(answer)
+    assert listed(reopen().audit.replay(answer.receipt)) == listed(answer)
 
 
 def test_a_replay_that_could_not_be_the_same_is_refused(
@@ -143,12 +136,12 @@ def test_a_replay_that_could_not_be_the_same_is_refused(
     receipt = life.recall("Alice").receipt
     assert receipt is not None
     with pytest.raises(InvalidInput, match="of space 'default'"):
-        life.child("b").replay(receipt)
+        life.child("b").audit.replay(receipt)
     with pytest.raises(ProjectionStale, match="settings"):
-        reopen(embedder=HashingEmbedder(dimension=32)).replay(receipt)
+        reopen(embedder=HashingEmbedder(dimension=32)).audit.replay(receipt)
     for odd in ({}, {"space": "default"}, {"question": 7, "now": "yesterday"}):
         with pytest.raises(InvalidInput, match="is not a receipt"):
-            life.replay(odd)
+            life.audit.replay(odd)
 
 
 # Who was told what
@@ -158,7 +151,7 @@ def served(space: Space, memory_id: str) -> list[tuple[str, str, str | None]]:
     """The question, what was given out, and what stands in its place."""
     return [
         (e.receipt.question, e.memory.text, e.superseded_by and e.superseded_by.text)
-        for e in space.exposures(memory_id)
+        for e in space.audit.exposures(memory_id)
     ]
 
 
@@ -166,25 +159,25 @@ def test_an_exposure_is_a_recorded_recall_of_what_has_been_revised(space: Space,
     """Those who were told the old code are known, with when; those who were told the new one are not."""
     code = space.add("The door code is 4711.", key="door")
     space.recall("What is the door code?")  # not recorded
-    space.record(space.recall("door code"))
+    space.audit.record(space.recall("door code"))
     told_at = clock.now()
-    assert space.exposures(code.id) == []
+    assert space.audit.exposures(code.id) == []
     clock.advance(days=1)
     space.add("The door code is 1234.", key="door")
-    space.record(space.recall("the code of the door"))
+    space.audit.record(space.recall("the code of the door"))
 
     assert served(space, code.id) == [("door code", "The door code is 4711.", "The door code is 1234.")]
-    assert [e.at for e in space.exposures(code.id)] == [told_at]
+    assert [e.at for e in space.audit.exposures(code.id)] == [told_at]
 
 
 def test_what_is_superseded_by_a_link_or_a_claim_was_an_exposure(space: Space, clock: FakeClock) -> None:
     """A link says so, or a later value of what can have only one."""
     porto, bridge = space.add("Alice lives in Porto."), space.add("The bridge is open.")
-    space.record(space.recall("Where does Alice live?"))
-    space.record(space.recall("Is the bridge open?"))
+    space.audit.record(space.recall("Where does Alice live?"))
+    space.audit.record(space.recall("Is the bridge open?"))
     clock.advance(days=1)
     lisbon, closed = space.add("Alice lives in Lisbon."), space.add("The bridge was closed.")
-    space.link(closed, "supersedes", bridge)
+    space.graph.link(closed, "supersedes", bridge)
 
     assert ("Where does Alice live?", porto.text, lisbon.text) in served(space, porto.id)
     assert ("Is the bridge open?", bridge.text, closed.text) in served(space, bridge.id)
@@ -196,8 +189,8 @@ def test_what_is_forgotten_or_expired_was_an_exposure_with_nothing_in_its_place(
     """Until it is restored."""
     offer = space.add("The offer is 5 euros.", expires_at="2026-05-06")
     secret = space.add("The party is a secret.")
-    space.record(space.recall("offer"))
-    space.record(space.recall("party"))
+    space.audit.record(space.recall("offer"))
+    space.audit.record(space.recall("party"))
     clock.advance(days=3)
     space.forget(secret.id)
 
@@ -212,21 +205,21 @@ def test_what_had_stepped_back_when_it_was_asked_for_is_no_exposure(space: Space
     porto = space.add("Alice lives in Porto.")
     clock.advance(days=1)
     space.add("Alice lives in Lisbon.")
-    space.record(space.recall("Where did Alice live?", history=True))
+    space.audit.record(space.recall("Where did Alice live?", history=True))
 
-    assert space.exposures(porto.id) == []
+    assert space.audit.exposures(porto.id) == []
 
 
 def test_exposures_are_those_that_the_view_knows(space: Space, clock: FakeClock) -> None:
     """Before the code was changed, nobody had been told a wrong one."""
     code = space.add("The door code is 4711.", key="door")
-    space.record(space.recall("door code"))
+    space.audit.record(space.recall("door code"))
     before = clock.now()
     clock.advance(days=1)
     space.add("The door code is 1234.", key="door")
 
-    assert space.as_of(before).exposures(code.id) == []
-    assert len(space.exposures(code.id)) == 1
+    assert space.as_of(before).audit.exposures(code.id) == []
+    assert len(space.audit.exposures(code.id)) == 1
 
 
 def test_exposures_of_what_is_not_there_are_refused(space: Space) -> None:
@@ -235,31 +228,31 @@ def test_exposures_of_what_is_not_there_are_refused(space: Space) -> None:
     space.erase(erased.id)
     for unknown in ("m1", theirs.id, erased.id):
         with pytest.raises(NotFound, match=unknown):
-            space.exposures(unknown)
+            space.audit.exposures(unknown)
     with pytest.raises(InvalidInput):
-        space.exposures(7)  # type: ignore[arg-type]
+        space.audit.exposures(7)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="is not a recall of space"):
-        space.record(space.child("b").recall("Theirs"))
+        space.audit.record(space.child("b").recall("Theirs"))
 
 
 async def test_exposures_are_told_off_the_event_loop(space: Space) -> None:
     """The async twin gives what its verb gives."""
     code = space.add("The door code is 4711.", key="door")
-    space.record(space.recall("door code"))
+    space.audit.record(space.recall("door code"))
     space.add("The door code is 1234.", key="door")
 
-    assert await space.aexposures(code.id) == space.exposures(code.id)
+    assert await space.audit.aexposures(code.id) == space.audit.exposures(code.id)
 
 
 def test_what_was_ended_by_hand_was_exposed_too(space: Space, clock: FakeClock) -> None:
     """Nothing followed it, and it holds no longer all the same."""
     memory = space.add("Alice lives in Porto.")
-    space.record(space.recall("Where does Alice live?"))
-    assert space.exposures(memory.id) == []
+    space.audit.record(space.recall("Where does Alice live?"))
+    assert space.audit.exposures(memory.id) == []
     before = clock.now()
     clock.advance(days=1)
     space.graph.invalidate("Alice", "lives_in", why="she left")
 
-    [exposure] = space.exposures(memory.id)
+    [exposure] = space.audit.exposures(memory.id)
     assert (exposure.memory.id, exposure.superseded_by) == (memory.id, None)
-    assert space.diff(before).invalidated
+    assert space.audit.diff(before).invalidated

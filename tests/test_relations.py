@@ -14,12 +14,7 @@ import remanence
 from remanence import InvalidInput, NotFound, Space
 from remanence.language.temporal import read_moment
 from remanence.schema import ALWAYS, FOREVER, Relation
-from remanence.state.intervals import (
-    Claim,
-    classify,
-    resolve,
-    unite,
-)
+from remanence.state.intervals import Claim, classify, resolve, unite
 from remanence.testing import FakeClock
 
 Reopen = Callable[..., Space]
@@ -181,8 +176,8 @@ def test_something_said_a_thousand_times_is_one_stretch() -> None:
 
 def test_a_later_fact_closes_the_earlier(space: Space, says: Space) -> None:
     """She lives in one place at a time; the old line stays, with its end."""
-    says.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
-    lisbon = says.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05")
+    says.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
+    lisbon = says.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05")
 
     assert line(space, "Alice", "lives_in") == ["Porto, 2026-01-01 to 2026-05-01", "Lisbon, since 2026-05-01"]
     old, _ = ask(space, "line", "Alice", "lives_in")
@@ -192,9 +187,9 @@ def test_a_later_fact_closes_the_earlier(space: Space, says: Space) -> None:
 
 def test_a_late_fact_lands_where_it_belongs(space: Space, says: Space) -> None:
     """Learned last that she was in Faro in March: Porto is split, Lisbon is untouched."""
-    says.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
-    says.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05")
-    says.relate("Alice", "lives_in", "Faro", valid_from="2026-03", valid_until="2026-04")
+    says.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
+    says.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05")
+    says.graph.relate("Alice", "lives_in", "Faro", valid_from="2026-03", valid_until="2026-04")
 
     assert line(space, "Alice", "lives_in") == [
         "Porto, 2026-01-01 to 2026-03-01",
@@ -220,7 +215,7 @@ def test_a_memory_and_a_saying_outright_are_one_relation(space: Space, says: Spa
     """Whoever says the same adds evidence, not a second relation."""
     memory = space.add("Alice lives in Porto.")
     other = space.add("Bob says she likes it there.")
-    says.relate("Alice", "lives in", "Porto", evidence=other)
+    says.graph.relate("Alice", "lives in", "Porto", evidence=other)
 
     (relation,) = ask(space, "around", "Alice", predicates=["lives_in"])
     assert relation.evidence == (memory.id, other.id)
@@ -258,44 +253,44 @@ def test_a_role_has_one_holder(space: Space, clock: FakeClock) -> None:
 
 def test_what_never_changes_is_not_succeeded(space: Space, says: Space, clock: FakeClock) -> None:
     """Two birthplaces from two people are a conflict, however much later the second is told."""
-    says.relate("Alice", "born_in", "Porto", observed_by="ann")
+    says.graph.relate("Alice", "born_in", "Porto", observed_by="ann")
     clock.advance(days=30)
-    says.relate("Alice", "born_in", "Faro", observed_by="bob")
+    says.graph.relate("Alice", "born_in", "Faro", observed_by="bob")
 
     assert line(space, "Alice", "born_in") == ["Porto, any time", "Faro, any time"]
 
 
 def test_many_valued_claims_stand_beside_each_other(space: Space, says: Space) -> None:
     """She may like two things; each has the union of its windows."""
-    says.relate("Alice", "likes", "tea", valid_from="2026-01", valid_until="2026-02")
-    says.relate("Alice", "likes", "coffee")
-    says.relate("Alice", "likes", "tea", valid_from="2026-02", valid_until="2026-03", observed_by="bob")
+    says.graph.relate("Alice", "likes", "tea", valid_from="2026-01", valid_until="2026-02")
+    says.graph.relate("Alice", "likes", "coffee")
+    says.graph.relate("Alice", "likes", "tea", valid_from="2026-02", valid_until="2026-03", observed_by="bob")
 
     assert sorted(line(space, "Alice", "likes")) == ["coffee, any time", "tea, 2026-01-01 to 2026-03-01"]
 
 
 def test_a_declaration_holds_from_where_it_was_made(space: Space, says: Space, clock: FakeClock) -> None:
     """Declared single-valued, the later value closes the earlier; a view of before knows nothing of it."""
-    says.relate("Alice", "drives", "a Volvo", valid_from="2025")
-    says.relate("Alice", "drives", "a Fiat", valid_from="2026")
+    says.graph.relate("Alice", "drives", "a Volvo", valid_from="2025")
+    says.graph.relate("Alice", "drives", "a Fiat", valid_from="2026")
     before = clock.now()
     clock.advance(days=1)
-    says.declare("drives", single_valued=True)
+    says.graph.declare("drives", single_valued=True)
 
     assert line(space, "Alice", "drives") == ["a Volvo, 2025-01-01 to 2026-01-01", "a Fiat, since 2026-01-01"]
     assert line(space, "Alice", "drives", as_of=before) == [
         "a Volvo, since 2025-01-01",
         "a Fiat, since 2026-01-01",
     ]
-    says.declare("drives", single_valued=False)
+    says.graph.declare("drives", single_valued=False)
     assert len(around(space, "Alice", at=clock.now())) == 2
 
 
 def test_an_inverse_is_the_same_relation_from_the_other_end(space: Space, says: Space) -> None:
     """Said either way, shown either way; and what is single-valued one way is so the other way round."""
-    says.declare("works_at", inverse="employs")
-    says.relate("Alice", "works_at", "Acme", valid_from="2025")
-    says.relate("Globex", "employs", "Alice", valid_from="2026")
+    says.graph.declare("works_at", inverse="employs")
+    says.graph.relate("Alice", "works_at", "Acme", valid_from="2025")
+    says.graph.relate("Globex", "employs", "Alice", valid_from="2026")
 
     assert line(space, "Alice", "works_at") == ["Acme, 2025-01-01 to 2026-01-01", "Globex, since 2026-01-01"]
     assert around(space, "Globex", direction="out") == ["Globex employs Alice"]
@@ -306,9 +301,9 @@ def test_an_inverse_is_the_same_relation_from_the_other_end(space: Space, says: 
 
 def test_a_predicate_that_is_its_own_inverse_holds_both_ways(space: Space, says: Space) -> None:
     """Whoever is asked is the subject."""
-    says.declare("married_to", inverse="married_to")
-    says.relate("Alice", "married_to", "Bob", valid_from="2020")
-    says.relate("Carol", "married_to", "Bob", valid_from="2024")
+    says.graph.declare("married_to", inverse="married_to")
+    says.graph.relate("Alice", "married_to", "Bob", valid_from="2020")
+    says.graph.relate("Carol", "married_to", "Bob", valid_from="2024")
 
     assert around(space, "Bob", at=on("2026-01-01")) == ["Bob married_to Carol"]
     assert line(space, "Bob", "married_to") == ["Alice, 2020-01-01 to 2024-01-01", "Carol, since 2024-01-01"]
@@ -380,7 +375,7 @@ def test_a_hit_carries_how_others_disagree_with_it(
 def test_a_hit_carries_what_a_link_says_against_it(space: Space) -> None:
     """While the link holds: nobody contradicts what was told to be no contradiction."""
     said, denied = space.add("The bridge is open."), space.add("The bridge is not open at all.")
-    link = space.link(denied, "contradicts", said)
+    link = space.graph.link(denied, "contradicts", said)
 
     def against() -> dict[str, list[str]]:
         return {hit.memory.id: [m.id for m in hit.contradicted_by] for hit in space.recall("bridge")}
@@ -405,7 +400,7 @@ def test_a_saying_outright_makes_a_memory_stale(space: Space, says: Space, clock
     """No memory took its place, but what it says holds no longer."""
     space.add("Alice lives in Porto.")
     clock.advance(days=1)
-    says.relate("Alice", "lives_in", "Lisbon")
+    says.graph.relate("Alice", "lives_in", "Lisbon")
 
     assert ask(space, "superseded", 0) is None
     assert ask(space, "stale", 0) is True
@@ -439,8 +434,8 @@ def test_a_revision_that_changes_no_claim_does_not_make_it_newer(space: Space, c
 def test_forgetting_hides_what_only_that_memory_supports(space: Space, says: Space) -> None:
     """And bringing it back brings that back, with no word said about relations."""
     memory = space.add("Alice met Bob.", triples=[])
-    says.relate("Alice", "knows", "Bob", evidence=[memory])
-    says.relate("Alice", "knows", "Carol")
+    says.graph.relate("Alice", "knows", "Bob", evidence=[memory])
+    says.graph.relate("Alice", "knows", "Carol")
 
     space.forget(memory.id)
     assert around(space, "Alice") == ["Alice knows Carol"]
@@ -451,7 +446,7 @@ def test_forgetting_hides_what_only_that_memory_supports(space: Space, says: Spa
 def test_evidence_goes_and_comes_with_its_memory(space: Space) -> None:
     """Two contracts say so: with one forgotten the other still does, whoever asked before."""
     one, two = space.add("Contract one."), space.add("Contract two.")
-    space.relate("Ann", "works_at", "Acme", valid_from="2025", evidence=[one, two])
+    space.graph.relate("Ann", "works_at", "Acme", valid_from="2025", evidence=[one, two])
 
     def evidence() -> list[tuple[str, ...]]:
         return [relation.evidence for relation in space.graph.when("Ann", "works_at")]
@@ -477,7 +472,7 @@ def test_an_erased_memory_supports_nothing(space: Space, says: Space) -> None:
     """Neither its own claims nor those it was evidence for."""
     space.add("Alice was here.")
     memory = space.add("Alice lives in Porto.")
-    says.relate("Alice", "knows", "Bob", evidence=memory)
+    says.graph.relate("Alice", "knows", "Bob", evidence=memory)
     space.erase(memory.id)
 
     assert around(space, "Alice") == []
@@ -485,8 +480,8 @@ def test_an_erased_memory_supports_nothing(space: Space, says: Space) -> None:
 
 def test_ending_stamps_the_end_and_keeps_the_line(space: Space, says: Space, clock: FakeClock) -> None:
     """What had been replaced does not come back, and a view of before knows nothing of it."""
-    says.relate("Alice", "works_at", "Acme", valid_from="2025")
-    job = says.relate("Alice", "works_at", "Globex", valid_from="2026")
+    says.graph.relate("Alice", "works_at", "Acme", valid_from="2025")
+    job = says.graph.relate("Alice", "works_at", "Globex", valid_from="2026")
     before = clock.now()
     clock.advance(days=1)
     (ended,) = says.graph.invalidate(job, until="2026-04", why="she left")
@@ -507,7 +502,7 @@ def test_ending_what_two_memories_say_ends_both(space: Space, says: Space, clock
     assert around(space, "Alice", at=clock.now()) == []
     assert ask(space, "stale", 0)
     clock.advance(days=1)
-    says.relate("Alice", "works_at", "Acme")
+    says.graph.relate("Alice", "works_at", "Acme")
     assert around(space, "Alice", at=clock.now()) == ["Alice works_at Acme"]
     (held, _) = ask(space, "line", "Alice", "works_at")
     assert held.evidence[0] == first.id
@@ -515,8 +510,8 @@ def test_ending_what_two_memories_say_ends_both(space: Space, says: Space, clock
 
 def test_ending_at_the_moment_of_a_move_ends_the_old_home(space: Space, says: Space) -> None:
     """What holds up to that moment, not what begins with it."""
-    says.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
-    says.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
+    says.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
+    says.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
 
     assert [ended.object for ended in says.graph.invalidate("Alice", "lives_in", until="2026-03")] == [
         "Porto"
@@ -526,8 +521,8 @@ def test_ending_at_the_moment_of_a_move_ends_the_old_home(space: Space, says: Sp
 
 def test_a_relation_that_is_ended_where_it_begins_never_held(space: Space, says: Space) -> None:
     """That is how a mistake is taken back, and what it had closed is open again."""
-    says.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
-    wrong = says.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
+    says.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
+    wrong = says.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
     says.graph.invalidate(wrong.id, until="2026-03")
 
     assert line(space, "Alice", "lives_in") == ["Porto, since 2026-01-01"]
@@ -543,8 +538,8 @@ def test_names_of_one_entity_share_its_relations(space: Space, says: Space) -> N
     with space._engine.using(space.name):
         registered = remanence.events.Registered("e" + "0" * 16, "Robert", (remanence.schema.Alias("Bob"),))
         space._engine.write(space.name, lambda _: [registered])
-    says.relate("Robert", "lives_in", "Porto", valid_from="2025")
-    says.relate("Bob", "lives_in", "Faro", valid_from="2026")
+    says.graph.relate("Robert", "lives_in", "Porto", valid_from="2025")
+    says.graph.relate("Bob", "lives_in", "Faro", valid_from="2026")
 
     assert line(space, "bob", "lives_in") == ["Porto, 2025-01-01 to 2026-01-01", "Faro, since 2026-01-01"]
     assert around(space, "Robert", at=on("2026-02-01")) == ["Bob lives_in Faro"]
@@ -552,10 +547,10 @@ def test_names_of_one_entity_share_its_relations(space: Space, says: Space) -> N
 
 def test_beside_gives_what_is_tied_now(space: Space, says: Space) -> None:
     """The other name and the predicate, from either end; not what is past or was replaced."""
-    says.relate("Alice", "lives_in", "Porto", valid_from="2025")
-    says.relate("Alice", "lives_in", "Lisbon", valid_from="2026")
-    says.relate("Alice", "visited", "Rome", valid_until="2020")
-    says.relate("Bob", "knows", "Alice")
+    says.graph.relate("Alice", "lives_in", "Porto", valid_from="2025")
+    says.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026")
+    says.graph.relate("Alice", "visited", "Rome", valid_until="2020")
+    says.graph.relate("Bob", "knows", "Alice")
 
     with space._engine.using(space.name) as index:
         names = index.names
@@ -573,10 +568,10 @@ def test_the_very_same_again_writes_nothing(space: Space, says: Space) -> None:
     """Relations, declarations and endings alike."""
     memory = space.add("Alice knows Bob well.")
     told: list[Callable[[], Any]] = [
-        lambda: says.relate("Alice", "lives_in", "Porto", valid_from="2026", evidence=memory),
-        lambda: says.relate("alice", "Likes", "Tea"),
-        lambda: says.declare("works_at", single_valued=True, inverse="employs"),
-        lambda: says.declare("employs", inverse="works_at"),
+        lambda: says.graph.relate("Alice", "lives_in", "Porto", valid_from="2026", evidence=memory),
+        lambda: says.graph.relate("alice", "Likes", "Tea"),
+        lambda: says.graph.declare("works_at", single_valued=True, inverse="employs"),
+        lambda: says.graph.declare("employs", inverse="works_at"),
         lambda: says.graph.invalidate("Alice", "likes", until="2026-06-01"),
     ]
     first = [tell() for tell in told]
@@ -584,7 +579,7 @@ def test_the_very_same_again_writes_nothing(space: Space, says: Space) -> None:
         position = index.catalog.position
         assert [tell() for tell in (told[0], told[2], told[3], told[4])] == [first[0], None, None, first[4]]
         assert index.catalog.position == position
-    assert space.check() == {}
+    assert space.admin.check() == {}
 
 
 def test_an_undated_claim_is_news_after_another_took_its_place(
@@ -592,7 +587,7 @@ def test_an_undated_claim_is_news_after_another_took_its_place(
 ) -> None:
     """Porto, Lisbon, and back to Porto: three moves."""
     for place in ("Porto", "Porto", "Lisbon", "Porto"):
-        says.relate("Alice", "lives_in", place)
+        says.graph.relate("Alice", "lives_in", place)
         clock.advance(days=1)
 
     assert [held.split(",")[0] for held in line(space, "Alice", "lives_in")] == ["Porto", "Lisbon", "Porto"]
@@ -601,21 +596,21 @@ def test_an_undated_claim_is_news_after_another_took_its_place(
 @pytest.mark.parametrize(
     ("wrong", "complaint"),
     [
-        (lambda says: says.relate("Alice", "lives->in", "Porto"), "'>'"),
-        (lambda says: says.relate("Alice", " _ ", "Porto"), "names no relation"),
-        (lambda says: says.relate("Alice", "lives_in\n", "Porto"), r"holds '\\n'"),
-        (lambda says: says.relate("Alice", "x" * 200, "Porto"), "at most 128"),
-        (lambda says: says.relate("Alice", 7, "Porto"), "predicate=7"),
-        (lambda says: says.relate(" ", "likes", "tea"), "subject=' ' is blank"),
-        (lambda says: says.relate("Alice", "likes", "x" * 600), "object has 600"),
-        (lambda says: says.relate("Alice", "likes", "tea", confidence=2), "confidence=2"),
+        (lambda says: says.graph.relate("Alice", "lives->in", "Porto"), "'>'"),
+        (lambda says: says.graph.relate("Alice", " _ ", "Porto"), "names no relation"),
+        (lambda says: says.graph.relate("Alice", "lives_in\n", "Porto"), r"holds '\\n'"),
+        (lambda says: says.graph.relate("Alice", "x" * 200, "Porto"), "at most 128"),
+        (lambda says: says.graph.relate("Alice", 7, "Porto"), "predicate=7"),
+        (lambda says: says.graph.relate(" ", "likes", "tea"), "subject=' ' is blank"),
+        (lambda says: says.graph.relate("Alice", "likes", "x" * 600), "object has 600"),
+        (lambda says: says.graph.relate("Alice", "likes", "tea", confidence=2), "confidence=2"),
         (
-            lambda says: says.relate("A", "likes", "b", valid_from="2026", valid_until="2025"),
+            lambda says: says.graph.relate("A", "likes", "b", valid_from="2026", valid_until="2025"),
             "does not come after",
         ),
-        (lambda says: says.relate("Alice", "likes", "tea", evidence=7), "evidence=7"),
-        (lambda says: says.declare("likes"), "nothing is said about 'likes'"),
-        (lambda says: says.declare("likes", single_valued="yes"), "single_valued='yes'"),
+        (lambda says: says.graph.relate("Alice", "likes", "tea", evidence=7), "evidence=7"),
+        (lambda says: says.graph.declare("likes"), "nothing is said about 'likes'"),
+        (lambda says: says.graph.declare("likes", single_valued="yes"), "single_valued='yes'"),
         (lambda says: says.graph.invalidate(7), "neither a relation"),
     ],
 )
@@ -631,17 +626,17 @@ def test_what_is_not_there_cannot_be_spoken_of(space: Space, says: Space) -> Non
     """Unknown and forgotten memories, unknown relations, what does not hold, an entity nobody knows."""
     gone = space.add("Alice likes tea.")
     space.forget(gone.id)
-    job = says.relate("Alice", "works_at", "Acme", valid_from="2026-03")
+    job = says.graph.relate("Alice", "works_at", "Acme", valid_from="2026-03")
     with pytest.raises(NotFound, match="has no memory 'nope'"):
-        says.relate("Alice", "likes", "tea", evidence="nope")
+        says.graph.relate("Alice", "likes", "tea", evidence="nope")
     with pytest.raises(NotFound, match="is forgotten"):
-        says.relate("Alice", "likes", "tea", evidence=gone)
+        says.graph.relate("Alice", "likes", "tea", evidence=gone)
     with pytest.raises(NotFound, match="no relation or link 'nope'"):
         says.graph.invalidate("nope")
     with pytest.raises(NotFound, match="Alice lives_in anything"):
         says.graph.invalidate("Alice", "lives_in")
     with pytest.raises(NotFound, match="has no entity"):
-        says.relate("e0123456789abcdef", "likes", "tea")
+        says.graph.relate("e0123456789abcdef", "likes", "tea")
     with pytest.raises(InvalidInput, match=r"is before .* begins"):
         says.graph.invalidate(job, until="2026-02")
 
@@ -656,9 +651,9 @@ def test_relations_are_the_same_after_a_rebuild_and_after_opening_again(
     space = reopen()
     says = space
     memory = space.add("Alice lives in Porto.", observed_by="ann")
-    says.relate("Alice", "likes", "tea", evidence=memory, confidence=0.7)
-    says.declare("works_at", inverse="employs")
-    says.relate("Acme", "employs", "Alice")
+    says.graph.relate("Alice", "likes", "tea", evidence=memory, confidence=0.7)
+    says.graph.declare("works_at", inverse="employs")
+    says.graph.relate("Acme", "employs", "Alice")
     clock.advance(days=1)
     says.graph.invalidate("Alice", "lives_in", "Porto")
 
@@ -668,9 +663,9 @@ def test_relations_are_the_same_after_a_rebuild_and_after_opening_again(
 
     before = everything(space)
     assert len(before) == 3
-    assert space.check() == {}
+    assert space.admin.check() == {}
     space = reopen()
     assert everything(space) == before
     space.rebuild()
     assert everything(space) == before
-    assert space.check() == {}
+    assert space.admin.check() == {}

@@ -16,17 +16,7 @@ from pathlib import Path
 import pytest
 
 import remanence
-from remanence import (
-    Extraction,
-    Fact,
-    Found,
-    Memory,
-    Said,
-    Space,
-    Triple,
-    Verdict,
-    Window,
-)
+from remanence import Extraction, Fact, Found, Memory, Said, Space, Triple, Verdict, Window
 from remanence.errors import JobFailed
 from remanence.events import Worked
 from remanence.testing import FakeClock, HashingEmbedder
@@ -154,7 +144,7 @@ def test_what_is_remembered_of_the_past_was_learned_then(clock: FakeClock, wait:
     with remanence.open(None, clock=clock, worker=False) as space:
         for text, day in (("Hello there!", "2025-01-10"), ("Alice lives in Porto.", "2025-01-11")):
             space.remember(text, now=day, wait=wait)
-            space.work()
+            space.jobs.work()
 
         assert [f"{m.recorded_at:%Y-%m-%d}" for m in space.memories()] == ["2025-01-10", "2025-01-11"]
 
@@ -294,7 +284,7 @@ def test_a_better_extractor_reads_again_and_history_stays(reopen: Reopen, clock:
     clock.advance(days=1)
 
     space = reopen(extractor=Scripted([[PORTO, LISBON]], model="large"))
-    again = space.reextract()
+    again = space.admin.reextract()
 
     assert [m.text for m in again] == [PORTO.text, LISBON.text]
     assert again[0].id == first[0].id
@@ -310,7 +300,7 @@ def test_a_conversation_is_read_again_as_a_whole(clock: FakeClock) -> None:
         extractor = space._engine.extractor
         assert isinstance(extractor, Scripted)
         extractor.asked.clear()
-        space.reextract()
+        space.admin.reextract()
 
         assert [[said.text for said in asked] for asked in extractor.asked] == [
             [turn["content"] for turn in CHAT],
@@ -322,7 +312,7 @@ def test_only_sources_can_be_read_again(space: Space) -> None:
     """An id that is none is named."""
     memory = space.add("Alice lives in Porto.")
     with pytest.raises(remanence.NotFound, match=memory.id):
-        space.reextract(memory.id)
+        space.admin.reextract(memory.id)
 
 
 def test_erasing_a_source_erases_what_was_found_in_it_alone(reopen: Reopen) -> None:
@@ -339,7 +329,7 @@ def test_erasing_a_source_erases_what_was_found_in_it_alone(reopen: Reopen) -> N
     assert space.get(porto.id) is not None
     assert space.get(found.id) is None
     space.verify()
-    assert space.check() == {}
+    assert space.admin.check() == {}
     lines = space._engine.ledger.read(space.name)
     assert not [entry for entry in lines if "seventeen" in str(entry.event)]
 
@@ -360,7 +350,7 @@ def test_a_job_comes_back_at_once_and_its_result_later(clock: FakeClock) -> None
         assert job.status == "done"
         assert isinstance(extractor := space._engine.extractor, Scripted)
         assert [said.text for said in extractor.asked[0]] == [turn["content"] for turn in CHAT]
-        assert [j.id for j in space.jobs()] == [j.id for j in space.jobs("done")] == [job.id]
+        assert [j.id for j in space.jobs.list()] == [j.id for j in space.jobs.list("done")] == [job.id]
 
 
 def test_a_job_that_takes_too_long_says_so(clock: FakeClock) -> None:
@@ -381,12 +371,12 @@ def test_a_model_that_is_down_is_asked_again_later(clock: FakeClock) -> None:
         None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False
     ) as space:
         job = space.remember(CHAT, wait=False)
-        assert space.work() == 1
+        assert space.jobs.work() == 1
         assert (job.status, job.problem) == ("waiting", "the model is down")
-        assert space.work() == 0, "not due yet"
+        assert space.jobs.work() == 0, "not due yet"
         clock.advance(seconds=3)
         extractor.problem = None
-        assert space.work() == 1
+        assert space.jobs.work() == 1
         assert (job.status, job.problem) == ("done", None)
 
 
@@ -397,12 +387,12 @@ def test_each_wait_is_longer_than_the_last(clock: FakeClock) -> None:
         None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False
     ) as space:
         space.remember(CHAT, wait=False)
-        assert space.work() == 1
+        assert space.jobs.work() == 1
         for wait in (2, 8, 32, 128):
             clock.advance(seconds=wait - 1)
-            assert space.work() == 0, f"asked again before {wait} seconds"
+            assert space.jobs.work() == 0, f"asked again before {wait} seconds"
             clock.advance(seconds=1)
-            assert space.work() == 1
+            assert space.jobs.work() == 1
 
 
 def test_a_job_that_keeps_failing_is_given_up_and_says_so(
@@ -412,16 +402,16 @@ def test_a_job_that_keeps_failing_is_given_up_and_says_so(
     with remanence.open(
         None, embedder=HashingEmbedder(), clock=clock, extractor=Scripted([[PORTO]]), worker=False
     ) as space:
-        monkeypatch.setattr(jobs.understand, "write", _full)
+        monkeypatch.setattr("remanence.write.remember.write", _full)
         job = space.remember(CHAT, wait=False)
         for _ in range(5):
-            assert space.work() == 1
+            assert space.jobs.work() == 1
             clock.advance(days=1)
-        assert (job.status, space.work()) == ("given up", 0)
+        assert (job.status, space.jobs.work()) == ("given up", 0)
         with pytest.raises(JobFailed, match="the disk is full"):
             job.result(timeout=1)
         monkeypatch.undo()
-        assert [memory.text for memory in space.reextract()] == [PORTO.text]
+        assert [memory.text for memory in space.admin.reextract()] == [PORTO.text]
 
 
 def _full(*_: object, **__: object) -> list[Memory]:
@@ -437,7 +427,7 @@ def test_a_job_that_is_over_is_not_begun_again(clock: FakeClock) -> None:
         space.remember(CHAT, wait=False)
         with space._engine.using(space.name) as index:
             [seen] = index.journal.unfinished()
-        assert space.work() == 1
+        assert space.jobs.work() == 1
         assert not jobs._work(space._engine, space.name, seen)
         assert len(extractor.asked) == 1
 
@@ -449,7 +439,7 @@ def test_of_two_who_did_a_job_one_writes(clock: FakeClock) -> None:
         None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False
     ) as space:
         job = space.remember(CHAT, wait=False)
-        slow = threading.Thread(target=space.work)
+        slow = threading.Thread(target=space.jobs.work)
         slow.start()
         while not extractor.asked:
             slow.join(0.01)
@@ -468,7 +458,7 @@ def test_after_the_last_try_the_rules_have_it(clock: FakeClock) -> None:
     ) as space:
         job = space.remember(CHAT, wait=False)
         for _ in range(5):
-            assert space.work() == 1
+            assert space.jobs.work() == 1
             clock.advance(days=1)
         assert (job.status, job.problem) == ("done", "the model is down")
         assert [memory.text for memory in job.result()] == [PORTO.text]
@@ -484,15 +474,15 @@ def test_a_job_is_never_done_twice(reopen: Reopen, home: Path, clock: FakeClock)
         home, embedder=HashingEmbedder(), clock=clock, extractor=Scripted([[LISBON]]), worker=False
     )
     try:
-        first = threading.Thread(target=space.work)
+        first = threading.Thread(target=space.jobs.work)
         first.start()
         while not extractor.asked:
             first.join(0.01)
-        assert other.jobs()[0].status == "running"
-        assert other.work() == 0
+        assert other.jobs.list()[0].status == "running"
+        assert other.jobs.work() == 0
         gate.set()
         first.join(20)
-        assert other.work() == 0
+        assert other.jobs.work() == 0
         assert [memory.text for memory in job.result(1)] == [PORTO.text]
     finally:
         other.close()
@@ -527,7 +517,7 @@ def test_a_job_outlives_a_killed_process(home: Path, reopen: Reopen) -> None:
     child.wait()
 
     space = reopen(extractor=Scripted([[PORTO]]))
-    [job] = space.jobs()
+    [job] = space.jobs.list()
     assert [memory.text for memory in job.result(timeout=20)] == [PORTO.text]
 
 
@@ -543,10 +533,10 @@ def test_an_expired_memory_leaves_recall_at_once_and_a_sweep_records_it(
     clock.advance(hours=7)
 
     assert not space.recall("meeting")
-    assert [swept.id for swept in space.sweep()] == [memory.id]
-    assert space.sweep() == []
+    assert [swept.id for swept in space.upkeep.sweep()] == [memory.id]
+    assert space.upkeep.sweep() == []
     assert space.recall("meeting", history=True)[0].current is False
-    assert space.check() == {}
+    assert space.admin.check() == {}
 
 
 # What holds no longer
@@ -596,8 +586,8 @@ def test_an_end_left_open_is_the_end_on_that_side_only(clock: FakeClock, ended: 
     """Who has no boss any longer may still be one, under whatever name that was said."""
     with told(Fact("That is over.", ends=(ended,), said=(0,)), clock=clock) as space:
         space.entities.register("Alice", aliases=["Ali"])
-        space.relate("Bob", "reports_to", "Ali")
-        space.relate("Ali", "reports_to", "Carol")
+        space.graph.relate("Bob", "reports_to", "Ali")
+        space.graph.relate("Ali", "reports_to", "Carol")
         clock.advance(days=1)
         space.remember(CHAT)
 

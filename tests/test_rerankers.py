@@ -204,4 +204,4 @@ def test_the_cross_encoder_knows_what_answers_a_question(clock: FakeClock) -> No
         space.add_many(texts[:2])
         answer = space.recall(ASKED)
         assert answer[0].memory.text == texts[0]
-        assert space.replay(answer.receipt) == answer
+        assert space.audit.replay(answer.receipt) == answer

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from remanence import (
-    Hit,
-    Memory,
-    Space,
-    frame,
-    taken_up,
-)
+from remanence import Hit, Memory, Space, frame, taken_up
 from remanence.adapters import reinforce, shown_in
 from remanence.language.framing import quoted
 

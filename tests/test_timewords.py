@@ -13,12 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remanence.errors import InvalidInput
-from remanence.language.temporal import (
-    TimePhrase,
-    find_times,
-    read_moment,
-    read_window,
-)
+from remanence.language.temporal import TimePhrase, find_times, read_moment, read_window
 from remanence.schema import UTC, Window
 
 NOW = datetime(2023, 6, 21, 15, 30, tzinfo=UTC)  # a Wednesday

@@ -19,12 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import remanence
-from remanence import (
-    InvalidInput,
-    LedgerTooNew,
-    LedgerUnavailable,
-    Space,
-)
+from remanence import InvalidInput, LedgerTooNew, LedgerUnavailable, Space
 from remanence.admin.jsonlines import Reader, Writer
 from remanence.admin.position_mapping import repointed
 from remanence.cli import main
@@ -66,11 +61,11 @@ def lived(fresh: Opener, clock: FakeClock, home: Path) -> Space:
     porto = space.add("Alice lives in Porto.", valid_from="2024-01-01", tags=["home"], importance=0.9)
     space.add("The door code is 4711.", key="door", meta={"deep": [{"x": None}]})
     on()
-    space.record(space.recall("door code"))
+    space.audit.record(space.recall("door code"))
     space.add("The door code is 1234.", key="door", expires_at="2026-05-05", observed_by="Bob")
     lisbon = space.add("Alice lives in Lisbon.", valid_from="2026-05-03")
     on()
-    space.link(lisbon, "supersedes", porto, why="she moved")
+    space.graph.link(lisbon, "supersedes", porto, why="she moved")
     secret = space.add("Zoë's password is hunter2 \u2028 «really» 🏔.")
     space.forget(secret.id, why="hunter2 is nobody's business")
     on()
@@ -87,14 +82,14 @@ def lived(fresh: Opener, clock: FakeClock, home: Path) -> Space:
     merged = space.entities.merge("Alpha One", "AlphaOne LLC", why="the same firm")
     space.entities.undo(merged, why="they are not")
     space.entities.rename(firm.entity, "AlphaOne Inc")
-    space.declare("makes", single_valued=False)
-    space.relate("AO", "makes", "bridges", valid_from="2025-01-01", evidence=[back])
+    space.graph.declare("makes", single_valued=False)
+    space.graph.relate("AO", "makes", "bridges", valid_from="2025-01-01", evidence=[back])
     space.graph.invalidate("AO", "makes", "bridges", until="2026-05-01", why="they stopped")
     on()
     space.remember([{"role": "user", "content": "I moved to Faro in April 2026."}])
     space.remember("I like fado.", wait=False)
     clock.advance(days=3)
-    space.sweep()
+    space.upkeep.sweep()
     return space
 
 
@@ -125,31 +120,31 @@ class TestExact:
     def test_a_life_comes_back_line_for_line(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
         """Out, in and out again: the same file, from another ledger with other positions."""
         new = fresh(tmp_path / "new")
-        out = lived.export(tmp_path / "a.jsonl")
+        out = lived.admin.export(tmp_path / "a.jsonl")
         came = remanence.import_(tmp_path / "a.jsonl", into=new)
-        new.export(tmp_path / "b.jsonl")
+        new.admin.export(tmp_path / "b.jsonl")
 
         assert body(tmp_path / "a.jsonl") == body(tmp_path / "b.jsonl")
         assert (came.lines, came.digest, came.spaces) == (out.lines, out.digest, ("default",))
         assert held(new) == held(lived)
         assert new.verify().lines == out.lines
-        assert new.check() == {}
+        assert new.admin.check() == {}
 
     @pytest.mark.parametrize("vectors", [True, False])
     def test_it_answers_as_before(self, lived: Space, fresh: Opener, tmp_path: Path, vectors: bool) -> None:
         """With the same scores and reasons, of now and of the past; vectors are made anew if need be."""
-        lived.export(tmp_path / "a.jsonl", vectors=vectors)
+        lived.admin.export(tmp_path / "a.jsonl", vectors=vectors)
         new = fresh(tmp_path / "new")
         remanence.import_(tmp_path / "a.jsonl", into=new)
 
         assert answers(new) == answers(lived)
-        assert new.stats().unembedded == 0
+        assert new.admin.stats().unembedded == 0
 
     def test_with_its_vectors_nothing_is_embedded_again(
         self, lived: Space, fresh: Opener, tmp_path: Path
     ) -> None:
         """They were paid for."""
-        kept = lived.export(tmp_path / "a.jsonl.gz", vectors=True)
+        kept = lived.admin.export(tmp_path / "a.jsonl.gz", vectors=True)
         counting = Counting()
         new = fresh(embedder=counting)
         assert remanence.import_(tmp_path / "a.jsonl.gz", into=new).vectors == kept.vectors > 5
@@ -161,7 +156,7 @@ class TestExact:
         self, lived: Space, fresh: Opener, tmp_path: Path
     ) -> None:
         """Undone lines, receipts, jobs and erasures, though every line has another position."""
-        lived.export(tmp_path / "a.jsonl")
+        lived.admin.export(tmp_path / "a.jsonl")
         new = fresh(tmp_path / "new").child("elsewhere")
         new.child("x").add("There is a line before the first one.")
         remanence.import_(tmp_path / "a.jsonl", into=new)
@@ -169,14 +164,14 @@ class TestExact:
         door, old = new.find("door"), lived.find("door")
         assert door is not None
         assert old is not None
-        [told], [knew] = lived.exposures(old.id), new.exposures(door.id)
+        [told], [knew] = lived.audit.exposures(old.id), new.audit.exposures(door.id)
         assert (knew.memory.text, knew.receipt.space) == ("The door code is 4711.", new.name)
-        assert [h.memory.text for h in new.replay(knew.receipt)] == [
-            h.memory.text for h in lived.replay(told.receipt)
+        assert [h.memory.text for h in new.audit.replay(knew.receipt)] == [
+            h.memory.text for h in lived.audit.replay(told.receipt)
         ]
-        assert [job.status for job in new.jobs()] == ["queued"]
-        assert new.work() == 1
-        assert [job.status for job in new.jobs()] == ["done"]
+        assert [job.status for job in new.jobs.list()] == ["queued"]
+        assert new.jobs.work() == 1
+        assert [job.status for job in new.jobs.list()] == ["done"]
         entities = [(e.id, e.names, e.kind) for e in lived.entities.list()]
         assert [(e.id, e.names, e.kind) for e in new.entities.list()][: len(entities)] == entities
         assert [h.what for h in new.history("AO")] == [h.what for h in lived.history("AO")]
@@ -188,9 +183,9 @@ class TestExact:
         said = [sample(kind) for kind in get_args(Event)]
         with old._engine.ledger.transaction() as pen:
             pen.append("default", said, at=datetime(2026, 5, 4, tzinfo=timezone.utc))
-        old.export(tmp_path / "a.jsonl")
+        old.admin.export(tmp_path / "a.jsonl")
         remanence.import_(tmp_path / "a.jsonl", into=new)
-        new.export(tmp_path / "b.jsonl")
+        new.admin.export(tmp_path / "b.jsonl")
 
         assert body(tmp_path / "a.jsonl") == body(tmp_path / "b.jsonl")
         came = [entry.event for entry in new._engine.ledger.read("default")]
@@ -212,9 +207,9 @@ class TestExact:
 
     def test_packed_or_not_it_says_the_same(self, lived: Space, tmp_path: Path) -> None:
         """And the same lines make the same bytes, whenever they are written."""
-        plain = lived.export(tmp_path / "a.jsonl")
-        packed = lived.export(tmp_path / "a.jsonl.gz")
-        lived.export(tmp_path / "b.jsonl.gz")
+        plain = lived.admin.export(tmp_path / "a.jsonl")
+        packed = lived.admin.export(tmp_path / "a.jsonl.gz")
+        lived.admin.export(tmp_path / "b.jsonl.gz")
 
         assert gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()) == (tmp_path / "a.jsonl").read_bytes()
         assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
@@ -232,9 +227,9 @@ class TestExact:
             for step in steps:
                 live(old, *step)
                 clock.advance(minutes=1)
-            old.export(folder / "a.jsonl")
+            old.admin.export(folder / "a.jsonl")
             remanence.import_(folder / "a.jsonl", into=new)
-            new.export(folder / "b.jsonl")
+            new.admin.export(folder / "b.jsonl")
 
             assert body(folder / "a.jsonl") == body(folder / "b.jsonl")
             assert new.recall("Alice tea", history=True).to_dicts() == (
@@ -249,9 +244,9 @@ class TestWhat:
         old = fresh()
         for space in (old, old.child("users", "a/b"), old.child("users", "100%")):
             space.add(f"This is {space.name}.")
-        fresh().export(tmp_path / "nothing.jsonl")
-        assert old.export(tmp_path / "one.jsonl").spaces == ("default",)
-        assert old.child("users").export(tmp_path / "users.jsonl", children=True).lines == 2
+        fresh().admin.export(tmp_path / "nothing.jsonl")
+        assert old.admin.export(tmp_path / "one.jsonl").spaces == ("default",)
+        assert old.child("users").admin.export(tmp_path / "users.jsonl", children=True).lines == 2
 
         new = fresh()
         assert remanence.import_(tmp_path / "nothing.jsonl", into=new).lines == 0
@@ -262,17 +257,17 @@ class TestWhat:
 
     def test_erased_words_are_not_in_the_file(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
         """Nor in what is made of it; that something was there is."""
-        lived.export(tmp_path / "a.jsonl", vectors=True)
+        lived.admin.export(tmp_path / "a.jsonl", vectors=True)
         new = fresh()
         remanence.import_(tmp_path / "a.jsonl", into=new)
 
         assert "hunter2" not in (tmp_path / "a.jsonl").read_text("utf-8")
-        assert [each.status for each in new.read_graph("erased")] == ["erased"]
+        assert [each.status for each in new.graph.read_graph("erased")] == ["erased"]
         assert new.verify()
 
     def test_a_folder_is_opened_for_it(self, lived: Space, tmp_path: Path) -> None:
         """And closed again."""
-        lived.export(tmp_path / "a.jsonl")
+        lived.admin.export(tmp_path / "a.jsonl")
         remanence.import_(
             tmp_path / "a.jsonl", into=tmp_path / "new", embedder=HashingEmbedder(), worker=False
         )
@@ -284,7 +279,7 @@ class TestWhat:
 
     def test_it_can_be_written_to_afterwards(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
         """The same text is the same memory, and a key finds its versions."""
-        lived.export(tmp_path / "a.jsonl")
+        lived.admin.export(tmp_path / "a.jsonl")
         new = fresh(tmp_path / "new")
         remanence.import_(tmp_path / "a.jsonl", into=new)
 
@@ -296,14 +291,14 @@ class TestWhat:
     async def test_it_keeps_the_event_loop_free(self, space: Space, tmp_path: Path) -> None:
         """`aexport` is `export`."""
         space.add("Alice drinks tea.")
-        assert (await space.aexport(tmp_path / "a.jsonl")).lines == 1
+        assert (await space.admin.aexport(tmp_path / "a.jsonl")).lines == 1
 
 
 class TestRefused:
     def test_a_space_that_holds_something(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
         """Its lines and those of the file could not both keep their times; a child can take it."""
         space = fresh()
-        lived.export(tmp_path / "a.jsonl")
+        lived.admin.export(tmp_path / "a.jsonl")
         space.add("I was here first.")
         with pytest.raises(
             InvalidInput, match=r"'default' holds 1 lines already.*space\.child\('imported'\)"
@@ -316,8 +311,8 @@ class TestRefused:
 
     def test_a_file_cut_short_anywhere(self, lived: Space, space: Space, tmp_path: Path) -> None:
         """After any line or within one, packed or not; and nothing of it is kept."""
-        lived.export(tmp_path / "a.jsonl")
-        lived.export(tmp_path / "a.jsonl.gz")
+        lived.admin.export(tmp_path / "a.jsonl")
+        lived.admin.export(tmp_path / "a.jsonl.gz")
         lines = (tmp_path / "a.jsonl").read_bytes().splitlines(keepends=True)
         for number in range(len(lines)):
             for more in (0, 20):
@@ -333,7 +328,7 @@ class TestRefused:
 
     def test_a_line_that_was_changed(self, lived: Space, space: Space, tmp_path: Path) -> None:
         """One letter is enough, and its line is named."""
-        lived.export(tmp_path / "a.jsonl")
+        lived.admin.export(tmp_path / "a.jsonl")
         lines = (tmp_path / "a.jsonl").read_text("utf-8").split("\n")
         place = next(number for number, line in enumerate(lines) if "4711" in line)
         lines[place] = lines[place].replace("4711", "4712")
@@ -345,7 +340,7 @@ class TestRefused:
 
     def test_lines_left_out_or_added(self, lived: Space, space: Space, tmp_path: Path) -> None:
         """Each line may be as it was written and the file still not whole."""
-        lived.export(tmp_path / "a.jsonl")
+        lived.admin.export(tmp_path / "a.jsonl")
         lines = (tmp_path / "a.jsonl").read_bytes().splitlines(keepends=True)
         for wrong in ([*lines[:5], *lines[6:]], [*lines, lines[5]], [*lines[:5], lines[5], *lines[5:]]):
             (tmp_path / "b.jsonl").write_bytes(b"".join(wrong))
@@ -435,31 +430,31 @@ class TestRefused:
         assert not (tmp_path / "new").exists()
         for odd in ("", 7, "a\0b"):
             with pytest.raises(InvalidInput, match="is no file name"):
-                space.export(odd)  # type: ignore[arg-type]
+                space.admin.export(odd)  # type: ignore[arg-type]
 
 
 class TestMeanwhile:
     def test_a_file_is_there_whole_or_not_at_all(self, lived: Space, tmp_path: Path) -> None:
         """Who is interrupted leaves the file of before, and nothing beside it."""
-        lived.export(tmp_path / "a.jsonl")
+        lived.admin.export(tmp_path / "a.jsonl")
         before = (tmp_path / "a.jsonl").read_bytes()
         lived.add_many([{"text": f"Line {number}."} for number in range(1_000)])
         with pytest.raises(Interrupted):
-            lived.export(tmp_path / "a.jsonl", progress=interrupt)
+            lived.admin.export(tmp_path / "a.jsonl", progress=interrupt)
 
         assert (tmp_path / "a.jsonl").read_bytes() == before
         assert not list(tmp_path.glob("*.part"))
         with pytest.raises(InvalidInput, match="cannot be written: it is a folder"):
-            lived.export(tmp_path)
+            lived.admin.export(tmp_path)
         with pytest.raises(InvalidInput, match="cannot be written: No such file or directory"):
-            lived.export(tmp_path / "no" / "such" / "folder.jsonl")
+            lived.admin.export(tmp_path / "no" / "such" / "folder.jsonl")
 
     def test_an_import_that_is_interrupted_never_was(
         self, space: Space, fresh: Opener, tmp_path: Path
     ) -> None:
         """And can simply be done again."""
         space.add_many([{"text": f"Line {number}."} for number in range(1_500)])
-        space.export(tmp_path / "a.jsonl")
+        space.admin.export(tmp_path / "a.jsonl")
         new = fresh(tmp_path / "new")
         with pytest.raises(Interrupted):
             remanence.import_(tmp_path / "a.jsonl", into=new, progress=interrupt)
@@ -470,7 +465,7 @@ class TestMeanwhile:
     def test_what_is_added_meanwhile_is_left_for_the_next_time(self, space: Space, tmp_path: Path) -> None:
         """A file holds the ledger as it was when it was begun."""
         space.add_many([{"text": f"Line {number}."} for number in range(1_200)])
-        told = space.export(tmp_path / "a.jsonl", progress=lambda *_: space.add("Late.") and None)
+        told = space.admin.export(tmp_path / "a.jsonl", progress=lambda *_: space.add("Late.") and None)
 
         assert told.lines == 1_200
         assert "Late." not in (tmp_path / "a.jsonl").read_text()
@@ -480,7 +475,7 @@ class TestMeanwhile:
     ) -> None:
         """Its words may have been written before: then all of it is written anew."""
         kept = space.add_many([{"text": f"Secret {number}."} for number in range(1_200)])
-        space.export(tmp_path / "a.jsonl", progress=lambda *_: space.erase(kept[3].id))
+        space.admin.export(tmp_path / "a.jsonl", progress=lambda *_: space.erase(kept[3].id))
         new = fresh()
         remanence.import_(tmp_path / "a.jsonl", into=new)
 
@@ -489,7 +484,7 @@ class TestMeanwhile:
 
         left = iter(kept[4:])
         with pytest.raises(LedgerUnavailable, match="erased each of the 5 times"):
-            space.export(tmp_path / "b.jsonl", progress=lambda *_: space.erase(next(left).id))
+            space.admin.export(tmp_path / "b.jsonl", progress=lambda *_: space.erase(next(left).id))
         assert not (tmp_path / "b.jsonl").exists()
 
     def test_a_long_ledger_takes_no_more_room_than_a_short_one(self, fresh: Opener, tmp_path: Path) -> None:
@@ -502,7 +497,7 @@ class TestMeanwhile:
                 pen.append("default", said, at=at)
         del said
         tracemalloc.start()
-        space.export(tmp_path / "a.jsonl")
+        space.admin.export(tmp_path / "a.jsonl")
         with Reader(tmp_path / "a.jsonl") as file:
             assert sum(1 for _ in file) == 15_002
         peak = tracemalloc.get_traced_memory()[1]
@@ -574,7 +569,7 @@ def forge(path: Path, *lines: dict[str, Any]) -> None:
 
 def live(space: Space, step: str, number: int) -> None:
     """One thing that happens in a space."""
-    kept = [change.memory_id for change in space.changes() if change.what == "remembered"]
+    kept = [change.memory_id for change in space.audit.changes() if change.what == "remembered"]
     if step == "a" or not kept:
         space.add(f"Alice drinks {['tea', 'water', 'milk', 'ale', 'rum', 'mead'][number]}.")
     elif step == "r":
@@ -585,7 +580,7 @@ def live(space: Space, step: str, number: int) -> None:
         one, other = kept[number % len(kept)], kept[-1]
         try:
             if step == "l":
-                space.link(one, "related_to", other)
+                space.graph.link(one, "related_to", other)
             else:
                 {"f": space.forget, "u": space.unforget, "e": space.erase}[step](one)
         except (remanence.NotFound, InvalidInput):

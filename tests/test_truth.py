@@ -364,7 +364,7 @@ def test_erasing_leaves_no_word_in_any_file(reopen: Reopen, home: Path, snapshot
         space = reopen()
     assert traces(home) == []
     assert space.verify().lines == before.lines + 1
-    assert space.check() == {}
+    assert space.admin.check() == {}
     assert texts(space.recall(SECRET, history=True)) == ["Alice lives in Porto."]
     space.close()
     assert traces(home) == []
@@ -719,7 +719,7 @@ def test_more_spaces_than_stay_open_at_once(reopen: Reopen, monkeypatch: pytest.
     for number in (0, 1, 4, 7):
         child = space.child(f"user {number}")
         assert texts(child.recall("number")) == [f"My number is {number}."]
-        assert child.check() == {}
+        assert child.admin.check() == {}
 
 
 # Looking
@@ -783,7 +783,7 @@ def test_a_folder_of_the_first_release_opens(home: Path) -> None:
         assert [hit.memory.text for hit in then] == ["Alice lives in Porto."]
         assert not space.recall("What is Bob's PIN?", history=True, signals=["words"])
         assert len(space.child("users", "bob").recall("山田")) == 1
-        assert space.check() == {}
+        assert space.admin.check() == {}
 
 
 def test_a_folder_that_does_not_say_its_embedder_in_our_words_can_be_embedded_anew(home: Path) -> None:
@@ -794,14 +794,14 @@ def test_a_folder_that_does_not_say_its_embedder_in_our_words_can_be_embedded_an
     remanence.reembed(home, embedder=HashingEmbedder(16))
     with remanence.open(home, space="home", embedder=HashingEmbedder(16)) as space:
         assert space.recall("Where does Alice live?")[0].memory.text == "Alice lives in Lisbon."
-        assert space.check() == {}
+        assert space.admin.check() == {}
 
 
 def test_a_longer_list_begins_as_a_short_one_does(space: Space) -> None:
     """What contradicts a hit comes right after it, however far down it would have stood."""
     ids = [space.add(f"The gate {'of the harbour ' * (n < 2)}is painted colour {n}.").id for n in range(9)]
-    space.link(ids[0], "contradicts", ids[7])
-    space.link(ids[7], "contradicts", ids[8])
+    space.graph.link(ids[0], "contradicts", ids[7])
+    space.graph.link(ids[7], "contradicts", ids[8])
     whole = [hit.memory.id for hit in space.recall("the gate of the harbour", limit=9)]
 
     assert whole.index(ids[7]) == whole.index(ids[0]) + 1
@@ -853,7 +853,7 @@ def test_what_no_longer_holds_contradicts_nobody(space: Space) -> None:
     old = space.add("Alice lives in Porto.", now="2026-01-01")
     new = space.add("Alice lives in Lisbon.", now="2026-03-01")
     note = space.add("Nobody of them ever left the capital.", now="2026-03-02")
-    space.link(note, "contradicts", old)
+    space.graph.link(note, "contradicts", old)
 
     assert set(texts(space.recall(f"{WHERE} In the capital?"))) == {new.text, note.text}
     assert old.text in texts(space.recall(WHERE, history=True))
@@ -862,7 +862,7 @@ def test_what_no_longer_holds_contradicts_nobody(space: Space) -> None:
 def test_what_a_link_says_was_replaced_steps_back(space: Space) -> None:
     """From what holds now; history brings it, labelled."""
     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
-    space.link(new, "supersedes", old)
+    space.graph.link(new, "supersedes", old)
 
     assert texts(space.recall("bridge")) == [new.text]
     shown = {hit.memory.id: (hit.current, hit.superseded_by) for hit in space.recall("bridge", history=True)}

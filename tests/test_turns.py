@@ -268,7 +268,7 @@ class TestWhoSpeaks:
         assert [
             (h.memory.text, h.score) for h in again.recall("What does Ann bake?", now="2026-05-04")
         ] == fresh
-        assert again.check() == {}
+        assert again.admin.check() == {}
 
 
 class TestWordsThatAnotherSignalAnswers:

@@ -16,12 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import remanence
-from remanence import (
-    InvalidInput,
-    LedgerUnavailable,
-    NotFound,
-    Receipt,
-)
+from remanence import InvalidInput, LedgerUnavailable, NotFound, Receipt
 from remanence.cli import main
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import UpkeepSettings
@@ -183,7 +178,7 @@ class TestDecay:
         start = clock.now()
         for days, memory in added.items():
             clock.advance(days=days - (clock.now() - start).days)
-            assert space.upkeep.touch(memory.id).old_score == pytest.approx(0.5), days
+            assert space.touch(memory).old_score == pytest.approx(0.5), days
 
     def test_how_urgent_it_is_and_what_to_do(self, space: remanence.Space, clock: FakeClock) -> None:
         """From gc candidates, through what was of use, to what only begins to fade."""
@@ -237,10 +232,10 @@ class TestUse:
         cooking = space.add("Salt lowers the freezing point.", tags=["cooking"])
         plain = space.add("Ice melts at zero degrees.")
 
-        abroad, unknown = space.observe_usage([cooking.id, plain.id], context_tags=["roads"])
+        abroad, unknown = space.upkeep.observe_usage([cooking.id, plain.id], context_tags=["roads"])
         assert (abroad.cross_domain, abroad.strength) == (True, pytest.approx(1.1))
         assert (unknown.cross_domain, unknown.strength) == (False, 1.0)
-        [at_home] = space.observe_usage(cooking.id, context_tags=["cooking"])
+        [at_home] = space.upkeep.observe_usage(cooking.id, context_tags=["cooking"])
         assert not at_home.cross_domain
 
     def test_what_is_not_there_cannot_be_used(self, space: remanence.Space) -> None:
@@ -250,7 +245,7 @@ class TestUse:
         before = lines(space)
 
         with pytest.raises(NotFound, match="unforget"):
-            space.observe_usage([other.id, memory.id])
+            space.upkeep.observe_usage([other.id, memory.id])
         with pytest.raises(NotFound, match="no memory"):
             space.touch("nobody")
         assert lines(space) == before
@@ -263,7 +258,7 @@ class TestUse:
         space.rebuild()
 
         assert reopen().touch(memory.id).uses == 2
-        assert reopen().check() == {}
+        assert reopen().admin.check() == {}
 
 
 @pytest.fixture
@@ -349,7 +344,7 @@ class TestForgetting:
     def test_regret_is_measured_on_recorded_recalls(self, faded: remanence.Space) -> None:
         """What would have been among the first ten is named, and can be brought back."""
         faded.upkeep.gc(dry_run=False)
-        faded.record(faded.recall("Did a dog bark?"))
+        faded.audit.record(faded.recall("Did a dog bark?"))
 
         regret = faded.upkeep.regret()
         assert (regret.recalls, regret.affected, regret.rate) == (1, 1, 1.0)
@@ -364,7 +359,7 @@ class TestForgetting:
         space.add_many([{"text": f"The dog barked {'again ' * n}.", "kind": "episode"} for n in range(12)])
         clock.advance(days=365)
         space.upkeep.gc(dry_run=False)
-        space.record(space.recall("Did the dog bark?"))
+        space.audit.record(space.recall("Did the dog bark?"))
         assert len(space.upkeep.regret().missed) == 10
 
     def test_no_regret_without_recalls(self, faded: remanence.Space) -> None:
@@ -383,24 +378,24 @@ class TestArchiving:
 
         assert len(done) == 3
         assert str(done).startswith(f"gc: run {done.run} archived 3 memories")
-        assert faded.stats().memories == {"current": 1, "archived": 3, "forgotten": 1}
+        assert faded.admin.stats().memories == {"current": 1, "archived": 3, "forgotten": 1}
         assert [m.text for m in faded.memories()] == ["Alice is a doctor in Porto."]
         assert {m.id for m in faded.memories("archived")} == {f.memory for f in done}
         assert [m.id for m in faded.memories("forgotten")] == [forgotten.id]
-        assert {each.status for each in faded.read_graph("archived")} == {"archived"}
+        assert {each.status for each in faded.graph.read_graph("archived")} == {"archived"}
         assert faded.get_many([done.forgets[0].memory]).missing == {done.forgets[0].memory: "archived"}
         assert faded.get(done.forgets[0].memory) is None
         assert not [hit for hit in faded.recall("Did a dog bark?", history=True) if "dog" in hit.memory.text]
 
-        [hit, *_] = faded.upkeep.recall_with_archive("Did a dog bark?")
+        [hit, *_] = faded.recall("Did a dog bark?", include="archive")
         assert (hit.memory.text, hit.current) == ("A dog barked twice.", False)
         assert "archived" in hit.because
-        assert "archived" not in faded.upkeep.recall_with_archive("Alice in Porto")[0].because
+        assert "archived" not in faded.recall("Alice in Porto", include="archive")[0].because
 
         assert faded.upkeep.restore(done) == 3
         assert answers(faded) == before
-        assert "archived" not in faded.stats().memories
-        assert faded.check() == {}
+        assert "archived" not in faded.admin.stats().memories
+        assert faded.admin.check() == {}
 
     def test_the_past_is_as_it_was(self, faded: remanence.Space, clock: FakeClock) -> None:
         """Before it was archived, while it was, and after it came back."""
@@ -411,7 +406,7 @@ class TestArchiving:
         clock.advance(days=1)
         faded.upkeep.undo(done)
 
-        counts = [faded.as_of(when).stats().memories for when in (monday, tuesday, clock.now())]
+        counts = [faded.as_of(when).admin.stats().memories for when in (monday, tuesday, clock.now())]
         assert counts == [{"current": 4}, {"current": 1, "archived": 3}, {"current": 4}]
         assert len(list(faded.as_of(tuesday).memories("archived"))) == 3
         assert "dog" in faded.as_of(monday).recall("Did a dog bark?")[0].memory.text
@@ -424,15 +419,15 @@ class TestArchiving:
         space.add("A dog barked twice.", kind="episode")
         clock.advance(days=365)
         space.upkeep.gc(how="archive", dry_run=False)
-        space.export(tmp_path / "a.jsonl")
+        space.admin.export(tmp_path / "a.jsonl")
         space.rebuild()
-        assert reopen().stats().memories == {"archived": 1}
-        assert reopen().check() == {}
+        assert reopen().admin.stats().memories == {"archived": 1}
+        assert reopen().admin.check() == {}
 
         with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as other:
             remanence.import_(tmp_path / "a.jsonl", into=other)
             assert [m.text for m in other.memories("archived")] == ["A dog barked twice."]
-            assert len(other.upkeep.recall_with_archive("dog")) == 1
+            assert len(other.recall("dog", include="archive")) == 1
             assert other.upkeep.undo(other.upkeep.runs()[0]).left == ()
             assert other.count() == 1
 
@@ -445,11 +440,11 @@ class TestArchiving:
         faded.forget(forgotten.memory)
         faded.erase(erased.memory)
 
-        assert faded.stats().memories == {"current": 2, "forgotten": 1, "erased": 1}
-        assert faded.upkeep.recall_with_archive(forgotten.text)[0].memory.id != forgotten.memory
+        assert faded.admin.stats().memories == {"current": 2, "forgotten": 1, "erased": 1}
+        assert faded.recall(forgotten.text, include="archive")[0].memory.id != forgotten.memory
         assert [e.what for e in faded.history(forgotten.memory)].count("forgotten") == 2
         assert set(faded.upkeep.undo(done).left) == {said.memory, forgotten.memory, erased.memory}
-        assert faded.check() == {}
+        assert faded.admin.check() == {}
 
     def test_a_setting_makes_it_the_way_of_every_run(self, faded: remanence.Space) -> None:
         """Of the pipeline, and so of the scheduler."""
@@ -457,14 +452,14 @@ class TestArchiving:
         upkeep.run(steps=("gc",), dry_run=False)
         [run] = upkeep.runs()
         assert run.archived
-        assert faded.stats().memories == {"current": 1, "archived": 3}
+        assert faded.admin.stats().memories == {"current": 1, "archived": 3}
         assert faded.upkeep.restore(run.hidden[0]) == 1
         assert faded.upkeep.restore(run) == 2
 
     def test_what_was_archived_can_be_missed(self, faded: remanence.Space) -> None:
         """The regret meter counts it too."""
         faded.upkeep.gc(how="archive", dry_run=False)
-        faded.record(faded.recall("Did a dog bark?"))
+        faded.audit.record(faded.recall("Did a dog bark?"))
         regret = faded.upkeep.regret()
         assert regret.rate == 1.0
         faded.upkeep.restore(regret)
@@ -478,7 +473,7 @@ class TestArchiving:
     def test_a_hit_from_the_archive_says_so_everywhere(self, faded: remanence.Space) -> None:
         """In a prompt, in an explanation, in a notebook; it has not expired."""
         faded.upkeep.gc(how="archive", dry_run=False)
-        found = faded.upkeep.recall_with_archive("Did a dog bark?", limit=1)
+        found = faded.recall("Did a dog bark?", limit=1, include="archive")
         for told in (str(found), found.explain(), found._repr_html_()):
             assert "A dog barked twice.  (archived)" in told
             assert "expired" not in told
@@ -500,21 +495,21 @@ class TestArchiving:
             space.add("A dog.", kind="episode")
             clock.advance(days=365)
             space.upkeep.gc(how="archive", dry_run=False)
-            found = space.upkeep.recall_with_archive("The dog that barked and ran")
+            found = space.recall("The dog that barked and ran", include="archive")
             assert found[0].memory.text == "A dog."
             assert len(asked) == 1
 
     def test_what_the_archive_gave_can_be_given_again(self, faded: remanence.Space, clock: FakeClock) -> None:
         """Its receipt says that the archive was asked, and what was given is not missed."""
         faded.upkeep.gc(how="archive", dry_run=False)
-        found = faded.upkeep.recall_with_archive("Did a dog bark?")
+        found = faded.recall("Did a dog bark?", include="archive")
         assert found.receipt is not None
-        faded.record(found)
+        faded.audit.record(found)
         assert "A dog barked twice." not in [missed.text for missed in faded.upkeep.regret().missed]
 
         faded.upkeep.restore(found[0].memory.id)
         kept = Receipt.from_dict(found.receipt.to_dict())
-        assert faded.replay(kept).hits == found.hits
+        assert faded.audit.replay(kept).hits == found.hits
         assert faded.recall("Did a dog bark?")[0].current
 
     def test_what_is_erased_while_the_archive_is_asked_is_not_given(
@@ -535,7 +530,7 @@ class TestArchiving:
             other.upkeep.gc(how="archive", dry_run=False)
             with remanence.open(home, embedder=Slow(), clock=clock) as space:
                 erasing.append(lambda: other.erase(gone.id))
-                found = space.upkeep.recall_with_archive("dog")
+                found = space.recall("dog", include="archive")
                 assert [hit.memory.id for hit in found] == [kept.id]
 
     def test_a_catalog_with_its_archive_has_nothing_in_it(self, faded: remanence.Space) -> None:
@@ -573,7 +568,7 @@ class TestRestoring:
         forgotten = next(each.memory for each in plan if "dog" in each.text)
         faded.unforget(forgotten)
         faded.forget(forgotten)
-        faded.record(faded.recall("Did a dog bark?"))
+        faded.audit.record(faded.recall("Did a dog bark?"))
         regret, [run] = faded.upkeep.regret(), faded.upkeep.runs()
 
         assert forgotten not in [missed.memory for missed in regret.missed]
@@ -596,7 +591,7 @@ class TestRestoring:
     ) -> None:
         """A regret and a run pass over it."""
         faded.upkeep.gc(how=how, dry_run=False)
-        faded.record(faded.recall("Did a dog bark?"))
+        faded.audit.record(faded.recall("Did a dog bark?"))
         regret, [run] = faded.upkeep.regret(), faded.upkeep.runs()
         faded.erase(regret.missed[0].memory)
         assert faded.upkeep.restore(regret) == len(regret.missed) - 1
@@ -741,7 +736,7 @@ class TestPlansThatAreOutOfDate:
             mine.upkeep.apply(one)
             with pytest.raises(InvalidInput, match="were tied together since"):
                 theirs.upkeep.apply(other)
-        assert sum(len(each.links_out) for each in mine.read_graph()) == 1
+        assert sum(len(each.links_out) for each in mine.graph.read_graph()) == 1
 
     def test_what_is_planned_to_be_done_is_planned_alone(
         self, reopen: Callable[..., remanence.Space], clock: FakeClock
@@ -889,10 +884,10 @@ class TestProperties:
         for space in lived(rows, days):
             before = answers(space), lines(space)
             space.upkeep.run(steps=EVERY)
-            for step in ("decay", "clusters", "gc", "consolidate", "promote", "discover"):
+            for step in ("gc", "consolidate", "promote", "discover"):
                 getattr(space.upkeep, step)(dry_run=True)
-            for step in ("decay", "clusters"):  # which only look
-                getattr(space.upkeep, step)(dry_run=False)
+            space.upkeep.decay()
+            space.upkeep.clusters()
             assert (answers(space), lines(space)) == before
 
     @QUIET
@@ -908,7 +903,7 @@ class TestProperties:
                 space.upkeep.undo(done)
                 assert lines(space) > grown
             assert answers(space) == before
-            assert space.check() == {}
+            assert space.admin.check() == {}
 
     @QUIET
     @given(MEMORIES, st.sampled_from([1, 20, 400]), st.sampled_from([*PLANS, "index_vault"]))

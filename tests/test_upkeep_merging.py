@@ -290,7 +290,7 @@ class TestConsolidating:
         """However it came to be tied."""
         upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
         first, second = upkeep.consolidate("link").links
-        repetitive.link(first[1], "extends", first[0])
+        repetitive.graph.link(first[1], "extends", first[0])
         assert upkeep.consolidate("link").links == (second,)
 
     def test_erasing_a_source_erases_what_was_merged_of_it(self, repetitive: remanence.Space) -> None:

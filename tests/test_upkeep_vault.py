@@ -14,12 +14,7 @@ import remanence
 from remanence import InvalidInput
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import notes
-from remanence.upkeep.notes import (
-    Note,
-    parse,
-    safe_name,
-    wiki_link,
-)
+from remanence.upkeep.notes import Note, parse, safe_name, wiki_link
 
 HOSTILE = (
     "../../etc/passwd",
@@ -335,7 +330,7 @@ class TestSharedVaults:
         """Its memories have the same ids. A note that is deleted stays so, and all go if it is undone."""
         lived.upkeep.promote(vault=vault, dry_run=False)
         first = files(vault)
-        lived.export(tmp_path / "it.jsonl")
+        lived.admin.export(tmp_path / "it.jsonl")
         copy = lived.child("copy")
         remanence.import_(tmp_path / "it.jsonl", into=copy)
         done = copy.upkeep.promote(vault=vault, dry_run=False)
@@ -382,7 +377,7 @@ class TestUndoing:
         lived.upkeep.undo(second)
         assert files(vault) == {}
         assert len(lived.upkeep.promote(vault=vault).promotes) == 2
-        assert lived.check() == {}
+        assert lived.admin.check() == {}
 
 
 class TestPlansThatAreOutOfDate:
@@ -582,7 +577,7 @@ class TestReadingBack:
         assert len(lived.upkeep.index_vault(vault)) == 0
         assert "Ondina" not in str(lived.recall("boat"))
 
-        found = lived.upkeep.recall_with_vault("Does Alice have a boat?")
+        found = lived.recall("Does Alice have a boat?", include="vault")
         assert "Ondina" in str(found)
         boat = next(hit for hit in found if "Ondina" in hit.memory.text)
         alone = lived.child("vault").recall("Does Alice have a boat?")[0]
@@ -623,7 +618,7 @@ class TestReadingBack:
         """And nothing is made for notes that are not there."""
         space = reopen()
         space.add("Alice lives in Porto.")
-        assert len(space.upkeep.recall_with_vault("Alice")) == 1
+        assert len(space.recall("Alice", include="vault")) == 1
         assert space.upkeep.runs() == []
         assert not list((home / "vectors").glob("*vault*"))
 

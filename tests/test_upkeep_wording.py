@@ -9,12 +9,12 @@ from contextlib import contextmanager
 import pytest
 
 import remanence
+from remanence.api.upkeep_facet import Upkeep
 from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.models import prompts
 from remanence.models.llm_extractor import LLMExtractor
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.testing.fake_models import MISBEHAVIOURS, HungModel, ScriptedModel
-from remanence.upkeep import Upkeep
 from remanence.upkeep.consolidation import ConsolidationPlan
 from remanence.upkeep.merged_text import PATIENCE, Writer, merged
 from test_llm import as_chat_model, as_function, as_llama_llm

@@ -16,12 +16,7 @@ import numpy as np
 import pytest
 from qdrant_client import AsyncQdrantClient, QdrantClient
 
-from remanence.errors import (
-    Closed,
-    InvalidInput,
-    ProjectionError,
-    ProjectionStale,
-)
+from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale
 from remanence.ports import VectorStore
 from remanence.signals.stores import StoreBusy, VectorStores, folder_name
 from remanence.signals.stores.edge import EdgeStore

@@ -10,13 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remanence import (
-    InvalidInput,
-    NotFound,
-    Relation,
-    Space,
-    Window,
-)
+from remanence import InvalidInput, NotFound, Relation, Space, Window
 from remanence.core.index import Vanished
 from remanence.events import Related
 from remanence.graph.graph_at_time import Ground, Place, undisturbed
@@ -43,7 +37,7 @@ def test_a_walk_goes_through_relations_links_and_mentions(space: Space) -> None:
     """From a name to what it is related to, to the memory that says so, and on to what that is linked to."""
     works = space.add("Alice works at Acme.")
     note = space.add("Note for later.")
-    space.link(note, "related_to", works)
+    space.graph.link(note, "related_to", works)
 
     walked = space.graph.query("Alice")
 
@@ -61,7 +55,7 @@ def test_a_walk_goes_through_relations_links_and_mentions(space: Space) -> None:
 def test_an_edge_tells_who_said_so_and_when(space: Space, clock: FakeClock) -> None:
     """A relation carries its window, when it was recorded, how sure it is, and its evidence."""
     proof = space.add("A contract.")
-    space.relate(
+    space.graph.relate(
         *("Alice", "works_at", "Acme"),
         valid_from="2026-01-01",
         confidence=0.7,
@@ -97,7 +91,7 @@ def test_a_walk_starts_from_whatever_one_has_at_hand(space: Space, start: str) -
 def test_depth_is_how_far_a_walk_goes(space: Space) -> None:
     """Each step more reaches one further, and what is beyond is not there."""
     for a, b in zip("ABCDE", "BCDEF", strict=True):
-        space.relate(f"Town {a}", "leads_to", f"Town {b}")
+        space.graph.relate(f"Town {a}", "leads_to", f"Town {b}")
 
     for depth in range(1, 6):
         walked = space.graph.query("Town A", depth=depth)
@@ -108,8 +102,8 @@ def test_depth_is_how_far_a_walk_goes(space: Space) -> None:
 
 def test_direction_keeps_to_edges_out_of_or_into_each_node(space: Space) -> None:
     """Out of Bob is whom he mentors; into Bob is who mentors him and what names him."""
-    space.relate("Ann", "mentors", "Bob")
-    space.relate("Bob", "mentors", "Cem")
+    space.graph.relate("Ann", "mentors", "Bob")
+    space.graph.relate("Bob", "mentors", "Cem")
     note = space.add("Bob sings with Dora.", entities=["Bob", "Dora"], triples=[])
 
     assert labels(space.graph.query("Bob", direction="out")) == ["Bob", "Cem"]
@@ -122,8 +116,8 @@ def test_direction_keeps_to_edges_out_of_or_into_each_node(space: Space) -> None
 def test_relations_keep_to_edges_of_some_names(space: Space) -> None:
     """Predicates, kinds of links and "mentions" are all names of edges."""
     works = space.add("Alice works at Acme.")
-    space.link(space.add("Note for later."), "supports", works)
-    space.relate("Alice", "knows", "Bob")
+    space.graph.link(space.add("Note for later."), "supports", works)
+    space.graph.relate("Alice", "knows", "Bob")
 
     assert arrows(space.graph.query("Alice", relations=["knows"])) == ["Alice knows Bob"]
     assert labels(space.graph.query(works, relations=["supports"])) == [works.text, "Note for later."]
@@ -136,8 +130,8 @@ def test_relations_keep_to_edges_of_some_names(space: Space) -> None:
 
 def test_a_relation_with_an_inverse_is_walked_from_both_ends(space: Space) -> None:
     """Out of the child goes child_of, though only parent_of was said."""
-    space.declare("parent_of", inverse="child_of")
-    space.relate("Ann", "parent_of", "Bob")
+    space.graph.declare("parent_of", inverse="child_of")
+    space.graph.relate("Ann", "parent_of", "Bob")
 
     assert arrows(space.graph.query("Bob", direction="out", depth=1)) == ["Bob child_of Ann"]
     assert arrows(space.graph.query("Ann", relations=["child_of"], depth=1)) == ["Bob child_of Ann"]
@@ -146,7 +140,7 @@ def test_a_relation_with_an_inverse_is_walked_from_both_ends(space: Space) -> No
 def test_circles_are_walked_once(space: Space) -> None:
     """Three who know each other are three nodes and three edges, however far the walk goes."""
     for a, b in (("Ann", "Bob"), ("Bob", "Cem"), ("Cem", "Ann")):
-        space.relate(a, "knows", b)
+        space.graph.relate(a, "knows", b)
 
     walked = space.graph.query("Ann", depth=8)
 
@@ -156,7 +150,7 @@ def test_circles_are_walked_once(space: Space) -> None:
 def test_an_answer_that_left_something_out_says_so(space: Space) -> None:
     """At most so many nodes are given; exactly so many is not too many."""
     for name in ("Bob", "Cem", "Dora"):
-        space.relate("Ann", "knows", name)
+        space.graph.relate("Ann", "knows", name)
 
     few, all_of_them = space.graph.query("Ann", limit=3), space.graph.query("Ann", limit=4)
 
@@ -167,7 +161,7 @@ def test_an_answer_that_left_something_out_says_so(space: Space) -> None:
 def test_a_hub_on_the_way_is_followed_to_its_newest_ties_only(space: Space) -> None:
     """A town that everybody visited does not fill the answer; asked about the town itself, all are there."""
     for number in range(FAN_OUT + 5):
-        space.relate(f"Guest {number}", "visited", "Rome")
+        space.graph.relate(f"Guest {number}", "visited", "Rome")
 
     passing, direct = space.graph.query("Guest 0"), space.graph.query("Rome")
 
@@ -179,9 +173,9 @@ def test_a_hub_on_the_way_is_followed_to_its_newest_ties_only(space: Space) -> N
 
 def test_an_older_tie_is_found_behind_many_newer_ones_of_another_name(space: Space) -> None:
     """Asked for homes, what else she is tied to takes no room, and nothing was left out."""
-    space.relate("Alice", "lives_in", "Porto")
+    space.graph.relate("Alice", "lives_in", "Porto")
     for number in range(FAN_OUT + 1):
-        space.relate("Alice", "knows", f"Guest {number}")
+        space.graph.relate("Alice", "knows", f"Guest {number}")
 
     walked = space.graph.query("Alice", relations="lives_in", limit=2)
 
@@ -190,9 +184,9 @@ def test_an_older_tie_is_found_behind_many_newer_ones_of_another_name(space: Spa
 
 def test_an_older_tie_is_found_behind_newer_ones_that_are_over(space: Space) -> None:
     """What holds no longer takes no room either."""
-    space.relate("Alice", "lives_in", "Porto")
+    space.graph.relate("Alice", "lives_in", "Porto")
     for number in range(FAN_OUT + 1):
-        space.relate("Alice", "visited", f"Town {number}", valid_from="2025", valid_until="2026")
+        space.graph.relate("Alice", "visited", f"Town {number}", valid_from="2025", valid_until="2026")
 
     walked = space.graph.query("Alice", limit=2)
 
@@ -202,7 +196,7 @@ def test_an_older_tie_is_found_behind_newer_ones_that_are_over(space: Space) -> 
 
 def test_a_walk_that_looked_at_the_newest_ties_only_says_so(space: Space) -> None:
     """So many are over that what holds may lie further back than is looked."""
-    space.relate("Alice", "lives_in", "Porto")
+    space.graph.relate("Alice", "lives_in", "Porto")
     with space._engine.using(space.name) as index:
         over = Window(datetime(2025, 1, 1, tzinfo=timezone.utc), datetime(2026, 1, 1, tzinfo=timezone.utc))
         lines = [Related(f"r{n}", "Alice", "visited", f"Town {n}", over) for n in range(5 * FAN_OUT)]
@@ -216,11 +210,11 @@ def test_a_walk_that_looked_at_the_newest_ties_only_says_so(space: Space) -> Non
 
 def test_a_walk_past_the_newest_ties_leaves_no_half_truth_behind(space: Space) -> None:
     """It may not have looked at all that says so; whoever asks for the whole of it afterwards gets it."""
-    space.relate("Alice", "knows", "Bob", valid_from="2020", valid_until="2024", observed_by="Ann")
+    space.graph.relate("Alice", "knows", "Bob", valid_from="2020", valid_until="2024", observed_by="Ann")
     for number in range(FAN_OUT):
-        space.relate("Alice", "knows", f"Guest {number}")
-    space.relate("Alice", "knows", "Bob", valid_from="2018", valid_until="2022", observed_by="Cem")
-    space.relate("Dora", "knows", "Eve")  # so that nothing is at hand of what was just said
+        space.graph.relate("Alice", "knows", f"Guest {number}")
+    space.graph.relate("Alice", "knows", "Bob", valid_from="2018", valid_until="2022", observed_by="Cem")
+    space.graph.relate("Dora", "knows", "Eve")  # so that nothing is at hand of what was just said
 
     assert space.graph.query("Alice", at="2019-01-01", limit=2).truncated
     assert [str(r.valid) for r in space.graph.when("Alice", "knows", "Bob")] == ["2018-01-01 to 2024-01-01"]
@@ -250,8 +244,8 @@ def test_the_ties_of_a_hub_are_complete_as_it_grows() -> None:
 
 def test_a_walk_takes_what_holds_at_the_moment(space: Space) -> None:
     """In 2025 she worked at Acme, now at Beta; each time the other one is not there."""
-    space.relate("Alice", "works_at", "Acme", valid_from="2024-01-01")
-    space.relate("Alice", "works_at", "Beta", valid_from="2026-01-01")
+    space.graph.relate("Alice", "works_at", "Acme", valid_from="2024-01-01")
+    space.graph.relate("Alice", "works_at", "Beta", valid_from="2026-01-01")
 
     assert labels(space.graph.query("Alice")) == ["Alice", "Beta"]
     assert labels(space.graph.query("Alice", at="2025-06-01")) == ["Alice", "Acme"]
@@ -260,10 +254,10 @@ def test_a_walk_takes_what_holds_at_the_moment(space: Space) -> None:
 
 def test_both_clocks_answer_what_we_believed_in_june_about_march(space: Space, clock: FakeClock) -> None:
     """In July it came out that she had worked at Beta in March already; June did not know."""
-    space.relate("Alice", "works_at", "Acme", valid_from="2026-01-01")
+    space.graph.relate("Alice", "works_at", "Acme", valid_from="2026-01-01")
     june = clock.advance(days=42)
     clock.advance(days=30)
-    space.relate("Alice", "works_at", "Beta", valid_from="2026-03-01")
+    space.graph.relate("Alice", "works_at", "Beta", valid_from="2026-03-01")
 
     assert labels(space.as_of(june).graph.query("Alice", at="2026-03-15")) == ["Alice", "Acme"]
     assert labels(space.graph.query("Alice", at="2026-03-15")) == ["Alice", "Beta"]
@@ -290,7 +284,7 @@ def test_an_episode_once_happened_has_happened(space: Space) -> None:
 def test_a_name_is_read_as_it_was_then(space: Space) -> None:
     """What went by Twitter in 2020 goes by X now, and Twitter names nothing in 2025."""
     space.entities.register("X", aliases=[("Twitter", None, "2023-07-24")])
-    space.relate("Twitter", "based_in", "San Francisco")
+    space.graph.relate("Twitter", "based_in", "San Francisco")
 
     assert labels(space.graph.query("Twitter", at="2020-01-01")) == ["X", "San Francisco"]
     assert labels(space.graph.query("Twitter")) == ["X", "San Francisco"]
@@ -303,8 +297,8 @@ def mercury(space: Space) -> tuple[str, str]:
     """A singer went by Mercury until 2020, a company since; these are their ids."""
     singer = space.entities.register("Freddie", aliases=[("Mercury", None, "2020")])
     company = space.entities.register("Planet Ltd", aliases=[("Mercury", "2020", None)])
-    space.relate("Mercury", "lives_in", "London", valid_from="2015")
-    space.relate("Mercury", "based_in", "Bern", valid_from="2022")
+    space.graph.relate("Mercury", "lives_in", "London", valid_from="2015")
+    space.graph.relate("Mercury", "based_in", "Bern", valid_from="2022")
     space.add("Mercury sang.", entities=["Mercury"], triples=[], valid_from="2014")
     space.add("Mercury sells pens.", entities=["Mercury"], triples=[])
     return singer.id, company.id
@@ -339,7 +333,7 @@ def test_wherever_a_name_will_do_an_id_or_an_entity_will(space: Space, mercury: 
         assert entity is not None
         assert entity.id == each
         space.entities.rename(each, f"{entity.name} the Second")
-        space.relate(entity, "likes", "tea")  # as it was called before
+        space.graph.relate(entity, "likes", "tea")  # as it was called before
         assert [r.subject for r in space.graph.when(each, "likes")] == [f"{entity.name} the Second"]
         assert [r.object for r in space.graph.invalidate(each, "likes")] == ["tea"]
     path = space.graph.path(mercury[0], "London")
@@ -353,8 +347,8 @@ def test_merged_entities_are_one_node_from_then_on(space: Space, clock: FakeCloc
     """After the merge Bob's ties are Robert's; the view of before knows two people."""
     for name in ("Bob", "Robert Jones"):
         space.entities.register(name)
-    space.relate("Bob", "knows", "Ann")
-    space.relate("Robert Jones", "works_at", "Acme")
+    space.graph.relate("Bob", "knows", "Ann")
+    space.graph.relate("Robert Jones", "works_at", "Acme")
     before = clock.now()
     clock.advance(days=1)
     space.entities.merge("Bob", "Robert Jones")
@@ -412,7 +406,7 @@ def test_an_erased_memory_leaves_no_words_in_a_walk(space: Space) -> None:
 def test_a_walk_never_leaves_its_space(space: Space) -> None:
     """What a sibling knows of Alice is not there, and its ids mean nothing here."""
     mine, theirs = space.child("a"), space.child("b")
-    mine.relate("Alice", "knows", "Bob")
+    mine.graph.relate("Alice", "knows", "Bob")
     secret = theirs.add("Alice knows Cem.", triples=[("Alice", "knows", "Cem")])
 
     assert labels(mine.graph.query("Alice")) == ["Alice", "Bob"]
@@ -428,7 +422,7 @@ def test_a_walk_never_leaves_its_space(space: Space) -> None:
 def test_a_path_is_the_shortest_and_each_step_has_its_evidence(space: Space) -> None:
     """Two who work at one place are two steps apart, though a longer way was said first."""
     for a, b in (("Alice", "Cem"), ("Cem", "Dora"), ("Dora", "Bob")):
-        space.relate(a, "knows", b)
+        space.graph.relate(a, "knows", b)
     hers, his = space.add("Alice works at Acme."), space.add("Bob works at Acme.")
 
     path = space.graph.path("Alice", "Bob")
@@ -453,12 +447,12 @@ def test_two_that_share_a_memory_are_connected_through_it(space: Space) -> None:
 def test_where_there_is_no_way_there_is_no_path(space: Space) -> None:
     """Not connected at all, too far apart, or not yet: None."""
     for a, b in zip("ABCD", "BCDE", strict=True):
-        space.relate(f"Town {a}", "leads_to", f"Town {b}", valid_from="2026-01-01")
-    space.relate("Island", "lies_in", "Ocean")
+        space.graph.relate(f"Town {a}", "leads_to", f"Town {b}", valid_from="2026-01-01")
+    space.graph.relate("Island", "lies_in", "Ocean")
 
     assert space.graph.path("Town A", "Island") is None
-    assert space.graph.path("Town A", "Town E", max_depth=3) is None
-    assert len(space.graph.path("Town A", "Town E", max_depth=4) or ()) == 4
+    assert space.graph.path("Town A", "Town E", depth=3) is None
+    assert len(space.graph.path("Town A", "Town E", depth=4) or ()) == 4
     assert space.graph.path("Town A", "Town E", at="2025-01-01") is None
     here = space.graph.path("Town A", "town a")
     assert here is not None
@@ -475,10 +469,10 @@ def test_a_path_is_as_short_as_a_search_from_one_end_finds(ties: list[tuple[int,
         for name in range(10):
             space.entities.register(f"Town {name}")
         for a, b in ties:
-            space.relate(f"Town {a}", "leads_to", f"Town {b}")
+            space.graph.relate(f"Town {a}", "leads_to", f"Town {b}")
         far = _distances(ties)
         for goal in range(10):
-            path = space.graph.path("Town 0", f"Town {goal}", max_depth=most)
+            path = space.graph.path("Town 0", f"Town {goal}", depth=most)
             expected = far.get(goal)
             reachable = expected is not None and expected <= most
             assert (None if path is None else len(path)) == (expected if reachable else None)
@@ -516,14 +510,10 @@ def test_when_gives_the_intervals_in_the_order_of_time(space: Space) -> None:
 
 def test_where_she_lived_while_she_worked_there(space: Space) -> None:
     """Three homes and one job: two homes share time with it, one lies within it, one came before."""
-    for home, start, end in (
-        ("Porto", "2015", "2018"),
-        ("Zurich", "2018", "2020"),
-        ("Lisbon", "2020", None),
-    ):
-        space.relate("Alice", "lives_in", home, valid_from=start, valid_until=end)
-    space.relate("Alice", "works_at", "Google", valid_from="2018", valid_until="2021")
-    space.relate("Alice", "works_at", "Acme", valid_from="2021")
+    for home, start, end in (("Porto", "2015", "2018"), ("Zurich", "2018", "2020"), ("Lisbon", "2020", None)):
+        space.graph.relate("Alice", "lives_in", home, valid_from=start, valid_until=end)
+    space.graph.relate("Alice", "works_at", "Google", valid_from="2018", valid_until="2021")
+    space.graph.relate("Alice", "works_at", "Acme", valid_from="2021")
 
     def homes(how: str) -> dict[str, str | None]:
         joined = space.graph.join(("Alice", "lives_in"), how, ("Alice", "works_at", "Google"))
@@ -629,13 +619,13 @@ def test_an_unknown_start_is_named_with_what_is_near_it(space: Space) -> None:
         lambda graph: graph.join(("Alice", "knows"), "sideways", ("Alice", "knows")),
         lambda graph: graph.join(("Alice", "knows"), ["while"], ("Alice", "knows")),
         lambda graph: graph.when("Alice", "?!"),
-        lambda graph: graph.path("Alice", "Alice", max_depth=0),
+        lambda graph: graph.path("Alice", "Alice", depth=0),
         lambda graph: graph.timeline("Alice", since="2026-05-01", until="2026-04-01"),
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused(space: Space, ask: Callable[[Any], Any]) -> None:
     """Too few words, no such way to join, no such predicate, no steps, or a window turned round."""
-    space.relate("Alice", "knows", "Bob")
+    space.graph.relate("Alice", "knows", "Bob")
     with pytest.raises(InvalidInput):
         ask(space.graph)
 
@@ -649,7 +639,7 @@ def test_when_is_asked_of_an_entity(space: Space) -> None:
 
 async def test_the_graph_is_asked_off_the_event_loop(space: Space) -> None:
     """Each async twin gives what its verb gives."""
-    await space.arelate("Alice", "knows", "Bob", valid_from="2026-01-01")
+    await space.graph.arelate("Alice", "knows", "Bob", valid_from="2026-01-01")
     graph = space.graph
 
     assert await graph.aquery("Alice", depth=1) == graph.query("Alice", depth=1)

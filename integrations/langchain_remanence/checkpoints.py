@@ -46,12 +46,7 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
-    from remanence import (
-        Change,
-        Memory,
-        Recall,
-        Space,
-    )
+    from remanence import Change, Memory, Recall, Space
 
 __all__ = ["CheckpointUnknown", "CheckpointView"]
 

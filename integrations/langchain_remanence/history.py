@@ -13,13 +13,7 @@ from langchain_core.messages import BaseMessage, messages_from_dict
 from pydantic_core import PydanticSerializationError
 
 from langchain_remanence.messages import stand_in, who, words_of
-from remanence import (
-    Change,
-    InvalidInput,
-    Memory,
-    Space,
-    View,
-)
+from remanence import Change, InvalidInput, Memory, Space, View
 
 _MESSAGE = "langchain_message"
 
@@ -115,7 +109,7 @@ class _Sessions:
     def ids(self, view: View, session: str) -> list[str]:
         """The memories of a session that are not hidden, in the order they came."""
         with self._lock:
-            for change in view.changes(after=self._position):
+            for change in view.audit.changes(after=self._position):
                 self._take(change)
                 self._position = change.position
             return [memory_id for memory_id in self._ids.get(session, ()) if memory_id not in self._hidden]

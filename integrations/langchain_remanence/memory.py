@@ -12,12 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import ConfigDict, Field, SkipValidation
 
 from langchain_remanence.history import RemanenceChatMessageHistory, as_message
-from remanence import (
-    Hit,
-    InvalidInput,
-    Memory,
-    Space,
-)
+from remanence import Hit, InvalidInput, Memory, Space
 from remanence.adapters import going_on, reinforce, shown_in
 from remanence.language.framing import frame
 

@@ -127,11 +127,7 @@ class Table:
     """
 
     def __init__(
-        self,
-        view: View,
-        read: Callable[[Memory, Change], tuple[Address, Version]],
-        *,
-        history: bool,
+        self, view: View, read: Callable[[Memory, Change], tuple[Address, Version]], *, history: bool
     ) -> None:
         self._view = view
         self._read = read
@@ -144,7 +140,7 @@ class Table:
     def catch_up(self) -> None:
         """Take in what was written since, by whichever process."""
         with self._lock:
-            for change in self._view.changes(after=self._position):
+            for change in self._view.audit.changes(after=self._position):
                 self._take_in(change)
                 self._position = change.position
 

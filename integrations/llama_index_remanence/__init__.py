@@ -47,9 +47,7 @@ __all__ = [
 ]
 
 __getattr__ = on_first_use(
-    __name__,
-    {name: (module, "llamaindex") for name, module in _MODULES.items()},
-    frameworks=("llama_index",),
+    __name__, {name: (module, "llamaindex") for name, module in _MODULES.items()}, frameworks=("llama_index",)
 )
 
 

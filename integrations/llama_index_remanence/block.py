@@ -165,7 +165,7 @@ class _Heard:
             return new
 
     def _catch_up(self) -> None:
-        for change in self._place.space.changes(after=self._position):
+        for change in self._place.space.audit.changes(after=self._position):
             self._position = change.position
             memory = change.memory
             if memory is not None and ROLE in memory.meta and memory.id not in self._ids:

@@ -177,7 +177,7 @@ class RemanenceMemory(Placed, BaseMemory):
         asking = (question, frozenset(all_said(shown)))
         if self._asked is not None:
             before, found = self._asked
-            if before == asking and next(space.changes(after=found.position), None) is None:
+            if before == asking and next(space.audit.changes(after=found.position), None) is None:
                 return found
         found = recalled(
             space,

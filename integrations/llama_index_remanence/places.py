@@ -20,12 +20,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, PrivateAttr
 
 import remanence
-from remanence import (
-    Closed,
-    InvalidInput,
-    NotFound,
-    Space,
-)
+from remanence import Closed, InvalidInput, NotFound, Space
 
 _lock = threading.RLock()
 _handles: WeakKeyDictionary[Space, str] = WeakKeyDictionary()
@@ -52,7 +47,7 @@ class Place(BaseModel):
         cls, space: Space | None = None, location: str | Path | None = None, path: Sequence[str] = ()
     ) -> Place:
         """The place of a space that is held, or of one at a location, and there below `path`."""
-        given = space.location if location is None and space is not None else location
+        given = space.admin.location if location is None and space is not None else location
         where = None if given is None else _whole(given)
         if space is None and where is None:
             raise InvalidInput(

@@ -21,13 +21,7 @@ from llama_index.core.base.llms.types import ChatMessage
 
 from llama_index_remanence.messages import packed, words_of
 from llama_index_remanence.sessions import Row, Session, digest, following, named
-from remanence import (
-    Change,
-    InvalidInput,
-    Memory,
-    Space,
-    View,
-)
+from remanence import Change, InvalidInput, Memory, Space, View
 
 _RECORD, _MESSAGE = "llamaindex", "message"
 _PIECE = 400_000
@@ -200,7 +194,7 @@ class Transcript:
         return self._sessions.get(session) or Session()
 
     def _catch_up(self) -> None:
-        for change in self._space.changes(after=self._position):
+        for change in self._space.audit.changes(after=self._position):
             self._take_in(change)
             self._position = change.position
 

@@ -38,12 +38,7 @@ from remanence.version import __version__ as __version__
 if TYPE_CHECKING:
     from remanence.admin.compaction import Compacted
     from remanence.admin.export_file import Transfer
-    from remanence.admin.overview import (
-        Gathered,
-        GraphPage,
-        Stats,
-        Tied,
-    )
+    from remanence.admin.overview import Gathered, GraphPage, Stats, Tied
     from remanence.api.entity_facet import Candidate, Registration
     from remanence.api.opening import import_, open, reembed
     from remanence.api.space import Space, Verified
@@ -79,8 +74,10 @@ if TYPE_CHECKING:
     )
     from remanence.upkeep.settings import UpkeepSettings
     from remanence.write.jobs import Job
+    from remanence.write.message_analysis import analyze_for_recall, analyze_message
 
 _HOMES = {
+    **dict.fromkeys(("analyze_message", "analyze_for_recall"), "write.message_analysis"),
     "Job": "write.jobs",
     "LLMExtractor": "models.llm_extractor",
     "Recall": "read.answer",
@@ -171,6 +168,8 @@ __all__ = [
     "View",
     "Walked",
     "Window",
+    "analyze_for_recall",
+    "analyze_message",
     "frame",
     "import_",
     "open",

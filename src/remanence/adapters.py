@@ -67,13 +67,13 @@ def going_on(log: Logger, what: str) -> Iterator[None]:
 
 
 def reinforce(space: Space, shown: Iterable[Hit], *, told: str | Iterable[str], answer: str) -> None:
-    """Count as used what an answer took up of these memories (`Space.observe_usage`).
+    """Count as used what an answer took up of these memories (`Space.upkeep.observe_usage`).
 
     What was forgotten meanwhile cannot be of use any more.
     """
     ids = [each for each in taken_up(shown, told=told, answer=answer) if space.get(each) is not None]
     if ids:
-        space.observe_usage(ids)
+        space.upkeep.observe_usage(ids)
 
 
 def shown_in(text: str, hits: Iterable[Hit]) -> list[Hit]:

@@ -7,15 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from remanence.schema import (
-    Alias,
-    Kind,
-    LinkKind,
-    Mention,
-    Triple,
-    Turn,
-    Window,
-)
+from remanence.schema import Alias, Kind, LinkKind, Mention, Triple, Turn, Window
 from remanence.values import quick
 
 

@@ -16,16 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from remanence.events import Event, Remembered
-    from remanence.schema import (
-        Entry,
-        Extraction,
-        Found,
-        Memory,
-        Query,
-        Ranking,
-        Said,
-        Verdict,
-    )
+    from remanence.schema import Entry, Extraction, Found, Memory, Query, Ranking, Said, Verdict
 
     Vector: TypeAlias = NDArray[np.float32]
 

@@ -42,7 +42,7 @@ def texts(space: Space) -> list[str]:
 
 def finish(space: Space) -> None:
     """Wait for what is done in the background."""
-    for job in space.jobs():
+    for job in space.jobs.list():
         job.result(timeout=30)
 
 

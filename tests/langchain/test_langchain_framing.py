@@ -8,13 +8,7 @@ from langchain_models import Actor, recalled, system
 
 from langchain_remanence import MemoryMiddleware
 from remanence import Space, Window, frame
-from remanence.language.framing import (
-    CLOSE,
-    MOST_CHARACTERS,
-    OPEN,
-    WHAT_IT_IS,
-    unframed,
-)
+from remanence.language.framing import CLOSE, MOST_CHARACTERS, OPEN, WHAT_IT_IS, unframed
 from remanence.testing import FakeClock
 
 HOSTILE = [

@@ -28,6 +28,7 @@ from langchain_models import Actor
 
 from langchain_remanence import RemanenceChatMessageHistory
 from remanence import InvalidInput, Space
+from remanence.api.audit_facet import AuditView
 from remanence.testing import FakeClock
 
 CALL = {"name": "weather", "args": {"city": "Porto", "days": [1, 2]}, "id": "call-1", "type": "tool_call"}
@@ -217,9 +218,9 @@ def test_reading_does_not_read_what_was_read(
     """However long the ledger, a new history of the same space asks only for the lines since."""
     chat.add_messages([HumanMessage(f"message {number}") for number in range(50)])
     seen: list[int] = []
-    changes = type(space).changes
+    changes = AuditView.changes
     monkeypatch.setattr(
-        type(space),
+        AuditView,
         "changes",
         lambda self, *, after: (
             seen.append(change.position) or change for change in changes(self, after=after)

@@ -72,13 +72,7 @@ def test_a_missing_package_is_answered_with_the_line_to_type(package: str, name:
 
 def test_what_needs_only_the_core_of_langchain_needs_no_more() -> None:
     """Neither the agents nor the old chains."""
-    names = [
-        "RemanenceRetriever",
-        "RemanenceChatMessageHistory",
-        "memory_tools",
-        "extractor",
-        "embedder",
-    ]
+    names = ["RemanenceRetriever", "RemanenceChatMessageHistory", "memory_tools", "extractor", "embedder"]
     assert run(WITHOUT, "langchain langchain_classic langgraph", *names) == ""
 
 

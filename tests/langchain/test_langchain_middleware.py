@@ -23,6 +23,7 @@ from langgraph.types import Command
 import remanence
 from langchain_remanence import MemoryMiddleware
 from remanence import InvalidInput, Space
+from remanence.api.upkeep_facet import Upkeep
 from remanence.language.framing import OPEN
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}
@@ -333,13 +334,14 @@ async def test_the_loop_is_never_blocked(space: Space, monkeypatch: pytest.Monke
     space.add("Ana lives in Porto.")
     seen: dict[str, set[bool]] = {"recall": set(), "add_turns": set(), "observe_usage": set()}
     for verb in seen:
-        method = getattr(Space, verb)
+        owner: Any = Upkeep if verb == "observe_usage" else Space
+        method = getattr(owner, verb)
 
-        def noted(self: Space, *args: Any, verb: str = verb, method: Any = method, **options: Any) -> Any:
+        def noted(self: Any, *args: Any, verb: str = verb, method: Any = method, **options: Any) -> Any:
             seen[verb].add(threading.current_thread() is threading.main_thread())
             return method(self, *args, **options)
 
-        monkeypatch.setattr(Space, verb, noted)
+        monkeypatch.setattr(owner, verb, noted)
     agent = create_agent(Actor(lines=["In Porto."]), middleware=[MemoryMiddleware(space, reinforce=True)])
     await agent.ainvoke({"messages": [("user", "Where does Ana live?")]})
 

@@ -14,14 +14,7 @@ from langchain_models import Actor
 
 import remanence
 from langchain_remanence import embedder, extractor
-from remanence import (
-    Extraction,
-    Fact,
-    Found,
-    InvalidInput,
-    ProjectionStale,
-    Said,
-)
+from remanence import Extraction, Fact, Found, InvalidInput, ProjectionStale, Said
 
 NOW = datetime(2026, 5, 4, tzinfo=timezone.utc)
 

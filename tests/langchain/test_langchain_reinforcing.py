@@ -16,6 +16,7 @@ from langchain_models import WAYS, Actor, Parrot, recalled, run, system
 
 from langchain_remanence import MemoryMiddleware, RemanenceMemory
 from remanence import Memory, Space
+from remanence.api.upkeep_facet import Upkeep
 
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.deprecation.LangChainDeprecationWarning")
 
@@ -217,7 +218,7 @@ def test_a_chain_that_has_its_answer_does_not_fail_over_a_count(
     def full(*args: Any) -> Any:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(Space, "observe_usage", full)
+    monkeypatch.setattr(Upkeep, "observe_usage", full)
     chain = ConversationChain(
         llm=Actor(lines=["In Porto."]), memory=RemanenceMemory(space=space, reinforce=True)
     )

@@ -41,7 +41,7 @@ def test_a_model_keeps_finds_and_forgets(space: Space, tools: dict[str, BaseTool
     assert (
         called(tools["recall"], question="Where does Ana live?").text == "Nothing is remembered about that."
     )
-    assert [change.why for change in space.changes()] == [None, "she asked"]
+    assert [change.why for change in space.audit.changes()] == [None, "she asked"]
 
 
 async def test_an_agent_uses_them(space: Space) -> None:

@@ -79,7 +79,7 @@ def test_a_read_that_would_gain_nothing_writes_nothing(space: remanence.Space, c
     for _ in range(100):
         store.get(NOTES, "tea")
 
-    assert len(list(space.child("store").changes())) == 2
+    assert len(list(space.child("store").audit.changes())) == 2
 
 
 def test_an_item_without_a_ttl_stays(space: remanence.Space, clock: FakeClock) -> None:

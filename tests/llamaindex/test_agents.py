@@ -113,8 +113,7 @@ async def test_an_agent_workflow_hands_its_memory_over(space: remanence.Space, e
     """Two agents, one conversation, one question to memory."""
     space.add("Alice lives in Porto.")
     llm = Scripted(
-        calling("handoff", to_agent="forecaster", reason="weather"),
-        "It rains where Alice lives, in Porto.",
+        calling("handoff", to_agent="forecaster", reason="weather"), "It rains where Alice lives, in Porto."
     )
     greeter = FunctionAgent(name="greeter", description="Greets.", llm=llm, can_handoff_to=["forecaster"])
     forecaster = FunctionAgent(name="forecaster", description="Knows the weather.", llm=llm, tools=[TOOL])

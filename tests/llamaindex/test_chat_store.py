@@ -132,7 +132,7 @@ def test_a_history_that_only_grew_costs_what_is_new(space: remanence.Space) -> N
         store.set_messages("s", history[:length])
 
     assert store.get_messages("s") == history
-    assert len(list(space.changes())) == 21, "one line for the session and one for each message"
+    assert len(list(space.audit.changes())) == 21, "one line for the session and one for each message"
 
 
 def test_other_memories_in_the_space_are_nobodys_messages(space: remanence.Space) -> None:

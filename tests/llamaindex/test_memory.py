@@ -351,11 +351,11 @@ def test_facts_are_drawn_in_the_background_if_asked(space: remanence.Space, extr
     """The chat does not wait for them; and without being asked for, there are none."""
     memory = RemanenceMemory(space, extract=extract)
     memory.put(user("I moved to Porto, and my sister is called Carla."))
-    for job in space.jobs():
+    for job in space.jobs.list():
         job.result(timeout=30)
 
     assert (space.count() > 1) is extract
-    assert len(space.jobs()) == extract
+    assert len(space.jobs.list()) == extract
 
 
 def test_what_is_recalled_has_a_limit_and_a_least_score(space: remanence.Space) -> None:

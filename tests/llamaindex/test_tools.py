@@ -51,7 +51,7 @@ async def test_they_remember_recall_and_forget(
 
     await call("forget", memory_id=kept, why="she asked")
     assert space.get(kept) is None
-    assert [change.why for change in space.changes()] == [None, "she asked"]
+    assert [change.why for change in space.audit.changes()] == [None, "she asked"]
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])

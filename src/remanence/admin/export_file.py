@@ -101,11 +101,7 @@ class _Export:
         """Say what follows."""
         self._all = sum(self._ledger.count(space, upto=self._head) for space in spaces)
         embedder = self._engine.embedder
-        model = {
-            "name": embedder.name,
-            "dimension": embedder.dimension,
-            "fingerprint": embedder.fingerprint,
-        }
+        model = {"name": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
         header = {
             "remanence": "export",
             "version": VERSION,

@@ -17,13 +17,7 @@ from remanence.core.index import Index
 from remanence.graph.known_entities import Known
 from remanence.ports import Ledger
 from remanence.read.supersession import replaced_by, standing
-from remanence.schema import (
-    Link,
-    Memory,
-    Relation,
-    Sight,
-    short,
-)
+from remanence.schema import Link, Memory, Relation, Sight, short
 
 Status: TypeAlias = Literal["current", "superseded", "expired", "archived", "forgotten", "erased"]
 STATUSES: tuple[Status, ...] = get_args(Status)

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from remanence.events import (
-    Erased,
-    Event,
-    Ran,
-    Served,
-    Undone,
-)
+from remanence.events import Erased, Event, Ran, Served, Undone
 
 
 def repointed(event: Event, where: Callable[[int], int]) -> Event:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -11,7 +10,8 @@ from functools import partial
 from itertools import islice
 from typing import Any, overload
 
-from remanence.api.facet import Held
+from remanence.api.facet import Facet
+from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.index import Index
 from remanence.core.inputs import MOST_NAME, Moment
@@ -91,7 +91,7 @@ class Page(Sequence[Entity]):
         return self.entities[index]
 
 
-class EntitiesView(Held):
+class EntitiesView(Facet):
     """The entities of a space as one view knows them.
 
     Wherever an entity is asked for, its id, an `Entity` or any of its names will do.
@@ -118,7 +118,9 @@ class EntitiesView(Held):
             found = known.find(name, now, moment)
             return None if found is None else known.get(found)
 
-    def get(self, entity_id: str) -> Entity | None:
+    aresolve = in_thread(resolve)
+
+    def get(self, id: str) -> Entity | None:
         """The entity with this id, or the one that it has become part of; None if there is none.
 
         >>> import remanence
@@ -127,10 +129,12 @@ class EntitiesView(Held):
         ...     space.entities.get(alice.id) == alice
         True
         """
-        if not isinstance(entity_id, str):
-            raise InvalidInput(f"{entity_id!r} is not the id of an entity. Give what entity.id holds.")
+        if not isinstance(id, str):
+            raise InvalidInput(f"{id!r} is not the id of an entity. Give what entity.id holds.")
         with self._looking() as known:
-            return known.get(entity_id)
+            return known.get(id)
+
+    aget = in_thread(get)
 
     def list(self, kind: str | None = None, *, page: int = 1, page_size: int = 100) -> Page:
         """Everybody and everything registered, or named in a memory that this view may see.
@@ -149,6 +153,8 @@ class EntitiesView(Held):
             ids = [known.registry.entity_of(n, known.position) for n in numbers[first : first + page_size]]
             shown = [entity for id_ in ids if (entity := known.get(id_)) is not None]
         return Page(tuple(shown), page, page_size, len(numbers))
+
+    alist = in_thread(list)
 
     def propose(self, name: str, limit: int = 5) -> tuple[Candidate, ...]:
         """Entities with a name like this one, most alike first: for a person to look at and `merge`.
@@ -169,21 +175,7 @@ class EntitiesView(Held):
                 for found in islice(known.like(name), limit)
             )
 
-    async def aresolve(self, alias: str, at: Moment | None = None) -> Entity | None:
-        """`resolve`, off the event loop."""
-        return await asyncio.to_thread(self.resolve, alias, at)
-
-    async def aget(self, entity_id: str) -> Entity | None:
-        """`get`, off the event loop."""
-        return await asyncio.to_thread(self.get, entity_id)
-
-    async def alist(self, kind: str | None = None, **options: Any) -> Page:
-        """`list`, off the event loop."""
-        return await asyncio.to_thread(self.list, kind, **options)
-
-    async def apropose(self, name: str, limit: int = 5) -> tuple[Candidate, ...]:
-        """`propose`, off the event loop."""
-        return await asyncio.to_thread(self.propose, name, limit)
+    apropose = in_thread(propose)
 
     @contextmanager
     def _looking(self) -> Iterator[Known]:
@@ -200,7 +192,7 @@ class Entities(EntitiesView):
         aliases: Iterable[Any] = (),
         kind: str | None = None,
         *,
-        by: str | None = None,
+        observed_by: str | None = None,
     ) -> Registration:
         """Make an entity known by a name, by other names, and as of some kind.
 
@@ -218,7 +210,7 @@ class Entities(EntitiesView):
         """
         checked, others = _name(name, "name"), _aliases(aliases, self._now())
         kind = None if kind is None else _name(kind, "kind")
-        by, now = _said_by(by), self._now()
+        by, now = _observer(observed_by), self._now()
         plan, position = self._say(
             lambda known: entity_revisions.register(known, checked, others, kind, by, now)
         )
@@ -226,7 +218,9 @@ class Entities(EntitiesView):
         assert entity is not None, "what was just registered is known"
         return Registration(entity, plan.created, plan.added, position)
 
-    def rename(self, entity: str | Entity, name: str, *, by: str | None = None) -> Revision:
+    aregister = in_thread(register)
+
+    def rename(self, entity: str | Entity, name: str, *, observed_by: str | None = None) -> Revision:
         """Call an entity something else from now on. Its old name stays an alias.
 
         >>> import remanence
@@ -236,11 +230,13 @@ class Entities(EntitiesView):
         ('X', 'Twitter')
         """
         given, checked = _entity(entity), _name(name, "name")
-        by, now = _said_by(by), self._now()
+        by, now = _observer(observed_by), self._now()
         return self._revise("renamed", lambda known: entity_revisions.rename(known, given, checked, by, now))
 
+    arename = in_thread(rename)
+
     def merge(
-        self, a: str | Entity, b: str | Entity, *, why: str | None = None, by: str | None = None
+        self, a: str | Entity, b: str | Entity, *, why: str | None = None, observed_by: str | None = None
     ) -> Revision:
         """Say that `a` is one with `b`: from now on, all names of `a` are names of `b`.
 
@@ -254,8 +250,10 @@ class Entities(EntitiesView):
         ('Robert Jones', 'Bob')
         """
         part, whole = _entity(a), _entity(b)
-        why, by, now = inputs.reason(why), _said_by(by), self._now()
+        why, by, now = inputs.reason(why), _observer(observed_by), self._now()
         return self._revise("merged", lambda known: entity_revisions.merge(known, part, whole, why, by, now))
+
+    amerge = in_thread(merge)
 
     def split(
         self,
@@ -263,7 +261,7 @@ class Entities(EntitiesView):
         names: str | Iterable[str],
         *,
         why: str | None = None,
-        by: str | None = None,
+        observed_by: str | None = None,
     ) -> Revision:
         """Say that some names of an entity are those of another one, which is called by the first of them.
 
@@ -276,11 +274,17 @@ class Entities(EntitiesView):
         given, apart = _entity(entity), [_name(name, "names") for name in _some(names, "names")]
         if not apart:
             raise InvalidInput("names is empty. Name at least one to split off.")
-        why, by, now = inputs.reason(why), _said_by(by), self._now()
+        why, by, now = inputs.reason(why), _observer(observed_by), self._now()
         return self._revise("split", lambda known: entity_revisions.split(known, given, apart, why, by, now))
 
+    asplit = in_thread(split)
+
     def undo(
-        self, revision: Revision | Registration | int, *, why: str | None = None, by: str | None = None
+        self,
+        revision: Revision | Registration | int,
+        *,
+        why: str | None = None,
+        observed_by: str | None = None,
     ) -> Revision:
         """Take back what `register`, `rename`, `merge` or `split` said; `as_of` still shows it.
 
@@ -289,28 +293,10 @@ class Entities(EntitiesView):
         """
         position = _line(revision)
         line = self._engine.ledger.at([position]).get(position)
-        why, by = inputs.reason(why), _said_by(by)
+        why, by = inputs.reason(why), _observer(observed_by)
         return self._revise("undone", lambda known: entity_revisions.undo(known, position, line, why, by))
 
-    async def aregister(self, name: str, *args: Any, **options: Any) -> Registration:
-        """`register`, off the event loop."""
-        return await asyncio.to_thread(self.register, name, *args, **options)
-
-    async def arename(self, entity: str | Entity, name: str, **options: Any) -> Revision:
-        """`rename`, off the event loop."""
-        return await asyncio.to_thread(self.rename, entity, name, **options)
-
-    async def amerge(self, a: str | Entity, b: str | Entity, **options: Any) -> Revision:
-        """`merge`, off the event loop."""
-        return await asyncio.to_thread(self.merge, a, b, **options)
-
-    async def asplit(self, entity: str | Entity, names: str | Iterable[str], **options: Any) -> Revision:
-        """`split`, off the event loop."""
-        return await asyncio.to_thread(self.split, entity, names, **options)
-
-    async def aundo(self, revision: Revision | Registration | int, **options: Any) -> Revision:
-        """`undo`, off the event loop."""
-        return await asyncio.to_thread(self.undo, revision, **options)
+    aundo = in_thread(undo)
 
     def _revise(self, what: str, plan: Callable[[Known], Plan]) -> Revision:
         made, position = self._say(plan)
@@ -354,8 +340,8 @@ def _entity(given: object) -> str:
     return given.id if isinstance(given, Entity) else _name(given, "entity")
 
 
-def _said_by(by: object) -> str | None:
-    return None if by is None else _name(by, "by")
+def _observer(observed_by: object) -> str | None:
+    return None if observed_by is None else _name(observed_by, "observed_by")
 
 
 def _aliases(given: object, now: datetime) -> tuple[Alias, ...]:

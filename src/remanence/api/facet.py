@@ -1,16 +1,20 @@
-"""What `space.entities` and `space.graph` have in common: they belong to one view of a space."""
+"""What `space.entities`, `space.graph`, `space.audit` and the other facets have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import TypeVar
 
+from remanence.admin.overview import Overview
 from remanence.core.engine import Engine
-from remanence.core.index import Index
+from remanence.core.index import Index, Vanished
+
+T = TypeVar("T")
 
 
-class Held:
-    """Knows its space, up to which line its view goes, and what moment it is there."""
+class Facet:
+    """A group of methods of one view of a space: knows the space, and the position and moment of the view."""
 
     def __init__(
         self, engine: Engine, space: str, position: Callable[[Index], int], now: Callable[[], datetime]
@@ -19,3 +23,16 @@ class Held:
         self._space = space
         self._position = position
         self._now = now
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._space!r}>"
+
+    def _overview(self, ask: Callable[[Overview], T]) -> T:
+        """What an overview of this view answers."""
+        with self._engine.using(self._space) as index:
+            while True:
+                try:
+                    with index.lock:
+                        return ask(Overview(index, index.sight(self._position(index), self._now())))
+                except Vanished:
+                    index.catch_up()  # another process erased one of the memories meanwhile

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path as FilePath
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from remanence.api.facet import Held
+from remanence.admin.overview import MOST_PAGE, STATUSES, GraphPage, Status
+from remanence.api.facet import Facet
+from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
-from remanence.graph import interval_joins, traversal
-from remanence.graph.assertions import Named
-from remanence.graph.graph_at_time import (
-    Ground,
-    Place,
-    Start,
-    undisturbed,
-)
+from remanence.graph import assertions, interval_joins, invalidation, traversal
+from remanence.graph.assertions import Kept, Named
+from remanence.graph.graph_at_time import Ground, Place, Start, undisturbed
 from remanence.graph.history import Chronicle
 from remanence.graph.history_events import Happening
 from remanence.graph.interval_joins import Joined
-from remanence.graph.invalidation import invalidate
 from remanence.graph.traversal import MOST_DEPTH, Path, Walked
 from remanence.language.temporal import read_moment
-from remanence.schema import (
-    UTC,
-    Link,
-    Memory,
-    Relation,
-    Sight,
-)
+from remanence.schema import UTC, Link, Memory, Relation, Sight
 from remanence.state.predicates import read_predicate
 from remanence.state.relations import Direction
 
@@ -44,7 +33,7 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 _NOT_IN_A_TIMELINE = ("extracted", "served")
 
 
-class GraphView(Held):
+class GraphView(Facet):
     """The graph of a space as one view knows it.
 
     Wherever a node is asked for, a memory, an entity, the id of one, or a name will do.
@@ -70,8 +59,8 @@ class GraphView(Held):
 
         >>> import remanence
         >>> with remanence.open(None) as space:
-        ...     _ = space.relate("Alice", "works_at", "Acme", valid_from="2025-01-01")
-        ...     _ = space.relate("Acme", "based_in", "Porto", valid_until="2026-01-01")
+        ...     _ = space.graph.relate("Alice", "works_at", "Acme", valid_from="2025-01-01")
+        ...     _ = space.graph.relate("Acme", "based_in", "Porto", valid_until="2026-01-01")
         ...     [str(node) for node in space.graph.query("Alice", at="2025-06-01").nodes]
         ['Alice', 'Acme', 'Porto']
         """
@@ -82,8 +71,10 @@ class GraphView(Held):
             places = [ground.find(start)]
             return traversal.walk(ground, places, names=names, depth=steps, direction=direction, limit=most)
 
+    aquery = in_thread(query)
+
     @undisturbed
-    def path(self, a: Start, b: Start, max_depth: int = 6, at: Moment | None = None) -> Path | None:
+    def path(self, a: Start, b: Start, depth: int = 6, at: Moment | None = None) -> Path | None:
         """How two nodes are connected, in the fewest steps; None if no way of that length is found.
 
         Two entities that one memory names are two steps apart: to the memory, and on from there.
@@ -95,9 +86,11 @@ class GraphView(Held):
         ...     print(space.graph.path("Alice", "Bob"))
         Alice —works_at→ Acme ←works_at— Bob
         """
-        most = inputs.whole(max_depth, "max_depth", MOST_DEPTH)
+        most = inputs.whole(depth, "depth", MOST_DEPTH)
         with self._standing(at) as ground:
             return traversal.connect(ground, ground.find(a), ground.find(b), most)
+
+    apath = in_thread(path)
 
     def when(self, subject: Named, predicate: str, object: Named | None = None) -> list[Relation]:
         """When something held, in the order of time, each with its evidence.
@@ -119,6 +112,8 @@ class GraphView(Held):
             number = ground.index.names.number
             return [r for r in found if number(r.object) in other or number(r.subject) in other]
 
+    awhen = in_thread(when)
+
     def join(self, left: Side, how: str, right: Side) -> list[Joined]:
         """The pairs of what held, of one thing and of another, that stand to each other in time as `how`
         says, each with the time that both share.
@@ -137,6 +132,8 @@ class GraphView(Held):
         """
         return interval_joins.join(self.when(*_side(left, "left")), how, self.when(*_side(right, "right")))
 
+    ajoin = in_thread(join)
+
     def timeline(
         self,
         node: Start,
@@ -152,21 +149,25 @@ class GraphView(Held):
 
         >>> import remanence
         >>> with remanence.open(None) as space:
-        ...     _ = space.relate("Alice", "lives_in", "Porto")
+        ...     _ = space.graph.relate("Alice", "lives_in", "Porto")
         ...     _ = space.graph.invalidate("Alice", "lives_in", "Porto", why="she moved")
         ...     [happening.what for happening in space.graph.timeline("Alice")]
         ['edge added', 'edge invalidated']
         """
         wanted = _names(relations)
-        told = [h for h in self.story(node, since, until) if h.what not in _NOT_IN_A_TIMELINE]
+        told = [h for h in self._history(node, since, until) if h.what not in _NOT_IN_A_TIMELINE]
         if wanted is None:
             return told
         with self._looking() as (index, sight):
             inverses = {index.relations.inverse(name, sight.position) for name in wanted}
         return [h for h in told if h.name is not None and h.name in wanted | inverses]
 
+    atimeline = in_thread(timeline)
+
     @undisturbed
-    def story(self, node: Start, since: Moment | None = None, until: Moment | None = None) -> list[Happening]:
+    def _history(
+        self, node: Start, since: Moment | None = None, until: Moment | None = None
+    ) -> list[Happening]:
         """All that was ever learned of a node, with who read it and who was given it: `space.history`."""
         now = self._now()
         start = None if since is None else read_moment(since, now, what="since")
@@ -182,29 +183,37 @@ class GraphView(Held):
                 return chronicle.of_memory(index.catalog.memory_of(place.number))
             return chronicle.of_entity(ground, place)
 
-    async def aquery(self, start: Start, *args: Any, **options: Any) -> Walked:
-        """`query`, off the event loop."""
-        return await asyncio.to_thread(self.query, start, *args, **options)
+    def read_graph(
+        self, status: Status | Literal["all"] = "current", *, page: int = 1, page_size: int = 100
+    ) -> GraphPage:
+        """The memories of a status, with their relations and links, a page at a time.
 
-    async def apath(self, a: Start, b: Start, **options: Any) -> Path | None:
-        """`path`, off the event loop."""
-        return await asyncio.to_thread(self.path, a, b, **options)
+        They come in the order in which they were learned. Ask `space.as_of(...)` for pages that do not
+        move while others write.
 
-    async def awhen(self, subject: Named, predicate: str, object: Named | None = None) -> list[Relation]:
-        """`when`, off the event loop."""
-        return await asyncio.to_thread(self.when, subject, predicate, object)
+        Args:
+            status: "current", "superseded", "expired", "archived", "forgotten", "erased" or "all".
+            page: The number of the page, from 1.
+            page_size: How many memories a page holds.
 
-    async def ajoin(self, left: Side, how: str, right: Side) -> list[Joined]:
-        """`join`, off the event loop."""
-        return await asyncio.to_thread(self.join, left, how, right)
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
+            ...     _ = space.graph.link(new, "supersedes", old)
+            ...     [(m.memory.text, m.links_in[0].kind) for m in space.graph.read_graph("superseded")]
+            [('The bridge is open.', 'supersedes')]
+        """
+        if status not in (*STATUSES, "all"):
+            raise InvalidInput(f"status={status!r} is none of {', '.join(STATUSES)} and all.")
+        number, count = inputs.whole(page, "page"), inputs.whole(page_size, "page_size", MOST_PAGE)
+        return self._overview(lambda overview: overview.page(status, number, count))
 
-    async def atimeline(self, node: Start, **options: Any) -> list[Happening]:
-        """`timeline`, off the event loop."""
-        return await asyncio.to_thread(self.timeline, node, **options)
+    aread_graph = in_thread(read_graph)
 
     # Pictures
 
-    def drawn(
+    def _picture(
         self,
         start: Start | None = None,
         relations: str | Iterable[str] | None = None,
@@ -223,27 +232,27 @@ class GraphView(Held):
             return traversal.walk(ground, places, names=names, depth=steps, direction="both", limit=most)
 
     def to_igraph(self, start: Start | None = None, **options: Any) -> Any:
-        """The graph as an `igraph.Graph`, of one node's surroundings or of everything; options of `drawn`.
+        """The graph as an `igraph.Graph`, around one node or of everything; options as for `query`.
 
         >>> import remanence
         >>> with remanence.open(None) as space:
-        ...     _ = space.relate("Alice", "lives_in", "Porto")
+        ...     _ = space.graph.relate("Alice", "lives_in", "Porto")
         ...     space.graph.to_igraph().vs["label"]
         ['Alice', 'Porto']
         """
-        return pictures().to_igraph(self.drawn(start, **options))
+        return pictures().to_igraph(self._picture(start, **options))
 
     def to_networkx(self, start: Start | None = None, **options: Any) -> Any:
-        """The graph as a `networkx.MultiDiGraph`; options of `drawn`."""
-        return pictures().to_networkx(self.drawn(start, **options))
+        """The graph as a `networkx.MultiDiGraph`; the other options are those of `query`."""
+        return pictures().to_networkx(self._picture(start, **options))
 
     def show(self, start: Start | None = None, **options: Any) -> Any:
-        """An interactive picture in a notebook, with a slider for time; options of `drawn`."""
-        return pictures().show(self.drawn(start, **options))
+        """An interactive picture in a notebook, with a slider for time; options as for `query`."""
+        return pictures().show(self._picture(start, **options))
 
     def save(self, path: str | FilePath, start: Start | None = None, **options: Any) -> FilePath:
-        """Write a picture: a page that needs no network (.html), .svg, or .graphml; options of `drawn`."""
-        written: FilePath = pictures().save(self.drawn(start, **options), path)
+        """Write a picture: an offline page (.html), .svg, or .graphml; options as for `query`."""
+        written: FilePath = pictures().save(self._picture(start, **options), path)
         return written
 
     def show_timeline(self, node: Start) -> Any:
@@ -283,7 +292,100 @@ class GraphView(Held):
 
 
 class Graph(GraphView):
-    """The graph of a space as it is now: walk it, and say what holds no longer."""
+    """The graph of a space as it is now: query it, state relations and links, and end them."""
+
+    def relate(
+        self,
+        subject: Named,
+        predicate: str,
+        object: Named,
+        *,
+        valid_from: Moment | None = None,
+        valid_until: Moment | None = None,
+        confidence: float = 1.0,
+        observed_by: str | None = None,
+        evidence: Kept | Iterable[Kept] = (),
+    ) -> Relation:
+        """Say that two entities are related; what comes back is the relation as it now holds.
+
+        Where a predicate has one value at a time, a later value ends the earlier one when it begins.
+        `evidence` are memories: the relation is there while one of them is. The same again says nothing new.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.graph.relate("Alice", "lives_in", "Porto", valid_from="2024-01-01")
+        ...     _ = space.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05-03")
+        ...     [str(relation) for relation in space.graph.when("Alice", "lives_in")][0]
+        'Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)'
+        """
+        return assertions.relate(
+            self._engine,
+            self._space,
+            subject,
+            predicate,
+            object,
+            valid_from=valid_from,
+            valid_until=valid_until,
+            confidence=confidence,
+            observed_by=observed_by,
+            evidence=evidence,
+        )
+
+    arelate = in_thread(relate)
+
+    def link(
+        self,
+        a: Kept,
+        kind: str,
+        b: Kept,
+        *,
+        valid_from: Moment | None = None,
+        valid_until: Moment | None = None,
+        confidence: float = 1.0,
+        observed_by: str | None = None,
+        why: str | None = None,
+    ) -> Link:
+        """Say that memory `a` stands to memory `b` as `kind` says: "related_to", "supersedes",
+        "contradicts", "derived_from", "extends", "supports" or "causes".
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
+        ...     _ = space.graph.link(new, "supersedes", old)
+        ...     [hit.memory.id for hit in space.recall("bridge")] == [new.id]
+        True
+        """
+        return assertions.link(
+            self._engine,
+            self._space,
+            a,
+            kind,
+            b,
+            valid_from=valid_from,
+            valid_until=valid_until,
+            confidence=confidence,
+            observed_by=observed_by,
+            why=why,
+        )
+
+    alink = in_thread(link)
+
+    def declare(
+        self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None
+    ) -> None:
+        """Say how a predicate behaves from now on: one value at a time or many, and its name from the other
+        end. What is left out stays as it is.
+
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     space.graph.declare("parent_of", inverse="child_of")
+        ...     _ = space.graph.relate("Ann", "parent_of", "Bob")
+        ...     [relation.object for relation in space.graph.when("Bob", "child_of")]
+        ['Ann']
+        """
+        assertions.declare(self._engine, self._space, predicate, single_valued=single_valued, inverse=inverse)
+
+    adeclare = in_thread(declare)
 
     def invalidate(
         self,
@@ -293,7 +395,7 @@ class Graph(GraphView):
         *,
         until: Moment | None = None,
         why: str | None = None,
-        by: str | None = None,
+        observed_by: str | None = None,
     ) -> list[Relation | Link]:
         """Say that a relation or a link holds no longer than `until` (now). Its line stays.
 
@@ -302,18 +404,16 @@ class Graph(GraphView):
 
         >>> import remanence
         >>> with remanence.open(None) as space:
-        ...     _ = space.relate("Alice", "lives_in", "Porto", valid_from="2025-01-01")
+        ...     _ = space.graph.relate("Alice", "lives_in", "Porto", valid_from="2025-01-01")
         ...     [ended] = space.graph.invalidate("Alice", "lives_in", until="2026-03-01", why="she moved")
         ...     str(ended.valid)
         '2025-01-01 to 2026-03-01'
         """
-        return invalidate(self._engine, self._space, edge, predicate, object, until, why, by)
+        return invalidation.invalidate(
+            self._engine, self._space, edge, predicate, object, until, why, observed_by
+        )
 
-    async def ainvalidate(
-        self, edge: Relation | Link | Named, *args: Any, **options: Any
-    ) -> list[Relation | Link]:
-        """`invalidate`, off the event loop."""
-        return await asyncio.to_thread(self.invalidate, edge, *args, **options)
+    ainvalidate = in_thread(invalidate)
 
 
 def pictures() -> Any:

@@ -75,7 +75,7 @@ def reembed(
 def import_(
     path: str | Path, *, into: Space | str | Path, progress: bool | Progress = False, **opening: Any
 ) -> Transfer:
-    """Bring what `space.export` wrote into an empty space: every line as it was, with its ids and times.
+    """Bring what `space.admin.export` wrote into an empty space, every entry with its ids and times.
 
     `into` is a space, or a folder, which is opened with what else is given (`space=`, `embedder=`) and closed
     again. Spaces below the exported one come to lie below this one. All of it is written in one
@@ -86,7 +86,7 @@ def import_(
     >>> file = Path(tempfile.mkdtemp()) / "memory.jsonl.gz"
     >>> with remanence.open(None) as old, remanence.open(None) as new:
     ...     memory = old.add("Alice lives in Porto.")
-    ...     _ = old.export(file)
+    ...     _ = old.admin.export(file)
     ...     _ = remanence.import_(file, into=new)
     ...     new.get(memory.id) == memory
     True

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from remanence.api.view import View
+from remanence.api.facet import Facet
+from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.core.progress import progress_bar
 from remanence.errors import InvalidInput
+from remanence.schema import Memory
 from remanence.upkeep import (
     consolidation,
     decay_report,
@@ -28,7 +30,6 @@ from remanence.upkeep import (
     reinforcement,
     runs,
     vault_import,
-    vault_search,
 )
 from remanence.upkeep import memory_clusters as clustering
 from remanence.upkeep.consolidation import ConsolidationPlan
@@ -36,12 +37,7 @@ from remanence.upkeep.decay_report import DecayReport
 from remanence.upkeep.discovery import DiscoveryPlan
 from remanence.upkeep.garbage_collection import GcPlan, Regret
 from remanence.upkeep.memory_clusters import Cluster, Clusters
-from remanence.upkeep.pipeline import (
-    USUAL,
-    Pipeline,
-    Plan,
-    Step,
-)
+from remanence.upkeep.pipeline import USUAL, Pipeline, Plan, Step
 from remanence.upkeep.promotion import PromotionPlan
 from remanence.upkeep.reinforcement import Touched
 from remanence.upkeep.runs import Run, Undo
@@ -49,25 +45,27 @@ from remanence.upkeep.schedule import Schedule, seconds
 from remanence.upkeep.scored_memories import Standing, standing
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.vault_import import IndexPlan
-from remanence.write.forget import unforget
+from remanence.write.forget import sweep, unforget
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
-    from remanence.read.answer import Recall
 
 _Plan = TypeVar("_Plan", GcPlan, ConsolidationPlan, PromotionPlan, DiscoveryPlan, IndexPlan, Pipeline)
 
 
-class Upkeep:
+class Upkeep(Facet):
     """Strength, decay, forgetting, consolidation and promotion of one space. Nothing is ever destroyed."""
 
-    def __init__(self, engine: Engine, space: str, settings: UpkeepSettings | None = None) -> None:
-        self._engine = engine
-        self._space = space
+    def __init__(
+        self,
+        engine: Engine,
+        space: str,
+        position: Callable[[Index], int],
+        now: Callable[[], datetime],
+        settings: UpkeepSettings | None = None,
+    ) -> None:
+        super().__init__(engine, space, position, now)
         self.settings = UpkeepSettings.from_env() if settings is None else settings
-
-    def __repr__(self) -> str:
-        return f"<Upkeep of {self._space!r}>"
 
     def using(self, settings: UpkeepSettings | None = None, **changes: Any) -> Upkeep:
         """Upkeep of the same space by other settings.
@@ -77,87 +75,61 @@ class Upkeep:
         ...     space.upkeep.using(half_life_days=30).settings.half_life_days
         30
         """
-        return Upkeep(self._engine, self._space, (settings or self.settings).changed(**changes))
+        changed = (settings or self.settings).changed(**changes)
+        return Upkeep(self._engine, self._space, self._position, self._now, changed)
 
     # Use
 
-    def touch(self, memory_id: str, *, boost: bool = False) -> Touched:
-        """Record that a memory was of use; with `boost`, make it stronger too."""
-        ids = [inputs.memory_id(memory_id)]
-        return reinforcement.touch(self._engine, self._space, ids, self.settings, boost=boost)[0]
-
     def observe_usage(
-        self, memory_ids: str | Sequence[str], context_tags: str | Sequence[str] = ()
+        self, ids: str | Memory | Sequence[str | Memory], context_tags: str | Sequence[str] = ()
     ) -> list[Touched]:
         """Record that memories were of use for something with these tags. One that is filed under others
         was of use in another domain, which makes it stronger."""
-        given = [memory_ids] if isinstance(memory_ids, str) else memory_ids
-        ids = [inputs.memory_id(memory_id) for memory_id in given]
+        given = inputs.memory_ids([ids] if isinstance(ids, str | Memory) else ids)
         context = inputs.tags(context_tags) or ()
-        return reinforcement.touch(self._engine, self._space, ids, self.settings, context=context)
+        return reinforcement.touch(self._engine, self._space, given, self.settings, context=context)
 
-    # Looking. `dry_run` is taken here as by the steps that do something, and is all there is.
+    aobserve_usage = in_thread(observe_usage)
 
-    def decay(
-        self,
-        *,
-        dry_run: bool = True,
-        progress: bool | Progress = False,
-    ) -> DecayReport:
+    # Reports
+
+    def decay(self, *, progress: bool | Progress = False) -> DecayReport:
         """Which memories are at risk, how urgently, and what could be done. Changes nothing."""
         with self._looking(progress) as (_, there):
             return decay_report.report(there, self.settings)
 
+    adecay = in_thread(decay)
+
     def clusters(
-        self,
-        *,
-        similarity: float | None = None,
-        duplicates: bool = False,
-        dry_run: bool = True,
-        progress: bool | Progress = False,
+        self, *, similarity: float | None = None, duplicates: bool = False, progress: bool | Progress = False
     ) -> Clusters:
         """Memories that say nearly the same. Changes nothing."""
         usual = self.settings.duplicate_similarity if duplicates else self.settings.cluster_similarity
         wanted = inputs.share(similarity, "similarity")
         with self._looking(False) as (index, there), progress_bar(progress, "comparing") as shown:
             return clustering.find(
-                index,
-                there,
-                self.settings,
-                similarity=usual if wanted is None else wanted,
-                progress=shown,
+                index, there, self.settings, similarity=usual if wanted is None else wanted, progress=shown
             )
 
+    aclusters = in_thread(clusters)
+
     def regret(self) -> Regret:
-        """How far what `gc` forgot was missed in the recalls recorded since (`space.record`)."""
+        """How far what `gc` forgot was missed in the recalls recorded since (`space.audit.record`)."""
         return garbage_collection.regret(self._engine, self._space)
+
+    aregret = in_thread(regret)
 
     def runs(self) -> list[Run]:
         """What upkeep has done here, oldest first."""
         return runs.listed(self._engine, self._space)
 
-    def recall_with_vault(self, query: str, *, limit: int = 10, **options: Any) -> Recall:
-        """`recall` over the space and over a person's own notes (see `index_vault`), which weigh less; what
-        both say is given once."""
-        weight = self.settings.vault_weight
-        most = inputs.limit(limit)
-        found = View(self._engine, self._space).recall(query, limit=most, **options)
-        if not vault_import.has_notes(self._engine, self._space):
-            return found
-        notes = View(self._engine, vault_import.below(self._space)).recall(query, limit=most, **options)
-        return vault_search.merge(found, notes, most, weight)
+    aruns = in_thread(runs)
 
-    def recall_with_archive(self, query: str, *, limit: int = 10, **options: Any) -> Recall:
-        """`recall` over the space and over what `gc` has archived, as if it had not been.
+    def sweep(self) -> list[Memory]:
+        """Record which memories have expired since the last sweep. Recall has left them out already."""
+        return sweep(self._engine, self._space)
 
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.add("A dog barked.", kind="episode", now="2020-01-01")
-        ...     _ = space.upkeep.gc(how="archive", dry_run=False)
-        ...     len(space.recall("dog")), len(space.upkeep.recall_with_archive("dog"))
-        (0, 1)
-        """
-        return View(self._engine, self._space, archive=True).recall(query, limit=limit, **options)
+    asweep = in_thread(sweep)
 
     # Steps
 
@@ -172,7 +144,7 @@ class Upkeep:
         """Let go of what scores less than `forget_below`, the weakest first.
 
         To forget is to hide. What is archived is kept apart from that: `space.memories("archived")` lists
-        it, `recall_with_archive` searches it. `restore(plan)` or `undo(plan)` brings all of it back.
+        it, `recall(..., include="archive")` searches it. `restore(plan)` or `undo(plan)` brings it back.
         """
         settings = self.settings if how is None else self.settings.changed(gc=how)
 
@@ -181,6 +153,8 @@ class Upkeep:
                 return garbage_collection.plan(there, index, settings, limit)
 
         return self._settle(plan, dry_run, progress)
+
+    agc = in_thread(gc)
 
     def consolidate(
         self,
@@ -207,12 +181,10 @@ class Upkeep:
 
         return self._settle(plan, mode != "apply" if dry_run is None else dry_run, progress)
 
+    aconsolidate = in_thread(consolidate)
+
     def promote(
-        self,
-        *,
-        vault: str | Path | None = None,
-        dry_run: bool = True,
-        progress: bool | Progress = False,
+        self, *, vault: str | Path | None = None, dry_run: bool = True, progress: bool | Progress = False
     ) -> PromotionPlan:
         """Keep for long what has proved its worth; with a `vault`, also as Markdown notes in that folder."""
 
@@ -222,12 +194,10 @@ class Upkeep:
 
         return self._settle(plan, dry_run, progress)
 
+    apromote = in_thread(promote)
+
     def index_vault(
-        self,
-        vault: str | Path | None = None,
-        *,
-        dry_run: bool = True,
-        progress: bool | Progress = False,
+        self, vault: str | Path | None = None, *, dry_run: bool = True, progress: bool | Progress = False
     ) -> IndexPlan:
         """Take in what a person has edited and written in a vault. Deleted notes are reported, no more."""
         place = self._vault(vault)
@@ -240,6 +210,8 @@ class Upkeep:
 
         return self._settle(plan, dry_run, progress)
 
+    aindex_vault = in_thread(index_vault)
+
     def discover(self, *, dry_run: bool = True, progress: bool | Progress = False) -> DiscoveryPlan:
         """Relate memories that are about the same entities."""
 
@@ -248,6 +220,8 @@ class Upkeep:
                 return discovery.plan(index, there, self.settings, shown)
 
         return self._settle(plan, dry_run, progress)
+
+    adiscover = in_thread(discover)
 
     def run(
         self,
@@ -270,6 +244,8 @@ class Upkeep:
 
         return self._settle(plan, dry_run, progress)
 
+    arun = in_thread(run)
+
     def apply(self, plan: Plan | Pipeline, *, progress: bool | Progress = False) -> Run | None:
         """Do exactly what a plan says; None if it says nothing. Refused, and nothing done, if what it is
         about has changed, or was done already."""
@@ -279,6 +255,8 @@ class Upkeep:
         with runs.alone(self._engine, self._space):
             done = self._do(plans, progress)
         return next(run for run in self.runs() if run.id == done)
+
+    aapply = in_thread(apply)
 
     @overload
     def undo(self, run: str | Run) -> Undo: ...
@@ -290,7 +268,7 @@ class Upkeep:
         run_id = pipeline.run_of(run)
         return None if run_id is None else pipeline.undone(self._engine, self._space, run_id)
 
-    def restore(self, what: Regret | GcPlan | Run | str | Iterable[str]) -> int:
+    def restore(self, what: Regret | GcPlan | Run | str | Memory | Iterable[str | Memory]) -> int:
         """Bring back what was forgotten or archived: all that was missed, that a `gc` let go, or these ids;
         how many that are. Of what a `gc` let go, what was erased or forgotten by hand since stays away."""
         if isinstance(what, Regret):
@@ -299,8 +277,10 @@ class Upkeep:
             return runs.restore(self._engine, self._space, [faded.memory for faded in what])
         if isinstance(what, Run):
             return runs.restore(self._engine, self._space, what.hidden)
-        ids = inputs.memory_ids([what] if isinstance(what, str) else what)
+        ids = inputs.memory_ids([what] if isinstance(what, str | Memory) else what)
         return unforget(self._engine, self._space, ids)
+
+    arestore = in_thread(restore)
 
     def start(
         self,

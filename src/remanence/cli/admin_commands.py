@@ -14,7 +14,7 @@ from remanence.cli.locations import every_space, space_of, view_of
 def stats(args: Namespace) -> None:
     """A space in numbers."""
     with view_of(args) as view:
-        found = view.stats()
+        found = view.admin.stats()
         print(json.dumps(found.to_dict(), ensure_ascii=False, indent=2) if args.json else found)
 
 
@@ -23,14 +23,14 @@ def compact(args: Namespace) -> None:
     tops = dict.fromkeys(name.split("/")[0] for name in every_space(args))
     for name in tops if args.space is None else [args.space]:
         with space_of(args, name) as space:
-            print(space.compact(progress=output.at_a_terminal()))
+            print(space.admin.compact(progress=output.at_a_terminal()))
 
 
 def export(args: Namespace) -> None:
     """Write a space into a file."""
     with space_of(args) as space:
         progress = output.at_a_terminal()
-        print(space.export(args.file, children=args.children, vectors=args.vectors, progress=progress))
+        print(space.admin.export(args.file, children=args.children, vectors=args.vectors, progress=progress))
 
 
 def import_(args: Namespace) -> None:

@@ -9,13 +9,7 @@ from pathlib import Path
 import remanence
 from remanence.cli import output
 from remanence.cli.input_files import read_rows, read_text
-from remanence.cli.locations import (
-    every_space,
-    folder_of,
-    space_of,
-    spaces_below,
-    view_of,
-)
+from remanence.cli.locations import every_space, folder_of, space_of, spaces_below, view_of
 from remanence.errors import NotFound, RemanenceError
 
 _FIELDS = (
@@ -136,7 +130,7 @@ def check(args: Namespace) -> int:
     wrong = 0
     for name in every_space(args) if args.space is None else [args.space]:
         with space_of(args, name) as space:
-            differences = space.check()
+            differences = space.admin.check()
         print(f"{name}: {'the indexes agree with the ledger' if not differences else ''}".rstrip())
         for part, what in differences.items():
             print(f"  {part}: {what}. Run `remanence rebuild {folder_of(args)}`.")

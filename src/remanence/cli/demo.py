@@ -14,17 +14,7 @@ from typing import TYPE_CHECKING
 
 import remanence
 from remanence.cli import output
-from remanence.cli.demo_story import (
-    CHANGED,
-    CHAT,
-    CHAT_DAY,
-    QUESTIONS,
-    SECRET,
-    THEN,
-    TODAY,
-    YEAR,
-    Asked,
-)
+from remanence.cli.demo_story import CHANGED, CHAT, CHAT_DAY, QUESTIONS, SECRET, THEN, TODAY, YEAR, Asked
 from remanence.errors import InvalidInput
 
 if TYPE_CHECKING:

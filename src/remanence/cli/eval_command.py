@@ -14,12 +14,7 @@ from remanence.errors import InvalidInput
 def evaluate(args: Namespace) -> None:
     """Remember each set in a space of its own, ask its questions, and print how many were answered."""
     from remanence.models import rerankers
-    from remanence.testing.evaluation import (
-        Remembering,
-        find,
-        markdown,
-        read,
-    )
+    from remanence.testing.evaluation import Remembering, find, markdown, read
     from remanence.testing.evaluation import evaluate as judge
 
     settings: dict[str, Any] = {

@@ -48,19 +48,19 @@ def relate(args: Namespace) -> None:
     """Relate two entities."""
     options = _valid(args) | {"evidence": args.evidence}
     with space_of(args, new=True) as space:
-        print(space.relate(args.subject, args.predicate, args.object, **options))
+        print(space.graph.relate(args.subject, args.predicate, args.object, **options))
 
 
 def link(args: Namespace) -> None:
     """Link two memories."""
     with space_of(args) as space:
-        print(space.link(args.a, args.kind, args.b, why=args.why, **_valid(args)))
+        print(space.graph.link(args.a, args.kind, args.b, why=args.why, **_valid(args)))
 
 
 def declare_predicate(args: Namespace) -> None:
     """Declare a predicate."""
     with space_of(args, new=True) as space:
-        space.declare(args.predicate, single_valued=args.single_valued, inverse=args.inverse)
+        space.graph.declare(args.predicate, single_valued=args.single_valued, inverse=args.inverse)
 
 
 def history(args: Namespace) -> None:
@@ -73,7 +73,7 @@ def history(args: Namespace) -> None:
 def diff(args: Namespace) -> None:
     """Tell what changed."""
     with space_of(args) as space:
-        found = space.diff(args.since, *([args.until] if args.until else []))
+        found = space.audit.diff(args.since, *([args.until] if args.until else []))
         print(found)
         for name in ("learned", "revised", "superseded", "forgotten", "restored"):
             for memory in getattr(found, name):

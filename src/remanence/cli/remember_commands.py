@@ -19,12 +19,7 @@ _PAUSE = 2.0
 
 def declare(command: Any, as_json: Any, as_of: Any) -> None:
     """What may be typed."""
-    it = command(
-        "remember",
-        remember,
-        "keep a text or a chat and its facts",
-        'remember "I moved to Porto."',
-    )
+    it = command("remember", remember, "keep a text or a chat and its facts", 'remember "I moved to Porto."')
     it.add_argument("text", nargs="?", help="the text; - reads it from standard input")
     it.add_argument("--turns", metavar="FILE", help="chat turns in its place, one JSON object a line")
     it.add_argument("--source", help="where it comes from")
@@ -70,14 +65,14 @@ def remember(args: argparse.Namespace) -> None:
 def reextract(args: argparse.Namespace) -> None:
     """Read sources again."""
     with space_of(args, extractor=_loaded(args.extractor)) as space:
-        found = space.reextract(args.id, progress=output.at_a_terminal())
+        found = space.admin.reextract(args.id, progress=output.at_a_terminal())
         output.memories(found, as_json=args.json)
 
 
 def jobs(args: argparse.Namespace) -> None:
     """List the jobs of a space."""
     with space_of(args) as space:
-        for job in space.jobs():
+        for job in space.jobs.list():
             print("\t".join([job.id, job.status, *([job.problem] if job.problem else [])]))
 
 
@@ -88,7 +83,7 @@ def work(args: argparse.Namespace) -> None:
         done = 0
         for name in every_space(args) if args.space is None else [args.space]:
             with space_of(args, name, extractor=extractor) as space:
-                done += space.work()
+                done += space.jobs.work()
         if args.once:
             print(f"{done} {'job' if done == 1 else 'jobs'} worked on")
             return
@@ -99,7 +94,7 @@ def work(args: argparse.Namespace) -> None:
 def sweep(args: argparse.Namespace) -> None:
     """Record expiries."""
     with space_of(args) as space:
-        output.memories(space.sweep(), as_json=False)
+        output.memories(space.upkeep.sweep(), as_json=False)
 
 
 def profile(args: argparse.Namespace) -> None:

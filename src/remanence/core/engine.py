@@ -13,19 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from remanence.core.index import (
-    FORMAT,
-    Index,
-    texts_of,
-)
+from remanence.core.index import FORMAT, Index, texts_of
 from remanence.core.index_file import snapshot_name
 from remanence.core.inputs import utc
-from remanence.errors import (
-    Closed,
-    EmbedderDown,
-    ProjectionError,
-    ProjectionStale,
-)
+from remanence.errors import Closed, EmbedderDown, ProjectionError, ProjectionStale
 from remanence.events import Event, Remembered
 from remanence.language.text import TOKENIZER, text_hash
 from remanence.schema import Change, Entry, Memory
@@ -35,15 +26,7 @@ from remanence.version import __version__
 
 if TYPE_CHECKING:
     from remanence.models.embedders.checked import Checked
-    from remanence.ports import (
-        Clock,
-        Extractor,
-        Ledger,
-        Progress,
-        Reranker,
-        Transaction,
-        Vector,
-    )
+    from remanence.ports import Clock, Extractor, Ledger, Progress, Reranker, Transaction, Vector
 
 log = logging.getLogger(__name__)
 

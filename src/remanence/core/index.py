@@ -22,19 +22,9 @@ from numpy.typing import NDArray
 
 from remanence.core.index_file import Part, Snapshot
 from remanence.errors import LedgerTampered, NotFound, ProjectionError
-from remanence.events import (
-    Erased,
-    Forgotten,
-    Remembered,
-    Restored,
-)
+from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.language.text import TOKENIZER, normal_text, text_hash
-from remanence.schema import (
-    Change,
-    Entry,
-    Memory,
-    Sight,
-)
+from remanence.schema import Change, Entry, Memory, Sight
 from remanence.signals.entity_graph import Graph, about
 from remanence.signals.times import Times
 from remanence.signals.vectors import Vectors, spoken
@@ -48,12 +38,7 @@ from remanence.state.relations import Relations
 from remanence.state.usage import Usage
 
 if TYPE_CHECKING:
-    from remanence.ports import (
-        Ledger,
-        Projection,
-        Vector,
-        VectorStore,
-    )
+    from remanence.ports import Ledger, Projection, Vector, VectorStore
 
 log = logging.getLogger(__name__)
 

@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from remanence.errors import InvalidInput
 from remanence.language.temporal import read_moment
 from remanence.language.text import cut
-from remanence.schema import (
-    KINDS,
-    UTC,
-    Window,
-)
+from remanence.schema import KINDS, UTC, Memory, Window
 
 if TYPE_CHECKING:
     import numpy as np
@@ -160,17 +156,20 @@ def path(value: object, what: str) -> Path:
 
 
 def memory_id(value: object) -> str:
-    """The id of a memory; whether there is such a one is another question."""
-    if not isinstance(value, str):
-        raise InvalidInput(f"{shown(value)} is {type_name(value)}, not an id. Give what memory.id holds.")
-    return value
+    """The id of a memory, given as such or as the memory. Whether it exists is not checked here."""
+    given = value.id if isinstance(value, Memory) else value
+    if not isinstance(given, str):
+        raise InvalidInput(
+            f"{shown(given)} is {type_name(given)}, not an id. Give a memory, or what memory.id holds."
+        )
+    return given
 
 
 def memory_ids(values: object) -> list[str]:
     """The ids of several memories, as they were given."""
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    if isinstance(values, str | bytes | Memory) or not isinstance(values, Iterable):
         raise InvalidInput(
-            f"{shown(values)} is {type_name(values)}. Give a list of ids, as memory.id holds them."
+            f"{shown(values)} is {type_name(values)}. Give a list of memories or of their ids."
         )
     return [memory_id(value) for value in values]
 

@@ -6,10 +6,9 @@ two who say the same at once say it once. The very same again writes nothing.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from remanence.core import inputs
 from remanence.core.engine import Engine
@@ -17,21 +16,8 @@ from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, NotFound
-from remanence.events import (
-    Declared,
-    Event,
-    Linked,
-    Related,
-)
-from remanence.schema import (
-    LINKS,
-    Entity,
-    Link,
-    LinkKind,
-    Memory,
-    Relation,
-    Sight,
-)
+from remanence.events import Declared, Event, Linked, Related
+from remanence.schema import LINKS, Entity, Link, LinkKind, Memory, Relation, Sight
 from remanence.state.entity_registry import is_entity_id
 from remanence.state.predicates import read_predicate
 
@@ -41,135 +27,97 @@ Kept: TypeAlias = str | Memory
 """A memory or its id."""
 
 
-class Stating:
-    """The part of a Space that states things outright: `relate`, `link` and `declare`."""
+def relate(
+    engine: Engine,
+    space: str,
+    subject: Named,
+    predicate: str,
+    object: Named,
+    *,
+    valid_from: Moment | None = None,
+    valid_until: Moment | None = None,
+    confidence: float = 1.0,
+    observed_by: str | None = None,
+    evidence: Kept | Iterable[Kept] = (),
+) -> Relation:
+    """See `Graph.relate`."""
+    now = engine.now()
+    reads, window = read_predicate(predicate), inputs.window(valid_from, valid_until, now)
+    sure, who = _sure(confidence), observer(observed_by)
+    ids = tuple(dict.fromkeys(_memory_ids(evidence)))
+    ends = named(subject, "subject"), named(object, "object")
+    said: list[str] = []
 
-    _engine: Engine
-    name: str
+    def decide(index: Index) -> list[Event]:
+        for memory_id in ids:
+            _shown(index, memory_id)
+        a, b = (name_of(index, end) for end in ends)
+        made = Related(new_id(), a, reads, b, window, sure, who, ids)
+        there = index.relations.repeated(made, sight_now(index, now))
+        said.append(there or made.relation)
+        return [] if there else [made]
 
-    def relate(
-        self,
-        subject: Named,
-        predicate: str,
-        object: Named,
-        *,
-        valid_from: Moment | None = None,
-        valid_until: Moment | None = None,
-        confidence: float = 1.0,
-        observed_by: str | None = None,
-        evidence: Kept | Iterable[Kept] = (),
-    ) -> Relation:
-        """Say that two entities are related; what comes back is the relation as it now holds.
+    engine.write(space, decide)
+    return relations(engine, space, said, now)[0]
 
-        Where a predicate has one value at a time, a later value ends the earlier one when it begins.
-        `evidence` are memories: the relation is there while one of them is. The same again says nothing new.
 
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.relate("Alice", "lives_in", "Porto", valid_from="2024-01-01")
-        ...     _ = space.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05-03")
-        ...     [str(relation) for relation in space.graph.when("Alice", "lives_in")][0]
-        'Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)'
-        """
-        now = self._engine.now()
-        reads, window = read_predicate(predicate), inputs.window(valid_from, valid_until, now)
-        sure, who = _sure(confidence), observer(observed_by)
-        ids = tuple(dict.fromkeys(_memory_ids(evidence)))
-        ends = named(subject, "subject"), named(object, "object")
-        said: list[str] = []
+def link(
+    engine: Engine,
+    space: str,
+    a: Kept,
+    kind: str,
+    b: Kept,
+    *,
+    valid_from: Moment | None = None,
+    valid_until: Moment | None = None,
+    confidence: float = 1.0,
+    observed_by: str | None = None,
+    why: str | None = None,
+) -> Link:
+    """See `Graph.link`."""
+    now = engine.now()
+    window = inputs.window(valid_from, valid_until, now)
+    source, target, reads = _memory_id(a), _memory_id(b), _kind(kind)
+    sure, who, reason = _sure(confidence), observer(observed_by), inputs.reason(why)
+    if source == target:
+        raise InvalidInput(f"memory {source!r} cannot be linked to itself. Give two memories.")
+    drawn: list[str] = []
 
-        def decide(index: Index) -> list[Event]:
-            for memory_id in ids:
-                _shown(index, memory_id)
-            a, b = (name_of(index, end) for end in ends)
-            made = Related(new_id(), a, reads, b, window, sure, who, ids)
-            there = index.relations.repeated(made, sight_now(index, now))
-            said.append(there or made.relation)
-            return [] if there else [made]
+    def decide(index: Index) -> list[Event]:
+        _shown(index, source)
+        _shown(index, target)
+        made = Linked(new_id(), source, reads, target, window, sure, who, reason)
+        there = index.links.repeated(made, sight_now(index, now))
+        drawn.append(there or made.link)
+        return [] if there else [made]
 
-        self._engine.write(self.name, decide)
-        return relations(self._engine, self.name, said, now)[0]
+    engine.write(space, decide)
+    return links(engine, space, drawn, now)[0]
 
-    def link(
-        self,
-        a: Kept,
-        kind: str,
-        b: Kept,
-        *,
-        valid_from: Moment | None = None,
-        valid_until: Moment | None = None,
-        confidence: float = 1.0,
-        observed_by: str | None = None,
-        why: str | None = None,
-    ) -> Link:
-        """Say that memory `a` stands to memory `b` as `kind` says: "related_to", "supersedes",
-        "contradicts", "derived_from", "extends", "supports" or "causes".
 
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
-        ...     _ = space.link(new, "supersedes", old)
-        ...     [hit.memory.id for hit in space.recall("bridge")] == [new.id]
-        True
-        """
-        now = self._engine.now()
-        window = inputs.window(valid_from, valid_until, now)
-        source, target, reads = _memory_id(a), _memory_id(b), _kind(kind)
-        sure, who, reason = _sure(confidence), observer(observed_by), inputs.reason(why)
-        if source == target:
-            raise InvalidInput(f"memory {source!r} cannot be linked to itself. Give two memories.")
-        drawn: list[str] = []
+def declare(
+    engine: Engine,
+    space: str,
+    predicate: str,
+    *,
+    single_valued: bool | None = None,
+    inverse: str | None = None,
+) -> None:
+    """See `Graph.declare`."""
+    name = read_predicate(predicate)
+    other = None if inverse is None else read_predicate(inverse, "inverse")
+    if single_valued is not None and not isinstance(single_valued, bool):
+        raise InvalidInput(f"single_valued={single_valued!r} is neither True nor False.")
+    if single_valued is None and other is None:
+        raise InvalidInput(f"nothing is said about {name!r}. Give single_valued=True or an inverse.")
 
-        def decide(index: Index) -> list[Event]:
-            _shown(index, source)
-            _shown(index, target)
-            made = Linked(new_id(), source, reads, target, window, sure, who, reason)
-            there = index.links.repeated(made, sight_now(index, now))
-            drawn.append(there or made.link)
-            return [] if there else [made]
+    def decide(index: Index) -> list[Event]:
+        position = index.catalog.position
+        known_single = single_valued in (None, index.relations.declared(name, position))
+        known_inverse = other in (None, index.relations.inverse(name, position))
+        return [] if known_single and known_inverse else [Declared(name, single_valued, other)]
 
-        self._engine.write(self.name, decide)
-        return links(self._engine, self.name, drawn, now)[0]
-
-    def declare(
-        self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None
-    ) -> None:
-        """Say how a predicate behaves from now on: one value at a time or many, and its name from the other
-        end. What is left out stays as it is.
-
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     space.declare("parent_of", inverse="child_of")
-        ...     _ = space.relate("Ann", "parent_of", "Bob")
-        ...     [relation.object for relation in space.graph.when("Bob", "child_of")]
-        ['Ann']
-        """
-        name = read_predicate(predicate)
-        other = None if inverse is None else read_predicate(inverse, "inverse")
-        if single_valued is not None and not isinstance(single_valued, bool):
-            raise InvalidInput(f"single_valued={single_valued!r} is neither True nor False.")
-        if single_valued is None and other is None:
-            raise InvalidInput(f"nothing is said about {name!r}. Give single_valued=True or an inverse.")
-
-        def decide(index: Index) -> list[Event]:
-            position = index.catalog.position
-            known_single = single_valued in (None, index.relations.declared(name, position))
-            known_inverse = other in (None, index.relations.inverse(name, position))
-            return [] if known_single and known_inverse else [Declared(name, single_valued, other)]
-
-        self._engine.write(self.name, decide)
-
-    async def arelate(self, subject: Named, predicate: str, object: Named, **fields: Any) -> Relation:
-        """`relate`, off the event loop."""
-        return await asyncio.to_thread(self.relate, subject, predicate, object, **fields)
-
-    async def alink(self, a: Kept, kind: str, b: Kept, **fields: Any) -> Link:
-        """`link`, off the event loop."""
-        return await asyncio.to_thread(self.link, a, kind, b, **fields)
-
-    async def adeclare(self, predicate: str, **fields: Any) -> None:
-        """`declare`, off the event loop."""
-        await asyncio.to_thread(self.declare, predicate, **fields)
+    engine.write(space, decide)
 
 
 def relations(engine: Engine, space: str, ids: Iterable[str], now: datetime) -> list[Relation]:

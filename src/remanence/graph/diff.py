@@ -12,13 +12,7 @@ from remanence.graph.history import Chronicle
 from remanence.graph.history_events import Happening
 from remanence.ports import Ledger
 from remanence.read.supersession import stands
-from remanence.schema import (
-    Entry,
-    Link,
-    Memory,
-    Relation,
-    Sight,
-)
+from remanence.schema import Entry, Link, Memory, Relation, Sight
 
 
 @dataclass(frozen=True, slots=True)

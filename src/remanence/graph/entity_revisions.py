@@ -11,14 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from remanence.errors import InvalidInput, NotFound
-from remanence.events import (
-    Event,
-    Merged,
-    Registered,
-    Renamed,
-    Split,
-    Undone,
-)
+from remanence.events import Event, Merged, Registered, Renamed, Split, Undone
 from remanence.graph.known_entities import Known
 from remanence.language.text import normal_name
 from remanence.schema import Alias, Entity, Entry

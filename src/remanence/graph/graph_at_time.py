@@ -20,16 +20,7 @@ from numpy.typing import NDArray
 from remanence.core.index import Index, Vanished
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.known_entities import Known
-from remanence.schema import (
-    LINKS,
-    Entity,
-    Link,
-    Memory,
-    Relation,
-    Sight,
-    Window,
-    short,
-)
+from remanence.schema import LINKS, Entity, Link, Memory, Relation, Sight, Window, short
 from remanence.state.entity_registry import is_entity_id
 from remanence.state.relations import Direction
 

@@ -21,14 +21,7 @@ from remanence.graph.ledger_lines import about_edges, about_its_edges, about_mem
 from remanence.ports import Ledger
 from remanence.read.receipts import Receipt
 from remanence.read.supersession import replaced_by
-from remanence.schema import (
-    Entry,
-    Link,
-    Memory,
-    Relation,
-    Sight,
-    short,
-)
+from remanence.schema import Entry, Link, Memory, Relation, Sight, short
 from remanence.state.predicates import normal_predicate, states
 
 

@@ -9,13 +9,7 @@ from typing import Literal, TypeAlias
 from remanence.events import Extracted
 from remanence.language.text import cut
 from remanence.read.receipts import Receipt
-from remanence.schema import (
-    Entity,
-    Link,
-    Memory,
-    Relation,
-    short,
-)
+from remanence.schema import Entity, Link, Memory, Relation, short
 
 What: TypeAlias = Literal[
     "memory added",

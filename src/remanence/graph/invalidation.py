@@ -10,27 +10,9 @@ from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, NotFound
 from remanence.events import Event, Invalidated
-from remanence.graph.assertions import (
-    Named,
-    links,
-    name_of,
-    named,
-    observer,
-    relations,
-    sight_now,
-)
+from remanence.graph.assertions import Named, links, name_of, named, observer, relations, sight_now
 from remanence.language.temporal import read_moment
-from remanence.schema import (
-    ALWAYS,
-    Link,
-    Relation,
-    Sight,
-    Triple,
-    Window,
-    from_micros,
-    micros,
-    short,
-)
+from remanence.schema import ALWAYS, Link, Relation, Sight, Triple, Window, from_micros, micros, short
 from remanence.state.predicates import read_predicate
 
 

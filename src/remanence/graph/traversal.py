@@ -12,19 +12,9 @@ from datetime import datetime
 from itertools import islice
 from typing import Literal, TypeAlias
 
-from remanence.graph.graph_at_time import (
-    MENTIONS,
-    Ground,
-    Place,
-    Tie,
-)
+from remanence.graph.graph_at_time import MENTIONS, Ground, Place, Tie
 from remanence.language.text import cut
-from remanence.schema import (
-    EPOCH,
-    Memory,
-    Relation,
-    Window,
-)
+from remanence.schema import EPOCH, Memory, Relation, Window
 from remanence.state.relations import Direction
 
 MOST_DEPTH = 8

@@ -16,20 +16,9 @@ from datetime import datetime
 from hashlib import sha256
 from typing import NamedTuple
 
-from remanence.errors import (
-    InvalidInput,
-    LedgerCorrupt,
-    LedgerTampered,
-    LedgerTooNew,
-)
+from remanence.errors import InvalidInput, LedgerCorrupt, LedgerTampered, LedgerTooNew
 from remanence.events import Erased, Event
-from remanence.ledger.codec import (
-    as_written,
-    decode,
-    encode,
-    name_of,
-    subject_of,
-)
+from remanence.ledger.codec import as_written, decode, encode, name_of, subject_of
 from remanence.schema import Entry, from_micros, micros
 
 SALT = 16

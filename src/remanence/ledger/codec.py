@@ -17,15 +17,7 @@ from typing import Any, get_args
 from remanence.errors import LedgerTooNew
 from remanence.events import Event, Remembered
 from remanence.ledger.jsontext import json_writer
-from remanence.schema import (
-    Alias,
-    Triple,
-    Turn,
-    Window,
-    from_micros,
-    mention,
-    micros,
-)
+from remanence.schema import Alias, Triple, Turn, Window, from_micros, mention, micros
 
 _BY_NAME: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(Event)}
 _NAMES = {kind: name for name, kind in _BY_NAME.items()}

@@ -22,13 +22,7 @@ import numpy as np
 from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
-from remanence.errors import (
-    Closed,
-    InvalidInput,
-    LedgerError,
-    LedgerTampered,
-    LedgerUnavailable,
-)
+from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
 from remanence.ledger import chain, sqlite, tables
 from remanence.ledger.chain import START, Line, Tail
 from remanence.schema import Entry

@@ -12,13 +12,7 @@ from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
-from remanence.errors import (
-    Closed,
-    InvalidInput,
-    LedgerCorrupt,
-    LedgerError,
-    LedgerUnavailable,
-)
+from remanence.errors import Closed, InvalidInput, LedgerCorrupt, LedgerError, LedgerUnavailable
 
 APPLICATION_ID = (
     0x52454D4E  # "REMN", at byte 68 of the file, so that no other program's file is taken for ours

@@ -23,16 +23,7 @@ from remanence.language.temporal import read_window
 from remanence.language.text import normal_name, normal_text
 from remanence.models.llm_replies import Row
 from remanence.models.llm_source import USER, Chunk
-from remanence.schema import (
-    KINDS,
-    SELF,
-    Fact,
-    Kind,
-    Mention,
-    Said,
-    Triple,
-    Window,
-)
+from remanence.schema import KINDS, SELF, Fact, Kind, Mention, Said, Triple, Window
 
 LONGEST = 1_000  # characters of a fact; what is longer is a copy of the source
 MOST_NAMES = 32

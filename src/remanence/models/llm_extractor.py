@@ -18,23 +18,10 @@ from remanence.language.text import many, normal_text
 from remanence.models import prompts
 from remanence.models.grounding import ground, new_states, respelled
 from remanence.models.llm_clients import resolve, returns
-from remanence.models.llm_judgements import (
-    LONGEST_MEMORY,
-    Pair,
-    place_in,
-    rows_of,
-    verdicts,
-)
+from remanence.models.llm_judgements import LONGEST_MEMORY, Pair, place_in, rows_of, verdicts
 from remanence.models.llm_replies import Row, read_rows
 from remanence.models.llm_source import Chunk, Piece, chunks
-from remanence.schema import (
-    Extraction,
-    Fact,
-    Found,
-    Memory,
-    Said,
-    Verdict,
-)
+from remanence.schema import Extraction, Fact, Found, Memory, Said, Verdict
 
 if TYPE_CHECKING:
     from remanence.ports import FactExtractor

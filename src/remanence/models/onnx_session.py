@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from remanence.errors import EmbedderBroken, InvalidInput, MissingExtra
-from remanence.models.catalogue import (
-    FILES,
-    Model,
-    Use,
-    check,
-    find,
-    home,
-    known,
-)
+from remanence.models.catalogue import FILES, Model, Use, check, find, home, known
 
 if TYPE_CHECKING:
     from remanence.ports import Vector

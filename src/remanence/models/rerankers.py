@@ -16,12 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.errors import InvalidInput
-from remanence.schema import (
-    SELF,
-    Evidence,
-    Hit,
-    Memory,
-)
+from remanence.schema import SELF, Evidence, Hit, Memory
 
 if TYPE_CHECKING:
     from remanence.models.onnx_session import Session

@@ -11,13 +11,7 @@ from remanence.errors import InvalidInput
 from remanence.language.framing import about
 from remanence.language.text import cut
 from remanence.read.receipts import Receipt
-from remanence.schema import (
-    Evidence,
-    Hit,
-    Memory,
-    Window,
-    short,
-)
+from remanence.schema import Evidence, Hit, Memory, Window, short
 
 if TYPE_CHECKING:
     from rich.table import Table

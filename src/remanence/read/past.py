@@ -20,16 +20,7 @@ from remanence.language.text import normal_name, tokens
 from remanence.read.fusion import Fused
 from remanence.read.question import Reading, Then
 from remanence.read.supersession import AFTER, LONGEST, Resolved
-from remanence.schema import (
-    ALWAYS,
-    FOREVER,
-    Memory,
-    Query,
-    Sight,
-    Window,
-    ends_of,
-    micros,
-)
+from remanence.schema import ALWAYS, FOREVER, Memory, Query, Sight, Window, ends_of, micros
 
 _LOOKED, _RIVALS = 64, 32
 _SHORTEST = 0.1

@@ -31,14 +31,7 @@ from remanence.read.answer import Recall, from_archive
 from remanence.read.fusion import WEIGHTS, Fused, fuse
 from remanence.read.past import as_it_was, said_once
 from remanence.read.receipts import Receipt
-from remanence.read.supersession import (
-    Resolved,
-    disagreements,
-    is_plain,
-    replaced_by,
-    resolve,
-    stands,
-)
+from remanence.read.supersession import Resolved, disagreements, is_plain, replaced_by, resolve, stands
 from remanence.schema import (
     ASSISTANT,
     SELF,

@@ -11,12 +11,7 @@ from typing import Any
 
 from remanence.errors import InvalidInput
 from remanence.language.text import cut
-from remanence.schema import (
-    Memory,
-    Window,
-    from_micros,
-    micros,
-)
+from remanence.schema import Memory, Window, from_micros, micros
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +19,7 @@ class Receipt:
     """A recall as a small value: the question, how it was asked, and what it was asked of.
 
     Kept as JSON with `to_dict`, read back with `Receipt.from_dict`, it can be asked again with
-    `space.replay(receipt)`.
+    `space.audit.replay(receipt)`.
     """
 
     space: str

@@ -22,24 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.language.text import (
-    asking,
-    normal_name,
-    text_hash,
-    tokens,
-)
+from remanence.language.text import asking, normal_name, text_hash, tokens
 from remanence.schema import Query, Ranking, micros
 from remanence.signals.graph_walk import Rows, Walk
 from remanence.signals.speakers import Speakers
 from remanence.signals.vector_sketch import Sketches
 from remanence.state.adjacency import Adjacency
-from remanence.state.columns import (
-    Column,
-    distinct,
-    pack,
-    top,
-    unpack,
-)
+from remanence.state.columns import Column, distinct, pack, top, unpack
 from remanence.state.names import Names, named_in, spoken_by
 
 if TYPE_CHECKING:

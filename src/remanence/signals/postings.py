@@ -14,12 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.state.columns import (
-    Column,
-    pack_texts,
-    runs,
-    unpack_texts,
-)
+from remanence.state.columns import Column, pack_texts, runs, unpack_texts
 
 _SHORT = 2_048
 """Words in a tail that is searched as it is, beside one for every 32 in the base."""

@@ -9,13 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.schema import (
-    Query,
-    Ranking,
-    Window,
-    from_micros,
-    micros,
-)
+from remanence.schema import Query, Ranking, Window, from_micros, micros
 from remanence.state.columns import Column, runs, top
 
 EARLIEST, LATEST = np.iinfo(np.int64).min // 4, np.iinfo(np.int64).max // 4

@@ -123,11 +123,7 @@ class Vectors:
     def save(self) -> Mapping[str, NDArray[Any]]:
         """Which points belong to which rows and texts."""
         self._store.flush()
-        return {
-            "points": self._points.values,
-            "hashes": self._hashes.values,
-            "rows": np.array([self._rows]),
-        }
+        return {"points": self._points.values, "hashes": self._hashes.values, "rows": np.array([self._rows])}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become the index that `save` wrote."""

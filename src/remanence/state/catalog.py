@@ -15,23 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Forgotten, Remembered
-from remanence.schema import (
-    ALWAYS,
-    FOREVER,
-    KINDS,
-    Entry,
-    Window,
-    ends_of,
-    from_micros,
-    micros,
-)
-from remanence.state.columns import (
-    Column,
-    pack,
-    pack_texts,
-    unpack,
-    unpack_texts,
-)
+from remanence.schema import ALWAYS, FOREVER, KINDS, Entry, Window, ends_of, from_micros, micros
+from remanence.state.columns import Column, pack, pack_texts, unpack, unpack_texts
 
 ABOUT_MEMORIES = ("remembered", "forgotten", "restored", "erased")
 """The lines that change what is seen."""

@@ -9,12 +9,7 @@ from typing import NamedTuple, TypeAlias
 from remanence.schema import Sight, micros
 from remanence.state.claim_view import Look, Tie
 from remanence.state.claims import Claims
-from remanence.state.intervals import (
-    Claim,
-    Disagreement,
-    Stretch,
-    classify,
-)
+from remanence.state.intervals import Claim, Disagreement, Stretch, classify
 from remanence.state.names import Names
 
 _MOST_CLASHES = 64

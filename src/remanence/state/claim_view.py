@@ -12,12 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from remanence.schema import ALWAYS, FOREVER, Sight
 from remanence.state.claims import Claims, Said
 from remanence.state.entity_registry import Registry
-from remanence.state.intervals import (
-    Claim,
-    Stretch,
-    resolve,
-    unite,
-)
+from remanence.state.intervals import Claim, Stretch, resolve, unite
 from remanence.state.predicates import Predicates, Rule
 
 _MOST_SLOTS, _MOST_AROUND = 20_000, 2_000

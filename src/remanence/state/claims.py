@@ -16,24 +16,12 @@ from numpy.typing import NDArray
 
 from remanence.events import Invalidated, Related, Remembered
 from remanence.language.text import normal_name
-from remanence.schema import (
-    ALWAYS,
-    FOREVER,
-    Entry,
-    Sight,
-    ends_of,
-    micros,
-)
+from remanence.schema import ALWAYS, FOREVER, Entry, Sight, ends_of, micros
 from remanence.state.adjacency import Adjacency
 from remanence.state.catalog import Catalog
 from remanence.state.columns import Column, pack, unpack
 from remanence.state.names import Names
-from remanence.state.predicates import (
-    Predicates,
-    lasting,
-    normal_predicate,
-    states,
-)
+from remanence.state.predicates import Predicates, lasting, normal_predicate, states
 
 _DAY = 86_400 * 1_000_000
 _SOURCE = 6

@@ -14,20 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.events import (
-    Merged,
-    Registered,
-    Renamed,
-    Split,
-    Undone,
-)
-from remanence.schema import (
-    Alias,
-    Entity,
-    Entry,
-    Window,
-    ends_of,
-)
+from remanence.events import Merged, Registered, Renamed, Split, Undone
+from remanence.schema import Alias, Entity, Entry, Window, ends_of
 from remanence.state.entity_clusters import (
     CALLED,
     KIND,

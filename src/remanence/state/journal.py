@@ -12,13 +12,7 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-from remanence.events import (
-    Expired,
-    Extracted,
-    Queued,
-    Served,
-    Worked,
-)
+from remanence.events import Expired, Extracted, Queued, Served, Worked
 from remanence.schema import Entry, micros
 from remanence.state.columns import pack, unpack
 

@@ -12,12 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.schema import (
-    ALWAYS,
-    FOREVER,
-    Window,
-    window_of,
-)
+from remanence.schema import ALWAYS, FOREVER, Window, window_of
 
 
 class Span(NamedTuple):

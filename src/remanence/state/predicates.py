@@ -16,12 +16,7 @@ from typing import Any, NamedTuple
 
 from remanence.errors import InvalidInput
 from remanence.events import Declared
-from remanence.language.rules.predicate_rules import (
-    EVENTS,
-    STATE_AFTER,
-    UNCHANGING,
-    claim_key,
-)
+from remanence.language.rules.predicate_rules import EVENTS, STATE_AFTER, UNCHANGING, claim_key
 from remanence.schema import Entry, Triple
 
 MOST_LETTERS = 128

@@ -27,13 +27,7 @@ from remanence.schema import (
 )
 from remanence.state.catalog import Catalog
 from remanence.state.claim_status import Clash, Fates
-from remanence.state.claim_view import (
-    Direction,
-    Form,
-    Held,
-    Look,
-    Tie,
-)
+from remanence.state.claim_view import Direction, Form, Held, Look, Tie
 from remanence.state.claims import Claims
 from remanence.state.columns import pack, unpack
 from remanence.state.entity_registry import Registry

@@ -12,14 +12,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from remanence.events import (
-    Demoted,
-    Promoted,
-    Ran,
-    Reversed,
-    Served,
-    Used,
-)
+from remanence.events import Demoted, Promoted, Ran, Reversed, Served, Used
 from remanence.schema import Entry, micros
 from remanence.state.columns import pack, unpack
 

@@ -19,26 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from remanence.errors import (
-    Closed,
-    InvalidInput,
-    LedgerError,
-    LedgerTampered,
-)
-from remanence.events import (
-    Erased,
-    Event,
-    Forgotten,
-    Remembered,
-    Restored,
-)
-from remanence.schema import (
-    Entry,
-    Mention,
-    Triple,
-    Turn,
-    Window,
-)
+from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered
+from remanence.events import Erased, Event, Forgotten, Remembered, Restored
+from remanence.schema import Entry, Mention, Triple, Turn, Window
 
 if TYPE_CHECKING:
     from remanence.ports import Ledger, Transaction

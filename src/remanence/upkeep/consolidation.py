@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
-from remanence.events import (
-    Event,
-    Linked,
-    Ran,
-    Used,
-)
+from remanence.events import Event, Linked, Ran, Used
 from remanence.language.text import cut, many
 from remanence.schema import LinkKind
 from remanence.upkeep import memory_clusters
@@ -26,12 +21,7 @@ from remanence.upkeep.existing_links import Drawn
 from remanence.upkeep.memory_clusters import Cluster, Clusters
 from remanence.upkeep.merged_text import Writer
 from remanence.upkeep.merging import Merging, merges_of
-from remanence.upkeep.scored_memories import (
-    Stale,
-    Standing,
-    still_standing,
-    unchanged,
-)
+from remanence.upkeep.scored_memories import Stale, Standing, still_standing, unchanged
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.text_tables import table
 from remanence.write.append import append

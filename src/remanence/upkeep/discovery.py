@@ -22,12 +22,7 @@ from remanence.schema import Mention
 from remanence.upkeep.consolidation import BY
 from remanence.upkeep.existing_links import Drawn
 from remanence.upkeep.merging import Merging
-from remanence.upkeep.scored_memories import (
-    Stale,
-    Standing,
-    still_standing,
-    unchanged,
-)
+from remanence.upkeep.scored_memories import Stale, Standing, still_standing, unchanged
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.text_tables import table
 

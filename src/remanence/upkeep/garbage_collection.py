@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
-from remanence.events import (
-    Event,
-    Forgotten,
-    Ran,
-    Served,
-)
+from remanence.events import Event, Forgotten, Ran, Served
 from remanence.language.text import many
 from remanence.read.recall import Question, recall_from_index
 from remanence.read.receipts import Receipt

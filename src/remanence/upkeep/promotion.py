@@ -18,12 +18,7 @@ from remanence.language.text import many
 from remanence.schema import Sight, micros
 from remanence.upkeep import notes
 from remanence.upkeep.notes import Note
-from remanence.upkeep.scored_memories import (
-    Item,
-    Stale,
-    Standing,
-    still_standing,
-)
+from remanence.upkeep.scored_memories import Item, Stale, Standing, still_standing
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.text_tables import table
 from remanence.upkeep.vault import Differences, differences, note_path

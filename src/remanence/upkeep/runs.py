@@ -16,16 +16,7 @@ from remanence.core.index import Index
 from remanence.core.index_file import snapshot_name
 from remanence.core.locks import held as held_lock
 from remanence.errors import InvalidInput, LedgerUnavailable, NotFound
-from remanence.events import (
-    Demoted,
-    Event,
-    Forgotten,
-    Invalidated,
-    Promoted,
-    Remembered,
-    Restored,
-    Reversed,
-)
+from remanence.events import Demoted, Event, Forgotten, Invalidated, Promoted, Remembered, Restored, Reversed
 from remanence.language.text import many
 from remanence.schema import from_micros, short
 from remanence.state.catalog import ABOUT_MEMORIES

@@ -12,15 +12,7 @@ from remanence.core.index import Index
 from remanence.language.text import cut
 from remanence.schema import Entity, Memory, Sight
 from remanence.upkeep import notes
-from remanence.upkeep.notes import (
-    ENTITIES,
-    MEMORIES,
-    Note,
-    digest,
-    plain,
-    safe_name,
-    wiki_link,
-)
+from remanence.upkeep.notes import ENTITIES, MEMORIES, Note, digest, plain, safe_name, wiki_link
 
 _TITLE = 60
 _MOST_RELATIONS = 50

@@ -14,13 +14,7 @@ from remanence.core.identity import new_id
 from remanence.events import Linked
 from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.language.text import text_hash
-from remanence.schema import (
-    LinkKind,
-    Memory,
-    Query,
-    Sight,
-    Verdict,
-)
+from remanence.schema import LinkKind, Memory, Query, Sight, Verdict
 
 if TYPE_CHECKING:
     from remanence.core.index import Index
@@ -29,11 +23,7 @@ if TYPE_CHECKING:
 NEAR = 0.55
 """Memories less alike than this say nothing about each other, unless they are about the same thing."""
 _MOST = 8
-_KINDS: Mapping[str, LinkKind] = {
-    "updates": "supersedes",
-    "extends": "extends",
-    "contradicts": "contradicts",
-}
+_KINDS: Mapping[str, LinkKind] = {"updates": "supersedes", "extends": "extends", "contradicts": "contradicts"}
 
 
 def rivals(

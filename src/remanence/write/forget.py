@@ -9,14 +9,7 @@ from numpy.typing import NDArray
 
 from remanence.core.engine import Engine
 from remanence.core.index import Index, texts_of
-from remanence.events import (
-    Erased,
-    Event,
-    Expired,
-    Forgotten,
-    Remembered,
-    Restored,
-)
+from remanence.events import Erased, Event, Expired, Forgotten, Remembered, Restored
 from remanence.language.text import text_hash
 from remanence.schema import Memory
 

@@ -70,13 +70,13 @@ class Job:
             if ends is not None and time.monotonic() >= ends:
                 raise TimeoutError(
                     f"job {self.id} is still {self.status} after {timeout} s. It goes on by itself: "
-                    "ask again later, or look at space.jobs()."
+                    "ask again later, or look at space.jobs.list()."
                 )
             time.sleep(_LOOK_EVERY)
         if state.status == "given up":
             raise JobFailed(
                 f"job {self.id} was given up after {state.tries} tries: {state.problem}. "
-                "The source is kept; `space.reextract()` reads it again."
+                "The source is kept; `space.admin.reextract()` reads it again."
             )
         found = (self._engine.get(self.space, memory, None) for memory in state.memories)
         return [memory for memory in found if memory is not None]

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from remanence.core import inputs
 from remanence.language.rules.fact_importance import tags_of
 from remanence.language.rules.sentences import is_question, is_request
 from remanence.language.text import sentences_of
@@ -55,7 +56,7 @@ def analyze_message(text: str) -> Analysis:
     >>> analyze_message("Thanks, that sounds great!").reason
     'it tells nothing: a greeting, a question, a request or small talk'
     """
-    head = text[:_LONGEST].strip()
+    head = inputs.question(text)[:_LONGEST].strip()
     facts = _RULES.facts([Said(head)], now=_SOME_DAY).facts
     names = names_in(head)
     if not facts:
@@ -78,7 +79,7 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
     >>> analyze_for_recall("Write a haiku about rain.").recall
     False
     """
-    head = text[:_LONGEST].strip()
+    head = inputs.question(text)[:_LONGEST].strip()
     names = names_in(head)
     query = _asked(head)
     asks = any(is_question(sentence) for sentence in sentences_of(head))

@@ -18,26 +18,11 @@ from typing import TYPE_CHECKING
 from remanence.core.identity import new_id
 from remanence.core.index import Index, as_memory
 from remanence.errors import NotFound
-from remanence.events import (
-    Event,
-    Extracted,
-    Forgotten,
-    Invalidated,
-    Linked,
-    Queued,
-)
+from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued
 from remanence.graph.invalidation import ending
 from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.language.text import normal_text
-from remanence.schema import (
-    Entry,
-    Fact,
-    Found,
-    Memory,
-    Said,
-    Sight,
-    Triple,
-)
+from remanence.schema import Entry, Fact, Found, Memory, Said, Sight, Triple
 from remanence.write.append import append
 from remanence.write.evolve import judge, rivals, ties
 from remanence.write.extract import Prepared, better, prepare_fact
@@ -63,11 +48,7 @@ class Reading:
 
 
 def remember(
-    engine: Engine,
-    space: str,
-    sources: Sequence[Memory],
-    now: datetime,
-    progress: Progress | None = None,
+    engine: Engine, space: str, sources: Sequence[Memory], now: datetime, progress: Progress | None = None
 ) -> list[Memory]:
     """What these sources tell, as memories. The same extractor is not asked about the same ones twice.
 

@@ -18,10 +18,7 @@ class Settling:
     that is here already. Knows the catalog and what it has itself decided since."""
 
     def __init__(
-        self,
-        catalog: Catalog,
-        recalled: Mapping[str, str],
-        latest: Callable[[str], Remembered | None],
+        self, catalog: Catalog, recalled: Mapping[str, str], latest: Callable[[str], Remembered | None]
     ) -> None:
         self._catalog = catalog
         self._recalled = recalled

@@ -59,13 +59,7 @@ def _drawn(walked: Walked) -> dict[str, Any]:
 
 
 def _node(node: Node) -> dict[str, Any]:
-    return {
-        "id": node.id,
-        "kind": node.kind,
-        "sort": node.sort,
-        "label": node.label,
-        "depth": node.depth,
-    }
+    return {"id": node.id, "kind": node.kind, "sort": node.sort, "label": node.label, "depth": node.depth}
 
 
 def _edge(edge: Edge, moments: dict[datetime, int]) -> dict[str, Any]:

@@ -8,19 +8,8 @@ from typing import TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
 from remanence.graph.graph_at_time import MENTIONS
-from remanence.graph.pictures.layout import (
-    LINE,
-    RADIUS,
-    Layout,
-    lay_out,
-)
-from remanence.graph.pictures.svg_text import (
-    LETTER,
-    clean,
-    letters,
-    title,
-    wrap,
-)
+from remanence.graph.pictures.layout import LINE, RADIUS, Layout, lay_out
+from remanence.graph.pictures.svg_text import LETTER, clean, letters, title, wrap
 from remanence.graph.traversal import Edge, Node, Walked
 from remanence.schema import short
 

@@ -12,26 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from remanence.graph.history_events import Happening
-from remanence.graph.pictures.svg import (
-    MARGIN,
-    clearness,
-    sheet,
-    text_at,
-    told,
-)
-from remanence.graph.pictures.svg_text import (
-    LETTER,
-    counted,
-    letters,
-    wrap,
-)
-from remanence.schema import (
-    UTC,
-    Relation,
-    from_micros,
-    micros,
-    short,
-)
+from remanence.graph.pictures.svg import MARGIN, clearness, sheet, text_at, told
+from remanence.graph.pictures.svg_text import LETTER, counted, letters, wrap
+from remanence.schema import UTC, Relation, from_micros, micros, short
 
 _WIDTH = 760.0
 """How wide the part with the bars is."""

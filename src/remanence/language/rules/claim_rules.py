@@ -15,15 +15,7 @@ from remanence.language.rules import verb_patterns
 from remanence.language.rules.claim_phrases import Names, name_at
 from remanence.language.rules.encyclopedic import LONGEST_STATEMENT, find_statement
 from remanence.language.rules.marked_names import Name
-from remanence.language.rules.relationships import (
-    APPOSED,
-    BEING,
-    HAVING,
-    being,
-    having,
-    of_several,
-    owned,
-)
+from remanence.language.rules.relationships import APPOSED, BEING, HAVING, being, having, of_several, owned
 from remanence.language.rules.subjects import beside, opens_clause
 from remanence.language.rules.verb_objects import followers, target_at
 from remanence.language.rules.verb_patterns import opens_claim, verb_at

@@ -9,13 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from remanence.language.rules.lexicon import (
-    CALENDAR,
-    FUNCTION_WORDS,
-    JOINTS,
-    MONTHS,
-    words,
-)
+from remanence.language.rules.lexicon import CALENDAR, FUNCTION_WORDS, JOINTS, MONTHS, words
 from remanence.language.rules.marked_names import Name
 from remanence.language.rules.predicate_rules import SINGLE_ROLES
 from remanence.language.rules.verb_patterns import VALUE_CLASSES, verb_at

@@ -20,25 +20,12 @@ from remanence.language.rules.fact_importance import importance_of, tags_of
 from remanence.language.rules.people_words import KIN, PLURAL_KIN
 from remanence.language.rules.predicate_rules import VIEWS, kind_of
 from remanence.language.rules.sentence_reading import Reading, names_of, read
-from remanence.language.rules.sentences import (
-    Sentence,
-    is_boilerplate,
-    is_unreal,
-    sentences,
-)
+from remanence.language.rules.sentences import Sentence, is_boilerplate, is_unreal, sentences
 from remanence.language.rules.state_changes import end_claims, opposed
 from remanence.language.rules.third_person import called, third_person
 from remanence.language.temporal import TimePhrase
 from remanence.language.text import normal_name, normal_text
-from remanence.schema import (
-    ASSISTANT,
-    SELF,
-    Fact,
-    Mention,
-    Said,
-    Triple,
-    Window,
-)
+from remanence.schema import ASSISTANT, SELF, Fact, Mention, Said, Triple, Window
 
 
 @dataclass(slots=True)

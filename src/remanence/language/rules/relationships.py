@@ -6,20 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from remanence.language.rules.claim_phrases import (
-    Names,
-    date_at,
-    name_at,
-    words_at,
-)
+from remanence.language.rules.claim_phrases import Names, date_at, name_at, words_at
 from remanence.language.rules.lexicon import words
 from remanence.language.rules.marked_names import Name
-from remanence.language.rules.people_words import (
-    ILLNESSES,
-    KIN,
-    NATIONS,
-    PLURAL_KIN,
-)
+from remanence.language.rules.people_words import ILLNESSES, KIN, NATIONS, PLURAL_KIN
 from remanence.language.rules.predicate_rules import SINGLE_ROLES
 from remanence.language.rules.subjects import KINDRED
 from remanence.schema import Triple

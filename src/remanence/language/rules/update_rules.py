@@ -12,24 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from remanence.language.rules.predicate_rules import (
-    EVENTS,
-    STATE_AFTER,
-    UNCHANGING,
-    claim_key,
-    claim_value,
-)
+from remanence.language.rules.predicate_rules import EVENTS, STATE_AFTER, UNCHANGING, claim_key, claim_value
 from remanence.language.rules.sentence_reading import read
 from remanence.language.rules.sentences import is_unreal, sentences
 from remanence.language.rules.state_changes import end_claims, opposed
 from remanence.language.rules.third_person import called, third_person
 from remanence.language.text import normal_name, normal_text
-from remanence.schema import (
-    SELF,
-    Memory,
-    Triple,
-    Verdict,
-)
+from remanence.schema import SELF, Memory, Triple, Verdict
 
 Says = Literal["updates", "extends", "contradicts"]
 

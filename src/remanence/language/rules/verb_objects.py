@@ -21,14 +21,7 @@ from remanence.language.rules.claim_phrases import (
 )
 from remanence.language.rules.lexicon import MONTHS, words
 from remanence.language.rules.marked_names import Name
-from remanence.language.rules.people_words import (
-    FIELDS,
-    HOUSES,
-    KIN,
-    LANGUAGES,
-    PLURAL_KIN,
-    TRADES,
-)
+from remanence.language.rules.people_words import FIELDS, HOUSES, KIN, LANGUAGES, PLURAL_KIN, TRADES
 from remanence.language.rules.verb_patterns import Verb
 from remanence.schema import SELF, Triple
 

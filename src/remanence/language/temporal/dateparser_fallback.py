@@ -12,12 +12,7 @@ from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from remanence.language.temporal.calendar_spans import (
-    Span,
-    around,
-    midnight,
-    utc,
-)
+from remanence.language.temporal.calendar_spans import Span, around, midnight, utc
 from remanence.schema import UTC
 
 if TYPE_CHECKING:

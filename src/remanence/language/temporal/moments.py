@@ -7,13 +7,7 @@ from datetime import date, datetime
 from typing import TypeAlias
 
 from remanence.errors import InvalidInput
-from remanence.language.temporal.calendar_spans import (
-    around,
-    day_of,
-    month_span,
-    utc,
-    year_span,
-)
+from remanence.language.temporal.calendar_spans import around, day_of, month_span, utc, year_span
 from remanence.language.temporal.dateparser_fallback import ask_dateparser, iso_span
 from remanence.language.temporal.time_lexer import lex
 from remanence.language.temporal.time_phrases import Phrases

@@ -15,14 +15,7 @@ from remanence.language.temporal.calendar_spans import (
     shift,
     third,
 )
-from remanence.language.temporal.time_vocabulary import (
-    EARLY,
-    MIDDLE,
-    PAST,
-    SMALL_UNITS,
-    UNITS,
-    WEEKDAYS,
-)
+from remanence.language.temporal.time_vocabulary import EARLY, MIDDLE, PAST, SMALL_UNITS, UNITS, WEEKDAYS
 from remanence.language.temporal.token_reader import Found
 
 _SIZES = ("week", "month", "quarter", "year", "decade", "century")

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from remanence.language.temporal.calendar_spans import (
-    Span,
-    around,
-    midnight,
-    plus,
-)
+from remanence.language.temporal.calendar_spans import Span, around, midnight, plus
 from remanence.language.temporal.relative_times import DAYS, Relatives
 from remanence.language.temporal.time_of_day import CLOCK_WORDS, Clock, Clocks
 from remanence.language.temporal.time_vocabulary import (

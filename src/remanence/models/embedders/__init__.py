@@ -74,12 +74,7 @@ def _named(name: str) -> Embedder:
 
 
 def _given(embedder: object) -> Embedder:
-    from remanence.models.embedders.foreign import (
-        FromFunction,
-        FromLangChain,
-        FromLlamaIndex,
-        Named,
-    )
+    from remanence.models.embedders.foreign import FromFunction, FromLangChain, FromLlamaIndex, Named
 
     def has(*methods: str) -> bool:
         return all(callable(getattr(embedder, method, None)) for method in methods)

@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from remanence.errors import (
-    EmbedderBroken,
-    EmbedderDown,
-    InvalidInput,
-    RemanenceError,
-)
+from remanence.errors import EmbedderBroken, EmbedderDown, InvalidInput, RemanenceError
 from remanence.language.text import cut, many
 
 if TYPE_CHECKING:

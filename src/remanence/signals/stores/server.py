@@ -14,19 +14,8 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from remanence.errors import (
-    Closed,
-    InvalidInput,
-    ProjectionError,
-    ProjectionStale,
-    RemanenceError,
-)
-from remanence.signals.stores.exact import (
-    MANY,
-    as_rows,
-    from_the_top,
-    settled,
-)
+from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale, RemanenceError
+from remanence.signals.stores.exact import MANY, as_rows, from_the_top, settled
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient

@@ -12,23 +12,9 @@ held against the evidence. Figures are means over questions with a 95% bootstrap
 give the same figures, seconds apart.
 """
 
-from remanence.testing.evaluation.datasets import (
-    Asked,
-    Dataset,
-    Line,
-    World,
-    find,
-    read,
-    rows,
-)
+from remanence.testing.evaluation.datasets import Asked, Dataset, Line, World, find, read, rows
 from remanence.testing.evaluation.measures import markdown, means, measures
-from remanence.testing.evaluation.trials import (
-    DEPTH,
-    Build,
-    Remembering,
-    System,
-    evaluate,
-)
+from remanence.testing.evaluation.trials import DEPTH, Build, Remembering, System, evaluate
 
 __all__ = [
     "DEPTH",

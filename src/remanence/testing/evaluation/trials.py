@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from remanence.api.opening import open as open_space
 from remanence.core.progress import progress_bar
-from remanence.testing.evaluation.datasets import (
-    Asked,
-    Dataset,
-    Line,
-    World,
-)
+from remanence.testing.evaluation.datasets import Asked, Dataset, Line, World
 from remanence.testing.evaluation.measures import means, measures
 
 if TYPE_CHECKING:

@@ -1,0 +1,157 @@
+"""What people hold as `space.audit`: what was answered, what changed, and who saw what has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from remanence.api.facet import Facet
+from remanence.api.in_thread import in_thread, iterate_in_thread
+from remanence.core import inputs
+from remanence.core.inputs import Moment
+from remanence.errors import InvalidInput, ProjectionStale
+from remanence.events import Served
+from remanence.graph.diff import Diff, difference
+from remanence.graph.exposures import exposures
+from remanence.graph.graph_at_time import undisturbed
+from remanence.language.temporal import read_moment
+from remanence.read.answer import Recall
+from remanence.read.recall import Question, recall
+from remanence.read.receipts import Exposure, Receipt
+from remanence.schema import Change, Memory
+
+if TYPE_CHECKING:
+    from remanence.ports import Vector
+
+
+class AuditView(Facet):
+    """Replaying recalls and listing changes, as one view knows them."""
+
+    def replay(self, receipt: Receipt | Mapping[str, Any], *, vector: Vector | None = None) -> Recall:
+        """The same list that an earlier recall returned, whatever was learned since.
+
+        Args:
+            receipt: `recall(...).receipt`, or the dict that it was stored as.
+            vector: The question's embedding, if the recall was made with one of the caller's.
+
+        Raises:
+            InvalidInput: The receipt is of another space, or its vector is missing.
+            ProjectionStale: Another release, embedder or reranker would return another list.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice lives in Porto.")
+            ...     receipt = space.recall("Where is Alice?").receipt
+            ...     _ = space.add("Alice lives in Lisbon.")
+            ...     [hit.memory.text for hit in space.audit.replay(receipt)]
+            ['Alice lives in Porto.']
+        """
+        given = receipt if isinstance(receipt, Receipt) else Receipt.from_dict(receipt)
+        if given.space != self._space:
+            raise InvalidInput(f"this receipt is of space {given.space!r}, and this is {self._space!r}.")
+        if given.settings != self._engine.settings:
+            raise ProjectionStale(
+                f"this receipt was made under the settings {given.settings}, and now they are "
+                f"{self._engine.settings}: another release, embedder or reranker gives another list. "
+                f"Ask space.as_of({given.now.isoformat()!r}).recall(...) for what it would give today."
+            )
+        if given.own_vector and vector is None:
+            raise InvalidInput(
+                "this recall was made with a vector of the caller's: give it again as vector=."
+            )
+        question = Question.again(given, inputs.vector(vector))
+        return recall(self._engine, self._space, lambda index: question, archive=given.archive)
+
+    areplay = in_thread(replay)
+
+    @undisturbed
+    def exposures(self, id: str | Memory) -> list[Exposure]:
+        """The recorded recalls that returned a memory which has been replaced or retracted since.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     memory = space.add("The door code is 4711.", key="door")
+            ...     _ = space.audit.record(space.recall("door code"))
+            ...     _ = space.add("The door code is 1234.", key="door")
+            ...     [(e.receipt.question, e.superseded_by.text) for e in space.audit.exposures(memory)]
+            [('door code', 'The door code is 1234.')]
+        """
+        checked = inputs.memory_id(id)
+        with self._engine.using(self._space) as index, index.lock:
+            sight = index.sight(self._position(index), self._now())
+            return exposures(index, self._engine.ledger, checked, sight)
+
+    aexposures = in_thread(exposures)
+
+    @undisturbed
+    def diff(self, since: Moment, until: Moment | None = None) -> Diff:
+        """What changed between two moments of learning.
+
+        Args:
+            since: The earlier moment.
+            until: The later moment; None is now.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice lives in Porto.", now="2026-04-01")
+            ...     _ = space.add("Alice lives in Lisbon.", now="2026-05-03")
+            ...     changed = space.audit.diff("2026-04-15", "2026-05-15")
+            ...     [m.text for m in changed.learned], [m.text for m in changed.superseded]
+            (['Alice lives in Lisbon.'], ['Alice lives in Porto.'])
+        """
+        now, ledger = self._now(), self._engine.ledger
+        start = read_moment(since, now, what="since")
+        end = now if until is None else read_moment(until, now, what="until")
+        if end < start:
+            raise InvalidInput(f"until={until or 'now'!r} comes before since={since!r}. Swap them.")
+        with self._engine.using(self._space) as index, index.lock:
+            known = self._position(index)
+            before, after = (min(known, ledger.position_at(self._space, moment)) for moment in (start, end))
+            after = known if until is None else after
+            return difference(index, ledger, index.sight(before, start), index.sight(after, end))
+
+    adiff = in_thread(diff)
+
+    def changes(self, *, after: int = 0) -> Iterator[Change]:
+        """What happened to memories since a ledger position, in order. For keeping an index of your own.
+
+        Args:
+            after: The last position you have seen.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     space.forget(space.add("The bridge is closed."))
+            ...     [change.what for change in space.audit.changes()]
+            ['remembered', 'forgotten']
+        """
+        if isinstance(after, bool) or not isinstance(after, int) or after < 0:
+            raise InvalidInput(f"after={after!r} is not a ledger position. Give the last one you have seen.")
+        with self._engine.using(self._space) as index:
+            return self._engine.changes(self._space, after, self._position(index))
+
+    achanges = iterate_in_thread(changes)
+
+
+class Audit(AuditView):
+    """Recording which recalls were used, so that `exposures` can find who saw what has changed since."""
+
+    def record(self, answer: Recall) -> Receipt:
+        """Write to the ledger that this recall was given to somebody.
+
+        Raises:
+            InvalidInput: It is a recall of another space.
+        """
+        receipt = answer.receipt
+        if receipt is None or receipt.space != self._space:
+            raise InvalidInput(
+                f"{answer!r} is not a recall of space {self._space!r}. Give what recall() gave."
+            )
+        served = Served(receipt.id, receipt.to_dict(), tuple(hit.memory.id for hit in answer))
+        self._engine.write(self._space, lambda _: [served])
+        return receipt
+
+    arecord = in_thread(record)

@@ -1,0 +1,61 @@
+"""Async variants of methods: each runs the method in a worker thread, with the same types."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+Self = TypeVar("Self")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def in_thread(
+    method: Callable[Concatenate[Self, P], T],
+) -> Callable[Concatenate[Self, P], Coroutine[Any, Any, T]]:
+    """An async variant of a method. It has the same parameters and does not block the event loop.
+
+    Example:
+        >>> class Shelf:
+        ...     def count(self, start: int = 0) -> int:
+        ...         return start + 1
+        ...     acount = in_thread(count)
+        >>> asyncio.run(Shelf().acount(start=1))
+        2
+    """
+    name = method.__name__
+
+    async def run(self: Self, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        # By name, so that a subclass that overrides the method gets the variant for free.
+        bound: Callable[P, T] = getattr(self, name)
+        return await asyncio.to_thread(bound, *args, **kwargs)
+
+    return _named(run, method)
+
+
+def iterate_in_thread(
+    method: Callable[Concatenate[Self, P], Iterator[T]],
+) -> Callable[Concatenate[Self, P], AsyncIterator[T]]:
+    """An async variant of a method that returns an iterator: items are fetched in a worker thread."""
+    name = method.__name__
+
+    async def run(self: Self, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        bound: Callable[P, Iterator[T]] = getattr(self, name)
+        items = await asyncio.to_thread(bound, *args, **kwargs)
+        end = object()
+        while (item := await asyncio.to_thread(next, items, end)) is not end:
+            yield item  # type: ignore[misc]  # `end` is the only item that is no T
+
+    return _named(run, method)
+
+
+_Made = TypeVar("_Made", bound=Callable[..., Any])
+
+
+def _named(run: _Made, method: Callable[..., Any]) -> _Made:
+    run.__name__ = f"a{method.__name__}"
+    run.__qualname__ = f"{method.__qualname__.rpartition('.')[0]}.{run.__name__}"
+    run.__module__ = method.__module__
+    run.__doc__ = f"`{method.__name__}` in a worker thread, for use with asyncio."
+    return run

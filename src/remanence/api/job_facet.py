@@ -1,0 +1,64 @@
+"""What people hold as `space.jobs`: work that `remember(..., wait=False)` left for later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from remanence.api.facet import Facet
+from remanence.api.in_thread import in_thread
+from remanence.core import inputs
+from remanence.errors import NotFound
+from remanence.write.jobs import Job, work_off
+
+
+class Jobs(Facet):
+    """The background jobs of a space. Iterating gives all of them, oldest first.
+
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None, worker=False) as space:
+        ...     job = space.remember("I live in Porto.", wait=False)
+        ...     before = job.status
+        ...     _ = space.jobs.work()
+        ...     before, job.status
+        ('queued', 'done')
+    """
+
+    def __iter__(self) -> Iterator[Job]:
+        return iter(self.list())
+
+    def list(self, status: str | None = None) -> list[Job]:
+        """The jobs of this space, oldest first.
+
+        Args:
+            status: Only jobs of this status: "queued", "running", "done" or "failed".
+        """
+        with self._engine.using(self._space) as index:
+            every = [Job(state.id, self._space, self._engine) for state in [*index.journal.jobs.values()]]
+        return every if status is None else [job for job in every if job.status == status]
+
+    alist = in_thread(list)
+
+    def get(self, id: str) -> Job:
+        """The job with this id.
+
+        Raises:
+            NotFound: This space has no such job.
+        """
+        wanted = inputs.clean(id, "id")
+        with self._engine.using(self._space) as index:
+            if wanted not in index.journal.jobs:
+                raise NotFound(f"space {self._space!r} has no job {wanted!r}. space.jobs.list() lists them.")
+        return Job(wanted, self._space, self._engine)
+
+    aget = in_thread(get)
+
+    def work(self) -> int:
+        """Do the jobs of this space that are due, in this thread.
+
+        Returns:
+            How many jobs were tried.
+        """
+        return work_off(self._engine, self._space)
+
+    awork = in_thread(work)
