@@ -17,16 +17,16 @@ from unittest.mock import patch
 
 from remanence.core.index import SIGNALS
 from remanence.read import fusion, question, recall
-from remanence.read.fusion import WEIGHTS, Fused
+from remanence.read.fusion import WEIGHTS, FusedRanking
 from remanence.schema import Ranking
 from remanence.signals import entity_graph, words
-from remanence.testing.evaluation import Asked, Build, Remembering, World
+from remanence.testing.evaluation import Conversation, EvalQuestion, RemanenceSystem, SystemFactory
 
 Patches = Mapping[ModuleType, Mapping[str, Any]]
 _K = 60
 
 
-def reciprocal_ranks(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) -> Fused:
+def reciprocal_ranks(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) -> FusedRanking:
     """Each signal counts by the rank it gives, 1 / (60 + rank), and not by how sure it is."""
     ranked = [
         replace(r, scores=[1 / (_K + rank) for rank in range(1, len(r.rows) + 1)], floor=0.0, ceiling=None)
@@ -35,7 +35,7 @@ def reciprocal_ranks(rankings: Sequence[Ranking], weights: Mapping[str, float] =
     return fusion.fuse(ranked, weights)
 
 
-def min_max_sum(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) -> Fused:
+def min_max_sum(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) -> FusedRanking:
     """Each signal from its own last hit, 0, to its own first, 1."""
     ranked = [replace(r, floor=min(r.scores, default=0.0), ceiling=None) for r in rankings]
     return fusion.fuse(ranked, weights)
@@ -95,33 +95,31 @@ VARIANTS = (
 class Varied:
     """A space that is asked one way, and that others ask too."""
 
-    def __init__(self, remembering: Remembering, variant: Variant) -> None:
+    def __init__(self, remembering: RemanenceSystem, variant: Variant) -> None:
         self._remembering, self._variant = remembering, variant
 
-    def ask(self, asked: Asked, now: str | None) -> list[str]:
+    def ask(self, asked: EvalQuestion, now: str | None) -> list[str]:
         with ExitStack() as stack:
             for module, constants in self._variant.patches.items():
                 stack.enter_context(patch.multiple(module, **constants))
-            return self._remembering.ask(
-                asked, now, signals=self._variant.signals, weights=self._variant.weights
-            )
+            return self._remembering.ask(asked, now, signals=self._variant.signals, weights=self._variant.weights)
 
     def close(self) -> None:
         """The space is closed when the next world is built."""
 
 
-def ablations(embedder: Any, variants: Sequence[Variant]) -> dict[str, Build]:
+def ablations(embedder: Any, variants: Sequence[Variant]) -> dict[str, SystemFactory]:
     """Every variant of recall; they share a space, which the first one fills."""
-    shared: list[tuple[World, Remembering]] = []
+    shared: list[tuple[Conversation, RemanenceSystem]] = []
 
-    def build(world: World, variant: Variant) -> Varied:
+    def build(world: Conversation, variant: Variant) -> Varied:
         if not shared or shared[0][0] is not world:
             while shared:
                 shared.pop()[1].close()
-            shared.append((world, Remembering(world, embedder=embedder)))
+            shared.append((world, RemanenceSystem(world, embedder=embedder)))
         return Varied(shared[0][1], variant)
 
-    def builder(variant: Variant) -> Callable[[World], Varied]:
+    def builder(variant: Variant) -> Callable[[Conversation], Varied]:
         return lambda world: build(world, variant)
 
     return {variant.name: builder(variant) for variant in variants}

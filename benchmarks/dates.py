@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from remanence.errors import InvalidInput
-from remanence.language.temporal import find_times, read_window
+from remanence.language.temporal import find_times, parse_window
 from remanence.schema import UTC, Window
 
 SETS = ("temporal_recognizers", "temporal_duckling", "temporal_te3_platinum")
@@ -40,17 +40,7 @@ def main() -> None:
         return
     report = {}
     ours("23-Sep-2020", datetime(2020, 1, 1))  # dateparser's import is not what we time
-    columns = (
-        "set",
-        "reader",
-        "times",
-        "found",
-        "overlapping",
-        "exact",
-        "false alarms",
-        "dateless fired",
-        "ms",
-    )
+    columns = ("set", "reader", "times", "found", "overlapping", "exact", "false alarms", "dateless fired", "ms")
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for name in present:
         with gzip.open(chosen.data / f"{name}.jsonl.gz", "rt") as lines:
@@ -124,7 +114,7 @@ def ours(text: str, now: datetime) -> list[Reading]:
 
 def whole(text: str, now: datetime) -> list[Reading]:
     try:
-        return [(0, len(text), read_window(text, now))]
+        return [(0, len(text), parse_window(text, now))]
     except InvalidInput:
         return []
 
@@ -142,18 +132,14 @@ def theirs(text: str, now: datetime) -> list[Reading]:
         midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
         whole_day = moment.time() in (midnight.time(), now.time())
         readings.append(
-            (
-                start,
-                at,
-                Window(midnight, midnight + DAY) if whole_day else Window(moment, moment + DAY / 1440),
-            )
+            (start, at, Window(midnight, midnight + DAY) if whole_day else Window(moment, moment + DAY / 1440))
         )
     return readings
 
 
 def as_window(pair: list[str | None]) -> Window:
     start, end = (None if side is None else datetime.fromisoformat(side).replace(tzinfo=UTC) for side in pair)
-    return Window.at(start) if start is not None and start == end else Window(start, end)
+    return Window.from_moment(start) if start is not None and start == end else Window(start, end)
 
 
 def past_of(window: Window, now: datetime, kind: str) -> list[Window]:

@@ -39,8 +39,8 @@ from typing import Any
 
 from remanence.language.rules.name_rules import find_names
 from remanence.language.rules.predicate_rules import claim_key, claim_value
-from remanence.language.text import normal_name
-from remanence.models.extractors import RuleExtractor, names_in
+from remanence.language.text import normalize_name
+from remanence.models.extractors import RuleExtractor, find_question_names
 from remanence.schema import Triple
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -102,19 +102,15 @@ LABELS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("mother_of", "father_of", "mom_of", "mum_of", "dad_of", "parent_of"), CHILDREN),
     **dict.fromkeys(("son_of", "daughter_of", "child_of"), PARENTS),
     **dict.fromkeys(("sister_of", "brother_of", "half_brother_of", "half_sister_of", "sibling_of"), SIBLINGS),
-    **dict.fromkeys(
-        ("girlfriend_of", "boyfriend_of", "dating", "fiancé_of", "fiancée_of", "engaged_to"), LOVERS
-    ),
+    **dict.fromkeys(("girlfriend_of", "boyfriend_of", "dating", "fiancé_of", "fiancée_of", "engaged_to"), LOVERS),
     **dict.fromkeys(("wife_of", "husband_of", "spouse_of", "married_to"), SPOUSE),
     **dict.fromkeys(("cousin_of", "uncle_of", "aunt_of", "nephew_of", "niece_of"), ("per:other_family",)),
     **dict.fromkeys(("grandmother_of", "grandfather_of", "grandma_of", "grandpa_of"), ("per:other_family",)),
     **dict.fromkeys(
-        ("lives_in", "lived_in", "is_from", "moved_to", "grew_up_in"),
-        ("per:place_of_residence", "per:origin"),
+        ("lives_in", "lived_in", "is_from", "moved_to", "grew_up_in"), ("per:place_of_residence", "per:origin")
     ),
     **dict.fromkeys(
-        ("works_at", "worked_at", "works_in", "joined", "left"),
-        ("per:employee_or_member_of", "per:place_of_work"),
+        ("works_at", "worked_at", "works_in", "joined", "left"), ("per:employee_or_member_of", "per:place_of_work")
     ),
     **dict.fromkeys(("likes", "loves"), ("per:positive_impression",)),
     **dict.fromkeys(("hates", "dislikes"), ("per:negative_impression",)),
@@ -183,9 +179,7 @@ def dialogre(data: Path, show: bool) -> Iterator[Score | Note]:
             right += agrees
             if agrees:
                 read_pairs |= {(pair, label) for label in given}
-                read_pairs |= {
-                    (pair[::-1], INVERSE.get(one, one)) for one in given if one in (*INVERSE, *SYMMETRIC)
-                }
+                read_pairs |= {(pair[::-1], INVERSE.get(one, one)) for one in given if one in (*INVERSE, *SYMMETRIC)}
             elif show:
                 print(f"{row['id']}: {claim}; the set says {', '.join(sorted(gold[pair]))}")
         told = [(pair, label) for pair, given in gold.items() for label in given if label in labels]
@@ -208,9 +202,7 @@ def _bearers(relations: Iterable[Row]) -> Callable[[str], str]:
     return lambda name: known.get(_plain(name), _plain(name))
 
 
-def _told_in_a_turn(
-    dialogue: Iterable[str], relation: Row, trigger: str, bearer: Callable[[str], str]
-) -> bool:
+def _told_in_a_turn(dialogue: Iterable[str], relation: Row, trigger: str, bearer: Callable[[str], str]) -> bool:
     """Whether one turn names both, or is said by one of them and names the other, with the trigger in it."""
     if not trigger:
         return False
@@ -245,9 +237,7 @@ def benchie(data: Path, show: bool) -> Iterator[Score | Note]:
 
 def carb(data: Path, show: bool) -> Iterator[Score | Note]:
     """Open claims; each gold triple is one thing to find."""
-    yield _open_claims(
-        "carb", read(data / "triples_carb.jsonl.gz"), lambda row: [[t] for t in row["triples"]], show
-    )
+    yield _open_claims("carb", read(data / "triples_carb.jsonl.gz"), lambda row: [[t] for t in row["triples"]], show)
 
 
 def _open_claims(name: str, rows: Iterable[Row], clusters: Callable[[Row], Any], show: bool) -> Score:
@@ -255,9 +245,7 @@ def _open_claims(name: str, rows: Iterable[Row], clusters: Callable[[Row], Any],
     for row in rows:
         gold = clusters(row)
         claims = _claims(row["text"])
-        hits = [
-            [any(_stands_in(claim, triple) for triple in cluster) for cluster in gold] for claim in claims
-        ]
+        hits = [[any(_stands_in(claim, triple) for triple in cluster) for cluster in gold] for claim in claims]
         found, wanted = found + len(claims), wanted + len(gold)
         right += sum(any(hit) for hit in hits)
         met += sum(any(hit[number] for hit in hits) for number in range(len(gold)))
@@ -294,9 +282,7 @@ def factcon(data: Path, show: bool) -> Iterator[Score | Note]:
     claims = {row["id"]: _claims(row["text"]) for row in rows}
     text = {row["id"]: row["text"] for row in rows}
     covered = sum(bool(given) for given in claims.values())
-    yield Note(
-        "factcon, facts with a claim", f"{covered:,} of {len(rows):,} ({100 * covered / len(rows):.1f}%)"
-    )
+    yield Note("factcon, facts with a claim", f"{covered:,} of {len(rows):,} ({100 * covered / len(rows):.1f}%)")
     pairs = same = single = 0
     for question in read(data / "factconsolidation.questions.jsonl.gz"):
         for newer in question["evidence"]:
@@ -310,9 +296,7 @@ def factcon(data: Path, show: bool) -> Iterator[Score | Note]:
     yield Note("factcon, (newer, older) pairs with one subject and predicate", f"{same} of {pairs}")
     yield Note("factcon, of these by a single-valued predicate", f"{single} of {pairs}")
     seen, alien = _disagreements(rows, claims, show)
-    yield Note(
-        "factcon, pairs seen to disagree that are not one sentence with two ends", f"{alien:,} of {seen:,}"
-    )
+    yield Note("factcon, pairs seen to disagree that are not one sentence with two ends", f"{alien:,} of {seen:,}")
 
 
 def _disagreements(rows: Iterable[Row], claims: dict[str, tuple[Triple, ...]], show: bool) -> tuple[int, int]:
@@ -337,7 +321,7 @@ def _disagreements(rows: Iterable[Row], claims: dict[str, tuple[Triple, ...]], s
 
 def _frame(text: str, claim: Triple) -> str:
     """The sentence up to the value that it gives."""
-    value = claim.object if claim_value(claim) == normal_name(claim.object) else claim.subject
+    value = claim.object if claim_value(claim) == normalize_name(claim.object) else claim.subject
     return text[: text.rfind(value)]
 
 
@@ -376,9 +360,7 @@ def _span(row: Row, entity: Row) -> Span:
     return start, start + length
 
 
-def _spans(
-    what: str, gold: list[set[Span]], found: list[set[Span]], same: Callable[[Span, Span], bool]
-) -> Score:
+def _spans(what: str, gold: list[set[Span]], found: list[set[Span]], same: Callable[[Span, Span], bool]) -> Score:
     pairs = list(zip(gold, found, strict=True))
     right = sum(any(same(f, g) for g in golds) for golds, founds in pairs for f in founds)
     met = sum(any(same(f, g) for f in founds) for golds, founds in pairs for g in golds)
@@ -393,14 +375,10 @@ def speakers(data: Path, show: bool) -> Iterator[Score | Note]:
         for turn in turns:
             people[turn["conversation"]].add(turn["speaker"].split()[0])
         asked = list(read(data / f"{name}.questions.jsonl.gz"))
-        in_turns = [
-            (t["text"], people[t["conversation"]], [n.text for n in find_names(t["text"])]) for t in turns
-        ]
-        in_questions = [(q["question"], people[q["conversation"]], names_in(q["question"])) for q in asked]
+        in_turns = [(t["text"], people[t["conversation"]], [n.text for n in find_names(t["text"])]) for t in turns]
+        in_questions = [(q["question"], people[q["conversation"]], find_question_names(q["question"])) for q in asked]
         for what, given in (("turns", in_turns), ("questions", in_questions)):
-            named = [
-                (who & set(_WORD.findall(text)), set(" ".join(names).split())) for text, who, names in given
-            ]
+            named = [(who & set(_WORD.findall(text)), set(" ".join(names).split())) for text, who, names in given]
             met = sum(len(wanted & words) for wanted, words in named)
             yield Note(f"{name}, speakers named in {what}", f"{met} of {sum(len(w) for w, _ in named)}")
 
@@ -455,11 +433,11 @@ def _entity(text: str) -> str:
     if day is not None:
         number, month, year = day["a"] or day["b"], day["m"] or day["n"], day["y"] or day["z"]
         return f"{year} {_MONTHS.index(month[:3].lower()) // 3 + 1:02} {int(number):02}"
-    return " ".join(_WORD.findall(normal_name(_OPTIONAL.sub("", text).replace("_", " "))))
+    return " ".join(_WORD.findall(normalize_name(_OPTIONAL.sub("", text).replace("_", " "))))
 
 
 def _plain(name: str) -> str:
-    return normal_name(name)
+    return normalize_name(name)
 
 
 def table(results: Iterable[Score | Note]) -> str:
@@ -486,9 +464,7 @@ def read(path: Path) -> Iterator[Row]:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", choices=[*MEASURES, []], metavar="SET", help=", ".join(MEASURES))
     parser.add_argument("--data", type=Path, default=DATA, help="folder with the sets")
     parser.add_argument("--show", choices=MEASURES, help="print what this set calls wrong")

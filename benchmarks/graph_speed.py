@@ -118,10 +118,7 @@ def measure(folder: Path, edges: int, *, asked: int = 200) -> Figures:
         out |= _signal(space, questions[:asked])
         only = [partial(space.recall, question, signals=["graph"]) for question in questions[:asked]]
         out |= _spread("recall by graph alone", only)
-        new = [
-            partial(space.graph.relate, a, "knows", b)
-            for a, b in zip(names[:asked], names[asked:], strict=True)
-        ]
+        new = [partial(space.graph.relate, a, "knows", b) for a, b in zip(names[:asked], names[asked:], strict=True)]
         out |= _spread("add edge", new)
         return out
 
@@ -137,7 +134,7 @@ def _knows(graph: Any, name: str) -> bool:
 def _signal(space: remanence.Space, questions: Sequence[str]) -> Figures:
     """The graph's own share of whole recalls, with all three seeds."""
     spent: list[float] = []
-    with space._engine.using(space.name) as index:
+    with space._engine.open_index(space.name) as index:
         ranked = index.graph.rank
 
         def timed(*given: Any) -> Any:

@@ -164,13 +164,7 @@ class Mem0(Peer):
     def fill(self, texts: Sequence[str]) -> None:
         now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
         payloads = [
-            {
-                "data": text,
-                "hash": uuid.uuid4().hex,
-                "user_id": "u",
-                "created_at": now,
-                "text_lemmatized": text,
-            }
+            {"data": text, "hash": uuid.uuid4().hex, "user_id": "u", "created_at": now, "text_lemmatized": text}
             for text in texts
         ]
         ids = [str(uuid.uuid4()) for _ in texts]
@@ -210,9 +204,7 @@ def measure(world: World, folder: Path, console: Console, *, most_seconds: float
     from world import Lookup
 
     table = Lookup(world.texts + world.questions, np.concatenate((world.vectors, world.asked)))
-    known = {
-        text: table.embed_query(text).tolist() for text in [*world.texts, *world.questions, *world.extra, ""]
-    }
+    known = {text: table.embed_query(text).tolist() for text in [*world.texts, *world.questions, *world.extra, ""]}
     out: dict[str, Any] = {}
     with _quiet():
         for kind in PEERS:
@@ -224,9 +216,7 @@ def measure(world: World, folder: Path, console: Console, *, most_seconds: float
     return out
 
 
-def _measure(
-    kind: type[Peer], embed: Embed, world: World, folder: Path, most_seconds: float
-) -> dict[str, Any] | str:
+def _measure(kind: type[Peer], embed: Embed, world: World, folder: Path, most_seconds: float) -> dict[str, Any] | str:
     peer = kind(embed, folder)
     texts = world.texts
     started = time.perf_counter()

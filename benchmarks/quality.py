@@ -29,15 +29,15 @@ from remanence.core.index import SIGNALS
 from remanence.errors import InvalidInput, RemanenceError
 from remanence.models import embedders, rerankers
 from remanence.testing.evaluation import (
-    Build,
+    Conversation,
     Dataset,
-    Remembering,
-    World,
+    RemanenceSystem,
+    SystemFactory,
     evaluate,
-    find,
-    markdown,
-    read,
-    rows,
+    find_datasets,
+    read_dataset,
+    read_jsonl,
+    report_as_markdown,
 )
 from systems import baselines, peers
 from then import then_and_now
@@ -87,7 +87,9 @@ def main() -> None:
         report = evaluate(dataset, systems, progress=sys.stderr.isatty())
         settings = {"embedder": options.embedder or "default", "reranker": options.reranker}
         reports.append(report | settings | {"left_out": left_out})
-        text = markdown(report, categories=len({a.category for w in dataset.worlds for a in w.asked}) <= 12)
+        text = report_as_markdown(
+            report, categories=len({a.category for w in dataset.conversations for a in w.questions}) <= 12
+        )
         print(text, flush=True)
         # After each set, so that a run that was stopped has not run for nothing.
         if options.json:
@@ -97,15 +99,15 @@ def main() -> None:
                 file.write(text + "\n")
 
 
-def chosen(options: argparse.Namespace) -> tuple[dict[str, Build], dict[str, str]]:
+def chosen(options: argparse.Namespace) -> tuple[dict[str, SystemFactory], dict[str, str]]:
     """The systems to ask, and the peers that are not here."""
-    embedder = embedders.resolve(options.embedder)
+    embedder = embedders.resolve_embedder(options.embedder)
     if options.seeds or options.ablations:
         return ablations(embedder, VARIANTS if options.ablations else SEEDS), {}
     asking = {"signals": options.signals, "weights": options.weights}
-    reranker = rerankers.resolve(options.reranker)
-    ours: dict[str, Build] = {
-        "remanence": partial(Remembering, embedder=embedder, reranker=reranker, **asking)
+    reranker = rerankers.resolve_reranker(options.reranker)
+    ours: dict[str, SystemFactory] = {
+        "remanence": partial(RemanenceSystem, embedder=embedder, reranker=reranker, **asking)
     }
     if options.alone:
         return ours, {}
@@ -127,7 +129,7 @@ def datasets(options: argparse.Namespace) -> Iterator[Dataset]:
         return
     if not options.data.is_dir():
         raise InvalidInput(f"there is no folder {options.data} with sets. {_whence(SOURCES)}")
-    there = {name: files for name, *files in find([options.data])}
+    there = {name: files for name, *files in find_datasets([options.data])}
     ours = [name for name in SETS if FILES.get(name, name) in there]
     for name in named or ours or there:
         if FILES.get(name, name) not in there:
@@ -135,13 +137,13 @@ def datasets(options: argparse.Namespace) -> Iterator[Dataset]:
             print(f"{name}: no such set in {options.data}. {_whence(theirs or SOURCES)}", file=sys.stderr)
             continue
         corpus, questions = there[FILES.get(name, name)]
-        dataset = read(
+        dataset = read_dataset(
             name,
             corpus,
             questions,
             limit=options.limit,
-            leave_out=LEFT_OUT.get(name, ()),
-            apart=APART.get(name, ()),
+            exclude_categories=LEFT_OUT.get(name, ()),
+            separate_categories=APART.get(name, ()),
         )
         if name == "longmemeval_s":
             dataset = in_haystacks(dataset, options.data / "longmemeval_s_haystacks.jsonl.gz")
@@ -152,34 +154,32 @@ def datasets(options: argparse.Namespace) -> Iterator[Dataset]:
 
 def in_haystacks(dataset: Dataset, haystacks: Path) -> Dataset:
     """Each question in a world of its own: the sessions of its haystack, at the times given there."""
-    sessions_of = {row["question_id"]: row["sessions"] for _, row in rows(haystacks)}
+    sessions_of = {row["question_id"]: row["sessions"] for _, row in read_jsonl(haystacks)}
     worlds = []
-    for world in dataset.worlds:
-        line_of = {line.session: line for line in world.lines}
-        for asked in world.asked:
+    for world in dataset.conversations:
+        line_of = {line.session: line for line in world.items}
+        for asked in world.questions:
             lines = [
-                replace(line_of[session], time=time)
-                for session, time in sessions_of[asked.id]
-                if session in line_of
+                replace(line_of[session], time=time) for session, time in sessions_of[asked.id] if session in line_of
             ]
-            worlds.append(World(lines, [asked]))
+            worlds.append(Conversation(lines, [asked]))
     return Dataset(dataset.name, worlds)
 
 
 def with_triples(dataset: Dataset, questions: Path) -> Dataset:
     """The gold triples of the questions, handed in with the passage whose heading is their subject."""
     triples = defaultdict(dict)
-    for _, row in rows(questions):
+    for _, row in read_jsonl(questions):
         for triple in row.get("evidence_triples", ()):
             triples[triple[0]][tuple(triple)] = None
     return Dataset(
         dataset.name,
         [
-            World(
-                [replace(line, triples=tuple(triples.get(line.session, ())) or None) for line in world.lines],
-                world.asked,
+            Conversation(
+                [replace(line, triples=tuple(triples.get(line.session, ())) or None) for line in world.items],
+                world.questions,
             )
-            for world in dataset.worlds
+            for world in dataset.conversations
         ],
     )
 
@@ -191,28 +191,18 @@ def _whence(names: Iterable[str]) -> str:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", help=f"of {', '.join([*SETS, *MADE])}; all if none is named")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder with the sets")
     parser.add_argument("--embedder", default=None, help="a name that remanence.open takes")
     parser.add_argument("--reranker", default=None, help="likewise; for remanence only")
-    parser.add_argument(
-        "--signals", type=lambda s: s.split(","), default=None, help=f"of {','.join(SIGNALS)}"
-    )
+    parser.add_argument("--signals", type=lambda s: s.split(","), default=None, help=f"of {','.join(SIGNALS)}")
     parser.add_argument("--weights", type=json.loads, default=None, help='such as {"words": 1, "vectors": 1}')
-    parser.add_argument(
-        "--limit", type=int, default=None, help="at most so many questions a set, spread evenly"
-    )
+    parser.add_argument("--limit", type=int, default=None, help="at most so many questions a set, spread evenly")
     parser.add_argument("--alone", action="store_true", help="only remanence")
-    parser.add_argument(
-        "--only", type=lambda s: s.split(","), help="only systems with one of these in their name"
-    )
+    parser.add_argument("--only", type=lambda s: s.split(","), help="only systems with one of these in their name")
     parser.add_argument("--no-peers", action="store_true", help="beside BM25 and vectors only")
-    parser.add_argument(
-        "--seeds", action="store_true", help="without the graph, and without each of its seeds"
-    )
+    parser.add_argument("--seeds", action="store_true", help="without the graph, and without each of its seeds")
     parser.add_argument("--ablations", action="store_true", help="without each part, and fused otherwise")
     parser.add_argument("--json", type=Path, help="also write everything here")
     parser.add_argument("--markdown", type=Path, help="also write the tables here")

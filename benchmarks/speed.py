@@ -147,17 +147,13 @@ def faithfulness(space: remanence.Space, world: World, memories: Sequence[remane
     shown = {memory.id for memory in space.memories()}  # some were forgotten
     newest = {memory.id: place for place, memory in enumerate(memories)}
     then = {memory.id: place for place, memory in enumerate(memories) if memory.revised_at <= halfway()}
-    now = [
-        place for place, memory in enumerate(memories) if newest[memory.id] == place and memory.id in shown
-    ]
+    now = [place for place, memory in enumerate(memories) if newest[memory.id] == place and memory.id in shown]
     june = remanence.Window(*(datetime(2025, month, 1, tzinfo=timezone.utc) for month in (6, 7)))
     allowed = {
         "all": now,
         "kind": [place for place in now if memories[place].kind == "viewpoint"],
         "tag": [place for place in now if "t5" in memories[place].tags],
-        "during": [
-            p for p, memory in enumerate(memories) if memory.id in shown and memory.valid.overlaps(june)
-        ],
+        "during": [p for p, memory in enumerate(memories) if memory.id in shown and memory.valid.overlaps(june)],
         "as of": list(then.values()),
     }
     out = Figures()
@@ -239,9 +235,7 @@ def figures_table(title: str, results: dict[int, Figures], targets: Sequence[Tar
     """Sizes side by side, so that growth shows."""
     table = Table("Remanence", *(f"{size:,}" for size in results), title=f"{title} (target)")
     for figure in next(iter(results.values())):
-        cells = [
-            f"{f[figure]:,.3g}{verdict(figure, size, f[figure], targets)}" for size, f in results.items()
-        ]
+        cells = [f"{f[figure]:,.3g}{verdict(figure, size, f[figure], targets)}" for size, f in results.items()]
         table.add_row(figure, *cells)
     for column in table.columns[1:]:
         column.justify = "right"
@@ -255,9 +249,7 @@ def peers_table(size: int, ours: Figures, peers: dict[str, Figures | str]) -> Ta
         title=f"Beside others, {size:,} memories",
     )
     mine = ours["recall p50 ms"]
-    table.add_row(
-        "Remanence", f"{mine:,.3g}", "", f"{ours['add p50 ms']:,.3g}", f"{ours['bulk add /s']:,.0f}", ""
-    )
+    table.add_row("Remanence", f"{mine:,.3g}", "", f"{ours['add p50 ms']:,.3g}", f"{ours['bulk add /s']:,.0f}", "")
     for name, figures in peers.items():
         if isinstance(figures, str):
             table.add_row(name, "", "", "", "", figures)
@@ -313,9 +305,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--sizes", type=_numbers, default=[1_000, 10_000, 100_000], help="how many memories, each in turn"
     )

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from remanence.language.text import tokens
 from remanence.schema import UTC
-from remanence.testing.evaluation import DEPTH, Asked, Build, Line, World
+from remanence.testing.evaluation import RANKING_DEPTH, Conversation, CorpusItem, EvalQuestion, SystemFactory
 
 # They would call home otherwise.
 os.environ |= {"ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False", "LANGSMITH_TRACING": "false"}
@@ -42,33 +42,33 @@ class Baseline:
 class BM25(Baseline):
     """rank-bm25 over the texts."""
 
-    def __init__(self, world: World, split: Split) -> None:
+    def __init__(self, world: Conversation, split: Split) -> None:
         from rank_bm25 import BM25Okapi
 
-        self._ids = [line.id for line in world.lines]
+        self._ids = [line.id for line in world.items]
         self._split = split
-        self._index = BM25Okapi([split(line.text) or [""] for line in world.lines])
+        self._index = BM25Okapi([split(line.text) or [""] for line in world.items])
 
-    def ask(self, asked: Asked, now: str | None) -> list[str]:
+    def ask(self, asked: EvalQuestion, now: str | None) -> list[str]:
         return _best(self._ids, self._index.get_scores(self._split(asked.question)))
 
 
 class Vectors(Baseline):
     """The nearest texts, exactly."""
 
-    def __init__(self, world: World, embedder: Any) -> None:
-        self._ids = [line.id for line in world.lines]
+    def __init__(self, world: Conversation, embedder: Any) -> None:
+        self._ids = [line.id for line in world.items]
         self._embedder = embedder
-        self._matrix = embedder.embed([line.text for line in world.lines])
+        self._matrix = embedder.embed([line.text for line in world.items])
 
-    def ask(self, asked: Asked, now: str | None) -> list[str]:
+    def ask(self, asked: EvalQuestion, now: str | None) -> list[str]:
         return _best(self._ids, self._matrix @ self._embedder.embed_query(asked.question))
 
 
 class LangChain(Baseline):
     """EnsembleRetriever over BM25Retriever and an in-memory vector store, half and half."""
 
-    def __init__(self, world: World, embedder: Any) -> None:
+    def __init__(self, world: Conversation, embedder: Any) -> None:
         from langchain_classic.retrievers import EnsembleRetriever
         from langchain_community.retrievers import BM25Retriever
         from langchain_core.documents import Document
@@ -83,21 +83,21 @@ class LangChain(Baseline):
                 return [float(number) for number in embedder.embed_query(text)]
 
         # Its results are told apart by their text unless an id is named.
-        documents = [Document(line.text, metadata={"line": line.id}) for line in world.lines]
+        documents = [Document(line.text, metadata={"line": line.id}) for line in world.items]
         store = InMemoryVectorStore(Given())
         store.add_documents(documents)
-        words = BM25Retriever.from_documents(documents, k=DEPTH)
-        vectors = store.as_retriever(search_kwargs={"k": DEPTH})
+        words = BM25Retriever.from_documents(documents, k=RANKING_DEPTH)
+        vectors = store.as_retriever(search_kwargs={"k": RANKING_DEPTH})
         self._retriever = EnsembleRetriever(retrievers=[words, vectors], weights=[0.5, 0.5], id_key="line")
 
-    def ask(self, asked: Asked, now: str | None) -> list[str]:
-        return [found.metadata["line"] for found in self._retriever.invoke(asked.question)][:DEPTH]
+    def ask(self, asked: EvalQuestion, now: str | None) -> list[str]:
+        return [found.metadata["line"] for found in self._retriever.invoke(asked.question)][:RANKING_DEPTH]
 
 
 class LlamaIndex(Baseline):
     """QueryFusionRetriever over BM25Retriever and a vector index; one query, so no LLM."""
 
-    def __init__(self, world: World, embedder: Any) -> None:
+    def __init__(self, world: Conversation, embedder: Any) -> None:
         from llama_index.core import VectorStoreIndex
         from llama_index.core.embeddings import BaseEmbedding
         from llama_index.core.llms import MockLLM
@@ -118,9 +118,9 @@ class LlamaIndex(Baseline):
             async def _aget_query_embedding(self, query: str) -> list[float]:
                 return self._get_query_embedding(query)
 
-        nodes = [TextNode(text=line.text, id_=line.id) for line in world.lines]
+        nodes = [TextNode(text=line.text, id_=line.id) for line in world.items]
         index = VectorStoreIndex(nodes, embed_model=Given(embed_batch_size=2_048))
-        most = min(DEPTH, len(nodes))
+        most = min(RANKING_DEPTH, len(nodes))
         self._retriever = QueryFusionRetriever(
             [
                 index.as_retriever(similarity_top_k=most),
@@ -133,7 +133,7 @@ class LlamaIndex(Baseline):
             use_async=False,
         )
 
-    def ask(self, asked: Asked, now: str | None) -> list[str]:
+    def ask(self, asked: EvalQuestion, now: str | None) -> list[str]:
         return [found.node.node_id for found in self._retriever.retrieve(asked.question)]
 
 
@@ -155,7 +155,7 @@ class Mem0(Filed):
     Its keyword half needs spaCy and a model that fastembed downloads; without them it searches vectors only.
     """
 
-    def __init__(self, world: World, embedder: Any) -> None:
+    def __init__(self, world: Conversation, embedder: Any) -> None:
         from mem0 import Memory
         from qdrant_client import QdrantClient
 
@@ -170,7 +170,7 @@ class Mem0(Filed):
             }
         )
         self._memory.embedding_model = self
-        for line in world.lines:
+        for line in world.items:
             said = {"role": "user", "content": line.text, "name": line.speaker}
             self._memory.add([said], user_id="u", infer=False, metadata={"line": line.id})
 
@@ -183,15 +183,15 @@ class Mem0(Filed):
     def embed_batch(self, texts: list[str], memory_action: str | None = None) -> list[list[float]]:
         return [self.embed(text, memory_action) for text in texts]
 
-    def ask(self, asked: Asked, now: str | None) -> list[str]:
-        found = self._memory.search(asked.question, filters={"user_id": "u"}, top_k=DEPTH, threshold=0.0)
+    def ask(self, asked: EvalQuestion, now: str | None) -> list[str]:
+        found = self._memory.search(asked.question, filters={"user_id": "u"}, top_k=RANKING_DEPTH, threshold=0.0)
         return [memory["metadata"]["line"] for memory in found["results"]]
 
 
 class MemPalace(Filed):
     """A drawer for each line in one room; `search_memories` with its defaults."""
 
-    def __init__(self, world: World, embedder: Any) -> None:
+    def __init__(self, world: Conversation, embedder: Any) -> None:
         import mempalace.embedding
         from chromadb import EmbeddingFunction
         from mempalace.palace import get_collection
@@ -215,8 +215,8 @@ class MemPalace(Filed):
         mempalace.embedding.get_embedding_function = lambda *args, **options: Given()
         self._search, self._palace = search_memories, str(self.folder)
         drawers = get_collection(self._palace)
-        for begin in range(0, len(world.lines), 1_000):
-            lines = world.lines[begin : begin + 1_000]
+        for begin in range(0, len(world.items), 1_000):
+            lines = world.items[begin : begin + 1_000]
             drawers.upsert(
                 ids=[line.id for line in lines],
                 documents=[line.text for line in lines],
@@ -226,15 +226,15 @@ class MemPalace(Filed):
                 ],
             )
 
-    def ask(self, asked: Asked, now: str | None) -> list[str]:
-        found = self._search(asked.question, self._palace, n_results=DEPTH)
+    def ask(self, asked: EvalQuestion, now: str | None) -> list[str]:
+        found = self._search(asked.question, self._palace, n_results=RANKING_DEPTH)
         return [hit["source_path"] for hit in found["results"]]
 
 
 class Memvara(Filed):
     """Turns kept as episodes (`add`), searched with `include_episodes`, and not only the first three."""
 
-    def __init__(self, world: World, embedder: Any) -> None:
+    def __init__(self, world: Conversation, embedder: Any) -> None:
         from memvara import Memvara, SQLiteStore
 
         class Given:
@@ -251,29 +251,27 @@ class Memvara(Filed):
             # It would ask FTS5 for secure deletion, which this SQLite has not, and which finds nothing.
             SQLiteStore._migrate_to_v7 = lambda self: None
         self._memory = Memvara(
-            str(self.folder / "memory.db"), user="u", embedder=Given(), read_max_episodes=DEPTH
+            str(self.folder / "memory.db"), user="u", embedder=Given(), read_max_episodes=RANKING_DEPTH
         )
         self._memory.add(
             [
                 {
                     "content": line.text,
                     "role": line.speaker if line.speaker in ("user", "assistant") else "user",
-                    "ts": None
-                    if line.time is None
-                    else datetime.fromisoformat(line.time).replace(tzinfo=UTC),
+                    "ts": None if line.time is None else datetime.fromisoformat(line.time).replace(tzinfo=UTC),
                     "line": line.id,
                 }
-                for line in world.lines
+                for line in world.items
             ]
         )
 
-    def ask(self, asked: Asked, now: str | None) -> list[str]:
-        found = self._memory.search(asked.question, k=DEPTH, include_episodes=True)
+    def ask(self, asked: EvalQuestion, now: str | None) -> list[str]:
+        found = self._memory.search(asked.question, k=RANKING_DEPTH, include_episodes=True)
         # Facts that its rules made of a turn are no lines of the corpus; the turns themselves are.
         return [hit.episode.meta["line"] for hit in found if hasattr(hit, "episode")]
 
 
-PEERS: dict[str, Callable[[World, Any], Any]] = {
+PEERS: dict[str, Callable[[Conversation, Any], Any]] = {
     "LangChain EnsembleRetriever": LangChain,
     "LlamaIndex QueryFusionRetriever": LlamaIndex,
     "mem0, infer=False": Mem0,
@@ -282,7 +280,7 @@ PEERS: dict[str, Callable[[World, Any], Any]] = {
 }
 
 
-def baselines(embedder: Any) -> dict[str, Build]:
+def baselines(embedder: Any) -> dict[str, SystemFactory]:
     """Each of the two halves alone."""
     return {
         "BM25, split()": lambda world: BM25(world, lambda text: text.lower().split()),
@@ -291,16 +289,16 @@ def baselines(embedder: Any) -> dict[str, Build]:
     }
 
 
-def peers(embedder: Any) -> tuple[dict[str, Build], dict[str, str]]:
+def peers(embedder: Any) -> tuple[dict[str, SystemFactory], dict[str, str]]:
     """What is installed and works here, and why each of the others is left out."""
-    found: dict[str, Build] = {}
+    found: dict[str, SystemFactory] = {}
     left_out: dict[str, str] = {}
     said = (("a", "The bridge is closed."), ("b", "Alice lives in Porto."), ("c", "The bridge is closed."))
-    little = World([Line(i, text, speaker="user", time="2026-05-01T09:00:00") for i, text in said], ())
+    little = Conversation([CorpusItem(i, text, speaker="user", time="2026-05-01T09:00:00") for i, text in said], ())
     for name, peer in PEERS.items():
         try:
             tried = peer(little, embedder)
-            if "a" not in tried.ask(Asked("Is the bridge closed?", ("a",)), None):
+            if "a" not in tried.ask(EvalQuestion("Is the bridge closed?", ("a",)), None):
                 raise LookupError("it does not find the first of three lines, so it is not used right here")
             tried.close()
             found[name] = partial(peer, embedder=embedder)
@@ -312,4 +310,4 @@ def peers(embedder: Any) -> tuple[dict[str, Build], dict[str, str]]:
 
 
 def _best(ids: Sequence[str], scores: NDArray[np.floating[Any]]) -> list[str]:
-    return [ids[place] for place in np.argsort(-scores, kind="stable")[:DEPTH]]
+    return [ids[place] for place in np.argsort(-scores, kind="stable")[:RANKING_DEPTH]]

@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from remanence.testing.evaluation import Asked, Dataset, Line
+from remanence.testing.evaluation import CorpusItem, Dataset, EvalQuestion
 
 PEOPLE = "Alice Bruno Carol Dinis Erin Fausto Grace Hugo Ines Jorge Karin Lucas".split()
 TOWNS = "Porto Lisbon Faro Braga Coimbra Evora Sintra Aveiro Leiria Viseu".split()
@@ -55,23 +55,18 @@ def then_and_now() -> Dataset:
             told += zip(days, facts, strict=True)
             did, does = did.format(who=who), does.format(who=who)
             asked += [
-                (f"{did} in {_month(day, 1)}?", fact, "in a month")
-                for day, fact in zip(days, facts, strict=True)
+                (f"{did} in {_month(day, 1)}?", fact, "in a month") for day, fact in zip(days, facts, strict=True)
             ]
-            asked += [
-                (f"{did} before {later}?", fact, "before")
-                for later, fact in zip(some[1:], facts, strict=False)
-            ]
+            asked += [(f"{did} before {later}?", fact, "before") for later, fact in zip(some[1:], facts, strict=False)]
             asked += [(f"{did} previously?", facts[-2], "previously"), (f"{does}?", facts[-1], "now")]
     told += _events(chance)
     told.sort()
-    lines = [Line(str(number), text, time=day.isoformat()) for number, (day, text) in enumerate(told)]
+    lines = [CorpusItem(str(number), text, time=day.isoformat()) for number, (day, text) in enumerate(told)]
     line_of = {line.text: line.id for line in lines}
     questions = [
-        Asked(question, (line_of[fact],), category=category, time=ASKED_ON)
-        for question, fact, category in asked
+        EvalQuestion(question, (line_of[fact],), category=category, time=ASKED_ON) for question, fact, category in asked
     ]
-    return Dataset.of("then_and_now", lines, questions)
+    return Dataset.from_corpus("then_and_now", lines, questions)
 
 
 def _events(chance: random.Random) -> Iterator[tuple[date, str]]:

@@ -31,9 +31,9 @@ from rich.console import Console
 from rich.table import Table
 
 import remanence
-from remanence.models.embedders import resolve
+from remanence.models.embedders import resolve_embedder
 from remanence.testing import FakeClock
-from remanence.upkeep.near_pairs import Nearness
+from remanence.upkeep.near_pairs import NearPairFinder
 from world import Vectors
 
 Figures = dict[str, float]
@@ -102,14 +102,14 @@ def measure(size: int, folder: Path) -> Figures:
         space.upkeep.run(dry_run=False)
         space.add_many(f"{text} Really." for text in texts[:100])
         out["run with 100 new s"] = seconds(upkeep.run)
-    vectors = np.asarray(resolve(None).embed(texts), np.float32)
+    vectors = np.asarray(resolve_embedder(None).embed(texts), np.float32)
     return out | compared(vectors, upkeep.settings.cluster_similarity)
 
 
 def compared(vectors: Vectors, least: float) -> Figures:
     """Near pairs as upkeep finds them, and by comparing all."""
     found: list[Any] = []
-    ours = seconds(lambda: found.append(Nearness(vectors, least, most=len(vectors)).pairs()))
+    ours = seconds(lambda: found.append(NearPairFinder(vectors, least, max_neighbours=len(vectors)).pairs()))
     theirs = seconds(lambda: found.append(all_pairs(vectors, least)))
     one, other, _ = found[0]
     same = set(zip(one.tolist(), other.tolist(), strict=True))

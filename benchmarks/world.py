@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.language.text import STOP_WORDS
-from remanence.language.thesaurus import known
+from remanence.language.thesaurus import thesaurus_words
 
 DIMENSION = 256
 NOW = datetime(2026, 11, 1, tzinfo=timezone.utc)
@@ -42,10 +42,7 @@ def make_world(size: int, *, asked: int, extra: int, seed: int = 7) -> World:
     dice = np.random.default_rng([seed, size])
     vocabulary = sorted(STOP_WORDS, key=lambda word: (len(word), word)) + _words(dice, 50_000)
     names = [name.title() for name in _made_up(dice, 4_500, 2, 3)]
-    people, places = (
-        [f"{a} {b}" for a, b in zip(names[:2_000], names[2_000:4_000], strict=True)],
-        names[4_000:],
-    )
+    people, places = ([f"{a} {b}" for a, b in zip(names[:2_000], names[2_000:4_000], strict=True)], names[4_000:])
     words = iter(_zipf(dice, len(vocabulary), (size + extra) * 20))
     who = iter(_zipf(dice, len(people), (size + extra + asked) * 2))
 
@@ -66,12 +63,7 @@ def make_world(size: int, *, asked: int, extra: int, seed: int = 7) -> World:
         pair = [people[(number // 20 * 2 + side) % len(people)] for side in (0, 1)]
         at = BEGAN + timedelta(days=730 * number / size, minutes=number % 20)
         content = f"{said(16)}, {people[next(who)]}?" if number % 4 == 0 else f"I {said(18)}."
-        return {
-            "content": content,
-            "speaker": pair[number % 2],
-            "time": at,
-            "conversation": f"c{number // 40}",
-        }
+        return {"content": content, "speaker": pair[number % 2], "time": at, "conversation": f"c{number // 40}"}
 
     # Twenty of one kind, then twenty of the other: a chat between days of notes.
     rows = [note(n) if n // 20 % 2 else turn(n) for n in range(size)]
@@ -92,14 +84,12 @@ def make_world(size: int, *, asked: int, extra: int, seed: int = 7) -> World:
             )[number % 4]
         )
     noise = dice.standard_normal((asked, DIMENSION), np.float32) * (0.5 / np.sqrt(DIMENSION))
-    return World(
-        rows, vectors, questions, _unit(vectors[targets] + noise), [note(1)["text"] for _ in range(extra)]
-    )
+    return World(rows, vectors, questions, _unit(vectors[targets] + noise), [note(1)["text"] for _ in range(extra)])
 
 
 def _words(dice: np.random.Generator, count: int) -> list[str]:
     """Made up, but for every other of the common ones: those are of the thesaurus, as in real text."""
-    made, real = _made_up(dice, count, 2, 4), dice.permutation(known()).tolist()
+    made, real = _made_up(dice, count, 2, 4), dice.permutation(thesaurus_words()).tolist()
     made[: 2 * len(real) : 2] = real
     return made
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remanence import MissingExtra
-from remanence.adapters import going_on, on_first_use
+from remanence.adapters import lazy_getattr, log_and_continue
 
 HOMES = {"Thing": ("thing", "things")}
 
@@ -27,7 +27,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fix
 @pytest.mark.parametrize("package", ["import json"], indirect=True)
 def test_a_name_is_loaded_when_it_is_asked_for(package: str) -> None:
     """And one that is not there says so."""
-    load = on_first_use(package, HOMES, frameworks=())
+    load = lazy_getattr(package, HOMES, frameworks=())
 
     assert load("Thing").__module__ == f"{package}.thing"
     with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'Thnig'"):
@@ -37,7 +37,7 @@ def test_a_name_is_loaded_when_it_is_asked_for(package: str) -> None:
 @pytest.mark.parametrize("package", ["import nowhere.near"], indirect=True)
 def test_a_framework_that_is_missing_is_answered_with_the_line_to_type(package: str) -> None:
     """Which package, and the exact command."""
-    load = on_first_use(package, HOMES, frameworks=("nowhere",))
+    load = lazy_getattr(package, HOMES, frameworks=("nowhere",))
 
     with pytest.raises(MissingExtra, match=r'^Thing needs .*nowhere.*pip install "remanence\[things\]"$'):
         load("Thing")
@@ -46,7 +46,7 @@ def test_a_framework_that_is_missing_is_answered_with_the_line_to_type(package: 
 @pytest.mark.parametrize("package", ["import nowhere.near"], indirect=True)
 def test_anything_else_that_is_missing_rises_as_it_is(package: str) -> None:
     """Installing the extra would not help."""
-    load = on_first_use(package, HOMES, frameworks=("somewhere",))
+    load = lazy_getattr(package, HOMES, frameworks=("somewhere",))
 
     with pytest.raises(ModuleNotFoundError, match="nowhere"):
         load("Thing")
@@ -54,7 +54,7 @@ def test_anything_else_that_is_missing_rises_as_it_is(package: str) -> None:
 
 def test_memory_that_is_down_is_said_in_the_log_of_whoever_asked(caplog: pytest.LogCaptureFixture) -> None:
     """With what could not be done, and why."""
-    with going_on(logging.getLogger("somebody"), "recall"):
+    with log_and_continue(logging.getLogger("somebody"), "recall"):
         raise OSError("the disk is gone")
 
     (record,) = caplog.records
@@ -65,5 +65,5 @@ def test_memory_that_is_down_is_said_in_the_log_of_whoever_asked(caplog: pytest.
 
 def test_whoever_is_stopped_stops() -> None:
     """To go on is for what fails, not for who is told to end."""
-    with pytest.raises(KeyboardInterrupt), going_on(logging.getLogger("somebody"), "recall"):
+    with pytest.raises(KeyboardInterrupt), log_and_continue(logging.getLogger("somebody"), "recall"):
         raise KeyboardInterrupt

@@ -27,9 +27,7 @@ def test_a_message_that_tells_something_is_saved(text: str, strength: float) -> 
     assert 0.5 <= found.confidence <= 0.8
 
 
-@pytest.mark.parametrize(
-    "text", ["Hi!", "Thanks, that's great!", "Where do I live?", "Write me a poem.", "ok", ""]
-)
+@pytest.mark.parametrize("text", ["Hi!", "Thanks, that's great!", "Where do I live?", "Write me a poem.", "ok", ""])
 def test_a_message_that_tells_nothing_is_not(text: str) -> None:
     """Greetings, thanks, questions and requests."""
     found = analyze_message(text)

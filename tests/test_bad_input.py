@@ -131,10 +131,7 @@ def test_texts_that_cannot_be_kept(lived_in: Space, text: Any, shown: list[str])
         ({"valid_from": "0000-01-01"}, ["valid_from='0000-01-01'"]),
         ({"valid_until": "99999-01-01"}, ["valid_until='99999-01-01'"]),
         ({"valid_from": "2026-02-30"}, ["valid_from='2026-02-30'"]),
-        (
-            {"valid_from": datetime.max.replace(tzinfo=timezone(-timedelta(hours=5)))},
-            ["outside the calendar"],
-        ),
+        ({"valid_from": datetime.max.replace(tzinfo=timezone(-timedelta(hours=5)))}, ["outside the calendar"]),
         (
             {"valid_from": "2027", "valid_until": "2026"},
             ["valid_until='2026' does not come after valid_from='2027'", "Swap them"],
@@ -154,9 +151,7 @@ def test_a_bad_row_is_named_and_keeps_out_the_good_ones(lived_in: Space) -> None
     good = {"text": "Carol likes figs."}
 
     refused(lambda s: s.add_many([good, good, {"text": ""}]), lived_in, "row 2: text=''")
-    refused(
-        lambda s: s.add_many([good, {"text": "a", "colour": 1}]), lived_in, "row 1", "'colour'", "fields are"
-    )
+    refused(lambda s: s.add_many([good, {"text": "a", "colour": 1}]), lived_in, "row 1", "'colour'", "fields are")
     refused(lambda s: s.add_many([good, {"txt": "a"}]), lived_in, "row 1: text is missing from {'txt': 'a'}")
     refused(lambda s: s.add_many([good, 7]), lived_in, "row 1: 7 is of type int, neither a text nor a dict")
     turns = [{"content": "Hello."}, {"content": "Bye.", "time": "blursday"}]
@@ -253,10 +248,7 @@ def test_the_ends_of_the_calendar_are_times_like_any(space: Space, edge: Any) ->
         ({"history": "maybe"}, ["history='maybe'", "True, False nor 'auto'"]),
         ({"history": None}, ["history=None"]),
         ({"during": ("2027", "2026")}, ["('2027', '2026')", "ends before it starts", "Swap"]),
-        (
-            {"during": Window(datetime(2027, 1, 1), datetime(2026, 1, 1, tzinfo=UTC))},
-            ["ends before it starts"],
-        ),
+        ({"during": Window(datetime(2027, 1, 1), datetime(2026, 1, 1, tzinfo=UTC))}, ["ends before it starts"]),
         ({"during": ("2026",)}, ["during=('2026',)"]),
         ({"during": 7}, ["during=7"]),
         ({"during": "never"}, ["during='never'", "'last May'"]),
@@ -274,22 +266,14 @@ def test_questions_that_cannot_be_asked(lived_in: Space, options: dict[str, Any]
 
 @pytest.mark.parametrize(
     ("query", "shown"),
-    [
-        (None, "query=None"),
-        (b"x", "query=b'x'"),
-        (7, "query=7"),
-        ({}, "query={}"),
-        ("x" * 2_000_001, "2,000,001"),
-    ],
+    [(None, "query=None"), (b"x", "query=b'x'"), (7, "query=7"), ({}, "query={}"), ("x" * 2_000_001, "2,000,001")],
 )
 def test_questions_that_are_no_text(lived_in: Space, query: Any, shown: str) -> None:
     """A question is a string."""
     refused(lambda space: space.recall(query), lived_in, shown)
 
 
-@pytest.mark.parametrize(
-    "query", ["", "  ", "the of and to", "?!…—", "🦊🦊", "\x00", "\ud800", "a" * 100_000]
-)
+@pytest.mark.parametrize("query", ["", "  ", "the of and to", "?!…—", "🦊🦊", "\x00", "\ud800", "a" * 100_000])
 def test_questions_that_say_little_find_little(lived_in: Space, query: str) -> None:
     """No error; and what was silent says why."""
     found = lived_in.recall(query)
@@ -302,9 +286,7 @@ def test_questions_that_say_little_find_little(lived_in: Space, query: str) -> N
 
 def test_numbers_of_numpy_are_numbers(lived_in: Space) -> None:
     """They come out of every notebook, and a receipt holds them as plain ones."""
-    found = lived_in.recall(
-        "Alice", limit=np.int64(3), min_score=np.float32(0.0), weights={"words": np.float32(1)}
-    )
+    found = lived_in.recall("Alice", limit=np.int64(3), min_score=np.float32(0.0), weights={"words": np.float32(1)})
     assert len(found) == 1
     assert found.receipt is not None
     assert type(found.receipt.limit) is int
@@ -335,9 +317,7 @@ def test_an_id_that_nothing_has(lived_in: Space) -> None:
     """`get` knows of none; the verbs that change something refuse."""
     assert lived_in.get("no-such-id") is None
     for verb in ("forget", "unforget", "erase"):
-        refused(
-            lambda space, verb=verb: getattr(space, verb)("no-such-id"), lived_in, "'no-such-id'", "Ids come"
-        )
+        refused(lambda space, verb=verb: getattr(space, verb)("no-such-id"), lived_in, "'no-such-id'", "Ids come")
 
 
 def test_a_reason_that_is_no_text(lived_in: Space) -> None:
@@ -479,7 +459,7 @@ def test_an_embedder_that_answers_nonsense_is_refused(space: Space, mood: str, s
         embedder.mood = mood
         with pytest.raises(remanence.EmbedderBroken, match=shown):
             space.add("Bob plays the cello.")
-        assert (space.count(), space.verify().lines) == (1, 1)
+        assert (space.count(), space.verify().entries) == (1, 1)
         assert shown in space.recall("Porto").missing["vectors"]
         assert space.recall("Porto")[0].memory.text == PORTO
 
@@ -816,7 +796,7 @@ def test_a_closed_space_says_so(reopen: Reopen) -> None:
 def test_a_broken_projection_is_named_and_mended(space: Space, caplog: pytest.LogCaptureFixture) -> None:
     """The memory is safe, the other signals answer, `check` and `recall` say so, `rebuild` mends it."""
     space.add(PORTO)
-    with space._engine.using(space.name) as index:
+    with space._engine.open_index(space.name) as index:
         healthy, index.words.apply = index.words.apply, None  # type: ignore[assignment,method-assign]
         with caplog.at_level(logging.CRITICAL, logger="remanence"):
             kept = space.add("Bob plays the cello.")
@@ -855,9 +835,7 @@ def test_two_ledgers_on_one_server_keep_apart(home: Path) -> None:
     ):
         mine.add("The harbour is closed.")
         theirs.add("The bakery is open.")
-        assert [hit.memory.text for hit in mine.recall("harbour", signals=["vectors"])] == [
-            "The harbour is closed."
-        ]
+        assert [hit.memory.text for hit in mine.recall("harbour", signals=["vectors"])] == ["The harbour is closed."]
         assert mine.admin.check() == theirs.admin.check() == {}
 
 

@@ -217,9 +217,7 @@ def test_what_is_asked_of_now_is_answered_of_now(question: str, text: str, clock
         ),
     ],
 )
-def test_whom_and_what_it_is_about_decides(
-    told: list[str], question: str, text: str, clock: FakeClock
-) -> None:
+def test_whom_and_what_it_is_about_decides(told: list[str], question: str, text: str, clock: FakeClock) -> None:
     """Somebody else's past is no answer, nor is a state to what happened. (One line a month.)"""
     with remanence.open(None, clock=clock) as space:
         for month, line in enumerate(told, 1):
@@ -364,10 +362,7 @@ def test_there_and_back_again(clock: FakeClock) -> None:
     with remanence.open(None, clock=clock) as space:
         for day, town in (("2025-01-10", "Porto"), ("2025-05-05", "Lisbon"), ("2025-09-05", "Porto")):
             keyed(space, f"Alice lives in {town}.", day)
-        asked = {
-            month: space.recall(f"Where did Alice live in {month} 2025?", now=NOW)
-            for month in ("March", "July")
-        }
+        asked = {month: space.recall(f"Where did Alice live in {month} 2025?", now=NOW) for month in ("March", "July")}
 
     assert {month: first(answer) for month, answer in asked.items()} == {"March": "Porto", "July": "Lisbon"}
     assert not asked["March"][0].current
@@ -396,11 +391,7 @@ def test_what_is_asked_for_by_name_stays_behind_what_took_its_place(clock: FakeC
 def test_a_long_text_says_more_than_its_claim(clock: FakeClock) -> None:
     """So it is not brought forward by it."""
     with remanence.open(None, clock=clock) as space:
-        adding(
-            space,
-            "Alice lives in Porto. " + "The weather there is a matter of some debate. " * 8,
-            "2025-01-10",
-        )
+        adding(space, "Alice lives in Porto. " + "The weather there is a matter of some debate. " * 8, "2025-01-10")
         adding(space, "Alice lives in Lisbon.", "2025-05-05")
         answer = space.recall("Where did Alice live in March 2025?", now=NOW)
 

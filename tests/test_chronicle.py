@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from remanence import InvalidInput, NotFound, Relation, Space
-from remanence.graph.history_events import Happening
+from remanence.graph.history_events import HistoryEvent
 from remanence.schema import Link, Memory
 from remanence.testing import FakeClock
 
 
-def told(happenings: list[Happening]) -> list[str]:
+def told(happenings: list[HistoryEvent]) -> list[str]:
     """What happened to what: 'edge added Alice —lives_in→ Porto'."""
-    return [f"{h.what} {h.about.split(' (')[0]}" for h in happenings]
+    return [f"{h.kind} {h.description.split(' (')[0]}" for h in happenings]
 
 
 # Timelines
@@ -38,7 +38,7 @@ def test_a_timeline_tells_all_that_happens_to_an_entity(space: Space, clock: Fak
 
     story = space.graph.timeline("Alice")
 
-    assert [(h.what, h.who) for h in story] == [
+    assert [(h.kind, h.actor) for h in story] == [
         ("memory added", "Ann"),
         ("edge added", "Ann"),
         ("edge added", "Bob"),
@@ -48,10 +48,10 @@ def test_a_timeline_tells_all_that_happens_to_an_entity(space: Space, clock: Fak
         ("registered", None),
         ("merged", "Dora"),
     ]
-    assert [h.at for h in story] == sorted(h.at for h in story)
+    assert [h.recorded_at for h in story] == sorted(h.recorded_at for h in story)
     assert [h.position for h in story] == sorted(h.position for h in story)
-    assert [h.why for h in story if h.what in ("edge invalidated", "forgotten")] == ["she left", "she asked"]
-    assert [type(h.thing) for h in story[:3]] == [Memory, Relation, Relation]
+    assert [h.why for h in story if h.kind in ("edge invalidated", "forgotten")] == ["she left", "she asked"]
+    assert [type(h.value) for h in story[:3]] == [Memory, Relation, Relation]
 
 
 def test_a_happening_reads_as_a_sentence(space: Space) -> None:
@@ -81,8 +81,8 @@ def test_an_edge_ends_when_another_takes_its_place(space: Space, clock: FakeCloc
         "superseded 'Alice lives in Porto.'",
         "edge invalidated Alice —lives_in→ Porto",
     ]
-    assert isinstance(story[4].thing, Memory)
-    assert story[4].thing.id == lisbon.id
+    assert isinstance(story[4].value, Memory)
+    assert story[4].value.id == lisbon.id
     assert story[5].why is not None
     assert story[5].why.startswith("followed by Alice —lives_in→ Lisbon")
 
@@ -109,14 +109,14 @@ def test_a_timeline_of_a_memory_has_its_versions_and_its_links(space: Space) -> 
 
     story = space.graph.timeline(memory.id)
 
-    assert [(h.what, h.who, h.why) for h in story] == [
+    assert [(h.kind, h.actor, h.why) for h in story] == [
         ("memory added", None, None),
         ("memory revised", None, None),
         ("edge added", "Ann", None),
         ("superseded", "Bob", "it says all"),
     ]
-    assert isinstance(story[2].thing, Link)
-    assert [h.what for h in space.graph.timeline(other)] == ["memory added", "edge added", "edge added"]
+    assert isinstance(story[2].value, Link)
+    assert [h.kind for h in space.graph.timeline(other)] == ["memory added", "edge added", "edge added"]
 
 
 def test_what_is_forgotten_keeps_its_story(space: Space) -> None:
@@ -136,10 +136,10 @@ def test_what_is_forgotten_ended_nothing(space: Space, clock: FakeClock) -> None
     space.add("Alice lives in Porto.")
     clock.advance(days=1)
     lisbon = space.add("Alice lives in Lisbon.")
-    assert "edge invalidated" in [h.what for h in space.graph.timeline("Alice")]
+    assert "edge invalidated" in [h.kind for h in space.graph.timeline("Alice")]
     space.forget(lisbon.id)
 
-    story = [h.what for h in space.graph.timeline("Alice")]
+    story = [h.kind for h in space.graph.timeline("Alice")]
 
     assert story == ["memory added", "edge added", "memory added", "edge added", "forgotten"]
 
@@ -152,8 +152,8 @@ def test_a_story_of_an_erased_memory_has_no_words(space: Space) -> None:
 
     story = space.history(memory.id)
 
-    assert [h.what for h in story] == ["memory added", "forgotten", "erased"]
-    assert [h.thing for h in story] == [None, None, None]
+    assert [h.kind for h in story] == ["memory added", "forgotten", "erased"]
+    assert [h.value for h in story] == [None, None, None]
     assert "Porto" not in str([str(h) for h in story])
 
 
@@ -163,7 +163,7 @@ def test_the_reason_of_a_link_to_an_erased_memory_is_not_told(space: Space) -> N
     space.graph.link(new, "supersedes", old, why="Lisbon now, not Porto", observed_by="Ann")
     space.erase(old.id)
 
-    assert [h.what for h in space.history(old.id)] == ["memory added", "erased"]
+    assert [h.kind for h in space.history(old.id)] == ["memory added", "erased"]
     for node in (old.id, new):
         assert "Porto" not in str(space.history(node))
 
@@ -177,7 +177,7 @@ def test_names_given_split_and_undone_are_told(space: Space) -> None:
 
     story = space.graph.timeline("Alice Jones")
 
-    assert [(h.what, h.who) for h in story] == [
+    assert [(h.kind, h.actor) for h in story] == [
         ("registered", "Ann"),
         ("renamed", "Bob"),
         ("split", None),
@@ -192,7 +192,7 @@ def test_since_and_until_keep_to_when_it_was_learned(space: Space, clock: FakeCl
         clock.advance(days=1)
 
     def between(since: Any, until: Any) -> list[str]:
-        return [h.about.split()[-1] for h in space.graph.timeline("Alice", since=since, until=until)]
+        return [h.description.split()[-1] for h in space.graph.timeline("Alice", since=since, until=until)]
 
     assert between("2026-05-05", None) == ["Cem", "Dora"]
     assert between("2026-05-05T09:00", "2026-05-06T09:00") == ["Cem"]
@@ -208,9 +208,7 @@ def test_a_timeline_can_keep_to_some_relations(space: Space) -> None:
 
     assert told(space.graph.timeline("Alice", relations="lives_in")) == ["edge added Alice —lives_in→ Porto"]
     assert told(space.graph.timeline("Bob", relations=["child_of"])) == ["edge added Alice —parent_of→ Bob"]
-    assert told(space.graph.timeline("Alice", relations=["mentions"])) == [
-        "memory added 'Alice lives in Porto.'"
-    ]
+    assert told(space.graph.timeline("Alice", relations=["mentions"])) == ["memory added 'Alice lives in Porto.'"]
 
 
 def test_a_view_of_the_past_tells_what_was_known_then(space: Space, clock: FakeClock) -> None:
@@ -223,8 +221,8 @@ def test_a_view_of_the_past_tells_what_was_known_then(space: Space, clock: FakeC
 
     past = space.as_of(monday)
 
-    assert [h.what for h in past.graph.timeline("Alice")] == ["memory added", "edge added"]
-    assert [h.what for h in past.history(memory)] == ["memory added", "edge added"]
+    assert [h.kind for h in past.graph.timeline("Alice")] == ["memory added", "edge added"]
+    assert [h.kind for h in past.history(memory)] == ["memory added", "edge added"]
     for unknown in (later.id, "Bob"):
         with pytest.raises(NotFound):
             past.history(unknown)
@@ -250,11 +248,11 @@ def test_a_history_also_tells_who_read_it_and_who_was_given_it(space: Space) -> 
 
     whole, short = space.history(source), space.graph.timeline(source)
 
-    assert {"extracted", "served"} <= {h.what for h in whole}
-    assert not {"extracted", "served"} & {h.what for h in short}
-    [read] = [h for h in whole if h.what == "extracted"]
-    [served] = [h for h in whole if h.what == "served"]
-    assert (read.who, served.why) == ("rules", "asked 'Where does Alice live?'")
+    assert {"extracted", "served"} <= {h.kind for h in whole}
+    assert not {"extracted", "served"} & {h.kind for h in short}
+    [read] = [h for h in whole if h.kind == "extracted"]
+    [served] = [h for h in whole if h.kind == "served"]
+    assert (read.actor, served.why) == ("rules", "asked 'Where does Alice live?'")
 
 
 def test_a_history_goes_on_after_it_was_asked_for(space: Space) -> None:
@@ -263,7 +261,7 @@ def test_a_history_goes_on_after_it_was_asked_for(space: Space) -> None:
     before = space.history(memory)
     space.forget(memory.id)
 
-    assert [h.what for h in space.history(memory)] == [*(h.what for h in before), "forgotten"]
+    assert [h.kind for h in space.history(memory)] == [*(h.kind for h in before), "forgotten"]
 
 
 def test_evidence_for_a_relation_is_part_of_a_memorys_history(space: Space) -> None:
@@ -272,7 +270,7 @@ def test_evidence_for_a_relation_is_part_of_a_memorys_history(space: Space) -> N
     job = space.graph.relate("Alice", "works_at", "Acme", evidence=contract, observed_by="Ann")
     space.graph.invalidate(job, observed_by="Bob")
 
-    assert [(h.what, h.who) for h in space.history(contract)] == [
+    assert [(h.kind, h.actor) for h in space.history(contract)] == [
         ("memory added", None),
         ("edge added", "Ann"),
         ("edge invalidated", "Bob"),
@@ -314,7 +312,7 @@ def test_every_line_of_a_history_is_found_again(reopen: Callable[..., Space], cl
 
     before = [[str(h) for h in space.history(node)] for node in nodes]
 
-    happened = {h.what for node in nodes for h in space.history(node)}
+    happened = {h.kind for node in nodes for h in space.history(node)}
     assert happened >= {"memory added", "forgotten", "restored", "erased", "expired", "extracted", "served"}
     assert happened >= {"edge added", "edge invalidated"}
     space = reopen()
@@ -359,7 +357,7 @@ def test_a_diff_sorts_what_changed_into_lists(space: Space, clock: FakeClock) ->
     assert {r.object for r in changed.related} == {"Cem", "Lisbon"}
     assert [link.kind for link in changed.linked] == ["related_to"]
     assert [edge.id for edge in changed.invalidated] == [job.id]
-    assert [h.what for h in changed.named] == ["registered"]
+    assert [h.kind for h in changed.entity_events] == ["registered"]
     assert str(changed).startswith("1 learned, 1 revised, 1 superseded")
     assert not space.audit.diff(tuesday, tuesday)
 
@@ -374,9 +372,7 @@ def test_a_diff_takes_words_and_stops_where_the_view_does(space: Space, clock: F
 
     assert [m.text for m in space.audit.diff("last week").learned] == ["Alice sings.", "Bob sings."]
     assert [m.text for m in space.audit.diff("2026-05-04").learned] == ["Alice sings.", "Bob sings."]
-    assert [m.text for m in space.as_of(then).audit.diff("2026-05-04", "2026-12-31").learned] == [
-        "Alice sings."
-    ]
+    assert [m.text for m in space.as_of(then).audit.diff("2026-05-04", "2026-12-31").learned] == ["Alice sings."]
     assert str(space.audit.diff("2026-05-01", "2026-05-02")) == "nothing changed"
 
 

@@ -20,7 +20,7 @@ import pytest
 
 import remanence
 from remanence.cli import main
-from remanence.cli.demo_story import CHANGED, QUESTIONS, THEN
+from remanence.cli.demo_story import CHANGED_QUESTIONS, PAST_DATE, QUESTIONS
 from remanence.cli.parser import make_parser
 
 Run = Callable[..., str]
@@ -141,9 +141,7 @@ class TestAddAndRecall:
             ('{"txet": "One."}', "row 1"),
         ],
     )
-    def test_a_bad_line_is_named_and_nothing_is_kept(
-        self, run: Run, tmp_path: Path, line: str, said: str
-    ) -> None:
+    def test_a_bad_line_is_named_and_nothing_is_kept(self, run: Run, tmp_path: Path, line: str, said: str) -> None:
         """A file is kept whole or not at all."""
         file = tmp_path / "facts.jsonl"
         file.write_text(f'{{"text": "Fine."}}\n{line}\n', "utf-8")
@@ -177,9 +175,7 @@ class TestLettingGo:
         assert "2 lines" in run("verify")
 
     @pytest.mark.parametrize(("said", "left"), [("n", "1"), ("", "1"), ("y", "0")])
-    def test_erasing_asks_at_a_terminal(
-        self, run: Run, monkeypatch: pytest.MonkeyPatch, said: str, left: str
-    ) -> None:
+    def test_erasing_asks_at_a_terminal(self, run: Run, monkeypatch: pytest.MonkeyPatch, said: str, left: str) -> None:
         """Only a yes erases, and the words are shown before."""
         memory_id = run("add", "Alice lives in Porto.")
         questions: list[str] = []
@@ -369,9 +365,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The story, told once into a pipe and kept."""
     folder = tmp_path_factory.mktemp("demo") / "maya"
     started = time.monotonic()
-    done = subprocess.run(
-        [*COMMAND, "demo", "--keep", str(folder)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([*COMMAND, "demo", "--keep", str(folder)], capture_output=True, text=True, check=True)
     return {"text": done.stdout, "folder": folder, "seconds": time.monotonic() - started}
 
 
@@ -398,9 +392,9 @@ class TestDemo:
             for asked in QUESTIONS:
                 first = space.recall(asked.question, now="2026-11-15", limit=2)
                 assert any(asked.answer in hit.memory.text for hit in first)
-            for asked in CHANGED:
+            for asked in CHANGED_QUESTIONS:
                 before, after = asked.answer.split("|")
-                assert before in space.as_of(THEN).recall(asked.question)[0].memory.text
+                assert before in space.as_of(PAST_DATE).recall(asked.question)[0].memory.text
                 assert after in space.recall(asked.question)[0].memory.text
 
     def test_what_was_erased_is_nowhere(self, told: dict[str, Any]) -> None:

@@ -94,9 +94,7 @@ def test_relations_have_windows(run: Run) -> None:
         "Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)",
         "Alice —lives_in→ Lisbon (since 2026-05-03)",
     ]
-    assert run("graph", "query", "Alice", "--at", "2025-01-01") == (
-        "Alice —lives_in→ Porto\t2024-01-01 to 2026-05-03"
-    )
+    assert run("graph", "query", "Alice", "--at", "2025-01-01") == ("Alice —lives_in→ Porto\t2024-01-01 to 2026-05-03")
     ended = run("graph", "invalidate", "Alice", "lives_in", "--until", "2026-06-01", "--why", "she left")
     assert ended == "Alice —lives_in→ Lisbon (2026-05-03 to 2026-06-01)"
     assert "she left" in run("graph", "timeline", "Alice")

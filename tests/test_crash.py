@@ -154,7 +154,7 @@ def test_what_was_acknowledged_survives_kill_9_at_any_instant(nursery: Nursery, 
         # A revision may have been written and not yet acknowledged; it may not have been lost.
         assert {key: n for key, n in last_word.items() if versions[key] < n} == {}
         assert space.admin.check() == {}
-        assert space.verify().lines >= len(kept) + len(forgotten) + len(last_word)
+        assert space.verify().entries >= len(kept) + len(forgotten) + len(last_word)
 
 
 def test_what_was_erased_stays_erased_through_kill_9(nursery: Nursery, home: Path) -> None:

@@ -50,7 +50,7 @@ def test_the_readme_s_limits_are_the_real_ones() -> None:
     """Numbers are copied by hand, so they are compared."""
     section = README[README.index("## Limits") : README.index("## How fast")]
     for limit in (
-        *(inputs.MOST_TEXT, inputs.MOST_TAGS, inputs.MOST_NAME, inputs.MOST_META, inputs.MOST_LIMIT),
+        *(inputs.MAX_TEXT_LENGTH, inputs.MAX_TAGS, inputs.MAX_NAME_LENGTH, inputs.MAX_META_LENGTH, inputs.MAX_LIMIT),
         space._MOST_PART,
     ):
         assert f"{limit:,}" in section

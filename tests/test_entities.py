@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput, NotFound, Space
-from remanence.api.entity_facet import MOST_ALIASES
+from remanence.api.entity_facet import MAX_ALIASES
 from remanence.events import Forgotten, Merged, Registered, Remembered, Renamed, Restored, Split, Undone
-from remanence.language.text import normal_name, text_hash
+from remanence.language.text import normalize_name, text_hash
 from remanence.schema import UTC, Alias, Entity, Entry, Window
 from remanence.state.entity_registry import entity_id
-from remanence.state.name_similarity import likeness
+from remanence.state.name_similarity import name_similarity
 from remanence.testing import FakeClock, HashingEmbedder
 
 Reopen = Callable[..., Space]
@@ -248,9 +248,9 @@ def test_what_was_merged_can_be_split_by_its_names(space: Space) -> None:
     assert split.entity is not None
     assert split.entity.name == "Bob"
     assert whoever(space, "Robert").names == ("Robert",)
-    with space._engine.using(space.name) as index:
+    with space._engine.open_index(space.name) as index:
         robert = index.names.number("Robert")
-        assert index.registry.same(robert, index.catalog.position) == (robert,)
+        assert index.registry.same_entity(robert, index.catalog.position) == (robert,)
 
 
 def test_an_undone_registration_leaves_what_memories_say(space: Space) -> None:
@@ -445,7 +445,7 @@ UNLIKE = [
 @pytest.mark.parametrize(("one", "other"), ALIKE)
 def test_these_may_be_one(one: str, other: str) -> None:
     """Either way round, with a reason, and never for certain."""
-    there, back = likeness(one, other), likeness(other, one)
+    there, back = name_similarity(one, other), name_similarity(other, one)
     assert there is not None
     assert back is not None
     assert there.score == back.score
@@ -456,8 +456,8 @@ def test_these_may_be_one(one: str, other: str) -> None:
 @pytest.mark.parametrize(("one", "other"), UNLIKE)
 def test_these_are_two(one: str, other: str) -> None:
     """One surname, a digit, a numeral, a date, or too little to tell by."""
-    assert likeness(one, other) is None
-    assert likeness(other, one) is None
+    assert name_similarity(one, other) is None
+    assert name_similarity(other, one) is None
 
 
 def test_what_is_alike_is_proposed_and_not_merged(space: Space) -> None:
@@ -509,7 +509,7 @@ ODD: list[tuple[str, Callable[[Space], Any], type[Exception], str]] = [
         "a million aliases",
         lambda s: s.entities.register("B", (f"b{n}" for n in range(1_000_000))),
         InvalidInput,
-        f"more than {MOST_ALIASES} names",
+        f"more than {MAX_ALIASES} names",
     ),
     (
         "a reversed window",
@@ -597,8 +597,8 @@ def test_registered_entities_have_embeddings_of_their_own(space: Space) -> None:
     engine = space._engine
     kept = engine.ledger.vectors(engine.embedder.fingerprint, [text_hash(text) for text in texts])
     assert len(kept) == len(texts)
-    with engine.using(space.name) as index:
-        assert {text_hash(text) for text in texts} <= set(index.graph.hashes())
+    with engine.open_index(space.name) as index:
+        assert {text_hash(text) for text in texts} <= set(index.graph.text_hashes())
     assert all_described(space)
     assert space.admin.check() == {}
 
@@ -668,9 +668,7 @@ STEP = st.one_of(
     st.tuples(st.just("split"), which, which),
     st.tuples(st.just("undo"), which),
     st.tuples(
-        st.just("add"),
-        st.lists(one_name, min_size=1, max_size=3, unique=True),
-        st.sampled_from(["thing", "firm"]),
+        st.just("add"), st.lists(one_name, min_size=1, max_size=3, unique=True), st.sampled_from(["thing", "firm"])
     ),
     st.tuples(st.just("forget"), which),
 )
@@ -730,7 +728,7 @@ class Told:
     def take(self, entry: Entry) -> None:
         event = entry.event
         if isinstance(event, Remembered):
-            self.mentions[event.memory] = [normal_name(self.learn(m.name)) for m in event.mentions]
+            self.mentions[event.memory] = [normalize_name(self.learn(m.name)) for m in event.mentions]
             self.hidden.discard(event.memory)
         elif isinstance(event, Forgotten):
             self.hidden.add(event.memory)
@@ -763,14 +761,14 @@ class Told:
             kinds = [fact[2] for member in cluster for fact in self.of("kind", member)]
             self.change(entry, [], [("kind", event.into, kind) for kind in kinds[:1]])
             for name in event.names:
-                form = normal_name(self.learn(name))
+                form = normalize_name(self.learn(name))
                 had = [fact for fact in self.of("owned", form) if fact[2] in cluster]
                 moved = [("owned", form, event.into, *fact[3:]) for fact in had]
                 self.change(entry, had, moved or [("owned", form, event.into, name, Window())])
             self.change(entry, [], [("called", event.into, event.names[0])])
 
     def own(self, entry: Entry, entity: str, name: str, valid: Window) -> None:
-        form = normal_name(self.learn(name))
+        form = normalize_name(self.learn(name))
         cluster = self.cluster(self.top(entity))
         had = [fact for fact in self.of("owned", form) if fact[2] in cluster]
         met = [fact for fact in had if fact[4].overlaps(valid)]
@@ -786,7 +784,7 @@ class Told:
             self.changes[entry.position][1].extend(came)
 
     def learn(self, name: str) -> str:
-        self.spelled.setdefault(normal_name(name), name)
+        self.spelled.setdefault(normalize_name(name), name)
         return name
 
     def of(self, what: str, key: str) -> list[tuple[Any, ...]]:
@@ -803,12 +801,12 @@ class Told:
 
     def tops(self, name: str) -> set[str]:
         """All that a name stands for, whenever."""
-        owners = {fact[2] for fact in self.of("owned", normal_name(name))}
-        return {self.top(owner) for owner in owners or {entity_id(normal_name(name))}}
+        owners = {fact[2] for fact in self.of("owned", normalize_name(name))}
+        return {self.top(owner) for owner in owners or {entity_id(normalize_name(name))}}
 
     def resolve(self, name: str, at: datetime | None) -> tuple[Any, ...] | None:
         """Id, name, kind if registered, and names with their times of what a name stands for."""
-        form = normal_name(name)
+        form = normalize_name(name)
         owned = self.of("owned", form)
         now = [fact for fact in owned if (at or datetime(2026, 5, 5, tzinfo=UTC)) in fact[4]]
         if at is None and not now:
@@ -818,9 +816,7 @@ class Told:
         return self.shown(self.top(now[0][2] if owned else entity_id(form)))
 
     def shown(self, entity: str) -> tuple[Any, ...] | None:
-        said = {
-            form for memory, forms in self.mentions.items() if memory not in self.hidden for form in forms
-        }
+        said = {form for memory, forms in self.mentions.items() if memory not in self.hidden for form in forms}
         names: list[tuple[str, str, Window]] = []
         for member in self.cluster(entity):
             for form in said:
@@ -830,10 +826,10 @@ class Told:
         if not names:
             return None
         forms = [form for form, _, _ in names]
-        called = [fact[2] for fact in self.of("called", entity) if normal_name(fact[2]) in forms]
+        called = [fact[2] for fact in self.of("called", entity) if normalize_name(fact[2]) in forms]
         name = called[0] if called else names[0][1]
         kinds = [fact[2] for member in self.cluster(entity) for fact in self.of("kind", member)]
-        others = {(spelled, valid) for form, spelled, valid in names if form != normal_name(name)}
+        others = {(spelled, valid) for form, spelled, valid in names if form != normalize_name(name)}
         return entity, name, (kinds or [None])[0], others
 
     def listed(self) -> set[str]:
@@ -843,7 +839,7 @@ class Told:
 
 def all_described(space: Space) -> bool:
     """Whether the words of every description were foreseen, and so embedded."""
-    with space._engine.using(space.name) as index:
+    with space._engine.open_index(space.name) as index:
         vectors = index.graph.save().get("vectors")
         return vectors is None or bool(vectors.any(axis=1).all())
 
@@ -868,12 +864,12 @@ def agree(space: Space, moments: list[datetime]) -> None:
         everybody = view.entities.list()
         assert {entity.id for entity in everybody} == told.listed()
         assert everybody.total == len(everybody)
-        with space._engine.using(space.name) as index:
+        with space._engine.open_index(space.name) as index:
             position, numbers = view._position(index), {name: index.names.number(name) for name in POOL}
             for name, number in numbers.items():
                 if number is not None:
                     same = {numbers[other] for other in POOL if told.tops(name) & told.tops(other)} - {None}
-                    assert set(index.registry.same(number, position)) == same, (name, moment)
+                    assert set(index.registry.same_entity(number, position)) == same, (name, moment)
 
 
 @contextmanager

@@ -14,17 +14,17 @@ from remanence.cli import main
 from remanence.errors import InvalidInput
 from remanence.testing import HashingEmbedder
 from remanence.testing.evaluation import (
-    Asked,
+    Conversation,
+    CorpusItem,
     Dataset,
-    Line,
-    Remembering,
-    World,
+    EvalQuestion,
+    RemanenceSystem,
     evaluate,
-    find,
-    markdown,
-    means,
-    measures,
-    read,
+    find_datasets,
+    mean_scores,
+    read_dataset,
+    report_as_markdown,
+    score_ranking,
 )
 
 SAID = (
@@ -63,9 +63,7 @@ Written = Callable[..., Path]
 def written(tmp_path: Path) -> Written:
     """Writes a set into a folder and gives back the folder."""
 
-    def write(
-        corpus: Sequence[Mapping[str, Any]] = CORPUS, questions: Sequence[Mapping[str, Any]] = QUESTIONS
-    ) -> Path:
+    def write(corpus: Sequence[Mapping[str, Any]] = CORPUS, questions: Sequence[Mapping[str, Any]] = QUESTIONS) -> Path:
         (tmp_path / "chat.corpus.jsonl").write_text("\n\n".join(map(json.dumps, corpus)))
         with gzip.open(tmp_path / "chat.questions.jsonl.gz", "wt") as file:
             file.write("\n".join(map(json.dumps, questions)))
@@ -75,26 +73,26 @@ def written(tmp_path: Path) -> Written:
 
 
 def dataset_in(folder: Path, **options: Any) -> Dataset:
-    [(name, corpus, questions)] = find([folder])
-    return read(name, corpus, questions, **options)
+    [(name, corpus, questions)] = find_datasets([folder])
+    return read_dataset(name, corpus, questions, **options)
 
 
 class TestSets:
     def test_each_conversation_is_a_world(self, written: Written) -> None:
         """A question can be answered from its own conversation and from no other."""
-        worlds = dataset_in(written()).worlds
+        worlds = dataset_in(written()).conversations
 
-        assert [[line.id for line in world.lines] for world in worlds] == [["1", "2", "3"], ["4"]]
+        assert [[line.id for line in world.items] for world in worlds] == [["1", "2", "3"], ["4"]]
 
     def test_what_cannot_be_judged_is_not_asked(self, written: Written) -> None:
         """Neither questions without an answer nor those without evidence."""
-        asked = [asked.id for world in dataset_in(written()).worlds for asked in world.asked]
+        asked = [asked.id for world in dataset_in(written()).conversations for asked in world.questions]
 
         assert asked == ["q1", "q3", "q2"]
 
     def test_a_category_can_stand_apart(self, written: Written) -> None:
         """It is asked although it has no answer, and stays out of the figures for all."""
-        report = evaluate(dataset_in(written(), apart=["trick"]), {"it": Remembering})
+        report = evaluate(dataset_in(written(), separate_categories=["trick"]), {"it": RemanenceSystem})
 
         scores = report["systems"]["it"]["scores"]
         assert scores["all"]["n"] == 3
@@ -104,15 +102,15 @@ class TestSets:
         """Not the first few, which may all be of one kind."""
         questions = [{**QUESTIONS[0], "id": str(number)} for number in range(10)]
 
-        [world] = dataset_in(written(questions=questions), limit=5).worlds
+        [world] = dataset_in(written(questions=questions), limit=5).conversations
 
-        assert [asked.id for asked in world.asked] == ["0", "2", "4", "6", "8"]
+        assert [asked.id for asked in world.questions] == ["0", "2", "4", "6", "8"]
 
     def test_either_file_names_the_set(self, written: Written) -> None:
         """The folder, the corpus and the questions are one set, not three."""
         folder = written()
 
-        found = find([folder, folder / "chat.corpus.jsonl", folder / "chat.questions.jsonl.gz"])
+        found = find_datasets([folder, folder / "chat.corpus.jsonl", folder / "chat.questions.jsonl.gz"])
 
         assert [name for name, _, _ in found] == ["chat"]
 
@@ -130,9 +128,7 @@ class TestSets:
             ([*CORPUS, CORPUS[0]], QUESTIONS, "line 9: id='1' is that of an earlier line"),
         ],
     )
-    def test_bad_data_is_named_with_its_line(
-        self, written: Written, corpus: Any, questions: Any, said: str
-    ) -> None:
+    def test_bad_data_is_named_with_its_line(self, written: Written, corpus: Any, questions: Any, said: str) -> None:
         """A typo in an id would otherwise count as a miss."""
         with pytest.raises(InvalidInput, match=said):
             dataset_in(written(corpus, questions))
@@ -142,25 +138,25 @@ class TestSets:
         corpus = [{**line, "id": "1"} for line in (CORPUS[0], CORPUS[3])]
         questions = [{**QUESTIONS[number], "evidence": ["1"]} for number in (1, 2)]
 
-        worlds = dataset_in(written(corpus, questions)).worlds
+        worlds = dataset_in(written(corpus, questions)).conversations
 
-        assert [world.lines[0].text for world in worlds] == ["I moved to Porto.", "My cat is called Rye."]
-        assert [world.asked[0].sessions for world in worlds] == [("a1",), ("b1",)]
+        assert [world.items[0].text for world in worlds] == ["I moved to Porto.", "My cat is called Rye."]
+        assert [world.questions[0].evidence_sessions for world in worlds] == [("a1",), ("b1",)]
 
     def test_a_session_may_be_a_number(self, written: Written) -> None:
         """In both files alike."""
         corpus = [{**line, "session": 7} for line in CORPUS]
 
-        worlds = dataset_in(written(corpus, [{**QUESTIONS[0], "evidence_sessions": [7]}])).worlds
+        worlds = dataset_in(written(corpus, [{**QUESTIONS[0], "evidence_sessions": [7]}])).conversations
 
-        assert (worlds[0].lines[0].session, worlds[0].asked[0].sessions) == ("7", ("7",))
+        assert (worlds[0].items[0].session, worlds[0].questions[0].evidence_sessions) == ("7", ("7",))
 
     def test_the_name_of_a_set_may_hold_a_dot(self, tmp_path: Path) -> None:
         """What a set is called ends where its part begins."""
         for part in ("corpus", "questions"):
             (tmp_path / f"chat.v2.{part}.jsonl").write_text("")
 
-        assert [name for name, _, _ in find([tmp_path, tmp_path / "chat.v2"])] == ["chat.v2"]
+        assert [name for name, _, _ in find_datasets([tmp_path, tmp_path / "chat.v2"])] == ["chat.v2"]
 
     @pytest.mark.parametrize("limit", [0, -3])
     def test_a_limit_of_none_is_refused(self, written: Written, limit: int) -> None:
@@ -173,7 +169,7 @@ class TestSets:
         [
             ("chat.corpus.jsonl", b"\xff\xfe"),
             ("chat.corpus.jsonl.gz", b"plain"),
-            ("chat.corpus.jsonl.gz", gzip.compress(b"{}")[:-9]),
+            ("chat.corpus.jsonl.gz", gzip.compress(b"{}", mtime=0)[:-9]),
         ],
     )
     def test_a_file_that_cannot_be_read_is_named(self, tmp_path: Path, name: str, held: bytes) -> None:
@@ -189,18 +185,18 @@ class TestSets:
         (tmp_path / "chat.corpus.jsonl").write_text("{}")
 
         with pytest.raises(InvalidInput, match=r"chat\.questions"):
-            find([tmp_path])
+            find_datasets([tmp_path])
 
 
 class TestMeasures:
     def test_all_the_evidence_early_is_a_perfect_list(self) -> None:
         """Nothing can be better than the two answers in the first two places."""
-        assert set(measures(["a", "b", "c"], ["b", "a"]).values()) == {1.0, 0.5}
-        assert measures(["a", "b", "c"], ["b", "a"])["R@1"] == 0.5
+        assert set(score_ranking(["a", "b", "c"], ["b", "a"]).values()) == {1.0, 0.5}
+        assert score_ranking(["a", "b", "c"], ["b", "a"])["R@1"] == 0.5
 
     def test_each_measure_by_hand(self) -> None:
         """One of two answers in third place, the other in seventh."""
-        got = measures([*"xxaxxxb"], ["a", "b"])
+        got = score_ranking([*"xxaxxxb"], ["a", "b"])
 
         assert got["R@1"] == 0.0
         assert got["R@5"] == 0.5
@@ -211,23 +207,23 @@ class TestMeasures:
 
     def test_an_empty_list_is_worth_nothing(self) -> None:
         """And divides nothing by zero."""
-        assert set(measures([], ["a"]).values()) == {0.0}
+        assert set(score_ranking([], ["a"]).values()) == {0.0}
 
     def test_the_interval_holds_the_mean_and_stays_the_same(self) -> None:
         """The same scores give the same interval, and more of them a narrower one."""
         few = [{"R@1": float(number % 2)} for number in range(20)]
-        mean, low, high = means(few)["R@1"]
-        _, lower, higher = means(few * 20)["R@1"]
+        mean, low, high = mean_scores(few)["R@1"]
+        _, lower, higher = mean_scores(few * 20)["R@1"]
 
         assert low < mean == 0.5 < high
         assert higher - lower < high - low
-        assert means(few) == means(few)
+        assert mean_scores(few) == mean_scores(few)
 
 
 class TestEvaluate:
     def test_recall_finds_what_was_said(self, written: Written) -> None:
         """Turn and session, in both conversations."""
-        report = evaluate(dataset_in(written()), {"it": lambda w: Remembering(w, embedder=HashingEmbedder())})
+        report = evaluate(dataset_in(written()), {"it": lambda w: RemanenceSystem(w, embedder=HashingEmbedder())})
 
         everything = report["systems"]["it"]["scores"]["all"]
         assert everything["R@1"][0] == 1.0
@@ -238,7 +234,7 @@ class TestEvaluate:
         said = [{name: line[name] for name in ("id", "speaker", "text")} for line in CORPUS]
         asked = [{"question": "Where did Alice move?", "evidence": ["1"]}]
 
-        report = evaluate(dataset_in(written(said, asked)), {"it": Remembering})
+        report = evaluate(dataset_in(written(said, asked)), {"it": RemanenceSystem})
 
         assert report["systems"]["it"]["scores"]["all"]["R@1"][0] == 1.0
 
@@ -246,21 +242,21 @@ class TestEvaluate:
         """The figures for all are of all questions."""
         questions = [{**QUESTIONS[0], "category": "all"}, QUESTIONS[1]]
 
-        report = evaluate(dataset_in(written(questions=questions)), {"it": Remembering})
+        report = evaluate(dataset_in(written(questions=questions)), {"it": RemanenceSystem})
 
         assert report["systems"]["it"]["scores"]["all"]["n"] == 2
 
     def test_passages_have_no_sessions(self) -> None:
         """Where each line is a session of its own, the session level would only repeat the other."""
-        passages = [Line("1", "Porto has six bridges.", session="s"), Line("2", "Plums.", session="t")]
-        report = evaluate(Dataset.of("it", passages, [Asked("plums", ("2",))]), {"it": Remembering})
+        passages = [CorpusItem("1", "Porto has six bridges.", session="s"), CorpusItem("2", "Plums.", session="t")]
+        report = evaluate(Dataset.from_corpus("it", passages, [EvalQuestion("plums", ("2",))]), {"it": RemanenceSystem})
 
         assert "session R@5" not in report["systems"]["it"]["scores"]["all"]
 
     def test_a_single_session_is_none(self) -> None:
         """It is found with whatever is found."""
-        passages = [Line("1", "Porto has six bridges."), Line("2", "Plums.")]
-        report = evaluate(Dataset.of("it", passages, [Asked("plums", ("2",))]), {"it": Remembering})
+        passages = [CorpusItem("1", "Porto has six bridges."), CorpusItem("2", "Plums.")]
+        report = evaluate(Dataset.from_corpus("it", passages, [EvalQuestion("plums", ("2",))]), {"it": RemanenceSystem})
 
         assert "session R@5" not in report["systems"]["it"]["scores"]["all"]
 
@@ -272,7 +268,7 @@ class TestEvaluate:
                 self.found = found
                 self.asked_at: list[str | None] = []
 
-            def ask(self, asked: Asked, now: str | None) -> list[str]:
+            def ask(self, asked: EvalQuestion, now: str | None) -> list[str]:
                 self.asked_at.append(now)
                 return self.found
 
@@ -280,15 +276,15 @@ class TestEvaluate:
                 self.found = []
 
         lines = [
-            Line("1", "…", session="s", time="2026-01-01"),
-            Line("2", "…", session="s", time="2026-01-02"),
-            Line("3", "…", session="t"),
+            CorpusItem("1", "…", session="s", time="2026-01-01"),
+            CorpusItem("2", "…", session="s", time="2026-01-02"),
+            CorpusItem("3", "…", session="t"),
         ]
         now, then = (
-            Asked("?", ("2",), sessions=("s",)),
-            Asked("?", ("2",), sessions=("s",), time="2026-02-01"),
+            EvalQuestion("?", ("2",), evidence_sessions=("s",)),
+            EvalQuestion("?", ("2",), evidence_sessions=("s",), time="2026-02-01"),
         )
-        data = Dataset.of("it", lines, [now, then])
+        data = Dataset.from_corpus("it", lines, [now, then])
         right, wrong = Fixed(["3", "2", "2"]), Fixed(["1"])
 
         done: list[tuple[int, int]] = []
@@ -307,8 +303,8 @@ class TestEvaluate:
     def test_lines_are_put_in_as_a_user_would(self) -> None:
         """Turns with who said them, where and when; texts with their source and when they were learned."""
         at = "2026-05-01T10:00:00"
-        said = Remembering(World([Line("1", "I moved.", session="s", speaker="Ann", time=at)], ()))
-        read = Remembering(World([Line("1", "Porto has six bridges.", session="Porto", time=at)], ()))
+        said = RemanenceSystem(Conversation([CorpusItem("1", "I moved.", session="s", speaker="Ann", time=at)], ()))
+        read = RemanenceSystem(Conversation([CorpusItem("1", "Porto has six bridges.", session="Porto", time=at)], ()))
 
         [turn], [text] = ([*each.space.memories()] for each in (said, read))
 
@@ -321,8 +317,8 @@ class TestEvaluate:
 
     def test_given_triples_take_the_place_of_found_ones(self) -> None:
         """Gold relations can be handed in with a passage."""
-        line = Line("1", "Ann met him.", triples=(("Ann", "married_to", "Bob"),))
-        remembering = Remembering(World([line], ()))
+        line = CorpusItem("1", "Ann met him.", triples=(("Ann", "married_to", "Bob"),))
+        remembering = RemanenceSystem(Conversation([line], ()))
 
         [memory] = remembering.space.memories()
 
@@ -373,7 +369,7 @@ def test_markdown_is_in_points_with_half_the_interval() -> None:
         "systems": {"us": {"scores": {"all": scores}, "ingest_seconds": 1.26, "query_ms": 2.5}},
     }
 
-    assert markdown(report).splitlines()[2:] == [
+    assert report_as_markdown(report).splitlines()[2:] == [
         "| system | R@5 | ingest s | query ms |",
         "| --- | --- | --- | --- |",
         "| us | 50.0 ±25.0 | 1.3 | 2.5 |",

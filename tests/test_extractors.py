@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from remanence.errors import InvalidInput
 from remanence.language.rules.name_rules import find_names
 from remanence.language.rules.rule_extractor import MAX_MENTIONS
-from remanence.models.extractors import SELF, RuleExtractor, names_in, resolve, speaker_name
+from remanence.models.extractors import SELF, RuleExtractor, find_question_names, resolve_extractor, speaker_name
 from remanence.schema import Extraction, Mention, Window
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=timezone.utc)
@@ -39,10 +39,7 @@ def mentions(text: str, speaker: str | None = None) -> list[str]:
     ("text", "expected"),
     [
         ("She studied at the University of Porto.", ["University of Porto"]),
-        (
-            "University of Porto students work for Bank of America.",
-            ["University of Porto", "Bank of America"],
-        ),
+        ("University of Porto students work for Bank of America.", ["University of Porto", "Bank of America"]),
         ("We played Ludwig van Beethoven for O'Brien.", ["Ludwig van Beethoven", "O'Brien"]),
         ("Lunch at McDonald's in New York City.", ["McDonald's", "New York City"]),
         ("My iPhone 15 Pro runs GPT-4 in San José.", ["iPhone 15 Pro", "GPT-4", "San José"]),
@@ -147,7 +144,7 @@ def test_words_in_quotes_are_not_always_a_title() -> None:
 )
 def test_a_question_names_whom_it_asks_about(question: str, expected: tuple[str, ...]) -> None:
     """Question words are no names, the first person is one, and each name comes once."""
-    assert names_in(question) == expected
+    assert find_question_names(question) == expected
 
 
 # -- mentions ------------------------------------------------------------------------------------------
@@ -180,10 +177,7 @@ def test_each_name_is_mentioned_once_under_its_first_spelling() -> None:
 
 def test_a_text_mentions_a_limited_number_of_names() -> None:
     """A telephone book is not about everybody in it."""
-    assert (
-        len(mentions(", ".join(f"we met Zor{a}{b}x" for a in "abcdefghij" for b in "abcdefghij")))
-        == MAX_MENTIONS
-    )
+    assert len(mentions(", ".join(f"we met Zor{a}{b}x" for a in "abcdefghij" for b in "abcdefghij"))) == MAX_MENTIONS
 
 
 # -- claims --------------------------------------------------------------------------------------------
@@ -221,10 +215,7 @@ def test_a_text_mentions_a_limited_number_of_names() -> None:
         ("Bob was born in 1990.", ["Bob —born_on→ 1990"]),
         ("I love jazz but hate opera.", ["me —loves→ jazz", "me —hates→ opera"]),
         ("I love tea and hate coffee.", ["me —loves→ tea", "me —hates→ coffee"]),
-        (
-            "I like hiking, swimming and chess.",
-            ["me —likes→ hiking", "me —likes→ swimming", "me —likes→ chess"],
-        ),
+        ("I like hiking, swimming and chess.", ["me —likes→ hiking", "me —likes→ swimming", "me —likes→ chess"]),
         ("I like fish and chips.", ["me —likes→ fish and chips"]),
         ("I like red and white wine.", ["me —likes→ red and white wine"]),
         ("I love Rome and Paris.", ["me —loves→ Rome", "me —loves→ Paris"]),
@@ -268,10 +259,7 @@ def test_a_plain_statement_is_a_claim(text: str, expected: list[str]) -> None:
     [
         ("Ana and Ben live in Porto.", ["Ben —lives_in→ Porto", "Ana —lives_in→ Porto"]),
         ("Both Ana and Ben love jazz.", ["Ben —loves→ jazz", "Ana —loves→ jazz"]),
-        (
-            "Ana, Ben and Carol work at IBM.",
-            ["Carol —works_at→ IBM", "Ana —works_at→ IBM", "Ben —works_at→ IBM"],
-        ),
+        ("Ana, Ben and Carol work at IBM.", ["Carol —works_at→ IBM", "Ana —works_at→ IBM", "Ben —works_at→ IBM"]),
         ("Carol and I live in Porto.", ["me —lives_in→ Porto", "Carol —lives_in→ Porto"]),
         ("I met Carol and Ben lives in Porto.", ["me —met→ Carol", "Ben —lives_in→ Porto"]),
         ("Thanks to Carol, and Ben moved to Porto.", ["Ben —moved_to→ Porto"]),
@@ -310,10 +298,7 @@ def test_what_we_do_i_do(text: str, expected: list[str]) -> None:
         ("Ben's my husband.", ["Ben —husband_of→ me"]),
         ("Ben's from Porto.", ["Ben —is_from→ Porto"]),
         ("Ben's car is red.", []),
-        (
-            "My friends, Ana, Ben and Carol, came.",
-            ["Ana —friend_of→ me", "Ben —friend_of→ me", "Carol —friend_of→ me"],
-        ),
+        ("My friends, Ana, Ben and Carol, came.", ["Ana —friend_of→ me", "Ben —friend_of→ me", "Carol —friend_of→ me"]),
         ("My cats are called Tom and Jerry.", ["Tom —cat_of→ me", "Jerry —cat_of→ me"]),
         ("Carol is one of my best friends.", ["Carol —friend_of→ me"]),
         ("Carol is a friend of mine.", ["Carol —friend_of→ me"]),
@@ -333,10 +318,7 @@ def test_what_we_do_i_do(text: str, expected: list[str]) -> None:
         ("I was born in 1990.", ["me —born_on→ 1990"]),
         ("I was born in March 1990.", ["me —born_on→ March 1990"]),
         ("I'm moving to Berlin in June.", ["me —moving_to→ Berlin"]),
-        (
-            "I graduated with a degree in Physics from MIT.",
-            ["me —studied→ Physics", "me —graduated_from→ MIT"],
-        ),
+        ("I graduated with a degree in Physics from MIT.", ["me —studied→ Physics", "me —graduated_from→ MIT"]),
         ("I'm a huge Arsenal fan.", ["me —likes→ Arsenal"]),
         ("I'm crazy about her now.", []),
         ("I'm thinking of Rome.", []),
@@ -457,7 +439,7 @@ def test_no_text_makes_it_fail(text: str) -> None:
     assert all(text[name.start : name.end] == name.text and name.text.strip() for name in found)
     assert all(one.end <= other.start for one, other in pairwise(found))
     assert isinstance(RuleExtractor().extract(text, now=NOW, speaker="Bob"), Extraction)
-    assert isinstance(names_in(text), tuple)
+    assert isinstance(find_question_names(text), tuple)
 
 
 @pytest.mark.parametrize(
@@ -492,19 +474,19 @@ def test_an_extractor_may_be_nothing_an_object_or_a_function() -> None:
     rules = RuleExtractor()
     found = Extraction((Mention("Alice"),))
 
-    assert resolve(None).name == "rules"
-    assert resolve(rules) is rules
-    assert resolve(lambda text: found).extract("…", now=NOW, speaker="Bob") is found
+    assert resolve_extractor(None).name == "rules"
+    assert resolve_extractor(rules) is rules
+    assert resolve_extractor(lambda text: found).extract("…", now=NOW, speaker="Bob") is found
 
 
 @pytest.mark.parametrize("wrong", [42, "rules", RuleExtractor])
 def test_what_is_no_extractor_is_refused_with_the_way_out(wrong: object) -> None:
     """The message says what is accepted."""
     with pytest.raises(InvalidInput, match=r"[Pp]ass"):
-        resolve(wrong)
+        resolve_extractor(wrong)
 
 
 def test_a_function_that_returns_no_extraction_is_named() -> None:
     """Rather than failing somewhere further on."""
     with pytest.raises(InvalidInput, match="has to return an Extraction"):
-        resolve(lambda text: None).extract("…", now=NOW)
+        resolve_extractor(lambda text: None).extract("…", now=NOW)

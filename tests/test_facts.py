@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remanence.language.rules.fact_importance import TAGS
+from remanence.language.rules.fact_importance import TAG_PATTERNS
 from remanence.language.rules.predicate_rules import claim_key, claim_value
 from remanence.models.extractors import SELF, RuleExtractor
-from remanence.schema import Fact, Memory, Said, Triple, Window
+from remanence.schema import Fact, Memory, Triple, Utterance, Window
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=timezone.utc)  # a Wednesday
 RULES = RuleExtractor()
 
 
 def facts(*said: str | tuple[str, str], speaker: str | None = "Alice") -> list[Fact]:
-    turns = [Said(one, speaker, NOW) if isinstance(one, str) else Said(one[1], one[0], NOW) for one in said]
+    turns = [Utterance(one, speaker, NOW) if isinstance(one, str) else Utterance(one[1], one[0], NOW) for one in said]
     return list(RULES.facts(turns, now=NOW).facts)
 
 
@@ -60,9 +60,7 @@ def test_small_talk_is_no_fact(text: str) -> None:
 
 def test_an_assistant_is_not_believed_about_the_world() -> None:
     """Its advice is no fact; what it did is one."""
-    found = texts(
-        ("assistant", "Sure! Porto is a great city. I can help. I've booked a table at Nobu for Friday.")
-    )
+    found = texts(("assistant", "Sure! Porto is a great city. I can help. I've booked a table at Nobu for Friday."))
 
     assert found == ["The assistant has booked a table at Nobu for Friday (2026-05-22)."]
 
@@ -106,18 +104,12 @@ def test_each_verb_goes_with_its_subject(said: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        (
-            "Meeting at 3pm today with Bob.",
-            "The user has a meeting at 3pm today (2026-05-20 15:00) with Bob.",
-        ),
+        ("Meeting at 3pm today with Bob.", "The user has a meeting at 3pm today (2026-05-20 15:00) with Bob."),
         ("Lunch with Maria tomorrow.", "The user has lunch with Maria tomorrow (2026-05-21)."),
         ("Call me Ben.", "The user is called Ben."),
         ("Always answer in French.", "The user wants the assistant to always answer in French."),
         ("From now on, don't use emojis.", "The user wants the assistant to never use emojis."),
-        (
-            "Remind me to call mum tomorrow.",
-            "The user wants to be reminded to call mum tomorrow (2026-05-21).",
-        ),
+        ("Remind me to call mum tomorrow.", "The user wants to be reminded to call mum tomorrow (2026-05-21)."),
     ],
 )
 def test_what_is_left_unsaid_is_said(said: str, expected: str) -> None:
@@ -155,9 +147,7 @@ def test_a_few_words_can_tell_much(said: str) -> None:
     assert len(texts(said, speaker="user")) == 1
 
 
-@pytest.mark.parametrize(
-    "said", ["I'm tired.", "I'm back.", "I'm starving!", "I have a question.", "Got it!"]
-)
+@pytest.mark.parametrize("said", ["I'm tired.", "I'm back.", "I'm starving!", "I have a question.", "Got it!"])
 def test_a_few_words_mostly_tell_nothing(said: str) -> None:
     """How somebody feels right now is small talk."""
     assert texts(said, speaker="user") == []
@@ -211,8 +201,8 @@ def test_what_is_liked_and_what_is_not_are_two_facts() -> None:
 
     assert (likes.text, dislikes.text) == ("Alice likes tea.", "Alice doesn't like coffee.")
     assert spoken(likes.triples) == ["Alice —likes→ tea"]
-    assert "Alice —likes→ coffee" in spoken(dislikes.ends)
-    assert "Alice —likes→ tea" not in spoken(dislikes.ends)
+    assert "Alice —likes→ coffee" in spoken(dislikes.ended_claims)
+    assert "Alice —likes→ tea" not in spoken(dislikes.ended_claims)
 
 
 def test_two_who_do_it_together_are_one_fact() -> None:
@@ -237,14 +227,14 @@ def test_the_same_thing_said_twice_is_one_fact() -> None:
     """The first time counts."""
     (fact,) = facts("I live in Porto.", "Yes, I live in Porto.")
 
-    assert fact.said == (0,)
+    assert fact.source_turns == (0,)
 
 
 def test_a_fact_names_the_turn_it_comes_from() -> None:
     """By its place among those given."""
     found = facts(("Alice", "Hi!"), ("Bob", "I live in Rome."), ("Alice", "I live in Porto."))
 
-    assert [(fact.text, fact.said) for fact in found] == [
+    assert [(fact.text, fact.source_turns) for fact in found] == [
         ("Bob lives in Rome.", (1,)),
         ("Alice lives in Porto.", (2,)),
     ]
@@ -299,7 +289,7 @@ def test_tags_are_from_a_small_vocabulary() -> None:
     (fact,) = facts("I love cooking Italian food.")
 
     assert fact.tags == ("preference", "food")
-    assert {*TAGS, "preference"} >= set(fact.tags)
+    assert {*TAG_PATTERNS, "preference"} >= set(fact.tags)
 
 
 PIECES = st.sampled_from(
@@ -322,7 +312,7 @@ def test_no_talk_makes_it_fail(pieces: list[str]) -> None:
 
 def test_yesterday_is_read_against_the_turn() -> None:
     """Not against the moment of reading; and the text says which day it was."""
-    (fact,) = RULES.facts([Said("I met Bob yesterday.", "Alice", NOW - timedelta(days=7))], now=NOW).facts
+    (fact,) = RULES.facts([Utterance("I met Bob yesterday.", "Alice", NOW - timedelta(days=7))], now=NOW).facts
 
     assert fact.text == "Alice met Bob yesterday (2026-05-12)."
     assert str(fact.valid) == "2026-05-12 to 2026-05-13"
@@ -330,7 +320,7 @@ def test_yesterday_is_read_against_the_turn() -> None:
 
 def test_an_event_without_a_time_happened_when_it_was_told() -> None:
     """A state without one has none."""
-    assert facts("I adopted a puppy named Luna.")[0].valid == Window.at(NOW)
+    assert facts("I adopted a puppy named Luna.")[0].valid == Window.from_moment(NOW)
     assert facts("I live in Porto.")[0].valid == Window()
 
 
@@ -393,7 +383,7 @@ def test_a_new_job_is_an_event_and_a_state() -> None:
     assert (state.kind, state.text) == ("semantic", "Alice works at Anthropic.")
     assert str(state.valid) == "since 2025-05-01"
     assert Triple("Alice", "works_at", "Anthropic") in state.triples
-    assert Triple("Alice", "works_at", "Google") in state.ends
+    assert Triple("Alice", "works_at", "Google") in state.ended_claims
 
 
 def test_a_switch_is_an_event_and_a_view() -> None:
@@ -402,7 +392,7 @@ def test_a_switch_is_an_event_and_a_view() -> None:
 
     assert (event.kind, view.kind) == ("episode", "viewpoint")
     assert Triple("Alice", "uses", "Neovim") in view.triples
-    assert {Triple("Alice", "uses", "VS Code"), Triple("Alice", "prefers", "VS Code")} <= set(view.ends)
+    assert {Triple("Alice", "uses", "VS Code"), Triple("Alice", "prefers", "VS Code")} <= set(view.ended_claims)
 
 
 @pytest.mark.parametrize(
@@ -426,7 +416,7 @@ def test_other_changes_leave_a_state_too(text: str, state: str, ended: str | Non
     event, after = facts(text)
 
     assert (event.kind, after.text) == ("episode", state)
-    assert ended is None or ended in spoken(after.ends)
+    assert ended is None or ended in spoken(after.ended_claims)
 
 
 @pytest.mark.parametrize(
@@ -454,7 +444,7 @@ def test_a_denial_ends_a_claim(text: str, ended: str) -> None:
     """And makes none of the kind itself."""
     (fact,) = facts(text)
 
-    assert ended in spoken(fact.ends)
+    assert ended in spoken(fact.ended_claims)
     assert ended not in spoken(fact.triples)
 
 
@@ -474,8 +464,8 @@ def test_who_is_on_their_own_is_with_nobody_whoever_it_was(text: str) -> None:
     """No name is needed to end it."""
     (fact,) = facts(text)
 
-    assert Triple("Alice", "married_to", "") in fact.ends
-    assert Triple("", "girlfriend_of", "Alice") in fact.ends
+    assert Triple("Alice", "married_to", "") in fact.ended_claims
+    assert Triple("", "girlfriend_of", "Alice") in fact.ended_claims
 
 
 @pytest.mark.parametrize(
@@ -485,13 +475,13 @@ def test_who_parted_from_somebody_parted_from_nobody_else(text: str) -> None:
     """That Tom is gone says nothing of a wife."""
     (fact,) = facts(text)
 
-    assert Triple("Alice", "dating", "Tom") in fact.ends
-    assert all(claim.subject and claim.object for claim in fact.ends)
+    assert Triple("Alice", "dating", "Tom") in fact.ended_claims
+    assert all(claim.subject and claim.object for claim in fact.ended_claims)
 
 
 def test_what_is_left_may_also_be_a_note() -> None:
     """Not everybody who leaves me something leaves me."""
-    assert not any(fact.ends for fact in facts("My wife left me a note.", "My boss left me."))
+    assert not any(fact.ended_claims for fact in facts("My wife left me a note.", "My boss left me."))
 
 
 @pytest.mark.parametrize(
@@ -534,8 +524,8 @@ def test_the_word_that_was_wrong_ends_what_was_said_with_it() -> None:
     """The fact comes of both turns: the sentence, and the word put right in it."""
     [fact] = facts("I live in Porto.", "Sorry, I meant Lisbon, not Porto.")
 
-    assert (fact.text, fact.said) == ("Alice lives in Lisbon.", (0, 1))
-    assert spoken(fact.ends) == ["Alice —lives_in→ Porto"]
+    assert (fact.text, fact.source_turns) == ("Alice lives in Lisbon.", (0, 1))
+    assert spoken(fact.ended_claims) == ["Alice —lives_in→ Porto"]
 
 
 @pytest.mark.parametrize(
@@ -555,11 +545,7 @@ def test_the_word_that_was_wrong_ends_what_was_said_with_it() -> None:
             ["Alice moved to Braga in April (April 2026).", "Alice lives in Braga."],
         ),
         ("My sister lives in Porto.", "Sorry, I meant Lisbon.", ["Alice's sister lives in Lisbon."]),
-        (
-            "I live in Porto and work at IBM.",
-            "I meant Lisbon, not Porto.",
-            ["Alice lives in Lisbon and works at IBM."],
-        ),
+        ("I live in Porto and work at IBM.", "I meant Lisbon, not Porto.", ["Alice lives in Lisbon and works at IBM."]),
         ("I'm 34.", "Sorry, I meant 35.", ["Alice is 35."]),
     ],
 )
@@ -617,15 +603,13 @@ def test_what_many_have_several_of_is_not_single_valued(predicate: str) -> None:
 
 def memory(id_: str, text: str, by: str | None = None, valid: Window | None = None) -> Memory:
     triples = RULES.extract(text, now=NOW, speaker=by).triples
-    return Memory(
-        id_, "main", text, valid=valid or Window(), observed_by=by, triples=triples, recorded_at=NOW
-    )
+    return Memory(id_, "main", text, valid=valid or Window(), observed_by=by, triples=triples, recorded_at=NOW)
 
 
 def verdict(old: str, new: str, old_by: str | None = None, new_by: str | None = None) -> str | None:
     found = RULES.judge([memory("new", new, new_by)], [[memory("old", old, old_by)]])
-    assert all((one.new, one.old) == (0, "old") and one.why for one in found)
-    return ", ".join(one.says for one in found) or None
+    assert all((one.new_index, one.old_id) == (0, "old") and one.why for one in found)
+    return ", ".join(one.effect for one in found) or None
 
 
 @pytest.mark.parametrize(
@@ -756,4 +740,4 @@ def test_many_are_judged_at_once() -> None:
     lisbon, hates = memory("3", "Alice moved to Lisbon."), memory("4", "Alice hates tea.")
     found = RULES.judge([lisbon, hates], [[porto, tea, lisbon], [porto, tea]])
 
-    assert [(one.new, one.old, one.says) for one in found] == [(0, "1", "updates"), (1, "2", "updates")]
+    assert [(one.new_index, one.old_id, one.effect) for one in found] == [(0, "1", "updates"), (1, "2", "updates")]

@@ -36,7 +36,7 @@ with remanence.open(sys.argv[1]) as space:
     space.add_turns([{"speaker": "Bob", "content": "I met Alice last Tuesday."}])
     assert space.recall("Where did Alice move in May?").missing == {}
     space.rebuild()
-    print(space.verify().lines)
+    print(space.verify().entries)
 """
 
 

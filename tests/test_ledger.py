@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from remanence import errors
 from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.ledger import codec, open_ledger, sqlite, tables
-from remanence.ledger.in_memory import VolatileLedger
+from remanence.ledger.in_memory import InMemoryLedger
 from remanence.ledger.sql import SqlLedger
-from remanence.testing.ledger_contract import MONDAY, TUESDAY, LedgerContract, said, write
+from remanence.testing.ledger_contract import MONDAY, TUESDAY, LedgerContract, append_events, remembered_event
 
 FIRST = Path(__file__).parent / "ledgers" / "v1"
 FIRST_HEAD = "22594a079d82c735eb2dbef5a9743146f8cb0660fd3cb53a026c36ddc4baa366"
@@ -33,8 +33,8 @@ FIRST_HEAD = "22594a079d82c735eb2dbef5a9743146f8cb0660fd3cb53a026c36ddc4baa366"
 
 class TestVolatile(LedgerContract):
     @pytest.fixture
-    def ledger(self) -> Iterator[VolatileLedger]:
-        ledger = VolatileLedger()
+    def ledger(self) -> Iterator[InMemoryLedger]:
+        ledger = InMemoryLedger()
         yield ledger
         ledger.close()
 
@@ -61,15 +61,15 @@ def first_history(ledger: Any) -> None:
     def salt(size: int) -> bytes:
         return b"".join(next(salts).to_bytes(16, "big") for _ in range(size // 16))
 
-    porto, lisbon = said("Alice lives in Porto."), said("Alice lives in Lisbon.")
+    porto, lisbon = remembered_event("Alice lives in Porto."), remembered_event("Alice lives in Lisbon.")
     with mock.patch("os.urandom", salt):
-        write(ledger, porto, said("Bob's PIN is 1234.", "m2"), at=MONDAY)
-        write(ledger, lisbon, at=TUESDAY)
-        write(ledger, Forgotten("m1", why="she asked"), Restored("m1"), at=TUESDAY)
-        write(ledger, said("山田さん drinks tea.", "m3"), space="users/bob", at=MONDAY)
+        append_events(ledger, porto, remembered_event("Bob's PIN is 1234.", "m2"), at=MONDAY)
+        append_events(ledger, lisbon, at=TUESDAY)
+        append_events(ledger, Forgotten("m1", why="she asked"), Restored("m1"), at=TUESDAY)
+        append_events(ledger, remembered_event("山田さん drinks tea.", "m3"), space="users/bob", at=MONDAY)
         with ledger.transaction() as pen:
-            pen.keep_vectors("static-4", {b"porto": np.arange(4, dtype=np.float32), b"pin": np.ones(4)})
-            pen.set_meta("embedder", "static-4")
+            pen.put_vectors("static-4", {b"porto": np.arange(4, dtype=np.float32), b"pin": np.ones(4)})
+            pen.put_meta("embedder", "static-4")
         with ledger.transaction() as pen:
             pen.erase([2], [b"pin"])
             pen.append("home", [Erased("m2", (2,))], at=TUESDAY)
@@ -95,16 +95,16 @@ def live(ledger: Any, transactions: list[list[tuple[Any, ...]]]) -> None:
                 for verb, *args in steps:
                     if verb == "append":
                         space, texts, hours = args
-                        pen.append(space, [said(t) for t in texts], at=MONDAY + timedelta(hours=hours))
+                        pen.append(space, [remembered_event(t) for t in texts], at=MONDAY + timedelta(hours=hours))
                     elif verb == "keep":
                         model, number, value = args
-                        pen.keep_vectors(model, {bytes([number]): np.full(3, value, dtype=np.float32)})
+                        pen.put_vectors(model, {bytes([number]): np.full(3, value, dtype=np.float32)})
                     elif verb == "erase":
                         position, number = args
                         pen.erase([position], [bytes([number])])
                         pen.append("a", [Erased("m1", (position,))], at=MONDAY)
                     elif verb == "meta":
-                        pen.set_meta(*args)
+                        pen.put_meta(*args)
                     else:
                         raise ZeroDivisionError
         except ZeroDivisionError:
@@ -113,18 +113,12 @@ def live(ledger: Any, transactions: list[list[tuple[Any, ...]]]) -> None:
 
 def answers(ledger: Any) -> list[Any]:
     def plain(entry: Any) -> tuple[Any, ...]:
-        return (
-            entry.position,
-            entry.at,
-            entry.space,
-            entry.subject,
-            entry.event,
-        )  # salts are random: no digest
+        return (entry.position, entry.at, entry.space, entry.subject, entry.event)  # salts are random: no digest
 
     hashes = [bytes([n]) for n in range(4)]
     return [
         [[plain(e) for e in ledger.read(space, after=after)] for space in "ab" for after in (0, 2)],
-        {p: plain(e) for p, e in ledger.at(range(-1, 12)).items()},
+        {p: plain(e) for p, e in ledger.entries_at(range(-1, 12)).items()},
         [ledger.position_at(s, MONDAY + timedelta(hours=h)) for s in "ab" for h in range(-4, 5)],
         (ledger.head(), ledger.spaces(), ledger.verify()[0]),
         [{h: v.tolist() for h, v in ledger.vectors(m, hashes).items()} for m in "mn"],
@@ -138,7 +132,7 @@ def test_the_database_answers_as_the_list_does(
 ) -> None:
     """Whatever is written, failed and erased, both ledgers tell the same story, also when opened again."""
     folder = tmp_path_factory.mktemp("ledger")
-    reference, ledger = VolatileLedger(), SqlLedger(folder)
+    reference, ledger = InMemoryLedger(), SqlLedger(folder)
     for each in (reference, ledger):
         live(each, transactions)
     expected = answers(reference)
@@ -155,18 +149,16 @@ def test_the_database_answers_as_the_list_does(
 WRITER = """
 import sys
 from remanence.ledger import open_ledger
-from remanence.testing.ledger_contract import said, write
+from remanence.testing.ledger_contract import remembered_event, append_events
 ledger = open_ledger(sys.argv[1])
 for n in range(int(sys.argv[3])):
-    write(ledger, said(f"{sys.argv[2]} {n}", sys.argv[2]))
+    append_events(ledger, remembered_event(f"{sys.argv[2]} {n}", sys.argv[2]))
 ledger.close()
 """
 
 
 def spawn(*args: object, script: str = WRITER) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", script, *map(str, args)], stderr=subprocess.PIPE, text=True
-    )
+    return subprocess.Popen([sys.executable, "-c", script, *map(str, args)], stderr=subprocess.PIPE, text=True)
 
 
 def finish(process: subprocess.Popen[str]) -> None:
@@ -188,20 +180,20 @@ def test_two_processes_write_while_a_third_reads(tmp_path: Path) -> None:
     assert seen == list(range(1, 401))
     for name in ("ann", "ben"):
         own = [e.event for e in ledger.read("home") if e.subject == name]
-        assert own == [said(f"{name} {n}", name) for n in range(200)]
+        assert own == [remembered_event(f"{name} {n}", name) for n in range(200)]
     assert ledger.verify()[0] == 400
     ledger.close()
 
 
 def test_the_lines_of_another_process_are_seen_at_the_next_call(ledger: SqlLedger) -> None:
     """The head says so, the chain goes on from them, and their clock counts."""
-    write(ledger, said("mine"))
+    append_events(ledger, remembered_event("mine"))
     before = ledger.head()
     other = SqlLedger(ledger.path.parent)  # its own connections: to SQLite, a process like any other
-    write(other, said("theirs"), at=TUESDAY)
+    append_events(other, remembered_event("theirs"), at=TUESDAY)
     assert ledger.head() != before
     assert ledger.head() == 2
-    (mine,) = write(ledger, said("mine again"), at=MONDAY)
+    (mine,) = append_events(ledger, remembered_event("mine again"), at=MONDAY)
     assert (mine.position, mine.at) == (3, TUESDAY + timedelta(microseconds=1))
     other.close()
     assert ledger.verify()[0] == 3
@@ -221,13 +213,14 @@ FORK = """
 import os, sys
 from remanence.errors import LedgerUnavailable
 from remanence.ledger import open_ledger
-from remanence.testing.ledger_contract import said, write
+from remanence.testing.ledger_contract import remembered_event, append_events
 ledger = open_ledger(sys.argv[1])
-write(ledger, said("parent"))
+append_events(ledger, remembered_event("parent"))
 child = os.fork()
 if child == 0:
     refused = 0
-    for attempt in (ledger.head, lambda: write(ledger, said("child")), lambda: open_ledger(sys.argv[1])):
+    writes = lambda: append_events(ledger, remembered_event("child"))
+    for attempt in (ledger.head, writes, lambda: open_ledger(sys.argv[1])):
         try:
             attempt()
         except LedgerUnavailable as error:
@@ -235,7 +228,7 @@ if child == 0:
     ledger.close()
     os._exit(refused)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
-write(ledger, said("parent again"))
+append_events(ledger, remembered_event("parent again"))
 assert ledger.verify()[0] == 2
 ledger.close()
 """
@@ -253,9 +246,9 @@ def test_erased_words_are_nowhere_in_the_folder(ledger: SqlLedger) -> None:
     """Neither in the database nor in its log, as raw bytes, long or short; nor is the vector."""
     secret, vector = "the PIN is 1234", np.linspace(0, 1, 256, dtype=np.float32)
     for n in range(30):
-        write(ledger, said(f"{secret} {n} " * 3 ** (n % 6)), said(f"harmless {n}"))
+        append_events(ledger, remembered_event(f"{secret} {n} " * 3 ** (n % 6)), remembered_event(f"harmless {n}"))
     with ledger.transaction() as pen:
-        pen.keep_vectors("m", {b"h": vector})
+        pen.put_vectors("m", {b"h": vector})
     folder = ledger.path.parent
     assert secret.encode() in raw(folder)
     positions = [e.position for e in ledger.read("home") if secret in e.event.text]  # type: ignore[union-attr]
@@ -270,16 +263,16 @@ def test_erased_words_are_nowhere_in_the_folder(ledger: SqlLedger) -> None:
 
 def test_a_reader_in_the_way_delays_the_scrubbing_only(ledger: SqlLedger) -> None:
     """The erasure is kept at once; the log is cleared with the next write."""
-    write(ledger, said("secret"))
+    append_events(ledger, remembered_event("secret"))
     reader = sqlite3.connect(ledger.path, isolation_level=None)
     reader.execute("BEGIN")
     assert reader.execute("SELECT count(*) FROM entry").fetchone() == (1,)
     with ledger.transaction() as pen:
         pen.erase([1], [])
         pen.append("home", [Erased("m1", (1,))], at=MONDAY)
-    assert ledger.at([1])[1].event is None
+    assert ledger.entries_at([1])[1].event is None
     reader.close()
-    write(ledger, said("next"))
+    append_events(ledger, remembered_event("next"))
     assert b"secret" not in raw(ledger.path.parent)
 
 
@@ -335,7 +328,7 @@ def test_a_changed_line_is_named(tmp_path: Path, sql: str, position: int) -> Non
     """Every column, a hole, a cut tail, an added line."""
     made = SqlLedger(tmp_path)
     first_history(made)
-    write(made, said("The last line."))
+    append_events(made, remembered_event("The last line."))
     made.close()
     tamper(tmp_path, sql)
     ledger = SqlLedger(tmp_path)
@@ -348,11 +341,11 @@ def test_a_changed_line_is_named(tmp_path: Path, sql: str, position: int) -> Non
 def test_a_line_that_is_no_text_any_more_keeps_nobody_from_erasing(tmp_path: Path) -> None:
     """To erase is to look through every line, and `verify` is there to name the bad one."""
     made = SqlLedger(tmp_path)
-    write(made, said("tea"), said("more tea"), said("coffee"))
+    append_events(made, remembered_event("tea"), remembered_event("more tea"), remembered_event("coffee"))
     made.close()
     tamper(tmp_path, "UPDATE entry SET body = CAST(body AS BLOB) WHERE position = 3")
     ledger = SqlLedger(tmp_path)
-    assert ledger.held(["tea", "coffee"], besides=[1]) == {"tea"}
+    assert ledger.texts_in_other_entries(["tea", "coffee"], excluded_positions=[1]) == {"tea"}
     ledger.close()
 
 
@@ -382,7 +375,7 @@ def test_nobody_writes_on_after_a_cut_tail(tmp_path: Path) -> None:
     first_history(ledger)
     tamper(tmp_path, "DELETE FROM entry WHERE position >= 6")
     with pytest.raises(errors.LedgerTampered):
-        write(ledger, said("over the hole"))
+        append_events(ledger, remembered_event("over the hole"))
     assert ledger.head() == 5
     ledger.close()
 
@@ -417,20 +410,20 @@ def test_a_ledger_of_the_first_release_opens(tmp_path: Path) -> None:
     shutil.copytree(FIRST, tmp_path / "v1")
     ledger = SqlLedger(tmp_path / "v1")
     assert [(e.position, e.at, e.event) for e in ledger.read("home")] == [
-        (1, MONDAY, said("Alice lives in Porto.")),
+        (1, MONDAY, remembered_event("Alice lives in Porto.")),
         (2, MONDAY, None),
-        (3, TUESDAY, said("Alice lives in Lisbon.")),
+        (3, TUESDAY, remembered_event("Alice lives in Lisbon.")),
         (4, TUESDAY, Forgotten("m1", why="she asked")),
         (5, TUESDAY, Restored("m1")),
         (7, TUESDAY, Erased("m2", (2,))),
     ]
-    assert [e.event for e in ledger.read("users/bob")] == [said("山田さん drinks tea.", "m3")]
+    assert [e.event for e in ledger.read("users/bob")] == [remembered_event("山田さん drinks tea.", "m3")]
     assert {h: v.tolist() for h, v in ledger.vectors("static-4", [b"porto", b"pin"]).items()} == {
         b"porto": [0.0, 1.0, 2.0, 3.0]
     }
-    assert ledger.meta("embedder") == "static-4"
+    assert ledger.get_meta("embedder") == "static-4"
     assert ledger.verify() == (7, bytes.fromhex(FIRST_HEAD))
-    assert [e.position for e in write(ledger, said("Written later."), at=TUESDAY)] == [8]
+    assert [e.position for e in append_events(ledger, remembered_event("Written later."), at=TUESDAY)] == [8]
     assert ledger.verify()[0] == 8
     ledger.close()
 
@@ -438,7 +431,7 @@ def test_a_ledger_of_the_first_release_opens(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["volatile", "sql"])
 def test_the_same_life_gives_the_same_digests_as_in_the_first_release(tmp_path: Path, kind: str) -> None:
     """How a line is written down and chained is part of the format, and never changes."""
-    ledger = VolatileLedger() if kind == "volatile" else SqlLedger(tmp_path)
+    ledger = InMemoryLedger() if kind == "volatile" else SqlLedger(tmp_path)
     first_history(ledger)
     assert ledger.verify() == (7, bytes.fromhex(FIRST_HEAD))
     ledger.close()
@@ -472,7 +465,7 @@ def test_a_line_of_a_later_release_is_not_half_understood(
 ) -> None:
     """A field that came later is named, or one that has grown, and what to do."""
     ledger = SqlLedger(tmp_path)
-    write(ledger, said("tea"), Forgotten("m1"))
+    append_events(ledger, remembered_event("tea"), Forgotten("m1"))
     ledger.close()
     tamper(tmp_path, f"UPDATE entry SET body = json_set(body, {change}) WHERE position = {position}")
 
@@ -494,7 +487,7 @@ def test_what_a_later_release_erased_is_no_tampering(tmp_path: Path, monkeypatch
     monkeypatch.setitem(codec._NAMES, ErasedLater, "erased")
     monkeypatch.setitem(codec._SUBJECTS, ErasedLater, attrgetter("memory"))
     ledger = SqlLedger(tmp_path)
-    write(ledger, said("tea"), ErasedLater("m1", (1,), mood="glad"))
+    append_events(ledger, remembered_event("tea"), ErasedLater("m1", (1,), mood="glad"))
     with pytest.raises(errors.LedgerTooNew, match="'erased' with 'mood'"):
         ledger.verify()
     ledger.close()
@@ -514,7 +507,7 @@ def test_a_bad_line_is_named_rightly_beside_what_a_later_release_erased(
     monkeypatch.setitem(codec._NAMES, ErasedLater, "erased")
     monkeypatch.setitem(codec._SUBJECTS, ErasedLater, attrgetter("memory"))
     ledger = SqlLedger(tmp_path)
-    write(ledger, said("tea"), said("milk"))
+    append_events(ledger, remembered_event("tea"), remembered_event("milk"))
     with ledger.transaction() as pen:
         pen.erase([1], [])
         pen.append("home", [ErasedLater("m1", (1,), mood="glad"), Restored("m2")], at=MONDAY)
@@ -530,12 +523,10 @@ def test_a_bad_line_is_named_rightly_beside_what_a_later_release_erased(
     ledger.close()
 
 
-def test_an_older_ledger_is_brought_up_to_date_in_one_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_older_ledger_is_brought_up_to_date_in_one_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each step runs once, in order; if one fails, none has happened."""
     ledger = SqlLedger(tmp_path)
-    write(ledger, said("old"))
+    append_events(ledger, remembered_event("old"))
     ledger.close()
 
     def two(connection: Any) -> None:
@@ -553,7 +544,7 @@ def test_an_older_ledger_is_brought_up_to_date_in_one_go(
     monkeypatch.setattr(tables, "MIGRATIONS", [two, three])
     for _ in range(2):
         ledger = SqlLedger(tmp_path)
-        assert [e.event for e in ledger.read("home")] == [said("old")]
+        assert [e.event for e in ledger.read("home")] == [remembered_event("old")]
         ledger.close()
     database = sqlite3.connect(tmp_path / "ledger.db")
     assert database.execute("PRAGMA user_version").fetchone() == (3,)
@@ -563,7 +554,7 @@ def test_an_older_ledger_is_brought_up_to_date_in_one_go(
 
 def damaged(folder: Path, how: str) -> bytes:
     ledger = SqlLedger(folder)
-    write(ledger, *(said(f"line {n} " * 20) for n in range(500)))
+    append_events(ledger, *(remembered_event(f"line {n} " * 20) for n in range(500)))
     ledger.close()
     whole = (folder / "ledger.db").read_bytes()
     size = len(whole)
@@ -646,7 +637,7 @@ def test_odd_names_work(tmp_path: Path) -> None:
     """Blanks, percent signs, question marks, hashes, other scripts: a path is a path."""
     for name in ("a b", "100%20", "what?mode=ro", "c#", "記憶", "../" + tmp_path.name + "/up"):
         ledger = open_ledger(str(tmp_path / name))
-        assert len(write(ledger, said("a"))) == 1
+        assert len(append_events(ledger, remembered_event("a"))) == 1
         ledger.close()
         assert (tmp_path / name / "ledger.db").stat().st_size > 0
 
@@ -661,39 +652,39 @@ def test_a_read_only_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_file_that_turns_read_only(ledger: SqlLedger) -> None:
     """A write is refused, reading goes on, and so does writing once it is mended."""
-    write(ledger, said("a"))
+    append_events(ledger, remembered_event("a"))
     ledger._writer.execute("PRAGMA query_only=ON")
     with pytest.raises(errors.LedgerUnavailable, match="cannot be written"):
-        write(ledger, said("b"))
+        append_events(ledger, remembered_event("b"))
     assert ledger.head() == 1
     ledger._writer.execute("PRAGMA query_only=OFF")
-    assert len(write(ledger, said("c"))) == 1
+    assert len(append_events(ledger, remembered_event("c"))) == 1
 
 
 def test_a_full_disk(ledger: SqlLedger) -> None:
     """Nothing of that write is kept, all before it is, and there is a way on."""
-    write(ledger, said("a"))
+    append_events(ledger, remembered_event("a"))
     pages = ledger._writer.execute("PRAGMA page_count").fetchone()[0]
     ledger._writer.execute(f"PRAGMA max_page_count={pages}")
     with pytest.raises(errors.LedgerUnavailable, match="full"):
-        write(ledger, said("small"), said("large " * 10_000))
+        append_events(ledger, remembered_event("small"), remembered_event("large " * 10_000))
     assert ledger.head() == 1
     ledger._writer.execute("PRAGMA max_page_count=1000000")
-    assert [e.position for e in write(ledger, said("b"))] == [2]
+    assert [e.position for e in append_events(ledger, remembered_event("b"))] == [2]
     assert ledger.verify()[0] == 2
 
 
 def test_a_writer_that_never_ends(ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiting has an end, and reading does not wait."""
-    write(ledger, said("a"))
+    append_events(ledger, remembered_event("a"))
     other = sqlite3.connect(ledger.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     ledger._writer.execute("PRAGMA busy_timeout=10")
     with pytest.raises(errors.LedgerUnavailable, match="another process"):
-        write(ledger, said("b"))
-    assert [e.event for e in ledger.read("home")] == [said("a")]
+        append_events(ledger, remembered_event("b"))
+    assert [e.event for e in ledger.read("home")] == [remembered_event("a")]
     other.close()
-    assert len(write(ledger, said("c"))) == 1
+    assert len(append_events(ledger, remembered_event("c"))) == 1
 
 
 def test_a_file_taken_away_is_not_made_anew(ledger: SqlLedger, tmp_path: Path) -> None:
@@ -717,12 +708,12 @@ def test_the_file_says_whose_it_is(ledger: SqlLedger) -> None:
 def test_the_ledgers_own_note_is_not_to_be_written_over(ledger: SqlLedger) -> None:
     """`set_meta` has one name it refuses."""
     with pytest.raises(errors.InvalidInput), ledger.transaction() as pen:
-        pen.set_meta(tables.HEAD, "9 00")
+        pen.put_meta(tables.HEAD_KEY, "9 00")
 
 
 def test_remembered_reads_as_remembered(ledger: SqlLedger) -> None:
     """What `read` gives is a value of its own: editing its `meta` changes no ledger."""
-    write(ledger, Remembered("m1", "a", "i", meta={"n": [1]}))
+    append_events(ledger, Remembered("m1", "a", "i", meta={"n": [1]}))
     (entry,) = ledger.read("home")
     entry.event.meta["n"].append(2)  # type: ignore[union-attr]
     assert next(ledger.read("home")).event.meta == {"n": [1]}  # type: ignore[union-attr]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from remanence import InvalidInput, NotFound, Space
 from remanence.core.index import Index
 from remanence.events import Linked, Remembered
-from remanence.ledger.in_memory import VolatileLedger
-from remanence.schema import LINKS, UTC, Memory
+from remanence.ledger.in_memory import InMemoryLedger
+from remanence.schema import LINK_KINDS, UTC, Memory
 from remanence.signals.stores.exact import ExactStore
 from remanence.testing import FakeClock
 
@@ -33,28 +33,26 @@ def memories(space: Space) -> list[Memory]:
 
 def ask(space: Space, method: str, *given: Any, **more: Any) -> Any:
     """Ask the links of a space."""
-    with space._engine.using(space.name) as index:
-        sight = index.sight(index.catalog.position, space._engine.now())
+    with space._engine.open_index(space.name) as index:
+        sight = index.snapshot(index.catalog.position, space._engine.now())
         return getattr(index.links, method)(*given, sight, **more)
 
 
 def superseded(space: Space) -> list[int]:
-    return [number for number, gone in enumerate(ask(space, "superseded").tolist()) if gone]
+    return [number for number, gone in enumerate(ask(space, "superseded_mask").tolist()) if gone]
 
 
-@pytest.mark.parametrize("kind", LINKS)
-def test_memories_are_linked_in_so_many_ways(
-    space: Space, says: Space, memories: list[Memory], kind: str
-) -> None:
+@pytest.mark.parametrize("kind", LINK_KINDS)
+def test_memories_are_linked_in_so_many_ways(space: Space, says: Space, memories: list[Memory], kind: str) -> None:
     """A link is seen from both its ends, and knows which is which."""
     red, green, _ = memories
     link = says.graph.link(red, kind, green.id, confidence=0.8, observed_by="ann", why="she saw it")
 
     assert (link.source, link.kind, link.target) == (red.id, kind, green.id)
     assert (link.confidence, link.observed_by, link.why) == (0.8, "ann", "she saw it")
-    assert ask(space, "of", 0) == ask(space, "of", 1) == [link]
-    assert ask(space, "of", 0, direction="in") == ask(space, "of", 1, direction="out") == []
-    assert ask(space, "of", 0, kinds=[other for other in LINKS if other != kind]) == []
+    assert ask(space, "links_of", 0) == ask(space, "links_of", 1) == [link]
+    assert ask(space, "links_of", 0, direction="in") == ask(space, "links_of", 1, direction="out") == []
+    assert ask(space, "links_of", 0, kinds=[other for other in LINK_KINDS if other != kind]) == []
 
 
 def test_any_other_name_is_refused_with_the_list(says: Space, memories: list[Memory]) -> None:
@@ -78,7 +76,7 @@ def test_what_cannot_be_linked_is_refused(space: Space, says: Space, memories: l
         says.graph.link(blue, "supports", red)
     with pytest.raises(InvalidInput, match="does not come after"):
         says.graph.link(red, "supports", green, valid_from="2026", valid_until="2025")
-    assert ask(space, "of", 0) == []
+    assert ask(space, "links_of", 0) == []
 
 
 def test_the_very_same_link_again_writes_nothing(space: Space, says: Space, memories: list[Memory]) -> None:
@@ -90,7 +88,7 @@ def test_the_very_same_link_again_writes_nothing(space: Space, says: Space, memo
     assert says.graph.link(red, "supports", green, confidence=0.5).id != link.id
     says.graph.invalidate(link)
     assert says.graph.link(red, "supports", green).id != link.id
-    assert len(ask(space, "of", 0)) == 3
+    assert len(ask(space, "links_of", 0)) == 3
 
 
 def test_a_link_with_a_hidden_end_is_hidden(space: Space, says: Space, memories: list[Memory]) -> None:
@@ -99,7 +97,7 @@ def test_a_link_with_a_hidden_end_is_hidden(space: Space, says: Space, memories:
     link = says.graph.link(red, "supersedes", green)
 
     space.forget(red.id)
-    assert ask(space, "of", 1) == []
+    assert ask(space, "links_of", 1) == []
     assert ask(space, "get", link.id) is None
     assert superseded(space) == []
     space.unforget(red.id)
@@ -107,9 +105,7 @@ def test_a_link_with_a_hidden_end_is_hidden(space: Space, says: Space, memories:
     assert superseded(space) == [1]
 
 
-def test_a_link_holds_in_its_window(
-    space: Space, says: Space, memories: list[Memory], clock: FakeClock
-) -> None:
+def test_a_link_holds_in_its_window(space: Space, says: Space, memories: list[Memory], clock: FakeClock) -> None:
     """Not before it, and no longer than it was ended."""
     red, green, blue = memories
     says.graph.link(red, "supersedes", green, valid_from="2026-06-01")
@@ -121,9 +117,9 @@ def test_a_link_holds_in_its_window(
     (ended,) = says.graph.invalidate(link.id)
     assert ended.valid.end == clock.now()
     assert superseded(space) == [1]
-    assert ask(space, "of", 2, at=clock.now()) == []
+    assert ask(space, "links_of", 2, at=clock.now()) == []
     with pytest.raises(InvalidInput, match="before"):
-        says.graph.invalidate(ask(space, "of", 1)[0], until="2026-05-01")
+        says.graph.invalidate(ask(space, "links_of", 1)[0], until="2026-05-01")
 
 
 def test_a_view_of_before_knows_no_later_link(
@@ -135,11 +131,11 @@ def test_a_view_of_before_knows_no_later_link(
     clock.advance(days=1)
     says.graph.invalidate(link)
 
-    with space._engine.using(space.name) as index:
-        assert index.links.superseded(index.sight(before, clock.now())).tolist() == [False, True, False]
-        assert not index.links.superseded(index.sight(before - 1, clock.now())).any()
-        assert [each.id for each in index.links.of(1, index.sight(before, clock.now()))] == [link.id]
-        assert index.links.of(1, index.sight(before - 1, clock.now())) == []
+    with space._engine.open_index(space.name) as index:
+        assert index.links.superseded_mask(index.snapshot(before, clock.now())).tolist() == [False, True, False]
+        assert not index.links.superseded_mask(index.snapshot(before - 1, clock.now())).any()
+        assert [each.id for each in index.links.links_of(1, index.snapshot(before, clock.now()))] == [link.id]
+        assert index.links.links_of(1, index.snapshot(before - 1, clock.now())) == []
 
 
 def test_contradictions_are_seen_from_either_side(space: Space, says: Space, memories: list[Memory]) -> None:
@@ -180,14 +176,14 @@ def test_links_are_the_same_after_a_rebuild_and_after_opening_again(reopen: Reop
     says.graph.link(red, "supersedes", green)
     says.graph.invalidate(says.graph.link(red, "supports", green), until="2026-06-01")
 
-    before = ask(space, "of", 0)
+    before = ask(space, "links_of", 0)
     assert len(before) == 3
     assert space.admin.check() == {}
     space = reopen()
-    assert ask(space, "of", 0) == before
+    assert ask(space, "links_of", 0) == before
     assert superseded(space) == [1]
     space.rebuild()
-    assert ask(space, "of", 0) == before
+    assert ask(space, "links_of", 0) == before
 
 
 PAIR = st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pair[0] != pair[1])
@@ -198,13 +194,13 @@ def test_something_is_always_left(pairs: list[tuple[int, int]]) -> None:
     """Whatever supersedes whatever, of the memories that are linked at least one still stands, and the last
     link is always believed."""
     now = FakeClock("2026-05-04T09:00").now().astimezone(UTC)
-    ledger = VolatileLedger()
+    ledger = InMemoryLedger()
     with ledger.transaction() as pen:
         pen.append("s", [Remembered(f"m{n}", f"text {n}", f"i{n}") for n in range(6)], at=now)
         drawn = [Linked(f"l{n}", f"m{a}", "supersedes", f"m{b}") for n, (a, b) in enumerate(pairs)]
         pen.append("s", drawn, at=now)
     index = Index("s", ledger, "", ExactStore(1), None)
-    gone = index.links.superseded(index.sight(index.catalog.position, now)).tolist()
+    gone = index.links.superseded_mask(index.snapshot(index.catalog.position, now)).tolist()
 
     linked = {end for pair in pairs for end in pair}
     assert not linked or not all(gone[number] for number in linked)

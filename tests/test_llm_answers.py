@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remanence.models.grounding import ground
+from remanence.models.grounding import verified_fact
 from remanence.models.llm_clients import Reply
-from remanence.models.llm_replies import read_rows
+from remanence.models.llm_replies import parse_rows
 from remanence.models.llm_source import Chunk, Piece
-from remanence.schema import KINDS, SELF, UTC, Fact, Said, Triple
+from remanence.schema import MEMORY_KINDS, SELF, UTC, Fact, Triple, Utterance
 
 NOW = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)  # a Monday
 FIELDS = "kind names triples ends when until expires importance confidence tags said".split()
@@ -22,8 +22,8 @@ FIELDS = "kind names triples ends when until expires importance confidence tags 
 
 def one_fact(row: dict[str, object], *said: str, speaker: str = "user") -> Fact | None:
     """The fact that a row states of these turns."""
-    pieces = (Piece(number, Said(text, speaker, NOW)) for number, text in enumerate(said))
-    return ground(row, Chunk(tuple(pieces)), NOW)
+    pieces = (Piece(number, Utterance(text, speaker, NOW)) for number, text in enumerate(said))
+    return verified_fact(row, Chunk(tuple(pieces)), NOW)
 
 
 # What is believed
@@ -53,10 +53,10 @@ def test_a_translated_name_makes_no_claim_and_costs_confidence() -> None:
 
 def test_a_name_inside_another_is_not_said() -> None:
     """Ann is not Anna; but where words have no spaces between them, a name may stand anywhere."""
-    chunk = Chunk((Piece(0, Said("Anna は東京に住んでいます。")),))
+    chunk = Chunk((Piece(0, Utterance("Anna は東京に住んでいます。")),))
 
-    assert chunk.spelled("Ann") is None
-    assert chunk.spelled("東京") == "東京"
+    assert chunk.find_spelling("Ann") is None
+    assert chunk.find_spelling("東京") == "東京"
 
 
 def test_an_invented_fact_is_no_fact() -> None:
@@ -74,10 +74,7 @@ def test_a_fact_needs_a_text(text: object) -> None:
 def test_a_copy_of_everything_said_is_no_fact() -> None:
     """One sentence said and remembered is fine; a whole talk is not a fact."""
     assert one_fact({"text": "Alice lives in Porto."}, "Alice lives in Porto.") is not None
-    assert (
-        one_fact({"text": "Alice lives in Porto. Bob is ill."}, "Alice lives in Porto.", "Bob is ill.")
-        is None
-    )
+    assert one_fact({"text": "Alice lives in Porto. Bob is ill."}, "Alice lives in Porto.", "Bob is ill.") is None
 
 
 def test_i_is_the_one_who_speaks() -> None:
@@ -120,11 +117,7 @@ def test_what_is_so_has_no_end_unless_one_was_said() -> None:
         fact = one_fact(row, "Alice lives in Porto.")
         ends[until] = fact and str(fact.valid)
 
-    assert ends == {
-        None: "since 2019-01-01",
-        "March 2026": "2019-01-01 to 2026-04-01",
-        "2018": "since 2019-01-01",
-    }
+    assert ends == {None: "since 2019-01-01", "March 2026": "2019-01-01 to 2026-04-01", "2018": "since 2019-01-01"}
 
 
 def test_what_passes_expires() -> None:
@@ -156,7 +149,7 @@ def test_a_fact_without_turns_is_given_the_nearest() -> None:
     for said in (None, [7], "2", [True]):
         fact = one_fact({"text": "Alice drinks tea.", "said": said}, "Hello.", "Alice drinks green tea.")
         assert fact is not None
-        assert fact.said == (1,)
+        assert fact.source_turns == (1,)
 
 
 def test_what_a_model_leaves_out_is_read_in_its_own_words() -> None:
@@ -183,9 +176,7 @@ JSON = st.recursive(
     max_leaves=8,
 )
 FACTS = st.lists(
-    st.fixed_dictionaries(
-        {"text": st.text(), "triples": st.lists(st.dictionaries(st.text(), JSON, max_size=2))}
-    ),
+    st.fixed_dictionaries({"text": st.text(), "triples": st.lists(st.dictionaries(st.text(), JSON, max_size=2))}),
     max_size=4,
 )
 
@@ -198,7 +189,7 @@ def test_any_part_of_an_answer_gives_only_whole_facts(
     """Cut it anywhere: what is read are the first facts as they were written, and never a piece of one."""
     whole = json.dumps(facts if listed else {"facts": facts}, indent=spaces)
 
-    rows = read_rows(Reply(text=whole[: round(share * len(whole))]), "facts")
+    rows = parse_rows(Reply(text=whole[: round(share * len(whole))]), "facts")
 
     read = [] if rows is None else list(rows.rows)
     assert json.dumps(read) == json.dumps(facts[: len(read)])  # as text: NaN is not equal to itself
@@ -209,7 +200,7 @@ def test_any_part_of_an_answer_gives_only_whole_facts(
 @given(text=st.text() | st.text(alphabet='{}[]",:\\ factsxe0'))
 def test_any_text_can_be_looked_at(text: str) -> None:
     """Nothing that a model may write makes the reading fail."""
-    rows = read_rows(Reply(text=text), "facts")
+    rows = parse_rows(Reply(text=text), "facts")
 
     assert rows is None or all(isinstance(row, dict) for row in rows.rows)
 
@@ -224,8 +215,8 @@ def test_any_row_is_a_sound_fact_or_none(row: dict[str, Any]) -> None:
 
     assert fact.text.strip()
     fact.text.encode()
-    assert fact.kind in KINDS
+    assert fact.kind in MEMORY_KINDS
     assert 0 <= fact.importance <= 1
     assert 0 <= fact.confidence <= 1
-    assert fact.said == (0,)
+    assert fact.source_turns == (0,)
     assert all(name.isidentifier() for name in (triple.predicate for triple in fact.triples))

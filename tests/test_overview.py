@@ -75,9 +75,7 @@ class TestReadGraph:
         [old] = space.graph.read_graph("superseded")
 
         assert (old.id, old.superseded_by) == (porto.id, lisbon.id)
-        assert [str(relation) for relation in old.relations] == [
-            "Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)"
-        ]
+        assert [str(relation) for relation in old.relations] == ["Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)"]
 
     def test_a_memory_brings_its_ties(self, space: Space) -> None:
         """Relations it claims or is evidence for; links from it and to it; how many versions it had."""
@@ -94,9 +92,7 @@ class TestReadGraph:
         assert (first.links_out, first.links_in) == ((link,), ())
         assert (second.links_out, second.links_in) == ((), (link,))
 
-    def test_what_a_forgotten_memory_was_tied_to_steps_back_with_it(
-        self, space: Space, lived: dict[str, str]
-    ) -> None:
+    def test_what_a_forgotten_memory_was_tied_to_steps_back_with_it(self, space: Space, lived: dict[str, str]) -> None:
         """A link needs both its ends."""
         space.forget(lived["new"])
         by_id = {each.id: each for each in space.graph.read_graph("all")}
@@ -173,11 +169,9 @@ class TestForgetMany:
             space.forget_many([lived["tea"], lived["secret"]])
         assert space.get(lived["tea"]) is not None
 
-        before = space.verify().lines
-        assert (
-            space.forget_many([lived["tea"], lived["new"], lived["tea"], lived["wrong"]], why="spring") == 2
-        )
-        assert space.verify().lines == before + 2
+        before = space.verify().entries
+        assert space.forget_many([lived["tea"], lived["new"], lived["tea"], lived["wrong"]], why="spring") == 2
+        assert space.verify().entries == before + 2
         assert [change.why for change in space.audit.changes()][-2:] == ["spring", "spring"]
         assert {each.id for each in space.graph.read_graph("forgotten")} == {
             *(lived[name] for name in ("tea", "new", "wrong"))
@@ -268,8 +262,8 @@ class TestCompact:
         told = space.admin.compact()
 
         assert told.spaces == ("default",)
-        assert told.before["ledger"] - told.after["ledger"] > 100_000
-        assert told.freed > 0
+        assert told.bytes_before["ledger"] - told.bytes_after["ledger"] > 100_000
+        assert told.bytes_freed > 0
         assert "freed: " in str(told)
         assert space.verify() == lines
         assert space.admin.check() == {}
@@ -292,11 +286,9 @@ class TestCompact:
         left = {*(home / "index").iterdir(), *(home / "vectors").iterdir()}
         assert left - {home / "vectors" / "ghost-0123.lock"} == set(there)
 
-    def test_who_is_in_the_way_is_named(
-        self, reopen: Reopen, home: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_who_is_in_the_way_is_named(self, reopen: Reopen, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Another program that holds the file: everything else is done."""
-        monkeypatch.setattr("remanence.ledger.sqlite.PATIENCE", 0.05)
+        monkeypatch.setattr("remanence.ledger.sqlite.BUSY_TIMEOUT", 0.05)
         space = reopen()
         space.erase(space.add("A long text. " * 2_000).id)
         other = sqlite3.connect(home / "ledger.db", isolation_level=None)
@@ -304,28 +296,23 @@ class TestCompact:
         told = space.admin.compact()
         other.close()
 
-        assert len(told.left) == 1
-        assert "another process has been writing" in told.left[0]
-        assert space.admin.compact().left == ()
+        assert len(told.skipped) == 1
+        assert "another process has been writing" in told.skipped[0]
+        assert space.admin.compact().skipped == ()
 
     def test_a_space_in_memory_has_nothing_to_give(self, space: Space, lived: dict[str, str]) -> None:
         """It is rebuilt all the same."""
         before = space.recall("bridge").to_dicts()
         told = space.admin.compact()
 
-        assert (told.freed, told.before) == (0, {})
+        assert (told.bytes_freed, told.bytes_before) == (0, {})
         assert space.recall("bridge").to_dicts() == before
 
     async def test_a_closed_space_says_so(self, space: Space) -> None:
         """Every verb of these."""
         await space.admin.acompact()
         space.close()
-        for call in (
-            space.graph.read_graph,
-            space.admin.stats,
-            space.admin.compact,
-            lambda: space.get_many(["x"]),
-        ):
+        for call in (space.graph.read_graph, space.admin.stats, space.admin.compact, lambda: space.get_many(["x"])):
             with pytest.raises(Closed):
                 call()
 

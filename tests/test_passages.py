@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import remanence
-from remanence.language.passages import MAX_PASSAGES, split
+from remanence.language.passages import MAX_PASSAGES, split_passages
 
 TEXTS = st.one_of(
     st.text(max_size=600),
@@ -23,7 +23,7 @@ TEXTS = st.one_of(
 @given(text=TEXTS, target=st.integers(2, 60), extra=st.integers(0, 40))
 def test_passages_hold_every_word_once_in_order(text: str, target: int, extra: int) -> None:
     """Nothing said is lost, nothing is said twice, and no passage is too long."""
-    spans = split(text, target=target, maximum=target + extra)
+    spans = split_passages(text, target=target, maximum=target + extra)
 
     if len(text) <= target + extra:
         assert spans == ()
@@ -36,13 +36,13 @@ def test_passages_hold_every_word_once_in_order(text: str, target: int, extra: i
 
 def test_a_short_text_is_its_own_passage() -> None:
     """Up to the maximum there is nothing to cut."""
-    assert split("x" * 1200) == ()
-    assert len(split("x" * 1201)) == 2
+    assert split_passages("x" * 1200) == ()
+    assert len(split_passages("x" * 1201)) == 2
 
 
 def test_a_blank_text_has_no_passages() -> None:
     """However long it is."""
-    assert split(" \n" * 2000) == ()
+    assert split_passages(" \n" * 2000) == ()
 
 
 @pytest.mark.parametrize(
@@ -57,32 +57,26 @@ def test_a_blank_text_has_no_passages() -> None:
 )
 def test_cuts_fall_on_the_best_boundary_there_is(text: str, ends: str | None) -> None:
     """Paragraphs, then sentences, then words; in a script without spaces, after the full stop."""
-    passages = [text[start:end] for start, end in split(text)]
+    passages = [text[start:end] for start, end in split_passages(text)]
 
     assert all(400 <= len(passage) <= 1200 for passage in passages[:-1])
-    assert (
-        all(passage.endswith(ends) for passage in passages) if ends else all(p == p.strip() for p in passages)
-    )
+    assert all(passage.endswith(ends) for passage in passages) if ends else all(p == p.strip() for p in passages)
     assert not any(passage.startswith(("ord", "ull", "tops", "ere")) for passage in passages)
 
 
-@pytest.mark.parametrize(
-    "text", ["word " * 200_000, "x" * 1_000_000, "\n" * 999_999 + "x", "a\n\n" * 333_333]
-)
+@pytest.mark.parametrize("text", ["word " * 200_000, "x" * 1_000_000, "\n" * 999_999 + "x", "a\n\n" * 333_333])
 def test_a_megabyte_is_cut_in_a_moment(text: str) -> None:
     """The time grows with the text, whatever it is made of."""
     start = time.process_time()  # ours alone: how busy the machine is says nothing about the code
-    spans = split(text)
+    spans = split_passages(text)
 
-    assert time.process_time() - start < 10, (
-        "it takes a fraction of a second, or else it grows with the square"
-    )
+    assert time.process_time() - start < 10, "it takes a fraction of a second, or else it grows with the square"
     assert len(spans) <= MAX_PASSAGES
 
 
 def test_there_are_never_too_many_passages() -> None:
     """A book is cut into longer passages rather than into more of them."""
-    spans = split("word and word. " * 600_000)
+    spans = split_passages("word and word. " * 600_000)
 
     assert 1000 < len(spans) <= MAX_PASSAGES
 

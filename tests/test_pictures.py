@@ -21,14 +21,14 @@ import networkx
 import pytest
 
 from remanence import InvalidInput, MissingExtra, Relation, Space, Window
-from remanence.graph.history_events import Happening
+from remanence.graph.history_events import HistoryEvent
 from remanence.graph.pictures import save, save_timeline, show, show_timeline, to_igraph, to_networkx
 from remanence.graph.pictures.html_page import graph_page
 from remanence.graph.pictures.layout import RADIUS, lay_out
 from remanence.graph.pictures.svg import graph_svg
-from remanence.graph.pictures.svg_text import LETTER, letters
+from remanence.graph.pictures.svg_text import LETTER_WIDTH, width_in_letters
 from remanence.graph.pictures.timeline_picture import timeline_page, timeline_svg
-from remanence.graph.traversal import Edge, Node, Walked
+from remanence.graph.traversal import Edge, Node, Subgraph
 from remanence.schema import UTC
 from remanence.testing import FakeClock
 
@@ -49,7 +49,7 @@ MARCH, MAY = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def walked(space: Space) -> Walked:
+def walked(space: Space) -> Subgraph:
     """Alice and what is known around her."""
     space.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03-01", confidence=0.9)
     space.graph.relate("Bob", "knows", "Alice", valid_from="2020-01-01", valid_until="2030-01-01")
@@ -57,17 +57,17 @@ def walked(space: Space) -> Walked:
     return space.graph.query("Alice")
 
 
-def graph_of(labels: list[str], *edges: tuple[int, int, Window]) -> Walked:
+def graph_of(labels: list[str], *edges: tuple[int, int, Window]) -> Subgraph:
     """A graph with nodes of these labels, by turns entities and memories."""
     nodes = [
         Node(f"n{place}", "memory" if place % 2 else "entity", label, depth=min(place, 1))
         for place, label in enumerate(labels)
     ]
     ties = [Edge(f"n{a}", f"n{b}", labels[a], valid, id=f"{a}-{b}") for a, b, valid in edges]
-    return Walked(tuple(nodes), tuple(ties), 1, len(ties))
+    return Subgraph(tuple(nodes), tuple(ties), 1, len(ties))
 
 
-def scattered(size: int) -> Walked:
+def scattered(size: int) -> Subgraph:
     """A graph of many nodes in a few parts, each tied to one or two before it."""
     lots = random.Random(5)
     ties = [(place, lots.randrange(place)) for place in range(1, size) if place % 50]
@@ -104,23 +104,20 @@ def told(page: str) -> Any:
 # For other libraries
 
 
-def test_igraph_gets_nodes_and_edges_with_all_that_is_known(walked: Walked) -> None:
+def test_igraph_gets_nodes_and_edges_with_all_that_is_known(walked: Subgraph) -> None:
     """Ids are names; windows are ISO text, with nothing where an end is open."""
     graph = to_igraph(walked)
     edge = graph.es.select(name="lives_in")[0]
 
     assert graph.is_directed()
     assert graph.vs["name"] == [node.id for node in walked.nodes]
-    assert {(v["label"], v["kind"]) for v in graph.vs} >= {
-        ("Alice", "entity"),
-        ("Alice works at Acme.", "memory"),
-    }
+    assert {(v["label"], v["kind"]) for v in graph.vs} >= {("Alice", "entity"), ("Alice works at Acme.", "memory")}
     assert (graph.vs[edge.source]["label"], graph.vs[edge.target]["label"]) == ("Alice", "Lisbon")
     assert (edge["valid_from"], edge["valid_until"]) == ("2026-03-01T00:00:00+00:00", "")
     assert edge["confidence"] == 0.9
 
 
-def test_evidence_is_the_ids_of_the_memories(walked: Walked) -> None:
+def test_evidence_is_the_ids_of_the_memories(walked: Subgraph) -> None:
     """So that whoever looks at an edge can ask for the words behind it."""
     graph = to_igraph(walked)
     memory = next(node for node in walked.nodes if node.kind == "memory")
@@ -129,7 +126,7 @@ def test_evidence_is_the_ids_of_the_memories(walked: Walked) -> None:
     assert graph.es.select(name="knows")["evidence"] == [""]
 
 
-def test_networkx_gets_the_same(walked: Walked) -> None:
+def test_networkx_gets_the_same(walked: Subgraph) -> None:
     """Node by node and edge by edge."""
     graph, other = to_networkx(walked), to_igraph(walked)
 
@@ -147,9 +144,7 @@ def test_an_edge_that_held_twice_is_there_twice() -> None:
     assert to_networkx(twice).number_of_edges("n0", "n1") == to_igraph(twice).ecount() == 2
 
 
-def test_networkx_is_asked_for_only_when_it_is_needed(
-    walked: Walked, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_networkx_is_asked_for_only_when_it_is_needed(walked: Subgraph, monkeypatch: pytest.MonkeyPatch) -> None:
     """And without it the error says how to get it."""
     monkeypatch.setitem(sys.modules, "networkx", None)
 
@@ -157,7 +152,7 @@ def test_networkx_is_asked_for_only_when_it_is_needed(
         to_networkx(walked)
 
 
-def test_graphml_reads_back_as_it_was(walked: Walked, tmp_path: Path) -> None:
+def test_graphml_reads_back_as_it_was(walked: Subgraph, tmp_path: Path) -> None:
     """Every attribute of every node and edge."""
     read = igraph.Graph.Read_GraphML(str(save(walked, tmp_path / "graph.graphml")))
     made = to_igraph(walked)
@@ -182,7 +177,7 @@ def test_a_graph_of_any_size_is_saved(tmp_path: Path, name: str, size: int) -> N
 
 
 @pytest.mark.parametrize("name", ["graph.png", "graph", ".svg", "graph.html.gz"])
-def test_an_unknown_suffix_is_refused_with_those_there_are(walked: Walked, tmp_path: Path, name: str) -> None:
+def test_an_unknown_suffix_is_refused_with_those_there_are(walked: Subgraph, tmp_path: Path, name: str) -> None:
     """A wrong guess leads to a right one."""
     with pytest.raises(InvalidInput, match=r"none of \.html, \.svg, \.graphml"):
         save(walked, tmp_path / name)
@@ -191,7 +186,7 @@ def test_an_unknown_suffix_is_refused_with_those_there_are(walked: Walked, tmp_p
     assert not list(tmp_path.iterdir())
 
 
-def test_a_place_that_is_none_is_refused(walked: Walked, tmp_path: Path) -> None:
+def test_a_place_that_is_none_is_refused(walked: Subgraph, tmp_path: Path) -> None:
     """A folder that is not there, a folder with the name of the file, something that is no path."""
     (tmp_path / "taken.svg").mkdir()
 
@@ -204,7 +199,7 @@ def test_a_place_that_is_none_is_refused(walked: Walked, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["graph.html", "graph.svg", "graph.graphml"])
-def test_what_was_there_stays_if_saving_fails(walked: Walked, tmp_path: Path, name: str) -> None:
+def test_what_was_there_stays_if_saving_fails(walked: Subgraph, tmp_path: Path, name: str) -> None:
     """A picture is replaced by a whole one or not at all."""
     file = save(walked, tmp_path / name)
     before = file.read_bytes()
@@ -216,7 +211,7 @@ def test_what_was_there_stays_if_saving_fails(walked: Walked, tmp_path: Path, na
     assert [file.name for file in tmp_path.iterdir()] == [name]
 
 
-def test_saving_through_a_link_writes_where_it_leads(walked: Walked, tmp_path: Path) -> None:
+def test_saving_through_a_link_writes_where_it_leads(walked: Subgraph, tmp_path: Path) -> None:
     """The link stays a link."""
     file, link = tmp_path / "real.svg", tmp_path / "link.svg"
     file.write_text("old")
@@ -250,8 +245,8 @@ def test_no_label_lies_on_another() -> None:
     layout = lay_out(graph)
 
     def box(place: int) -> tuple[float, float, float, float]:
-        (x, y), label = layout.places[place], layout.labels[place]
-        half, radius = max(map(letters, label)) * LETTER / 2, RADIUS[graph.nodes[place].kind]
+        (x, y), label = layout.coordinates[place], layout.labels[place]
+        half, radius = max(map(width_in_letters, label)) * LETTER_WIDTH / 2, RADIUS[graph.nodes[place].kind]
         return x - half, y - radius, x + half, y + radius + 15 * len(label)
 
     for a, b in combinations(map(box, range(60)), 2):
@@ -272,14 +267,14 @@ def test_two_thousand_nodes_are_no_trouble() -> None:
     """Every one of them has a place of its own, and stands on the sheet."""
     layout = lay_out(scattered(2000))
 
-    assert len(set(layout.places)) == 2000
-    assert all(0 < x < layout.width and 0 < y < layout.height for x, y in layout.places)
+    assert len(set(layout.coordinates)) == 2000
+    assert all(0 < x < layout.width and 0 < y < layout.height for x, y in layout.coordinates)
 
 
 # SVG
 
 
-def test_svg_has_every_name_and_window(walked: Walked) -> None:
+def test_svg_has_every_name_and_window(walked: Subgraph) -> None:
     """What is known can be read without a pointer."""
     root = ElementTree.fromstring(graph_svg(walked))
     texts = [text.text for text in root.iter(f"{SVG}text")]
@@ -289,7 +284,7 @@ def test_svg_has_every_name_and_window(walked: Walked) -> None:
     assert len(root.findall(f".//{SVG}path[@marker-end]")) == len(walked.edges) + 1  # and one in the legend
 
 
-def test_svg_says_more_where_the_pointer_rests(walked: Walked) -> None:
+def test_svg_says_more_where_the_pointer_rests(walked: Subgraph) -> None:
     """Who, when, how sure, and from which memory."""
     titles = [title.text or "" for title in ElementTree.fromstring(graph_svg(walked)).iter(f"{SVG}title")]
     [works] = {title for title in titles if "—works_at→" in title}
@@ -302,7 +297,7 @@ def test_svg_says_more_where_the_pointer_rests(walked: Walked) -> None:
 # HTML
 
 
-def test_a_page_holds_all_it_needs(walked: Walked) -> None:
+def test_a_page_holds_all_it_needs(walked: Subgraph) -> None:
     """No address is asked for anything, and the policy of the page forbids it."""
     page = Elements(graph_page(walked))
     [policy] = [meta for meta, _ in page.named("meta") if "http-equiv" in meta]
@@ -312,7 +307,7 @@ def test_a_page_holds_all_it_needs(walked: Walked) -> None:
     assert not [word for word in ("innerHTML", "eval(", "Function(", "import(") if word in graph_page(walked)]
 
 
-def test_a_page_is_told_what_the_graph_says(walked: Walked) -> None:
+def test_a_page_is_told_what_the_graph_says(walked: Subgraph) -> None:
     """Nodes with places; edges with their windows, how sure they are, and their evidence."""
     data = told(graph_page(walked))
     memory = next(node for node in walked.nodes if node.kind == "memory")
@@ -356,16 +351,16 @@ def test_no_text_breaks_out_of_a_picture(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("make", [show, lambda _: show_timeline([])], ids=["graph", "timeline"])
-def test_a_notebook_shows_a_picture_in_a_frame_of_its_own(make: Callable[[Walked], Any]) -> None:
+def test_a_notebook_shows_a_picture_in_a_frame_of_its_own(make: Callable[[Subgraph], Any]) -> None:
     """The page is inside, whole, and can reach nothing outside."""
     shown = make(graph_of(HOSTILE))
     [(frame, _)] = Elements(shown._repr_html_()).named("iframe")
 
-    assert frame["srcdoc"] == shown.page()
+    assert frame["srcdoc"] == shown.html()
     assert frame["sandbox"] == "allow-scripts"
 
 
-def test_elsewhere_a_picture_says_what_to_do(walked: Walked) -> None:
+def test_elsewhere_a_picture_says_what_to_do(walked: Subgraph) -> None:
     """A terminal shows a line and draws nothing."""
     assert repr(show(walked)).startswith("<Around Alice: ")
     assert "save it" in repr(show(walked))
@@ -382,9 +377,7 @@ def bars(svg: str) -> list[tuple[float, float, float]]:
     """Left, right and height of each bar."""
     out = []
     for bar in ElementTree.fromstring(svg).findall(f".//{SVG}path[@class='bar']"):
-        numbers = [
-            float(n) for n in "".join(c if c in "0123456789.-" else " " for c in bar.attrib["d"]).split()
-        ]
+        numbers = [float(n) for n in "".join(c if c in "0123456789.-" else " " for c in bar.attrib["d"]).split()]
         out.append((min(numbers[0], numbers[-2]), numbers[3], numbers[-1]))
     return out
 
@@ -401,9 +394,7 @@ def test_a_page_of_a_timeline_holds_all_it_needs() -> None:
 def test_a_timeline_has_a_row_for_each_claim_and_a_bar_for_each_stretch() -> None:
     """Porto twice, in one row, with Lisbon between in another."""
     day = timedelta(days=1)
-    svg = timeline_svg(
-        [lived("Porto", MAY, None), lived("Lisbon", MARCH, MAY), lived("Porto", None, MARCH - day)]
-    )
+    svg = timeline_svg([lived("Porto", MAY, None), lived("Lisbon", MARCH, MAY), lived("Porto", None, MARCH - day)])
     before, after, between = bars(svg)
 
     assert before[2] == after[2] != between[2]
@@ -424,13 +415,11 @@ def test_a_timeline_shows_when_it_was_learned(space: Space, clock: FakeClock) ->
     clock.advance(days=30)
     space.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05-03")
     happenings = space.graph.timeline("Alice")
-    root = ElementTree.fromstring(
-        timeline_svg(space.graph.when("Alice", "lives_in"), happenings, now=clock.now())
-    )
+    root = ElementTree.fromstring(timeline_svg(space.graph.when("Alice", "lives_in"), happenings, now=clock.now()))
     ticks = root.findall(f".//{SVG}path[@class='tick']")
 
     assert {tick.findtext(f"{SVG}title") for tick in ticks} == {str(happening) for happening in happenings}
-    assert {happening.what for happening in happenings} <= {text.text for text in root.iter(f"{SVG}text")}
+    assert {happening.kind for happening in happenings} <= {text.text for text in root.iter(f"{SVG}text")}
     assert root.findtext(f".//{SVG}path[@class='now']/{SVG}title") == "now: 2026-06-03 09:00"
 
 
@@ -460,7 +449,7 @@ def test_a_timeline_reaches_to_the_ends_of_the_calendar() -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_text_breaks_out_of_a_timeline(text: str) -> None:
     """Not from a name, nor from what happened."""
-    relations, happenings = [lived(text, MARCH, None, text)], [Happening(MAY, 1, "forgotten", text, why=text)]
+    relations, happenings = [lived(text, MARCH, None, text)], [HistoryEvent(MAY, 1, "forgotten", text, why=text)]
     root = ElementTree.fromstring(timeline_svg(relations, happenings))
     page = Elements(timeline_page(relations, happenings))
 
@@ -512,13 +501,11 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium to open the page with")
-def test_a_page_does_what_it_says(walked: Walked, tmp_path: Path) -> None:
+def test_a_page_does_what_it_says(walked: Subgraph, tmp_path: Path) -> None:
     """Hovering, dragging, the slider, the search and the keys, in a real browser."""
     file = tmp_path / "graph.html"
     file.write_text(graph_page(walked) + ACT, "utf-8")
-    options = (
-        "--headless --no-sandbox --disable-gpu --virtual-time-budget=5000 --window-size=1200,800 --dump-dom"
-    )
+    options = "--headless --no-sandbox --disable-gpu --virtual-time-budget=5000 --window-size=1200,800 --dump-dom"
     done = subprocess.run(
         [str(BROWSER), *options.split(), f"--user-data-dir={tmp_path / 'browser'}", file.as_uri()],
         capture_output=True,

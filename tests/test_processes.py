@@ -64,7 +64,7 @@ MAKER = """
 wait()
 with opened() as space:
     space.add(f"{sys.argv[2]} was here at the beginning.")
-    print(space.verify().lines, flush=True)
+    print(space.verify().entries, flush=True)
 """
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -120,7 +120,7 @@ def test_two_writers_and_a_reader_lose_nothing(home: Path, start: Start) -> None
         expected = [f"{name} wrote line {n} of the log." for name in ("Ada", "Bo") for n in range(120)]
         assert [text for text in texts if "shared" not in text] == sorted(expected)
         assert len(texts) == 241, "the shared page is one memory"
-        assert space.verify().lines == 240 + 120
+        assert space.verify().entries == 240 + 120
         assert space.admin.check() == {}
 
 
@@ -164,7 +164,7 @@ def test_a_space_made_by_two_processes_at_the_same_moment(home: Path, start: Sta
 
     with remanence.open(home, embedder=HashingEmbedder()) as space:
         assert {memory.text.split()[0] for memory in space.memories()} == {"Ada", "Bo", "Cy"}
-        assert space.verify().lines == 3
+        assert space.verify().entries == 3
 
 
 def test_a_process_that_slept_through_an_erasure_does_not_write_the_words_back(home: Path) -> None:
@@ -225,13 +225,13 @@ def test_what_is_erased_between_looking_and_reading_is_not_there(
         secret = theirs.add("The vault opens with quicksilver marmalade.", key="vault", importance=0.9)
         with remanence.open(home, embedder=HashingEmbedder()) as mine:
             ledger = mine._engine.ledger
-            read = ledger.at
+            read = ledger.entries_at
 
             def late(positions: Sequence[int]) -> dict[int, Entry]:
                 theirs.erase(secret.id)
                 return read(positions)
 
-            monkeypatch.setattr(ledger, "at", late)
+            monkeypatch.setattr(ledger, "entries_at", late)
             assert not look(mine)
 
 

@@ -21,21 +21,14 @@ from remanence.events import Remembered
 from remanence.language.text import tokens
 from remanence.schema import EPOCH, Query, Window
 from remanence.signals.times import Times
-from remanence.signals.words import K1, B, documents
+from remanence.signals.words import K1, B, passage_tokens
 from remanence.testing import FakeClock, HashingEmbedder
 
 PEOPLE = ["Alice", "Bob", "Carol", "Dan"]
 PLACES = ["Porto", "Lisbon", "Faro", "the harbour"]
-SENTENCES = [
-    f"{who} {does} {where}." for who in PEOPLE for does in ("lives in", "met Bob in") for where in PLACES
-]
+SENTENCES = [f"{who} {does} {where}." for who in PEOPLE for does in ("lives in", "met Bob in") for where in PLACES]
 SENTENCES += [f"In {month} 2025 {who} painted the boat." for month in ("May", "June") for who in PEOPLE]
-SENTENCES += [
-    "Yes.",
-    "The tide is high today and the boats are in.",
-    "東京タワーは赤い。",
-    "Alice Alice Alice!",
-]
+SENTENCES += ["Yes.", "The tide is high today and the boats are in.", "東京タワーは赤い。", "Alice Alice Alice!"]
 QUESTIONS = [
     "Where does Alice live?",
     "Who painted the boat in May 2025?",
@@ -71,9 +64,7 @@ quick = settings(
 slow = settings(quick, max_examples=6)
 
 
-def live(
-    space: Space, clock: FakeClock, steps: list[tuple[Any, ...]], known: list[str] | None = None
-) -> list[str]:
+def live(space: Space, clock: FakeClock, steps: list[tuple[Any, ...]], known: list[str] | None = None) -> list[str]:
     """Take these steps, an hour apart; gives the ids of all memories ever added."""
     known = [] if known is None else known
     for verb, *what in steps:
@@ -102,13 +93,7 @@ def answers(view: remanence.View, signals: tuple[str, ...] | None = None) -> Ans
         for history in (False, True):
             found = view.recall(question, history=history, limit=100, signals=signals)
             out[question, history] = [
-                (
-                    hit.memory.text,
-                    hit.memory.key,
-                    hit.current,
-                    hit.score,
-                    sorted(e.signal for e in hit.evidence),
-                )
+                (hit.memory.text, hit.memory.key, hit.current, hit.score, sorted(e.signal for e in hit.evidence))
                 for hit in found
             ]
             out[question, history, "silent"] = [(*found.abstained, *found.missing)]
@@ -162,9 +147,7 @@ def test_a_rebuild_changes_nothing(steps: list[Any], erased: list[int]) -> None:
 @pytest.mark.parametrize("signals", [("vectors", "words", "times"), ("vectors", "words", "times", "graph")])
 @quick
 @given(past=STEPS, future=STEPS)
-def test_a_view_of_the_past_never_changes(
-    signals: tuple[str, ...], past: list[Any], future: list[Any]
-) -> None:
+def test_a_view_of_the_past_never_changes(signals: tuple[str, ...], past: list[Any], future: list[Any]) -> None:
     """Whatever is learned, revised, forgotten or brought back later, and however often it is rebuilt."""
     with world() as (space, clock):
         known = live(space, clock, past)
@@ -228,13 +211,13 @@ def test_words_score_as_rank_bm25_does(steps: list[Any], question: str, erased: 
     """Over what is visible, old versions included; less the constant it gives to every document."""
     with world() as (space, clock):
         live(space, clock, [*steps, *(("erase", n) for n in erased)])
-        with space._engine.using(space.name) as index:
+        with space._engine.open_index(space.name) as index:
             visible = index.catalog.visible(index.catalog.position)
             lines = list(space._engine.ledger.read(space.name))
             asked = sorted(set(tokens(question)))
-            scores, _ = index.words.scores(asked, index.words.seen(visible))
+            scores, _ = index.words.scores(asked, index.words.corpus_statistics(visible))
     versions = [line.event for line in lines if line.event is None or isinstance(line.event, Remembered)]
-    corpus = [documents(version)[0] for version, shown in zip(versions, visible, strict=True) if shown]
+    corpus = [passage_tokens(version)[0] for version, shown in zip(versions, visible, strict=True) if shown]
     if any(corpus):
         theirs = BM25Plus(corpus, k1=K1, b=B)
         constant = sum(theirs.idf.get(word, 0.0) for word in asked)
@@ -255,7 +238,9 @@ def test_a_short_list_of_times_is_the_head_of_the_long_one(
     """What lies beside the time asked for is passed over only where it could not come forward."""
     times, rows = Times(), np.ones(len(told), np.bool_)
     times.apply(0, [Remembered(f"m{n}", "", f"m{n}", times=tuple(spans)) for n, spans in enumerate(told)])
-    query = Query("When?", rows, rows, times=tuple(asked), near=near, within=times.within(asked, rows))
+    query = Query(
+        "When?", rows, rows, times=tuple(asked), candidate_scores=near, time_mask=times.rows_within(asked, rows)
+    )
 
     short, long = times.rank(query, limit), times.rank(query, 100)
 
@@ -270,11 +255,11 @@ def test_applying_a_line_twice_changes_nothing(steps: list[Any]) -> None:
     with world() as (space, clock):
         live(space, clock, steps)
         before = answers(space)
-        with space._engine.using(space.name) as index:
+        with space._engine.open_index(space.name) as index:
             lines = list(space._engine.ledger.read(space.name))
-            index.feed(lines)
+            index.apply_entries(lines)
             versions = [line.event for line in lines if isinstance(line.event, Remembered)]
-            for projection in index.projections.values():
+            for projection in index.signals.values():
                 projection.apply(0, versions)
 
         assert same(answers(space), before)

@@ -21,9 +21,9 @@ from rich.console import Console
 import remanence
 from remanence import Recall, Space
 from remanence.events import Remembered
-from remanence.read.fusion import fuse, scaled
+from remanence.read.fusion import fuse, normalize_scores
 from remanence.schema import UTC, Query, Ranking, Window
-from remanence.signals.graph_walk import Walk
+from remanence.signals.graph_walk import WalkScores
 from remanence.signals.times import Times
 from remanence.testing import FakeClock, HashingEmbedder
 
@@ -55,11 +55,7 @@ def town() -> Space:
     space.add_turns(
         [
             {"speaker": "Carol", "content": "Shall we try the new ramen place?", "time": "2026-05-01T12:00"},
-            {
-                "speaker": "Dan",
-                "content": "Only if they have something without pork.",
-                "time": "2026-05-01T12:01",
-            },
+            {"speaker": "Dan", "content": "Only if they have something without pork.", "time": "2026-05-01T12:01"},
             {"speaker": "Carol", "content": "They do, I checked.", "time": "2026-05-01T12:02"},
         ]
     )
@@ -120,10 +116,7 @@ def test_a_word_used_alike_tells_no_more_than_the_word_asked_for(space: Space) -
     assert texts(space.recall("journey", signals=["words"], limit=50))[-1] == "Day one of the voyage."
     by_one, by_two = (
         next(
-            e.raw
-            for hit in space.recall(asked, signals=["words"], limit=50)
-            for e in hit.evidence
-            if "voyag" in e.note
+            e.raw for hit in space.recall(asked, signals=["words"], limit=50) for e in hit.evidence if "voyag" in e.note
         )
         for asked in ("voyage", "a journey or voyage")
     )
@@ -179,16 +172,14 @@ def test_of_the_day_asked_for_words_put_forward_their_best_too(space: Space) -> 
 
 
 @pytest.mark.parametrize(("rows_inside", "worth"), [(1, 0.9), (10, 0.9), (160, 0.45), (None, 0.225)])
-def test_the_fewer_are_from_the_time_asked_for_the_more_that_tells(
-    rows_inside: int | None, worth: float
-) -> None:
+def test_the_fewer_are_from_the_time_asked_for_the_more_that_tells(rows_inside: int | None, worth: float) -> None:
     """Of a row that no other signal backs. Ten are as good as one; sixteen times as many tell half of it."""
     day = Window(datetime(2026, 3, 15, tzinfo=UTC), datetime(2026, 3, 16, tzinfo=UTC))
     times, rows = Times(), np.ones(200, np.bool_)
     times.apply(0, [Remembered(f"m{n}", "", f"m{n}", times=(day,)) for n in range(200)])
     within = None if rows_inside is None else np.arange(200) < rows_inside
 
-    found = times.rank(Query("When?", rows, rows, times=(day,), near={199: 1.0}, within=within), 200)
+    found = times.rank(Query("When?", rows, rows, times=(day,), candidate_scores={199: 1.0}, time_mask=within), 200)
 
     assert dict(zip(found.rows, found.scores, strict=True))[0] == pytest.approx(worth)
 
@@ -203,12 +194,10 @@ def test_a_time_with_both_ends_tells_apart_what_is_from_it(
     """Of an empty time, of "since May", and of one that thousands are from, nothing is said."""
     day = [datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(3_000)]
     times, rows = Times(), np.arange(2_500) != 0
-    times.apply(
-        0, [Remembered(f"m{n}", "", "", times=(Window(day[n + 1], day[n + 2]),)) for n in range(2_500)]
-    )
+    times.apply(0, [Remembered(f"m{n}", "", "", times=(Window(day[n + 1], day[n + 2]),)) for n in range(2_500)])
     asked = Window(None if first is None else day[first], None if last is None else day[last])
 
-    found = times.within([asked], rows)
+    found = times.rows_within([asked], rows)
 
     assert (None if found is None else np.flatnonzero(found).tolist()) == inside
 
@@ -236,9 +225,7 @@ def test_the_graph_finds_what_is_two_steps_away(town: Space) -> None:
     assert "Harbour Books" in graph.note
 
 
-def test_a_question_that_names_nothing_known_starts_from_names_near_it(
-    space: Space, clock: FakeClock
-) -> None:
+def test_a_question_that_names_nothing_known_starts_from_names_near_it(space: Space, clock: FakeClock) -> None:
     """Until it does name something known; and what is learned later moves no score of the past."""
     space.add("The Imperial Palace opens at nine.")
     question, before = "the imperial palace of Kyoto", clock.now()
@@ -299,9 +286,7 @@ def test_an_empty_space_answers_with_reasons(space: Space) -> None:
 # The list
 
 
-@pytest.mark.parametrize(
-    "question", ["Where does Alice work?", "harbour", "What did we eat in June 2025?", "赤い"]
-)
+@pytest.mark.parametrize("question", ["Where does Alice work?", "harbour", "What did we eat in June 2025?", "赤い"])
 def test_scores_lie_between_0_and_1_and_fall(town: Space, question: str) -> None:
     """Best first; and the shares of the signals add up to about the score."""
     found = town.recall(question, limit=100)
@@ -402,7 +387,7 @@ def test_what_is_as_near_as_anything_else_counts_for_nothing(home: Path) -> None
     """Some embedders find any two texts near; one may say how near, and nearness counts from there."""
 
     class Warm(HashingEmbedder):
-        usual = 0.0
+        similarity_floor = 0.0
 
         def embed(self, texts: Sequence[str]) -> Vector:
             rows = super().embed(texts) * 0.5
@@ -410,13 +395,13 @@ def test_what_is_as_near_as_anything_else_counts_for_nothing(home: Path) -> None
 
     embedder = Warm()
     embedder.dimension = 65
-    for place, usual in (("a", 0.0), ("b", 0.75), ("c", 1.1)):
-        embedder.usual = usual
+    for place, similarity_floor in (("a", 0.0), ("b", 0.75), ("c", 1.1)):
+        embedder.similarity_floor = similarity_floor
         space = remanence.open(home / place, embedder=embedder)
         space.add_many(["Alice drinks tea.", "Quarterly figures rose."])
         near, far = shares(space, "Alice drinks tea!")
         assert near == pytest.approx(1.0)
-        assert far < 0.1 if usual == 0.75 else far > 0.5
+        assert far < 0.1 if similarity_floor == 0.75 else far > 0.5
         space.close()
 
 
@@ -481,9 +466,7 @@ def test_turns_know_their_speaker_and_their_conversation(town: Space) -> None:
     assert memory.turn is not None
     assert (memory.turn.speaker, memory.turn.number, memory.turn.conversation) == ("Carol", 0, "default")
     assert (memory.kind, memory.observed_by, str(memory.valid)) == ("episode", "Carol", "2026-05-01 12:00")
-    assert (
-        str(town.recall("ramen", limit=1)) == "- [2026-05-01 12:00] Carol: Shall we try the new ramen place?"
-    )
+    assert str(town.recall("ramen", limit=1)) == "- [2026-05-01 12:00] Carol: Shall we try the new ramen place?"
 
 
 def test_turns_of_two_conversations_are_numbered_apart(space: Space) -> None:
@@ -650,7 +633,7 @@ async def test_async_twins_leave_the_loop_alone(clock: FakeClock) -> None:
     await space.aunforget(memory.id)
     await space.aerase(memory.id)
     await space.arebuild()
-    assert (await space.averify()).lines == 6
+    assert (await space.averify()).entries == 6
     await space.aclose()
     turning.cancel()
     assert turns > 50
@@ -659,9 +642,7 @@ async def test_async_twins_leave_the_loop_alone(clock: FakeClock) -> None:
 @pytest.mark.parametrize("place", ["memory", "folder"])
 def test_threads_adding_and_recalling_at_once_lose_nothing(home: Path, clock: FakeClock, place: str) -> None:
     """Eight of them, on one space and its children."""
-    with remanence.open(
-        home if place == "folder" else None, embedder=HashingEmbedder(), clock=clock
-    ) as space:
+    with remanence.open(home if place == "folder" else None, embedder=HashingEmbedder(), clock=clock) as space:
 
         def live(who: int) -> list[str]:
             child = space.child(f"user {who % 3}")
@@ -681,7 +662,7 @@ def test_threads_adding_and_recalling_at_once_lose_nothing(home: Path, clock: Fa
         assert sum(space.child(f"user {n}").count() for n in range(3)) == 96
         assert all(space.get(memory) for memory in kept)
         assert space.admin.check() == {}
-        assert space.verify().lines == 96 * 3
+        assert space.verify().entries == 96 * 3
 
 
 def test_a_reranker_that_fails_costs_only_its_order() -> None:
@@ -740,7 +721,7 @@ def test_what_lies_far_ahead_is_as_little_recent_as_what_lies_far_back(space: Sp
 )
 def test_a_scale_goes_from_nothing_to_one(ranking: Ranking, scale: list[float]) -> None:
     """What lies below it, bent, would otherwise count for as much as what lies above."""
-    assert scaled(ranking).tolist() == scale
+    assert normalize_scores(ranking).tolist() == scale
 
 
 def test_equal_scores_stand_in_the_order_they_were_learned() -> None:
@@ -754,10 +735,10 @@ def test_equal_scores_stand_in_the_order_they_were_learned() -> None:
 def test_of_several_reasons_the_strongest_is_told_and_of_equals_the_first() -> None:
     """A row is often reached in more than one way."""
     every = np.ones(4, np.bool_)
-    walk = Walk(Query("Who?", visible=every, allowed=every, position=1))
-    walk.reach(np.array([0, 1, 2]), 0.2, "weak")
-    walk.reach(np.array([0, 3]), 0.4, "strong")
-    walk.reach_each(np.array([1, 3]), np.array([0.1, 0.4]), "late")
+    walk = WalkScores(Query("Who?", visible=every, allowed=every, position=1))
+    walk.add_score(np.array([0, 1, 2]), 0.2, "weak")
+    walk.add_score(np.array([0, 3]), 0.4, "strong")
+    walk.add_scores(np.array([1, 3]), np.array([0.1, 0.4]), "late")
 
     assert walk.reasons([3, 1, 0]) == ["strong", "weak", "strong"]
 
@@ -777,6 +758,6 @@ def test_who_found_nothing_keeps_their_weight_and_who_abstained_does_not() -> No
     """Half of those who looked found it, or all of them did."""
     found, weights = Ranking("words", [7], [4.0]), {"words": 1.0, "vectors": 1.0}
 
-    assert fuse([found, Ranking.nothing("vectors", "none is near")], weights).scores.tolist() == [0.5]
+    assert fuse([found, Ranking.empty("vectors", "none is near")], weights).scores.tolist() == [0.5]
     assert fuse([found, Ranking.abstain("vectors", "no words")], weights).scores.tolist() == [1.0]
-    assert fuse([found, Ranking.absent("vectors", "it is down")], weights).scores.tolist() == [1.0]
+    assert fuse([found, Ranking.unavailable("vectors", "it is down")], weights).scores.tolist() == [1.0]

@@ -183,9 +183,7 @@ def test_what_is_superseded_by_a_link_or_a_claim_was_an_exposure(space: Space, c
     assert ("Is the bridge open?", bridge.text, closed.text) in served(space, bridge.id)
 
 
-def test_what_is_forgotten_or_expired_was_an_exposure_with_nothing_in_its_place(
-    space: Space, clock: FakeClock
-) -> None:
+def test_what_is_forgotten_or_expired_was_an_exposure_with_nothing_in_its_place(space: Space, clock: FakeClock) -> None:
     """Until it is restored."""
     offer = space.add("The offer is 5 euros.", expires_at="2026-05-06")
     secret = space.add("The party is a secret.")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput, NotFound, Space
-from remanence.language.temporal import read_moment
-from remanence.schema import ALWAYS, FOREVER, Relation
-from remanence.state.intervals import Claim, classify, resolve, unite
+from remanence.language.temporal import parse_moment
+from remanence.schema import OPEN_END, OPEN_START, Relation
+from remanence.state.intervals import Claim, classify_disagreement, merge_same_value, resolve_single_valued
 from remanence.testing import FakeClock
 
 Reopen = Callable[..., Space]
@@ -28,27 +28,25 @@ def says(space: Space) -> Space:
 
 def ask(space: Space, method: str, *given: Any, as_of: datetime | None = None, **more: Any) -> Any:
     """Ask the relations of a space; the first of `given`, if text, is a name."""
-    with space._engine.using(space.name) as index:
+    with space._engine.open_index(space.name) as index:
         now = as_of or space._engine.now()
-        position = (
-            index.catalog.position if as_of is None else space._engine.ledger.position_at(space.name, now)
-        )
+        position = index.catalog.position if as_of is None else space._engine.ledger.position_at(space.name, now)
         first = index.names.number(given[0]) if isinstance(given[0], str) and method != "get" else given[0]
         assert first is not None, f"{given[0]!r} was never named"
-        return getattr(index.relations, method)(first, *given[1:], index.sight(position, now), **more)
+        return getattr(index.relations, method)(first, *given[1:], index.snapshot(position, now), **more)
 
 
 def line(space: Space, name: str, predicate: str, as_of: datetime | None = None) -> list[str]:
     """What held when, as text: 'Porto, since 2026-01-01'."""
-    return [f"{r.object}, {r.valid}" for r in ask(space, "line", name, predicate, as_of=as_of)]
+    return [f"{r.object}, {r.valid}" for r in ask(space, "timeline", name, predicate, as_of=as_of)]
 
 
 def around(space: Space, name: str, **more: Any) -> list[str]:
-    return [f"{r.subject} {r.predicate} {r.object}" for r in ask(space, "around", name, **more)]
+    return [f"{r.subject} {r.predicate} {r.object}" for r in ask(space, "relations_of", name, **more)]
 
 
 def on(day: str) -> datetime:
-    return read_moment(day, datetime(2026, 5, 4))
+    return parse_moment(day, datetime(2026, 5, 4))
 
 
 # The arithmetic, against a day-by-day reference
@@ -57,9 +55,9 @@ DAY = st.integers(0, 12)
 CLAIMS = st.lists(
     st.builds(
         lambda value, start, length, recorded, observer, confidence, until: Claim(
-            *(0, value, ALWAYS if start is None else start),
-            FOREVER if length is None else (start or 0) + length,
-            *(recorded, observer, confidence, FOREVER if until is None else until),
+            *(0, value, OPEN_START if start is None else start),
+            OPEN_END if length is None else (start or 0) + length,
+            *(recorded, observer, confidence, OPEN_END if until is None else until),
         ),
         st.integers(0, 2),
         st.none() | DAY,
@@ -75,11 +73,11 @@ CLAIMS = st.lists(
 
 def values_on(day: int, claims: list[Claim]) -> set[int]:
     """The values that hold on one day, worked out for that day alone."""
-    claims = [claim for claim in claims if claim.since < claim.over]
-    first = min((claim.since for claim in claims), default=0)
-    reaching = [c for c in claims if c.since <= day or (c.start == ALWAYS and c.since == first)]
-    active = sorted((c for c in reaching if day < c.end), key=lambda c: -c.since)
-    top = [c for c in active if c.since == active[0].since]
+    claims = [claim for claim in claims if claim.effective_start < claim.effective_end]
+    first = min((claim.effective_start for claim in claims), default=0)
+    reaching = [c for c in claims if c.effective_start <= day or (c.start == OPEN_START and c.effective_start == first)]
+    active = sorted((c for c in reaching if day < c.end), key=lambda c: -c.effective_start)
+    top = [c for c in active if c.effective_start == active[0].effective_start]
     if len({c.value for c in top}) == 1:
         others = [place for place, c in enumerate(active) if c.value != top[0].value]
         top = active[: others[0]] if others else active
@@ -87,15 +85,15 @@ def values_on(day: int, claims: list[Claim]) -> set[int]:
         a.number
         for a in top
         for b in top
-        if a.value != b.value and a.number < b.number and classify(a, b) == "correction"
+        if a.value != b.value and a.number < b.number and classify_disagreement(a, b) == "correction"
     }
-    return {c.value for c in top if c.number not in corrected and day < c.until}
+    return {c.value for c in top if c.number not in corrected and day < c.ended_at}
 
 
 @given(CLAIMS)
 def test_what_holds_is_what_holds_on_each_day(claims: list[Claim]) -> None:
     """Stretches worked out in one sweep say for every day what looking at that day alone says."""
-    stretches = resolve(claims)
+    stretches = resolve_single_valued(claims)
     for day in range(-1, 20):
         held = [stretch.value for stretch in stretches if day in stretch]
         assert sorted(held) == sorted(values_on(day, claims))
@@ -104,10 +102,10 @@ def test_what_holds_is_what_holds_on_each_day(claims: list[Claim]) -> None:
 @given(CLAIMS)
 def test_stretches_are_whole_and_say_who_says_so(claims: list[Claim]) -> None:
     """No stretch of a value touches the next, and each rests on claims of that value made for that time."""
-    stretches = resolve(claims)
+    stretches = resolve_single_valued(claims)
     for stretch in stretches:
         assert stretch.start < stretch.end
-        assert stretch.lead in stretch.claims
+        assert stretch.first_claim in stretch.claims
         assert all(c.value == stretch.value and c.start < stretch.end for c in stretch.claims)
         assert not any(s.value == stretch.value and s.start == stretch.end for s in stretches)
 
@@ -116,8 +114,8 @@ def test_stretches_are_whole_and_say_who_says_so(claims: list[Claim]) -> None:
 def test_the_order_in_which_claims_are_looked_at_does_not_matter(claims: list[Claim], chance: Any) -> None:
     """Only when a claim was made counts, and that it carries with it."""
     shuffled = chance.sample(claims, len(claims))
-    assert resolve(shuffled) == resolve(claims)
-    assert unite(shuffled) == unite(claims)
+    assert resolve_single_valued(shuffled) == resolve_single_valued(claims)
+    assert merge_same_value(shuffled) == merge_same_value(claims)
 
 
 @given(CLAIMS)
@@ -125,8 +123,8 @@ def test_where_many_may_hold_every_claim_does(claims: list[Claim]) -> None:
     """The union of the windows of one value, day by day."""
     claims = [claim._replace(value=0) for claim in claims]
     for day in range(-1, 20):
-        claimed = any(claim.start <= day < claim.over for claim in claims)
-        assert claimed is any(day in stretch for stretch in unite(claims))
+        claimed = any(claim.start <= day < claim.effective_end for claim in claims)
+        assert claimed is any(day in stretch for stretch in merge_same_value(claims))
 
 
 @given(CLAIMS)
@@ -135,8 +133,8 @@ def test_every_disagreement_has_one_class_whichever_side_it_is_seen_from(claims:
     for a in claims:
         for b in claims:
             if a.number != b.number:
-                assert classify(a, b) == classify(b, a)
-                assert classify(a, b, single_valued=False) == "coexistence"
+                assert classify_disagreement(a, b) == classify_disagreement(b, a)
+                assert classify_disagreement(a, b, single_valued=False) == "coexistence"
 
 
 PORTO = Claim(1, value=1, start=10, observer="ann")
@@ -147,7 +145,7 @@ PORTO = Claim(1, value=1, start=10, observer="ann")
     [
         (Claim(2, value=2, start=20, observer="bob"), "succession"),
         (Claim(2, value=2, start=5, observer="ann"), "succession"),
-        (Claim(2, value=2, recorded=30), "succession"),
+        (Claim(2, value=2, recorded_at=30), "succession"),
         (Claim(2, value=2, start=10, observer="ann"), "correction"),
         (Claim(2, value=2, start=10), "correction"),
         (Claim(2, value=2, start=10, confidence=0.5), "conflict"),
@@ -158,17 +156,17 @@ PORTO = Claim(1, value=1, start=10, observer="ann")
 )
 def test_disagreements_are_told_apart_by_the_table(other: Claim, how: str) -> None:
     """Ann said that it was Porto from the tenth on; another claim says something else."""
-    assert classify(PORTO, other) == how
+    assert classify_disagreement(PORTO, other) == how
 
 
 def test_something_said_a_thousand_times_is_one_stretch() -> None:
     """All of them are its evidence; a while away cuts it in two."""
-    said = [Claim(n, value=1, recorded=n) for n in range(1_000)]
+    said = [Claim(n, value=1, recorded_at=n) for n in range(1_000)]
     away = Claim(1_000, value=2, start=2_000, end=3_000)
 
-    (whole,) = resolve(said)
+    (whole,) = resolve_single_valued(said)
     assert len(whole.claims) == 1_000
-    assert [(s.value, len(s.claims)) for s in resolve([*said, away])] == [(1, 1_000), (2, 1), (1, 1_000)]
+    assert [(s.value, len(s.claims)) for s in resolve_single_valued([*said, away])] == [(1, 1_000), (2, 1), (1, 1_000)]
 
 
 # Single-valued
@@ -180,7 +178,7 @@ def test_a_later_fact_closes_the_earlier(space: Space, says: Space) -> None:
     lisbon = says.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05")
 
     assert line(space, "Alice", "lives_in") == ["Porto, 2026-01-01 to 2026-05-01", "Lisbon, since 2026-05-01"]
-    old, _ = ask(space, "line", "Alice", "lives_in")
+    old, _ = ask(space, "timeline", "Alice", "lives_in")
     assert old.replaced_by == lisbon.id
     assert str(old.claimed) == "since 2026-01-01"
 
@@ -205,10 +203,7 @@ def test_undated_facts_follow_each_other_as_they_were_learned(space: Space, cloc
     clock.advance(days=1)
     space.add("Alice lives in Lisbon.")
 
-    assert line(space, "Alice", "lives_in") == [
-        "Porto, until 2026-05-05 09:00",
-        "Lisbon, since 2026-05-05 09:00",
-    ]
+    assert line(space, "Alice", "lives_in") == ["Porto, until 2026-05-05 09:00", "Lisbon, since 2026-05-05 09:00"]
 
 
 def test_a_memory_and_a_saying_outright_are_one_relation(space: Space, says: Space) -> None:
@@ -217,7 +212,7 @@ def test_a_memory_and_a_saying_outright_are_one_relation(space: Space, says: Spa
     other = space.add("Bob says she likes it there.")
     says.graph.relate("Alice", "lives in", "Porto", evidence=other)
 
-    (relation,) = ask(space, "around", "Alice", predicates=["lives_in"])
+    (relation,) = ask(space, "relations_of", "Alice", predicates=["lives_in"])
     assert relation.evidence == (memory.id, other.id)
 
 
@@ -239,11 +234,9 @@ def test_what_is_said_in_a_turn_lasts(space: Space) -> None:
 def test_a_role_has_one_holder(space: Space, clock: FakeClock) -> None:
     """It is Apple that has one CEO at a time, and the question can be asked of either."""
     space.add("Tim Cook is the CEO of Apple.", valid_from="2011-08")
-    space.add(
-        "Steve Jobs was the CEO of Apple.", valid_from="1997", triples=[("Steve Jobs", "ceo_of", "Apple")]
-    )
+    space.add("Steve Jobs was the CEO of Apple.", valid_from="1997", triples=[("Steve Jobs", "ceo_of", "Apple")])
 
-    line_ = ask(space, "line", "Apple", "ceo_of")
+    line_ = ask(space, "timeline", "Apple", "ceo_of")
     assert [(r.subject, str(r.valid)) for r in line_] == [
         ("Steve Jobs", "1997-01-01 to 2011-08-01"),
         ("Tim Cook", "since 2011-08-01"),
@@ -278,10 +271,7 @@ def test_a_declaration_holds_from_where_it_was_made(space: Space, says: Space, c
     says.graph.declare("drives", single_valued=True)
 
     assert line(space, "Alice", "drives") == ["a Volvo, 2025-01-01 to 2026-01-01", "a Fiat, since 2026-01-01"]
-    assert line(space, "Alice", "drives", as_of=before) == [
-        "a Volvo, since 2025-01-01",
-        "a Fiat, since 2026-01-01",
-    ]
+    assert line(space, "Alice", "drives", as_of=before) == ["a Volvo, since 2025-01-01", "a Fiat, since 2026-01-01"]
     says.graph.declare("drives", single_valued=False)
     assert len(around(space, "Alice", at=clock.now())) == 2
 
@@ -320,9 +310,9 @@ def test_a_memory_is_superseded_when_all_it_claims_was_replaced(space: Space, cl
     space.add("Alice lives in Lisbon.")
     space.add("Bob lives in Lisbon.")
 
-    assert [ask(space, "superseded", row) for row in range(4)] == [2, None, None, None]
-    assert [ask(space, "stale", row) for row in range(4)] == [True, False, False, False]
-    assert ask(space, "clashes", 1) == [(3, "succession", "Bob lives_in")]
+    assert [ask(space, "superseding_row", row) for row in range(4)] == [2, None, None, None]
+    assert [ask(space, "is_stale", row) for row in range(4)] == [True, False, False, False]
+    assert ask(space, "disagreements", 1) == [(3, "succession", "Bob lives_in")]
 
 
 def test_a_memory_about_its_own_time_is_not_superseded(space: Space) -> None:
@@ -330,8 +320,8 @@ def test_a_memory_about_its_own_time_is_not_superseded(space: Space) -> None:
     space.add("Alice lives in Faro.", valid_from="2019", valid_until="2020")
     space.add("Alice lives in Lisbon.", valid_from="2024")
 
-    assert ask(space, "superseded", 0) is None
-    assert ask(space, "clashes", 0) == [(1, "coexistence", "Alice lives_in")]
+    assert ask(space, "superseding_row", 0) is None
+    assert ask(space, "disagreements", 0) == [(1, "coexistence", "Alice lives_in")]
 
 
 def test_in_a_conflict_neither_is_superseded(space: Space) -> None:
@@ -339,8 +329,8 @@ def test_in_a_conflict_neither_is_superseded(space: Space) -> None:
     space.add("Alice lives in Porto.", valid_from="2026", observed_by="ann")
     space.add("Alice lives in Lisbon.", valid_from="2026", observed_by="bob")
 
-    assert [ask(space, "superseded", row) for row in (0, 1)] == [None, None]
-    assert ask(space, "clashes", 0) == [(1, "conflict", "Alice lives_in")]
+    assert [ask(space, "superseding_row", row) for row in (0, 1)] == [None, None]
+    assert ask(space, "disagreements", 0) == [(1, "conflict", "Alice lives_in")]
     assert len(around(space, "Alice", at=on("2026-03-01"))) == 2
 
 
@@ -349,11 +339,7 @@ def test_in_a_conflict_neither_is_superseded(space: Space) -> None:
     [
         ({"valid_from": "2024"}, {"valid_from": "2026"}, "succession"),
         ({"valid_from": "2026"}, {"valid_from": "2026"}, "correction"),
-        (
-            {"valid_from": "2026", "observed_by": "Ann"},
-            {"valid_from": "2026", "observed_by": "Bob"},
-            "conflict",
-        ),
+        ({"valid_from": "2026", "observed_by": "Ann"}, {"valid_from": "2026", "observed_by": "Bob"}, "conflict"),
         ({"valid_from": "2024", "valid_until": "2025"}, {"valid_from": "2026"}, "coexistence"),
     ],
 )
@@ -367,7 +353,7 @@ def test_a_hit_carries_how_others_disagree_with_it(
 
     for memory, other in ((one, two), (two, one)):
         [against] = hits[memory.id].disagreements
-        assert (against.says, against.about, against.other.id) == (says, "Alice lives_in", other.id)
+        assert (against.kind, against.topic, against.other.id) == (says, "Alice lives_in", other.id)
         conflicting = [other] if says == "conflict" else []
         assert [m.id for m in hits[memory.id].contradicted_by] == [m.id for m in conflicting]
 
@@ -390,9 +376,9 @@ def test_what_a_claim_has_come_to_depends_on_when_it_is_asked(space: Space, cloc
     space.add("Alice lives in Porto.", valid_from="2024")
     space.add("Alice lives in Lisbon.", valid_from="2026-06-01")
 
-    assert ask(space, "superseded", 0) is None
+    assert ask(space, "superseding_row", 0) is None
     clock.advance(days=60)
-    assert ask(space, "superseded", 0) == 1
+    assert ask(space, "superseding_row", 0) == 1
     assert space.graph.query("Alice", relations="lives_in").nodes[1].label == "Lisbon"
 
 
@@ -402,8 +388,8 @@ def test_a_saying_outright_makes_a_memory_stale(space: Space, says: Space, clock
     clock.advance(days=1)
     says.graph.relate("Alice", "lives_in", "Lisbon")
 
-    assert ask(space, "superseded", 0) is None
-    assert ask(space, "stale", 0) is True
+    assert ask(space, "superseding_row", 0) is None
+    assert ask(space, "is_stale", 0) is True
 
 
 def test_back_again_is_not_superseded(space: Space, clock: FakeClock) -> None:
@@ -414,7 +400,7 @@ def test_back_again_is_not_superseded(space: Space, clock: FakeClock) -> None:
     clock.advance(days=1)
     space.add("Alice lives in Porto again.", triples=[("Alice", "lives_in", "Porto")])
 
-    assert [ask(space, "superseded", row) for row in range(3)] == [None, 2, None]
+    assert [ask(space, "superseding_row", row) for row in range(3)] == [None, 2, None]
 
 
 def test_a_revision_that_changes_no_claim_does_not_make_it_newer(space: Space, clock: FakeClock) -> None:
@@ -425,7 +411,7 @@ def test_a_revision_that_changes_no_claim_does_not_make_it_newer(space: Space, c
     clock.advance(days=1)
     space.add("Alice lives in Porto.", key="home", tags="old")
 
-    assert ask(space, "superseded", 2) == 1
+    assert ask(space, "superseding_row", 2) == 1
 
 
 # Forgetting, erasing, ending
@@ -500,11 +486,11 @@ def test_ending_what_two_memories_say_ends_both(space: Space, says: Space, clock
     says.graph.invalidate("Alice", "works_at", "Acme")
 
     assert around(space, "Alice", at=clock.now()) == []
-    assert ask(space, "stale", 0)
+    assert ask(space, "is_stale", 0)
     clock.advance(days=1)
     says.graph.relate("Alice", "works_at", "Acme")
     assert around(space, "Alice", at=clock.now()) == ["Alice works_at Acme"]
-    (held, _) = ask(space, "line", "Alice", "works_at")
+    (held, _) = ask(space, "timeline", "Alice", "works_at")
     assert held.evidence[0] == first.id
 
 
@@ -513,9 +499,7 @@ def test_ending_at_the_moment_of_a_move_ends_the_old_home(space: Space, says: Sp
     says.graph.relate("Alice", "lives_in", "Porto", valid_from="2026-01")
     says.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-03")
 
-    assert [ended.object for ended in says.graph.invalidate("Alice", "lives_in", until="2026-03")] == [
-        "Porto"
-    ]
+    assert [ended.object for ended in says.graph.invalidate("Alice", "lives_in", until="2026-03")] == ["Porto"]
     assert line(space, "Alice", "lives_in") == ["Porto, 2026-01-01 to 2026-03-01", "Lisbon, since 2026-03-01"]
 
 
@@ -535,7 +519,7 @@ def test_a_relation_that_is_ended_where_it_begins_never_held(space: Space, says:
 
 def test_names_of_one_entity_share_its_relations(space: Space, says: Space) -> None:
     """What is said of an alias is said of the entity."""
-    with space._engine.using(space.name):
+    with space._engine.open_index(space.name):
         registered = remanence.events.Registered("e" + "0" * 16, "Robert", (remanence.schema.Alias("Bob"),))
         space._engine.write(space.name, lambda _: [registered])
     says.graph.relate("Robert", "lives_in", "Porto", valid_from="2025")
@@ -552,13 +536,13 @@ def test_beside_gives_what_is_tied_now(space: Space, says: Space) -> None:
     says.graph.relate("Alice", "visited", "Rome", valid_until="2020")
     says.graph.relate("Bob", "knows", "Alice")
 
-    with space._engine.using(space.name) as index:
+    with space._engine.open_index(space.name) as index:
         names = index.names
-        assert [(names.spelled[n], p) for n, p in ask(space, "beside", "Alice")] == [
+        assert [(names.spellings[n], p) for n, p in ask(space, "related_names", "Alice")] == [
             ("Lisbon", "lives_in"),
             ("Bob", "knows"),
         ]
-        assert ask(space, "beside", "Porto") == []
+        assert ask(space, "related_names", "Porto") == []
 
 
 # Saying the same again, and saying it wrongly
@@ -575,16 +559,14 @@ def test_the_very_same_again_writes_nothing(space: Space, says: Space) -> None:
         lambda: says.graph.invalidate("Alice", "likes", until="2026-06-01"),
     ]
     first = [tell() for tell in told]
-    with space._engine.using(space.name) as index:
+    with space._engine.open_index(space.name) as index:
         position = index.catalog.position
         assert [tell() for tell in (told[0], told[2], told[3], told[4])] == [first[0], None, None, first[4]]
         assert index.catalog.position == position
     assert space.admin.check() == {}
 
 
-def test_an_undated_claim_is_news_after_another_took_its_place(
-    space: Space, says: Space, clock: FakeClock
-) -> None:
+def test_an_undated_claim_is_news_after_another_took_its_place(space: Space, says: Space, clock: FakeClock) -> None:
     """Porto, Lisbon, and back to Porto: three moves."""
     for place in ("Porto", "Porto", "Lisbon", "Porto"):
         says.graph.relate("Alice", "lives_in", place)
@@ -618,7 +600,7 @@ def test_what_cannot_be_said_is_refused(space: Space, says: Space, wrong: Any, c
     """With what is wrong and how to mend it, and nothing is written."""
     with pytest.raises(InvalidInput, match=complaint):
         wrong(says)
-    with space._engine.using(space.name) as index:
+    with space._engine.open_index(space.name) as index:
         assert index.catalog.position == 0
 
 
@@ -644,9 +626,7 @@ def test_what_is_not_there_cannot_be_spoken_of(space: Space, says: Space) -> Non
 # Keeping
 
 
-def test_relations_are_the_same_after_a_rebuild_and_after_opening_again(
-    reopen: Reopen, clock: FakeClock
-) -> None:
+def test_relations_are_the_same_after_a_rebuild_and_after_opening_again(reopen: Reopen, clock: FakeClock) -> None:
     """They are arithmetic over the ledger, with a snapshot or without."""
     space = reopen()
     says = space
@@ -658,7 +638,7 @@ def test_relations_are_the_same_after_a_rebuild_and_after_opening_again(
     says.graph.invalidate("Alice", "lives_in", "Porto")
 
     def everything(space: Space) -> list[Relation]:
-        found: list[Relation] = ask(space, "around", "Alice")
+        found: list[Relation] = ask(space, "relations_of", "Alice")
         return found
 
     before = everything(space)

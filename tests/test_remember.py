@@ -16,16 +16,16 @@ from pathlib import Path
 import pytest
 
 import remanence
-from remanence import Extraction, Fact, Found, Memory, Said, Space, Triple, Verdict, Window
+from remanence import Extraction, ExtractionResult, Fact, Memory, Space, Triple, Utterance, Verdict, Window
 from remanence.errors import JobFailed
 from remanence.events import Worked
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.write import jobs
 
 Reopen = Callable[..., Space]
-PORTO = Fact("Alice lives in Porto.", triples=(Triple("Alice", "lives_in", "Porto"),), said=(0,))
-LISBON = Fact("Alice lives in Lisbon.", triples=(Triple("Alice", "lives_in", "Lisbon"),), said=(0,))
-TEA = Fact("Alice likes green tea.", kind="viewpoint", importance=0.3, said=(0,))
+PORTO = Fact("Alice lives in Porto.", triples=(Triple("Alice", "lives_in", "Porto"),), source_turns=(0,))
+LISBON = Fact("Alice lives in Lisbon.", triples=(Triple("Alice", "lives_in", "Lisbon"),), source_turns=(0,))
+TEA = Fact("Alice likes green tea.", kind="viewpoint", importance=0.3, source_turns=(0,))
 CHAT = [
     {"role": "user", "content": "Guess what, Alice finally has a flat in Porto!"},
     {"role": "assistant", "content": "How lovely."},
@@ -42,26 +42,26 @@ class Scripted:
     model: str | None = "none"
     prompt: str | None = "1"
     problem: str | None = None
-    asked: list[list[Said]] = field(default_factory=list)
+    asked: list[list[Utterance]] = field(default_factory=list)
     judged: list[tuple[list[str], list[list[str]]]] = field(default_factory=list)
     gate: threading.Event | None = None
 
     def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
         return Extraction()
 
-    def facts(self, said: Sequence[Said], *, now: datetime) -> Found:
+    def facts(self, said: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
         self.asked.append(list(said))
         if self.gate is not None:
             assert self.gate.wait(20)
         told = self.told.pop(0) if len(self.told) > 1 else self.told[0]
         if isinstance(told, Exception):
             raise told
-        return Found(tuple(told), self.name, self.model, self.prompt, self.problem)
+        return ExtractionResult(tuple(told), self.name, self.model, self.prompt, self.problem)
 
     def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
         self.judged.append(([m.text for m in new], [[m.text for m in beside] for beside in old]))
         by_text = {m.text: m.id for beside in old for m in beside}
-        return [Verdict(v.new, by_text.get(v.old, v.old), v.says, v.why) for v in self.verdicts]
+        return [Verdict(v.new_index, by_text.get(v.old_id, v.old_id), v.effect, v.why) for v in self.verdicts]
 
 
 def told(*facts: Fact, clock: FakeClock, **options: object) -> Space:
@@ -72,12 +72,10 @@ def told(*facts: Fact, clock: FakeClock, **options: object) -> Space:
 def links(space: Space) -> list[tuple[str, str, str]]:
     """Every link as (text, kind, text)."""
     texts = {memory.id: memory.text for memory in space.memories()}
-    with space._engine.using(space.name) as index:
-        sight = index.sight(index.catalog.position, space._engine.now())
+    with space._engine.open_index(space.name) as index:
+        sight = index.snapshot(index.catalog.position, space._engine.now())
         found = {
-            link.id: link
-            for number in range(len(index.catalog.ids))
-            for link in index.links.of(number, sight)
+            link.id: link for number in range(len(index.catalog.ids)) for link in index.links.links_of(number, sight)
         }
     return sorted((texts[link.source], link.kind, texts[link.target]) for link in found.values())
 
@@ -110,11 +108,7 @@ def test_what_the_extractor_is_given(clock: FakeClock) -> None:
         )
         assert isinstance(extractor, Scripted)
         [[said]] = extractor.asked
-        assert (said.text, said.speaker, said.at) == (
-            "Hello.",
-            "Bob",
-            datetime.fromisoformat("2026-03-01T00:00+00:00"),
-        )
+        assert (said.text, said.speaker, said.at) == ("Hello.", "Bob", datetime.fromisoformat("2026-03-01T00:00+00:00"))
 
 
 def test_a_fact_that_says_what_its_source_says_is_one_memory(clock: FakeClock) -> None:
@@ -130,11 +124,11 @@ def test_remembering_again_asks_nobody_and_writes_nothing(clock: FakeClock) -> N
     """The same words read by the same extractor tell the same."""
     with told(PORTO, TEA, clock=clock) as space:
         first = space.remember(CHAT)
-        lines = space.verify().lines
+        lines = space.verify().entries
         again = space.remember(CHAT)
 
         assert [m.id for m in again] == [m.id for m in first]
-        assert space.verify().lines == lines
+        assert space.verify().entries == lines
         assert len(space._engine.extractor.asked) == 1  # type: ignore[attr-defined]
 
 
@@ -193,9 +187,7 @@ def test_a_fact_that_updates_another_takes_its_place(clock: FakeClock) -> None:
         texts = [hit.memory.text for hit in space.recall("Where does Alice live?")]
         assert PORTO.text not in texts
         assert LISBON.text in texts
-        [old] = [
-            h for h in space.recall("Where does Alice live?", history=True) if h.memory.text == PORTO.text
-        ]
+        [old] = [h for h in space.recall("Where does Alice live?", history=True) if h.memory.text == PORTO.text]
         assert not old.current
         assert old.superseded_by is not None
         assert old.superseded_by.text == LISBON.text
@@ -216,8 +208,8 @@ def test_facts_are_held_against_facts_and_not_against_what_was_said(clock: FakeC
 
 def test_only_what_is_near_or_about_the_same_is_asked_about(clock: FakeClock) -> None:
     """The bridge beside the bridge, claim or no claim; a boat beside neither."""
-    closed, boat = Fact("The old bridge is closed.", said=(0,)), Fact("Bob owns a boat.", said=(0,))
-    opened = Fact("The old bridge is open.", said=(0,))
+    closed, boat = Fact("The old bridge is closed.", source_turns=(0,)), Fact("Bob owns a boat.", source_turns=(0,))
+    opened = Fact("The old bridge is open.", source_turns=(0,))
     extractor = Scripted([[closed, boat], [opened]])
     with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
         space.remember("No way across the river today, and Bob told of a boat of his.")
@@ -240,7 +232,7 @@ def test_what_claims_something_of_the_same_is_asked_about_however_it_is_worded(c
 
 def test_a_model_retires_nothing_that_it_was_not_asked_about(clock: FakeClock) -> None:
     """Even under an id that there is."""
-    extractor = Scripted([[Fact("Bob owns a boat.", said=(0,))], [PORTO], [LISBON]])
+    extractor = Scripted([[Fact("Bob owns a boat.", source_turns=(0,))], [PORTO], [LISBON]])
     with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
         [boat] = space.remember("Bob? A sailor.")
         space.remember("Alice? In Porto, with her cats.")
@@ -317,13 +309,13 @@ def test_only_sources_can_be_read_again(space: Space) -> None:
 
 def test_erasing_a_source_erases_what_was_found_in_it_alone(reopen: Reopen) -> None:
     """A fact that somebody else told too stays; the words of the other are nowhere in the ledger."""
-    cats = Fact("Alice has seventeen cats.", said=(0,))
+    cats = Fact("Alice has seventeen cats.", source_turns=(0,))
     space = reopen(extractor=Scripted([[PORTO, cats], [PORTO]]))
     [porto, found] = space.remember("Alice, in Porto, has seventeen cats.")
     space.remember("Alice is still in Porto.")
-    with space._engine.using(space.name) as index:
+    with space._engine.open_index(space.name) as index:
         [source] = [m for m in space.memories() if m.text == "Alice, in Porto, has seventeen cats."]
-        assert index.links.lines_of(index.catalog.number(source.id) or 0)
+        assert index.links.positions_of_memory(index.catalog.number(source.id) or 0)
 
     assert set(space.erase(source.id)) == {source.id, found.id}
     assert space.get(porto.id) is not None
@@ -367,9 +359,7 @@ def test_a_job_that_takes_too_long_says_so(clock: FakeClock) -> None:
 def test_a_model_that_is_down_is_asked_again_later(clock: FakeClock) -> None:
     """Each time later; when it is up again, its answer counts."""
     extractor = Scripted([[PORTO]], problem="the model is down")
-    with remanence.open(
-        None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False
-    ) as space:
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False) as space:
         job = space.remember(CHAT, wait=False)
         assert space.jobs.work() == 1
         assert (job.status, job.problem) == ("waiting", "the model is down")
@@ -383,9 +373,7 @@ def test_a_model_that_is_down_is_asked_again_later(clock: FakeClock) -> None:
 def test_each_wait_is_longer_than_the_last(clock: FakeClock) -> None:
     """A model that stays down is asked less and less often: after 2, 8, 32 and 128 seconds."""
     extractor = Scripted([[PORTO]], problem="the model is down")
-    with remanence.open(
-        None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False
-    ) as space:
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False) as space:
         space.remember(CHAT, wait=False)
         assert space.jobs.work() == 1
         for wait in (2, 8, 32, 128):
@@ -395,14 +383,12 @@ def test_each_wait_is_longer_than_the_last(clock: FakeClock) -> None:
             assert space.jobs.work() == 1
 
 
-def test_a_job_that_keeps_failing_is_given_up_and_says_so(
-    clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_keeps_failing_is_given_up_and_says_so(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """After five tries, with the reason; the source is kept, and may be read again."""
     with remanence.open(
         None, embedder=HashingEmbedder(), clock=clock, extractor=Scripted([[PORTO]]), worker=False
     ) as space:
-        monkeypatch.setattr("remanence.write.remember.write", _full)
+        monkeypatch.setattr("remanence.write.remember.store_facts", _full)
         job = space.remember(CHAT, wait=False)
         for _ in range(5):
             assert space.jobs.work() == 1
@@ -421,12 +407,10 @@ def _full(*_: object, **__: object) -> list[Memory]:
 def test_a_job_that_is_over_is_not_begun_again(clock: FakeClock) -> None:
     """Whoever saw it before it was done, and comes to it after, asks nobody."""
     extractor = Scripted([[PORTO]])
-    with remanence.open(
-        None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False
-    ) as space:
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False) as space:
         space.remember(CHAT, wait=False)
-        with space._engine.using(space.name) as index:
-            [seen] = index.journal.unfinished()
+        with space._engine.open_index(space.name) as index:
+            [seen] = index.journal.unfinished_jobs()
         assert space.jobs.work() == 1
         assert not jobs._work(space._engine, space.name, seen)
         assert len(extractor.asked) == 1
@@ -435,9 +419,7 @@ def test_a_job_that_is_over_is_not_begun_again(clock: FakeClock) -> None:
 def test_of_two_who_did_a_job_one_writes(clock: FakeClock) -> None:
     """Where a lock did not hold, as on some network folders, the ledger decides."""
     extractor = Scripted([[PORTO]], gate=threading.Event())
-    with remanence.open(
-        None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False
-    ) as space:
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False) as space:
         job = space.remember(CHAT, wait=False)
         slow = threading.Thread(target=space.jobs.work)
         slow.start()
@@ -453,9 +435,7 @@ def test_of_two_who_did_a_job_one_writes(clock: FakeClock) -> None:
 def test_after_the_last_try_the_rules_have_it(clock: FakeClock) -> None:
     """A model that stays down never costs the conversation: what was found without it is kept."""
     extractor = Scripted([[PORTO]], problem="the model is down")
-    with remanence.open(
-        None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False
-    ) as space:
+    with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor, worker=False) as space:
         job = space.remember(CHAT, wait=False)
         for _ in range(5):
             assert space.jobs.work() == 1
@@ -470,9 +450,7 @@ def test_a_job_is_never_done_twice(reopen: Reopen, home: Path, clock: FakeClock)
     extractor = Scripted([[PORTO]], gate=gate)
     space = reopen(extractor=extractor, worker=False)
     job = space.remember(CHAT, wait=False)
-    other = remanence.open(
-        home, embedder=HashingEmbedder(), clock=clock, extractor=Scripted([[LISBON]]), worker=False
-    )
+    other = remanence.open(home, embedder=HashingEmbedder(), clock=clock, extractor=Scripted([[LISBON]]), worker=False)
     try:
         first = threading.Thread(target=space.jobs.work)
         first.start()
@@ -494,7 +472,7 @@ def test_a_job_outlives_a_killed_process(home: Path, reopen: Reopen) -> None:
         """
         import sys, time
         import remanence
-        from remanence import Extraction, Found
+        from remanence import Extraction, ExtractionResult
         from remanence.testing import HashingEmbedder
 
         class Slow:
@@ -524,9 +502,7 @@ def test_a_job_outlives_a_killed_process(home: Path, reopen: Reopen) -> None:
 # Expiry
 
 
-def test_an_expired_memory_leaves_recall_at_once_and_a_sweep_records_it(
-    space: Space, clock: FakeClock
-) -> None:
+def test_an_expired_memory_leaves_recall_at_once_and_a_sweep_records_it(space: Space, clock: FakeClock) -> None:
     """Once, and nothing is deleted."""
     memory = space.add("The meeting is at three.", expires_at="2026-05-04T15:00")
     assert space.recall("meeting")
@@ -584,7 +560,7 @@ def test_what_is_over_is_over_whoever_it_was(space: Space, clock: FakeClock, bef
 )
 def test_an_end_left_open_is_the_end_on_that_side_only(clock: FakeClock, ended: Triple, holding: str) -> None:
     """Who has no boss any longer may still be one, under whatever name that was said."""
-    with told(Fact("That is over.", ends=(ended,), said=(0,)), clock=clock) as space:
+    with told(Fact("That is over.", ended_claims=(ended,), source_turns=(0,)), clock=clock) as space:
         space.entities.register("Alice", aliases=["Ali"])
         space.graph.relate("Bob", "reports_to", "Ali")
         space.graph.relate("Ali", "reports_to", "Carol")
@@ -631,9 +607,7 @@ def test_what_is_remembered_with_a_now_is_recorded_then(space: Space) -> None:
 def test_the_last_word_goes_before_the_turn_that_said_otherwise(space: Space) -> None:
     """What somebody said stays said, but the newer fact is the answer, and says in whose place it stands."""
     space.remember([{"role": "user", "content": "I work at Google."}], now="2026-01-10")
-    space.remember(
-        [{"role": "user", "content": "I left Google last May to join Anthropic."}], now="2026-06-03"
-    )
+    space.remember([{"role": "user", "content": "I left Google last May to join Anthropic."}], now="2026-06-03")
     first, second, *_ = space.recall("Where do I work?")
 
     assert (first.memory.text, first.current) == ("The user works at Anthropic.", True)
@@ -646,7 +620,7 @@ def test_a_worker_that_meets_with_an_error_goes_on(
 ) -> None:
     """One look that failed does not leave later jobs waiting for ever."""
     looked: list[str] = []
-    look = jobs.work_off
+    look = jobs.run_due_jobs
 
     def troubled(engine: object, name: str) -> int:
         looked.append(name)
@@ -654,7 +628,7 @@ def test_a_worker_that_meets_with_an_error_goes_on(
             raise remanence.LedgerUnavailable("the disk is full")
         return look(engine, name)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(jobs, "work_off", troubled)
+    monkeypatch.setattr(jobs, "run_due_jobs", troubled)
     monkeypatch.setattr(jobs, "_AFTER_TROUBLE", 0.01)
     with told(PORTO, clock=clock) as space:
         job = space.remember(CHAT, wait=False)

@@ -24,11 +24,11 @@ ASKED = "In which city does Alice live?"
 class Shortest:
     """It likes what is short, and keeps what it was given to read."""
 
-    def __init__(self, share: float | None = None, *, calibrated: bool = False) -> None:
+    def __init__(self, weight: float | None = None, *, calibrated: bool = False) -> None:
         self.read: list[str] = []
         self.calibrated = calibrated
-        if share is not None:
-            self.share = share
+        if weight is not None:
+            self.weight = weight
 
     def __call__(self, question: str, texts: Sequence[str]) -> list[float]:
         self.read += texts
@@ -61,7 +61,7 @@ def test_one_with_a_share_has_that_share_in_the_order(share: float, text: str, c
 @pytest.mark.parametrize("best", [0.9, 0.1, 0.01])
 def test_how_sure_the_signals_are_does_not_change_their_share(best: float) -> None:
     """A list of low scores is as much of an order as one of high scores."""
-    order = rerankers.reordered(np.array([best, best / 2]), np.array([0.0, 1.0]), share=0.3)
+    order = rerankers.blended_order(np.array([best, best / 2]), np.array([0.0, 1.0]), weight=0.3)
 
     assert order.tolist() == [0, 1]
 
@@ -71,7 +71,7 @@ def test_a_calibrated_one_that_likes_nothing_changes_nothing(calibrated: bool, o
     """One whose scale is not known may mean much by little."""
     scores, given = np.array([1.0, 0.9]), np.array([0.01, 0.05])
 
-    assert rerankers.reordered(scores, given, share=0.5, calibrated=calibrated).tolist() == order
+    assert rerankers.blended_order(scores, given, weight=0.5, calibrated=calibrated).tolist() == order
 
 
 def test_one_that_is_not_as_calibrated_as_it_says_costs_only_the_order(clock: FakeClock) -> None:
@@ -95,9 +95,7 @@ def test_the_first_thirty_are_read_again_and_the_rest_stay(limit: int, served: i
 
     assert len(reader.read) == 30
     assert len(answer) == served
-    assert [len(hit.memory.text) for hit in answer[:30]] == sorted(
-        len(hit.memory.text) for hit in answer[:30]
-    )
+    assert [len(hit.memory.text) for hit in answer[:30]] == sorted(len(hit.memory.text) for hit in answer[:30])
     assert ["reranker" in {e.signal for e in hit.evidence} for hit in answer] == [True] * min(served, 30) + (
         [False] * (served - 30)
     )
@@ -145,24 +143,18 @@ def test_a_share_that_is_none_costs_only_the_order(share: Any, clock: FakeClock)
         answer = space.recall(QUESTION)
 
     assert [hit.memory.text for hit in answer] == list(HARBOUR)
-    assert "share" in answer.missing["reranker"] or "str" in answer.missing["reranker"]
+    assert "weight" in answer.missing["reranker"] or "str" in answer.missing["reranker"]
 
 
 def test_a_turn_is_read_with_its_speaker(clock: FakeClock) -> None:
     """Who said "I" is half of what was said."""
     reader = Shortest()
     with remanence.open(None, embedder=HashingEmbedder(), reranker=reader, clock=clock) as space:
-        space.add_turns(
-            [{"speaker": "Bob", "content": "I like tea."}, {"role": "user", "content": "I prefer coffee."}]
-        )
+        space.add_turns([{"speaker": "Bob", "content": "I like tea."}, {"role": "user", "content": "I prefer coffee."}])
         space.add("Tea is grown in the Azores.")
         space.recall("tea or coffee")
 
-    assert sorted(reader.read) == [
-        "Bob: I like tea.",
-        "Tea is grown in the Azores.",
-        "user: I prefer coffee.",
-    ]
+    assert sorted(reader.read) == ["Bob: I like tea.", "Tea is grown in the Azores.", "user: I prefer coffee."]
 
 
 @pytest.mark.parametrize("given", [7, ["a"]])
@@ -172,9 +164,7 @@ def test_what_cannot_rerank_is_refused(given: Any) -> None:
         remanence.open(None, reranker=given)
 
 
-def test_a_name_or_a_folder_that_is_not_there_says_how(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_or_a_folder_that_is_not_there_says_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is downloaded behind anybody's back, and nothing is opened before."""
     monkeypatch.setenv("REMANENCE_MODELS", str(tmp_path))
     with pytest.raises(remanence.InvalidInput, match=f"`remanence models get {NAME}`"):
@@ -189,11 +179,11 @@ def test_a_name_or_a_folder_that_is_not_there_says_how(
 def test_the_cross_encoder_knows_what_answers_a_question(clock: FakeClock) -> None:
     """By its name or its folder, on a text of any length, and replayed as it was."""
     pytest.importorskip("onnxruntime", reason="needs remanence[onnx]")
-    place = catalogue.find(NAME)
+    place = catalogue.installed_folder(NAME)
     if place is None:
-        pytest.skip(f"{NAME} is not in {catalogue.home()}: run `remanence models get {NAME}`")
+        pytest.skip(f"{NAME} is not in {catalogue.models_folder()}: run `remanence models get {NAME}`")
     texts = ["Alice moved to Porto in May.", "Alice is a plumber.", "word " * 50_000, "broken \ud83d"]
-    by_name, by_folder = (rerankers.resolve(given) for given in (NAME, place))
+    by_name, by_folder = (rerankers.resolve_reranker(given) for given in (NAME, place))
     assert by_name is not None
     assert by_folder is not None
     scores = by_name(ASKED, texts)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from remanence.signals import vector_sketch
-from remanence.signals.vector_sketch import Sketches
+from remanence.signals.vector_sketch import SketchedVectors
 
 
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
     """More vectors than are looked at in full, around a hundred centres."""
-    monkeypatch.setattr(vector_sketch, "_ALL", 1_000)
+    monkeypatch.setattr(vector_sketch, "_MAX_EXACT_SCAN", 1_000)
     dice = np.random.default_rng(7)
     around = dice.standard_normal((100, 64))[dice.integers(0, 100, 5_000)]
     vectors = around + 0.5 * dice.standard_normal((5_000, 64))
@@ -20,8 +20,8 @@ def many(monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
     return unit
 
 
-def kept(vectors: np.ndarray) -> Sketches:
-    near = Sketches()
+def kept(vectors: np.ndarray) -> SketchedVectors:
+    near = SketchedVectors()
     near.put(dict(enumerate(vectors)), len(vectors))
     return near
 
@@ -46,10 +46,10 @@ def test_what_is_not_known_is_not_found(many: np.ndarray) -> None:
 
 def test_one_that_comes_late_is_found_too(many: np.ndarray) -> None:
     """Filled in, or added, after the sketches were first made."""
-    near = Sketches()
+    near = SketchedVectors()
     near.put({place: vector for place, vector in enumerate(many) if place != 7}, 5_000)
     known = np.ones(5_001, np.bool_)
-    assert near.blank(5_001) == [7, 5_000]
+    assert near.places_without_vector(5_001) == [7, 5_000]
     assert near.nearest(many[7], known[:5_000], 1)[0][0] != 7
 
     near.put({7: many[7], 5_000: many[0]}, 5_001)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from remanence import Hit, Memory, Space, frame, taken_up
-from remanence.adapters import reinforce, shown_in
-from remanence.language.framing import quoted
+from remanence import Hit, Memory, Space, frame, memories_used
+from remanence.adapters import quoted_hits, reinforce
+from remanence.language.framing import hit_as_json_line
 
 
 def both(space: Space, porto: Memory, nuts: Memory) -> list[Hit]:
@@ -35,7 +35,7 @@ def test_what_the_answer_has_words_from_was_of_use(
     """Words that tell one memory from another, in whatever form."""
     ids = {"porto": porto.id, "nuts": nuts.id}
 
-    taken = taken_up(both(space, porto, nuts), told="What of her?", answer=answer)
+    taken = memories_used(both(space, porto, nuts), context="What of her?", answer=answer)
 
     assert set(taken) == {ids[name] for name in used}
 
@@ -45,7 +45,7 @@ def test_what_the_model_was_told_besides_it_has_not_from_memory(
     space: Space, porto: Memory, nuts: Memory, told: str | list[str]
 ) -> None:
     """By the question, or by anything else it read."""
-    assert taken_up(both(space, porto, nuts), told=told, answer="In Porto.") == []
+    assert memories_used(both(space, porto, nuts), context=told, answer="In Porto.") == []
 
 
 def test_the_block_itself_is_neither_told_nor_answered(space: Space, porto: Memory, nuts: Memory) -> None:
@@ -53,17 +53,15 @@ def test_the_block_itself_is_neither_told_nor_answered(space: Space, porto: Memo
     shown = both(space, porto, nuts)
     block = frame(shown)
 
-    assert taken_up(shown, told=["Where is she?", f"Be kind.\n{block}"], answer="In Porto.") == [porto.id]
-    assert taken_up(shown, told="Where is she?", answer=f"I was told: {block}") == []
+    assert memories_used(shown, context=["Where is she?", f"Be kind.\n{block}"], answer="In Porto.") == [porto.id]
+    assert memories_used(shown, context="Where is she?", answer=f"I was told: {block}") == []
 
 
-def test_a_block_that_somebody_left_open_hides_no_other_message(
-    space: Space, porto: Memory, nuts: Memory
-) -> None:
+def test_a_block_that_somebody_left_open_hides_no_other_message(space: Space, porto: Memory, nuts: Memory) -> None:
     """Each text is read by itself."""
     told = ["<recalled-memories> Where is she?", "The tool says: Porto."]
 
-    assert taken_up(both(space, porto, nuts), told=told, answer="In Porto.") == []
+    assert memories_used(both(space, porto, nuts), context=told, answer="In Porto.") == []
 
 
 def test_of_two_versions_of_a_memory_either_will_do(space: Space) -> None:
@@ -74,44 +72,42 @@ def test_of_two_versions_of_a_memory_either_will_do(space: Space) -> None:
     assert len(shown) == 2
 
     for city in ("Porto", "Lisbon"):
-        assert taken_up(shown, told="Where?", answer=f"In {city}.") == [home.id]
+        assert memories_used(shown, context="Where?", answer=f"In {city}.") == [home.id]
 
 
 def test_ids_will_do_where_the_hits_are_not_at_hand(space: Space, porto: Memory, nuts: Memory) -> None:
     """As those of the documents that a retriever gave."""
     shown = space.get_many([porto.id, nuts.id])
 
-    assert taken_up(shown, told="Where is she?", answer="In Porto.") == [porto.id]
+    assert memories_used(shown, context="Where is she?", answer="In Porto.") == [porto.id]
 
 
 def test_what_was_taken_up_counts_as_used(space: Space, porto: Memory, nuts: Memory) -> None:
     """And nothing else does; nor is anything written where nothing was of use."""
     shown = both(space, porto, nuts)
-    before = space.verify().lines
-    reinforce(space, shown, told="Where is she?", answer="I cannot say.")
-    assert space.verify().lines == before
+    before = space.verify().entries
+    reinforce(space, shown, context="Where is she?", answer="I cannot say.")
+    assert space.verify().entries == before
 
-    reinforce(space, shown, told="Where is she?", answer="In Porto.")
+    reinforce(space, shown, context="Where is she?", answer="In Porto.")
     assert [space.touch(memory.id).uses - 1 for memory in (porto, nuts)] == [1, 0]
 
 
-def test_what_was_forgotten_meanwhile_does_not_cost_the_rest(
-    space: Space, porto: Memory, nuts: Memory
-) -> None:
+def test_what_was_forgotten_meanwhile_does_not_cost_the_rest(space: Space, porto: Memory, nuts: Memory) -> None:
     """It cannot be of use any more; the others can."""
     shown = both(space, porto, nuts)
     space.forget(porto.id)
 
-    reinforce(space, shown, told="What of her?", answer="In Porto, far from hazelnuts.")
+    reinforce(space, shown, context="What of her?", answer="In Porto, far from hazelnuts.")
     assert space.touch(nuts.id).uses == 2
 
 
 def test_what_found_no_room_was_not_shown(space: Space, porto: Memory, nuts: Memory) -> None:
     """Nor is a memory shown whose quote stands inside another's text."""
     shown = both(space, porto, nuts)
-    heading_and_a_line = frame(shown, tokens=2, count=lambda text: 1)
-    assert shown_in(heading_and_a_line, shown) == shown[:1]
+    heading_and_a_line = frame(shown, tokens=2, count_tokens=lambda text: 1)
+    assert quoted_hits(heading_and_a_line, shown) == shown[:1]
 
-    space.add(f"Somebody said: {quoted(shown[1])}")
+    space.add(f"Somebody said: {hit_as_json_line(shown[1])}")
     quoting = [hit for hit in space.recall("Somebody said") if "Somebody" in hit.memory.text]
-    assert shown_in(frame(quoting), [*quoting, *shown]) == quoting
+    assert quoted_hits(frame(quoting), [*quoting, *shown]) == quoting

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from remanence.language.text import TOKENIZER, tokens
-from remanence.language.thesaurus import FILE, akin
-from remanence.models.embedders.build_thesaurus import thesaurus
-from remanence.models.embedders.static import Static
+from remanence.language.text import TOKENIZER_VERSION, tokens
+from remanence.language.thesaurus import THESAURUS_FILE, related_words
+from remanence.models.embedders.build_thesaurus import thesaurus_lines
+from remanence.models.embedders.static import StaticEmbedder
 
 
 def entries(lines: list[str]) -> dict[tuple[str, str], int]:
@@ -22,11 +22,11 @@ def entries(lines: list[str]) -> dict[tuple[str, str], int]:
 
 def test_the_file_is_what_the_table_gives() -> None:
     """To the hundredth: another processor rounds otherwise, and may put another word last."""
-    head, *shipped = FILE.read_text(encoding="ascii").splitlines()
-    made_head, *made = thesaurus()
+    head, *shipped = THESAURUS_FILE.read_text(encoding="ascii").splitlines()
+    made_head, *made = thesaurus_lines()
     ours, theirs = entries(shipped), entries(made)
 
-    assert head == made_head == f"# {Static().fingerprint} {TOKENIZER}"
+    assert head == made_head == f"# {StaticEmbedder().fingerprint} {TOKENIZER_VERSION}"
     assert len(ours.keys() ^ theirs.keys()) < 0.01 * len(ours)
     for pair in ours.keys() & theirs.keys():
         assert abs(ours[pair] - theirs[pair]) <= 1, pair
@@ -37,8 +37,8 @@ def test_words_used_alike_are_found_from_both_sides(word: str, other: str) -> No
     """In the form that texts are indexed in, nearest first."""
     [one], [two] = tokens(word), tokens(other)
 
-    assert two in dict(akin(one))
-    nearness = [near for _, near in akin(one)]
+    assert two in dict(related_words(one))
+    nearness = [near for _, near in related_words(one)]
     assert nearness == sorted(nearness, reverse=True)
     assert all(0.4 <= near <= 1 for near in nearness)
 
@@ -46,12 +46,12 @@ def test_words_used_alike_are_found_from_both_sides(word: str, other: str) -> No
 @pytest.mark.parametrize("word", ["anna", "paris", "monday", "the", "qx", "東京", "", "trips"])
 def test_a_name_a_stop_word_and_what_is_not_in_the_table_have_none(word: str) -> None:
     """Nor has a form that `tokens` never gives."""
-    assert akin(word) == ()
+    assert related_words(word) == ()
 
 
 def test_no_word_is_akin_to_a_form_of_itself() -> None:
     """What begins alike is one word, or half of one."""
-    pairs = entries(FILE.read_text(encoding="ascii").splitlines()[1:])
+    pairs = entries(THESAURUS_FILE.read_text(encoding="ascii").splitlines()[1:])
 
     assert not [(a, b) for a, b in pairs if a.startswith(b) or b.startswith(a)]
     assert np.mean([(b, a) in pairs for a, b in pairs]) > 0.6

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remanence.errors import InvalidInput
-from remanence.language.temporal import TimePhrase, find_times, read_moment, read_window
+from remanence.language.temporal import TimePhrase, find_times, parse_moment, parse_window
 from remanence.schema import UTC, Window
 
 NOW = datetime(2023, 6, 21, 15, 30, tzinfo=UTC)  # a Wednesday
@@ -230,7 +230,7 @@ def test_every_phrase_is_found_where_it_stands() -> None:
     found = find_times(text, NOW)
     assert [phrase.text for phrase in found] == ["last week", "3 May 2022", "2019", "2021"]
     assert all(text[phrase.start : phrase.end] == phrase.text for phrase in found)
-    assert found[2] == TimePhrase("2019", 39, 43, read_window("2019", NOW))
+    assert found[2] == TimePhrase("2019", 39, 43, parse_window("2019", NOW))
 
 
 def test_a_month_ago_keeps_to_the_end_of_the_month() -> None:
@@ -273,7 +273,7 @@ def test_now_is_taken_to_utc() -> None:
 )
 def test_a_moment_is_read_from_what_one_has(value: datetime | date | str, moment: str) -> None:
     """Naive is UTC; words and part dates mean the start of what they name."""
-    assert read_moment(value, NOW).isoformat() == moment
+    assert parse_moment(value, NOW).isoformat() == moment
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_a_moment_is_read_from_what_one_has(value: datetime | date | str, moment
 def test_what_is_no_moment_is_refused_with_its_value(value: object) -> None:
     """The error names the parameter, shows the value in short, and says what to give instead."""
     with pytest.raises(InvalidInput, match="valid_from=") as caught:
-        read_moment(value, NOW, what="valid_from")  # type: ignore[arg-type]
+        parse_moment(value, NOW, argument="valid_from")  # type: ignore[arg-type]
     assert "Give a datetime" in str(caught.value)
     assert len(str(caught.value)) < 300
 
@@ -297,7 +297,7 @@ def test_what_is_no_moment_is_refused_with_its_value(value: object) -> None:
     ("value", "window"),
     [
         (Window(NOW, None), Window(NOW, None)),
-        (NOW, Window.at(NOW)),
+        (NOW, Window.from_moment(NOW)),
         (date(2026, 4, 3), "2026-04-03 to 2026-04-04"),
         ("April 2026", "2026-04-01 to 2026-05-01"),
         ("2026-04", "2026-04-01 to 2026-05-01"),
@@ -316,7 +316,7 @@ def test_what_is_no_moment_is_refused_with_its_value(value: object) -> None:
 )
 def test_a_window_is_read_from_what_one_has(value: object, window: Window | str) -> None:
     """As wide as what was named; a pair is from and until, and until is outside."""
-    read_out = read_window(value, NOW)  # type: ignore[arg-type]
+    read_out = parse_window(value, NOW)  # type: ignore[arg-type]
     assert read_out == window or str(read_out) == window
 
 
@@ -330,7 +330,7 @@ def test_a_window_is_read_from_what_one_has(value: object, window: Window | str)
 def test_what_is_no_window_is_refused(value: object) -> None:
     """Neither nonsense, nor a window that ends before it starts."""
     with pytest.raises(InvalidInput, match="during="):
-        read_window(value, NOW)  # type: ignore[arg-type]
+        parse_window(value, NOW)  # type: ignore[arg-type]
 
 
 _PHRASE = (
@@ -358,14 +358,12 @@ def test_no_text_raises_and_every_span_lies_inside(text: str, now: datetime) -> 
 def test_a_parameter_is_read_or_refused(text: str) -> None:
     """Never another error than InvalidInput."""
     try:
-        assert read_moment(text, NOW).tzinfo is UTC
+        assert parse_moment(text, NOW).tzinfo is UTC
     except InvalidInput:
         pass
 
 
-@pytest.mark.parametrize(
-    "text", ["-1", "day before ", "two days after ", "from 3 to ", "1/2/", "last ", "🦀٣"]
-)
+@pytest.mark.parametrize("text", ["-1", "day before ", "two days after ", "from 3 to ", "1/2/", "last ", "🦀٣"])
 def test_a_long_text_costs_no_more_than_its_length(text: str) -> None:
     """A megabyte of almost-times is done in seconds."""
     started = time.perf_counter()
@@ -386,8 +384,7 @@ def test_many_threads_read_the_same() -> None:
     """The grammar keeps nothing between calls, and dateparser is asked by one at a time."""
     answers: list[str] = []
     threads = [
-        threading.Thread(target=lambda: answers.append(read("23-Sep-2020") + read("last May")))
-        for _ in range(8)
+        threading.Thread(target=lambda: answers.append(read("23-Sep-2020") + read("last May"))) for _ in range(8)
     ]
     for thread in threads:
         thread.start()

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput, LedgerTooNew, LedgerUnavailable, Space
-from remanence.admin.jsonlines import Reader, Writer
-from remanence.admin.position_mapping import repointed
+from remanence.admin.jsonlines import JsonLinesReader, JsonLinesWriter
+from remanence.admin.position_mapping import remap_positions
 from remanence.cli import main
 from remanence.events import Event, Remembered, Served
-from remanence.ledger.codec import name_of
+from remanence.ledger.codec import event_kind
 from remanence.schema import Window
 from remanence.testing import FakeClock, HashingEmbedder
 
@@ -101,7 +101,7 @@ def body(path: Path) -> list[str]:
 def held(space: Space) -> list[tuple[datetime, str, str, Any]]:
     """Every line of a space, without where it stands."""
     lines = space._engine.ledger.read(space.name)
-    return [(e.at, e.kind, e.subject, e.event and repointed(e.event, lambda _: 0)) for e in lines]
+    return [(e.at, e.kind, e.subject, e.event and remap_positions(e.event, lambda _: 0)) for e in lines]
 
 
 def answers(space: Space) -> list[Any]:
@@ -125,9 +125,9 @@ class TestExact:
         new.admin.export(tmp_path / "b.jsonl")
 
         assert body(tmp_path / "a.jsonl") == body(tmp_path / "b.jsonl")
-        assert (came.lines, came.digest, came.spaces) == (out.lines, out.digest, ("default",))
+        assert (came.entries, came.digest, came.spaces) == (out.entries, out.digest, ("default",))
         assert held(new) == held(lived)
-        assert new.verify().lines == out.lines
+        assert new.verify().entries == out.entries
         assert new.admin.check() == {}
 
     @pytest.mark.parametrize("vectors", [True, False])
@@ -140,9 +140,7 @@ class TestExact:
         assert answers(new) == answers(lived)
         assert new.admin.stats().unembedded == 0
 
-    def test_with_its_vectors_nothing_is_embedded_again(
-        self, lived: Space, fresh: Opener, tmp_path: Path
-    ) -> None:
+    def test_with_its_vectors_nothing_is_embedded_again(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
         """They were paid for."""
         kept = lived.admin.export(tmp_path / "a.jsonl.gz", vectors=True)
         counting = Counting()
@@ -152,9 +150,7 @@ class TestExact:
 
         remanence.import_(tmp_path / "a.jsonl.gz", into=fresh(embedder=HashingEmbedder(32)))
 
-    def test_what_points_at_lines_points_at_them_still(
-        self, lived: Space, fresh: Opener, tmp_path: Path
-    ) -> None:
+    def test_what_points_at_lines_points_at_them_still(self, lived: Space, fresh: Opener, tmp_path: Path) -> None:
         """Undone lines, receipts, jobs and erasures, though every line has another position."""
         lived.admin.export(tmp_path / "a.jsonl")
         new = fresh(tmp_path / "new").child("elsewhere")
@@ -174,7 +170,7 @@ class TestExact:
         assert [job.status for job in new.jobs.list()] == ["done"]
         entities = [(e.id, e.names, e.kind) for e in lived.entities.list()]
         assert [(e.id, e.names, e.kind) for e in new.entities.list()][: len(entities)] == entities
-        assert [h.what for h in new.history("AO")] == [h.what for h in lived.history("AO")]
+        assert [h.kind for h in new.history("AO")] == [h.kind for h in lived.history("AO")]
 
     def test_every_kind_of_event_goes_out_and_comes_in(self, fresh: Opener, tmp_path: Path) -> None:
         """Also one that is yet to be invented: each is made up from its fields, none of them left out."""
@@ -189,7 +185,7 @@ class TestExact:
 
         assert body(tmp_path / "a.jsonl") == body(tmp_path / "b.jsonl")
         came = [entry.event for entry in new._engine.ledger.read("default")]
-        assert [name_of(event) for event in came if event] == [name_of(event) for event in said]
+        assert [event_kind(event) for event in came if event] == [event_kind(event) for event in said]
         assert held(new) == held(old)
 
     def test_no_number_in_an_event_is_a_position_unnoticed(self) -> None:
@@ -235,7 +231,7 @@ class TestExact:
             assert new.recall("Alice tea", history=True).to_dicts() == (
                 old.recall("Alice tea", history=True).to_dicts()
             )
-            assert new.verify().lines == old.verify().lines
+            assert new.verify().entries == old.verify().entries
 
 
 class TestWhat:
@@ -246,10 +242,10 @@ class TestWhat:
             space.add(f"This is {space.name}.")
         fresh().admin.export(tmp_path / "nothing.jsonl")
         assert old.admin.export(tmp_path / "one.jsonl").spaces == ("default",)
-        assert old.child("users").admin.export(tmp_path / "users.jsonl", children=True).lines == 2
+        assert old.child("users").admin.export(tmp_path / "users.jsonl", children=True).entries == 2
 
         new = fresh()
-        assert remanence.import_(tmp_path / "nothing.jsonl", into=new).lines == 0
+        assert remanence.import_(tmp_path / "nothing.jsonl", into=new).entries == 0
         remanence.import_(tmp_path / "one.jsonl", into=new)
         remanence.import_(tmp_path / "users.jsonl", into=new.child("x"))
         assert new.spaces() == ["default", "default/x/100%25", "default/x/a%2Fb"]
@@ -268,9 +264,7 @@ class TestWhat:
     def test_a_folder_is_opened_for_it(self, lived: Space, tmp_path: Path) -> None:
         """And closed again."""
         lived.admin.export(tmp_path / "a.jsonl")
-        remanence.import_(
-            tmp_path / "a.jsonl", into=tmp_path / "new", embedder=HashingEmbedder(), worker=False
-        )
+        remanence.import_(tmp_path / "a.jsonl", into=tmp_path / "new", embedder=HashingEmbedder(), worker=False)
 
         with remanence.open(tmp_path / "new", embedder=HashingEmbedder(), worker=False) as new:
             assert held(new) == held(lived)
@@ -284,14 +278,12 @@ class TestWhat:
         remanence.import_(tmp_path / "a.jsonl", into=new)
 
         assert new.add("Bob drinks tea.").id == lived.add("Bob drinks tea.").id
-        assert (
-            new.add("The door code is 9.", key="door").id == lived.add("The door code is 9.", key="door").id
-        )
+        assert new.add("The door code is 9.", key="door").id == lived.add("The door code is 9.", key="door").id
 
     async def test_it_keeps_the_event_loop_free(self, space: Space, tmp_path: Path) -> None:
         """`aexport` is `export`."""
         space.add("Alice drinks tea.")
-        assert (await space.admin.aexport(tmp_path / "a.jsonl")).lines == 1
+        assert (await space.admin.aexport(tmp_path / "a.jsonl")).entries == 1
 
 
 class TestRefused:
@@ -300,9 +292,7 @@ class TestRefused:
         space = fresh()
         lived.admin.export(tmp_path / "a.jsonl")
         space.add("I was here first.")
-        with pytest.raises(
-            InvalidInput, match=r"'default' holds 1 lines already.*space\.child\('imported'\)"
-        ):
+        with pytest.raises(InvalidInput, match=r"'default' holds 1 lines already.*space\.child\('imported'\)"):
             remanence.import_(tmp_path / "a.jsonl", into=space)
         assert space.count() == 1
 
@@ -395,17 +385,15 @@ class TestRefused:
         remanence.import_(tmp_path / "b.jsonl", into=space)
 
         assert next(space._engine.ledger.read("default")).event is None
-        assert space.verify().lines == 2
+        assert space.verify().entries == 2
 
     def test_a_file_of_a_later_release(self, space: Space, tmp_path: Path) -> None:
         """By its version, or by an event or a field that is not known yet: the line is named, and what to
         do."""
-        with Writer(tmp_path / "a.jsonl") as file:
+        with JsonLinesWriter(tmp_path / "a.jsonl") as file:
             file.write('{"remanence":"export","version":2}')
             file.finish()
-        with pytest.raises(
-            LedgerTooNew, match=r"line 1: this export has version 2.*pip install -U remanence"
-        ):
+        with pytest.raises(LedgerTooNew, match=r"line 1: this export has version 2.*pip install -U remanence"):
             remanence.import_(tmp_path / "a.jsonl", into=space)
 
         forge(tmp_path / "b.jsonl", {"at": 0, "kind": "dreamt", "event": {"dream": "d"}})
@@ -449,9 +437,7 @@ class TestMeanwhile:
         with pytest.raises(InvalidInput, match="cannot be written: No such file or directory"):
             lived.admin.export(tmp_path / "no" / "such" / "folder.jsonl")
 
-    def test_an_import_that_is_interrupted_never_was(
-        self, space: Space, fresh: Opener, tmp_path: Path
-    ) -> None:
+    def test_an_import_that_is_interrupted_never_was(self, space: Space, fresh: Opener, tmp_path: Path) -> None:
         """And can simply be done again."""
         space.add_many([{"text": f"Line {number}."} for number in range(1_500)])
         space.admin.export(tmp_path / "a.jsonl")
@@ -460,19 +446,17 @@ class TestMeanwhile:
             remanence.import_(tmp_path / "a.jsonl", into=new, progress=interrupt)
         assert new.spaces() == []
 
-        assert remanence.import_(tmp_path / "a.jsonl", into=new).lines == 1_500
+        assert remanence.import_(tmp_path / "a.jsonl", into=new).entries == 1_500
 
     def test_what_is_added_meanwhile_is_left_for_the_next_time(self, space: Space, tmp_path: Path) -> None:
         """A file holds the ledger as it was when it was begun."""
         space.add_many([{"text": f"Line {number}."} for number in range(1_200)])
         told = space.admin.export(tmp_path / "a.jsonl", progress=lambda *_: space.add("Late.") and None)
 
-        assert told.lines == 1_200
+        assert told.entries == 1_200
         assert "Late." not in (tmp_path / "a.jsonl").read_text()
 
-    def test_what_is_erased_meanwhile_is_not_in_the_file(
-        self, space: Space, fresh: Opener, tmp_path: Path
-    ) -> None:
+    def test_what_is_erased_meanwhile_is_not_in_the_file(self, space: Space, fresh: Opener, tmp_path: Path) -> None:
         """Its words may have been written before: then all of it is written anew."""
         kept = space.add_many([{"text": f"Secret {number}."} for number in range(1_200)])
         space.admin.export(tmp_path / "a.jsonl", progress=lambda *_: space.erase(kept[3].id))
@@ -480,7 +464,7 @@ class TestMeanwhile:
         remanence.import_(tmp_path / "a.jsonl", into=new)
 
         assert "Secret 3." not in (tmp_path / "a.jsonl").read_text()
-        assert new.verify().lines == 1_201
+        assert new.verify().entries == 1_201
 
         left = iter(kept[4:])
         with pytest.raises(LedgerUnavailable, match="erased each of the 5 times"):
@@ -498,7 +482,7 @@ class TestMeanwhile:
         del said
         tracemalloc.start()
         space.admin.export(tmp_path / "a.jsonl")
-        with Reader(tmp_path / "a.jsonl") as file:
+        with JsonLinesReader(tmp_path / "a.jsonl") as file:
             assert sum(1 for _ in file) == 15_002
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -508,9 +492,7 @@ class TestMeanwhile:
 
 
 class TestTyped:
-    def test_out_and_in_by_command(
-        self, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_out_and_in_by_command(self, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """`remanence export` and `remanence import`."""
         with remanence.open(home) as space:
             space.add("Alice lives in Porto.")
@@ -560,7 +542,7 @@ def interrupt(done: int, total: int) -> None:
 
 def forge(path: Path, *lines: dict[str, Any]) -> None:
     """An export of one space with these lines, all checksums right."""
-    with Writer(path) as file:
+    with JsonLinesWriter(path) as file:
         head = {"remanence": "export", "version": 1, "space": "default", "spaces": 1, "lines": len(lines)}
         for line in (head, {"space": "", "lines": len(lines)}, *lines):
             file.write(json.dumps(line))
@@ -569,7 +551,7 @@ def forge(path: Path, *lines: dict[str, Any]) -> None:
 
 def live(space: Space, step: str, number: int) -> None:
     """One thing that happens in a space."""
-    kept = [change.memory_id for change in space.audit.changes() if change.what == "remembered"]
+    kept = [change.memory_id for change in space.audit.changes() if change.kind == "remembered"]
     if step == "a" or not kept:
         space.add(f"Alice drinks {['tea', 'water', 'milk', 'ale', 'rum', 'mead'][number]}.")
     elif step == "r":

@@ -113,7 +113,7 @@ def test_a_revision_back_to_the_old_words_is_a_revision(space: Space, clock: Fak
 
     assert space.get(memory.id) == memory
     assert memory.text == "Alice lives in Porto."
-    assert space.verify().lines == 3
+    assert space.verify().entries == 3
 
 
 # Two clocks
@@ -174,7 +174,7 @@ def test_progress_tells_how_many_of_many_are_kept(space: Space) -> None:
         space.add_many(rows, progress=stop)
     assert seen == [(2_000, 4_100), (4_000, 4_100)]
     assert [memory.text for memory in space.add_many(rows)] == rows
-    assert (space.count(), space.verify().lines) == (4_100, 4_100)
+    assert (space.count(), space.verify().entries) == (4_100, 4_100)
 
 
 def test_each_of_many_is_learned_at_its_own_moment(space: Space) -> None:
@@ -182,11 +182,7 @@ def test_each_of_many_is_learned_at_its_own_moment(space: Space) -> None:
     pages = [("Snow.", "2026-01-10"), ("Thaw.", "2026-02-10"), ("Frost.", "2026-01-20")]
     kept = space.add_many([{"text": text, "now": now} for text, now in pages])
 
-    assert [f"{memory.recorded_at:%m-%d %f}" for memory in kept] == [
-        "01-10 000000",
-        "02-10 000000",
-        "02-10 000001",
-    ]
+    assert [f"{memory.recorded_at:%m-%d %f}" for memory in kept] == ["01-10 000000", "02-10 000000", "02-10 000001"]
     assert [space.as_of(now).count() for _, now in pages] == [1, 2, 1]
 
 
@@ -287,7 +283,7 @@ def test_forgetting_twice_says_nothing_new(space: Space) -> None:
     space.forget(memory.id)
     space.forget(memory.id)
 
-    assert space.verify().lines == 2
+    assert space.verify().entries == 2
 
 
 def test_forgetting_hides_every_version(moved: Space) -> None:
@@ -363,7 +359,7 @@ def test_erasing_leaves_no_word_in_any_file(reopen: Reopen, home: Path, snapshot
     if snapshot == "a snapshot before and after":
         space = reopen()
     assert traces(home) == []
-    assert space.verify().lines == before.lines + 1
+    assert space.verify().entries == before.entries + 1
     assert space.admin.check() == {}
     assert texts(space.recall(SECRET, history=True)) == ["Alice lives in Porto."]
     space.close()
@@ -410,7 +406,7 @@ def test_erasing_takes_every_version_out_of_every_view(moved: Space, clock: Fake
     assert not view.recall(WHERE, history=True)
     assert not moved.recall(WHERE, history=True)
     assert (view.get(hit.memory.id), view.count(), moved.count()) == (None, 0, 0)
-    assert moved.verify().lines == 3
+    assert moved.verify().entries == 3
 
 
 @pytest.mark.parametrize("key", [None, "secret"])
@@ -476,7 +472,7 @@ def test_the_same_key_and_words_say_nothing_new(space: Space) -> None:
 
     assert space.add_many(rows) == first
     assert space.add_many(rows + rows) == first + first
-    assert space.verify().lines == 5
+    assert space.verify().entries == 5
 
 
 def test_each_of_many_is_given_back_in_the_version_it_became(space: Space) -> None:
@@ -486,7 +482,7 @@ def test_each_of_many_is_given_back_in_the_version_it_became(space: Space) -> No
     given = space.add_many([{"text": text, "key": "door"} for text in rows])
 
     assert [memory.text for memory in given] == rows
-    assert space.verify().lines == 3
+    assert space.verify().entries == 3
 
 
 @pytest.mark.parametrize(
@@ -512,7 +508,7 @@ def test_the_same_words_with_another_field_are_a_revision(space: Space, field: d
 
     assert told.id == memory.id
     assert space.get(memory.id) == told
-    assert (space.count(), space.verify().lines) == (1, 2)
+    assert (space.count(), space.verify().entries) == (1, 2)
 
 
 @pytest.mark.parametrize("field", [{"tags": ["vow"]}, {"meta": {"page": 7}}], ids=["tags", "meta"])
@@ -524,7 +520,7 @@ def test_a_turn_with_another_field_is_a_revision(space: Space, field: dict[str, 
 
     assert told.id == memory.id
     assert space.get(memory.id) == told
-    assert (space.count(), space.verify().lines) == (1, 2)
+    assert (space.count(), space.verify().entries) == (1, 2)
 
 
 def test_the_same_words_about_another_time_are_another_memory(space: Space) -> None:
@@ -557,9 +553,7 @@ def test_the_same_words_of_two_speakers_are_two_turns(space: Space) -> None:
 
 def test_the_same_words_twice_in_one_go_are_two_turns(space: Space) -> None:
     """Though nobody says when they were said; handed in once more, they are the two that are here."""
-    turns = [
-        {"speaker": who, "content": what} for who, what in (("Ann", "Yes."), ("Bo", "Sure?"), ("Ann", "Yes."))
-    ]
+    turns = [{"speaker": who, "content": what} for who, what in (("Ann", "Yes."), ("Bo", "Sure?"), ("Ann", "Yes."))]
     first = space.add_turns(turns)
 
     assert space.add_turns(turns) == first
@@ -710,7 +704,7 @@ def test_spaces_can_be_opened_by_name(home: Path) -> None:
 
 def test_more_spaces_than_stay_open_at_once(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each finds its own, also those that were put away in between."""
-    monkeypatch.setattr("remanence.core.engine._MOST_OPEN", 3)
+    monkeypatch.setattr("remanence.core.engine._MAX_OPEN_INDEXES", 3)
     space = reopen()
     for number in range(8):
         space.child(f"user {number}").add(f"My number is {number}.")
@@ -772,7 +766,7 @@ def test_a_folder_of_the_first_release_opens(home: Path) -> None:
     """Written by 0.1.0 and never since: its truth, its past and its secrets are as they were."""
     shutil.copytree(Path(__file__).parent / "ledgers" / "0.1.0", home, dirs_exist_ok=True)
     with remanence.open(home, embedder=HashingEmbedder(16)) as space:
-        assert space.verify().lines == 9
+        assert space.verify().entries == 9
         assert [memory.text for memory in space.memories()] == [
             "Alice lives in Lisbon.",
             "Where do we eat?",
@@ -810,9 +804,7 @@ def test_a_longer_list_begins_as_a_short_one_does(space: Space) -> None:
         assert found == whole[:limit]
 
 
-def test_lines_that_are_no_memories_are_in_the_snapshot_too(
-    reopen: Reopen, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_that_are_no_memories_are_in_the_snapshot_too(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
     """Or every opening would read them again."""
     space = reopen()
     memory = space.add("Alice lives in Porto.")

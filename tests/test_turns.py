@@ -11,7 +11,7 @@ import pytest
 
 import remanence
 from remanence import Recall, Space
-from remanence.read.question import read
+from remanence.read.question import parse_question
 from remanence.testing import FakeClock, HashingEmbedder
 
 if TYPE_CHECKING:
@@ -140,10 +140,7 @@ class TestTurnsThatOnlyAsk:
             ("Ann", "For me the best of all hobbies is chess."),
         )
 
-        assert (
-            texts(space.recall("What hobbies does Ann have?"))[0]
-            == "For me the best of all hobbies is chess."
-        )
+        assert texts(space.recall("What hobbies does Ann have?"))[0] == "For me the best of all hobbies is chess."
 
     def test_a_request_that_tells_something_is_no_mere_question(self, space: Space, chat: Chat) -> None:
         """People tell assistants about themselves in questions."""
@@ -241,9 +238,7 @@ class TestWhoSpeaks:
         said = {hit.memory.turn.speaker for hit in found if "named in the question" in hit.because}
         assert said == ({meant} if meant else set())
 
-    def test_a_first_name_means_whoever_had_spoken_by_then(
-        self, space: Space, chat: Chat, clock: FakeClock
-    ) -> None:
+    def test_a_first_name_means_whoever_had_spoken_by_then(self, space: Space, chat: Chat, clock: FakeClock) -> None:
         """A namesake who comes later moves nothing in the past."""
         chat(("Ann Lee", "I baked bread."), ("Bob", "Thanks."))
         before = clock.now()
@@ -259,15 +254,11 @@ class TestWhoSpeaks:
         said = ("Bob", "Hello Ann, hello Ann."), ("Ann", "What do you cook?"), ("Bob", "Ann, I bake bread.")
         space = reopen()
         chat(*said, into=space)
-        fresh = [
-            (hit.memory.text, hit.score) for hit in space.recall("What does Ann bake?", now="2026-05-04")
-        ]
+        fresh = [(hit.memory.text, hit.score) for hit in space.recall("What does Ann bake?", now="2026-05-04")]
 
         again = reopen()
 
-        assert [
-            (h.memory.text, h.score) for h in again.recall("What does Ann bake?", now="2026-05-04")
-        ] == fresh
+        assert [(h.memory.text, h.score) for h in again.recall("What does Ann bake?", now="2026-05-04")] == fresh
         assert again.admin.check() == {}
 
 
@@ -294,8 +285,8 @@ class TestWordsThatAnotherSignalAnswers:
         """At midnight, yesterday is past."""
         midnight = datetime(2026, 5, 2, tzinfo=timezone.utc)
 
-        assert read("What held yesterday?", midnight).past
-        assert not read("What holds today?", midnight).past
+        assert parse_question("What held yesterday?", midnight).asks_about_past
+        assert not parse_question("What holds today?", midnight).asks_about_past
 
     def test_how_many_is_no_word_to_look_for(self, space: Space) -> None:
         """It says what sort of answer is wanted."""
@@ -306,9 +297,7 @@ class TestWordsThatAnotherSignalAnswers:
 
 class TestWhatTheAssistantSaid:
     @pytest.mark.parametrize("assistant", ["assistant", "Travel Assistant"])
-    def test_what_you_said_is_looked_for_among_its_words(
-        self, space: Space, chat: Chat, assistant: str
-    ) -> None:
+    def test_what_you_said_is_looked_for_among_its_words(self, space: Space, chat: Chat, assistant: str) -> None:
         """The user's own words match better, and are not what is asked for."""
         chat(
             ("user", "Can you recommend a hotel in Rome, a hotel with a garden?"),
@@ -316,9 +305,7 @@ class TestWhatTheAssistantSaid:
             ("user", "I also like the hotel of my sister in Rome, which has a garden."),
         )
 
-        assert (
-            texts(space.recall("Which hotel in Rome did you recommend?"))[0] == "Hotel Aurora has a garden."
-        )
+        assert texts(space.recall("Which hotel in Rome did you recommend?"))[0] == "Hotel Aurora has a garden."
         assert texts(space.recall("Which hotel in Rome do I like?"))[0].startswith("I also like")
 
     @pytest.mark.parametrize(
@@ -370,7 +357,7 @@ class TestWhatTheAssistantSaid:
     )
     def test_what_may_be_the_matter_itself_is_kept(self, question: str, kept: str) -> None:
         """An aside begins a sentence, and leaves something to ask for."""
-        words = read(question, datetime(2026, 5, 1, tzinfo=timezone.utc)).words
+        words = parse_question(question, datetime(2026, 5, 1, tzinfo=timezone.utc)).search_text
 
         assert kept in words
         assert "confirm" not in words

@@ -20,9 +20,9 @@ from remanence import InvalidInput, LedgerUnavailable, NotFound, Receipt
 from remanence.cli import main
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import UpkeepSettings
-from remanence.upkeep.decay import MODELS, retention
-from remanence.upkeep.runs import alone
-from remanence.upkeep.schedule import Schedule, seconds
+from remanence.upkeep.decay import DECAY_MODELS, retention
+from remanence.upkeep.runs import upkeep_lock
+from remanence.upkeep.schedule import Schedule, parse_interval
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -36,7 +36,7 @@ def answers(space: remanence.Space) -> list[list[tuple[str, float]]]:
 
 
 def lines(space: remanence.Space) -> int:
-    return space.verify().lines
+    return space.verify().entries
 
 
 class TestSettings:
@@ -111,18 +111,14 @@ class TestSettings:
         told: dict[str, str] = {}
         for line in table.splitlines()[2:]:
             _, names, defaults, _, _ = line.split("|")
-            told |= dict(
-                zip(re.findall(r"`(\w+)`", names), re.split(r"[,;] ", defaults.strip()), strict=False)
-            )
+            told |= dict(zip(re.findall(r"`(\w+)`", names), re.split(r"[,;] ", defaults.strip()), strict=False))
         fields = asdict(UpkeepSettings())
         assert told.keys() == fields.keys()
         for name in fields.keys() - {"half_life_by_kind", "vault"}:
             value = fields[name]
             assert told[name].strip("`") == (value if isinstance(value, str) else f"{value:g}"), name
             other = {"decay": "exponential", "gc": "archive"}.get(name, value)
-            assert str(
-                getattr(UpkeepSettings.from_env({f"REMANENCE_{name.upper()}": str(other)}), name)
-            ) == str(other)
+            assert str(getattr(UpkeepSettings.from_env({f"REMANENCE_{name.upper()}": str(other)}), name)) == str(other)
 
     def test_one_space_may_have_its_own(self, space: remanence.Space) -> None:
         """An unknown name is refused with the known ones."""
@@ -132,14 +128,14 @@ class TestSettings:
 
 
 class TestDecay:
-    @pytest.mark.parametrize("model", MODELS)
+    @pytest.mark.parametrize("model", DECAY_MODELS)
     @given(st.floats(0, 1e12), st.floats(0, 1e12))
     def test_it_only_falls_and_never_to_zero(self, model: str, one: float, other: float) -> None:
         """Whatever the age."""
         younger, older = sorted((one, other))
         assert 1 >= retention(model, younger, 3) >= retention(model, older, 3) > 0
 
-    @pytest.mark.parametrize("model", MODELS)
+    @pytest.mark.parametrize("model", DECAY_MODELS)
     def test_half_is_left_after_a_half_life(self, model: str) -> None:
         """In every model."""
         assert retention(model, 30, 30) == pytest.approx(0.5, abs=1e-4)
@@ -277,7 +273,7 @@ class TestForgetting:
         before = answers(faded)
         plan = faded.upkeep.gc()
         assert len(plan) == 3
-        assert plan.freed == pytest.approx(sum(faded.score for faded in plan))
+        assert plan.total_score == pytest.approx(sum(faded.score for faded in plan))
         assert all(0 < faded.score < 0.05 for faded in plan)
         assert faded.count() == 4
 
@@ -290,7 +286,7 @@ class TestForgetting:
     def test_a_limit_takes_the_weakest(self, faded: remanence.Space) -> None:
         """And says how many are left."""
         plan = faded.upkeep.gc(limit=1)
-        assert (len(plan), plan.kept) == (1, 2)
+        assert (len(plan), plan.over_limit_count) == (1, 2)
         with pytest.raises(InvalidInput, match="limit=0"):
             faded.upkeep.gc(limit=0)
 
@@ -298,7 +294,7 @@ class TestForgetting:
         """A memory used since is not forgotten behind its user's back; another one does not matter."""
         plan = faded.upkeep.gc()
         faded.add("Something else altogether.")
-        faded.touch(plan.forgets[0].memory)
+        faded.touch(plan.candidates[0].memory)
         before = lines(faded)
 
         with pytest.raises(InvalidInput, match="was used since"):
@@ -311,7 +307,7 @@ class TestForgetting:
     def test_a_plan_about_what_is_gone_is_refused(self, faded: remanence.Space) -> None:
         """Forgotten meanwhile by somebody else."""
         plan = faded.upkeep.gc()
-        faded.forget(plan.forgets[0].memory)
+        faded.forget(plan.candidates[0].memory)
         with pytest.raises(InvalidInput, match="Make the plan anew"):
             faded.upkeep.apply(plan)
 
@@ -324,7 +320,7 @@ class TestForgetting:
         faded.erase(erased)
 
         undo = faded.upkeep.undo(done)
-        assert set(undo.left) == {by_hand, erased}
+        assert set(undo.skipped) == {by_hand, erased}
         assert faded.get(last) is not None
         assert faded.get(by_hand) is None
         assert faded.verify()
@@ -348,11 +344,11 @@ class TestForgetting:
 
         regret = faded.upkeep.regret()
         assert (regret.recalls, regret.affected, regret.rate) == (1, 1, 1.0)
-        assert "A dog barked twice." in [missed.text for missed in regret.missed]
+        assert "A dog barked twice." in [missed.text for missed in regret.regretted_memories]
         assert "unforget" in str(regret)
-        assert faded.upkeep.restore(regret) == len(regret.missed)
+        assert faded.upkeep.restore(regret) == len(regret.regretted_memories)
         assert faded.recall("Did a dog bark?")[0].memory.text == "A dog barked twice."
-        assert not faded.upkeep.regret().missed
+        assert not faded.upkeep.regret().regretted_memories
 
     def test_only_the_first_ten_count_as_missed(self, space: remanence.Space, clock: FakeClock) -> None:
         """Of twelve that answered, ten would have been seen."""
@@ -360,7 +356,7 @@ class TestForgetting:
         clock.advance(days=365)
         space.upkeep.gc(dry_run=False)
         space.audit.record(space.recall("Did the dog bark?"))
-        assert len(space.upkeep.regret().missed) == 10
+        assert len(space.upkeep.regret().regretted_memories) == 10
 
     def test_no_regret_without_recalls(self, faded: remanence.Space) -> None:
         """It says what is lacking."""
@@ -383,8 +379,8 @@ class TestArchiving:
         assert {m.id for m in faded.memories("archived")} == {f.memory for f in done}
         assert [m.id for m in faded.memories("forgotten")] == [forgotten.id]
         assert {each.status for each in faded.graph.read_graph("archived")} == {"archived"}
-        assert faded.get_many([done.forgets[0].memory]).missing == {done.forgets[0].memory: "archived"}
-        assert faded.get(done.forgets[0].memory) is None
+        assert faded.get_many([done.candidates[0].memory]).missing == {done.candidates[0].memory: "archived"}
+        assert faded.get(done.candidates[0].memory) is None
         assert not [hit for hit in faded.recall("Did a dog bark?", history=True) if "dog" in hit.memory.text]
 
         [hit, *_] = faded.recall("Did a dog bark?", include="archive")
@@ -428,7 +424,7 @@ class TestArchiving:
             remanence.import_(tmp_path / "a.jsonl", into=other)
             assert [m.text for m in other.memories("archived")] == ["A dog barked twice."]
             assert len(other.recall("dog", include="archive")) == 1
-            assert other.upkeep.undo(other.upkeep.runs()[0]).left == ()
+            assert other.upkeep.undo(other.upkeep.runs()[0]).skipped == ()
             assert other.count() == 1
 
     def test_said_again_forgotten_or_erased_it_leaves_the_archive(self, faded: remanence.Space) -> None:
@@ -442,8 +438,8 @@ class TestArchiving:
 
         assert faded.admin.stats().memories == {"current": 2, "forgotten": 1, "erased": 1}
         assert faded.recall(forgotten.text, include="archive")[0].memory.id != forgotten.memory
-        assert [e.what for e in faded.history(forgotten.memory)].count("forgotten") == 2
-        assert set(faded.upkeep.undo(done).left) == {said.memory, forgotten.memory, erased.memory}
+        assert [e.kind for e in faded.history(forgotten.memory)].count("forgotten") == 2
+        assert set(faded.upkeep.undo(done).skipped) == {said.memory, forgotten.memory, erased.memory}
         assert faded.admin.check() == {}
 
     def test_a_setting_makes_it_the_way_of_every_run(self, faded: remanence.Space) -> None:
@@ -505,16 +501,14 @@ class TestArchiving:
         found = faded.recall("Did a dog bark?", include="archive")
         assert found.receipt is not None
         faded.audit.record(found)
-        assert "A dog barked twice." not in [missed.text for missed in faded.upkeep.regret().missed]
+        assert "A dog barked twice." not in [missed.text for missed in faded.upkeep.regret().regretted_memories]
 
         faded.upkeep.restore(found[0].memory.id)
         kept = Receipt.from_dict(found.receipt.to_dict())
         assert faded.audit.replay(kept).hits == found.hits
         assert faded.recall("Did a dog bark?")[0].current
 
-    def test_what_is_erased_while_the_archive_is_asked_is_not_given(
-        self, home: Path, clock: FakeClock
-    ) -> None:
+    def test_what_is_erased_while_the_archive_is_asked_is_not_given(self, home: Path, clock: FakeClock) -> None:
         """By another process, after the question was read: it is asked again."""
         erasing: list[Callable[[], object]] = []
 
@@ -537,12 +531,12 @@ class TestArchiving:
         """What it is asked about the archive it answers rightly, and what is forgotten stays so."""
         away, gone = faded.upkeep.gc(how="archive", dry_run=False, limit=2)
         faded.forget(gone.memory)
-        with faded._engine.using(faded.name) as index:
+        with faded._engine.open_index(faded.name) as index:
             whole = index.catalog.with_archive()
-            assert index.catalog.archived(whole.position).sum() == 1
-            assert whole.archived(whole.position).sum() == 0
-            numbers = [index.known(each.memory) for each in (away, gone)]
-            assert [whole.shown(number, whole.position) for number in numbers] == [True, False]
+            assert index.catalog.archived_mask(whole.position).sum() == 1
+            assert whole.archived_mask(whole.position).sum() == 0
+            numbers = [index.require_unerased(each.memory) for each in (away, gone)]
+            assert [whole.is_visible(number, whole.position) for number in numbers] == [True, False]
             since = [whole.hidden_since(number) for number in numbers]
             assert since == [None, index.catalog.hidden_since(numbers[1])]
 
@@ -554,11 +548,11 @@ class TestRestoring:
     ) -> None:
         """The others come back. Only who asks for the erased one by its id is told that it is gone."""
         plan = faded.upkeep.gc(how=how, dry_run=False)
-        faded.erase(plan.forgets[0].memory)
+        faded.erase(plan.candidates[0].memory)
         assert faded.upkeep.restore(plan) == 2
         assert faded.count() == 3
         with pytest.raises(NotFound, match="erased"):
-            faded.upkeep.restore(plan.forgets[0].memory)
+            faded.upkeep.restore(plan.candidates[0].memory)
 
     def test_what_a_person_forgot_since_stays_forgotten(
         self, faded: remanence.Space, how: Literal["forget", "archive"]
@@ -571,7 +565,7 @@ class TestRestoring:
         faded.audit.record(faded.recall("Did a dog bark?"))
         regret, [run] = faded.upkeep.regret(), faded.upkeep.runs()
 
-        assert forgotten not in [missed.memory for missed in regret.missed]
+        assert forgotten not in [missed.memory for missed in regret.regretted_memories]
         restored = [faded.upkeep.restore(what) for what in (regret, plan, run)]
         assert (sum(restored), faded.get(forgotten)) == (2, None)
         assert faded.upkeep.restore(forgotten) == 1
@@ -586,22 +580,20 @@ class TestRestoring:
             assert faded.upkeep.restore(plan) == 3
             plan = faded.upkeep.gc(how=how)
 
-    def test_what_was_missed_and_then_erased(
-        self, faded: remanence.Space, how: Literal["forget", "archive"]
-    ) -> None:
+    def test_what_was_missed_and_then_erased(self, faded: remanence.Space, how: Literal["forget", "archive"]) -> None:
         """A regret and a run pass over it."""
         faded.upkeep.gc(how=how, dry_run=False)
         faded.audit.record(faded.recall("Did a dog bark?"))
         regret, [run] = faded.upkeep.regret(), faded.upkeep.runs()
-        faded.erase(regret.missed[0].memory)
-        assert faded.upkeep.restore(regret) == len(regret.missed) - 1
-        assert faded.upkeep.restore(run) == 3 - len(regret.missed)
+        faded.erase(regret.regretted_memories[0].memory)
+        assert faded.upkeep.restore(regret) == len(regret.regretted_memories) - 1
+        assert faded.upkeep.restore(run) == 3 - len(regret.regretted_memories)
 
 
 class TestOneRunAtATime:
     def test_a_second_run_is_turned_away(self, faded: remanence.Space) -> None:
         """It changes nothing, and says why."""
-        with alone(faded._engine, faded.name), pytest.raises(LedgerUnavailable, match="another upkeep run"):
+        with upkeep_lock(faded._engine, faded.name), pytest.raises(LedgerUnavailable, match="another upkeep run"):
             faded.upkeep.gc(dry_run=False)
         assert faded.count() == 4
 
@@ -612,7 +604,7 @@ class TestOneRunAtATime:
         clock.advance(days=365)
         with (
             remanence.open(space._engine.folder, embedder=HashingEmbedder(), clock=clock) as second,
-            alone(space._engine, space.name),
+            upkeep_lock(space._engine, space.name),
             pytest.raises(LedgerUnavailable),
         ):
             second.upkeep.gc(dry_run=False)
@@ -627,9 +619,9 @@ class TestOneRunAtATime:
         program = (
             "import sys, remanence\n"
             "from remanence.testing import HashingEmbedder\n"
-            "from remanence.upkeep.runs import alone\n"
+            "from remanence.upkeep.runs import upkeep_lock\n"
             "space = remanence.open(sys.argv[1], embedder=HashingEmbedder())\n"
-            "with alone(space._engine, space.name):\n"
+            "with upkeep_lock(space._engine, space.name):\n"
             "    print('held', flush=True); sys.stdin.read()\n"
         )
         with subprocess.Popen(
@@ -671,7 +663,7 @@ class TestOneRunAtATime:
     def test_what_is_no_interval_is_refused(self, every: Any) -> None:
         """With examples of one."""
         with pytest.raises(InvalidInput, match="every="):
-            seconds(every)
+            parse_interval(every)
 
 
 @pytest.fixture
@@ -724,9 +716,7 @@ class TestPlansThatAreOutOfDate:
             space.upkeep.apply(plan)
         assert lines(space) == 3
 
-    def test_two_who_plan_the_same_do_it_once(
-        self, reopen: Callable[..., remanence.Space], clock: FakeClock
-    ) -> None:
+    def test_two_who_plan_the_same_do_it_once(self, reopen: Callable[..., remanence.Space], clock: FakeClock) -> None:
         """Two openers of one folder: the one who comes second is told so."""
         mine = reopen()
         for text in ("Alice met Bob in Porto.", "Bob and Alice have a boat."):
@@ -769,21 +759,19 @@ class TestPlansThatAreOutOfDate:
             busy.upkeep.apply(plan)
         assert (lines(busy), busy.upkeep.runs()) == (before, [])
 
-    def test_a_part_that_was_done_is_told_of(
-        self, faded: remanence.Space, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_part_that_was_done_is_told_of(self, faded: remanence.Space, monkeypatch: pytest.MonkeyPatch) -> None:
         """Somebody forgets a memory while the run is writing: the error names the run, to undo it."""
         monkeypatch.setattr("remanence.upkeep.garbage_collection._BATCH", 1)
         plan, before = faded.upkeep.gc(), faded.count()
 
         def meanwhile(done: int, total: int) -> None:
             if done == 1:
-                faded.forget(plan.forgets[1].memory)
+                faded.forget(plan.candidates[1].memory)
 
         with pytest.raises(InvalidInput, match="A part was done already") as error:
             faded.upkeep.apply(plan, progress=meanwhile)
         [run] = faded.upkeep.runs()
-        assert run.hidden == (plan.forgets[0].memory,)
+        assert run.hidden == (plan.candidates[0].memory,)
         assert f"space.upkeep.undo({run.id!r})" in str(error.value)
         faded.upkeep.undo(run.id)
         assert faded.count() == before - 1
@@ -995,9 +983,7 @@ class TestCommands:
         run("unforget", memory)
         assert "A dog barked." in run("memories")
 
-    def test_it_goes_on_until_it_is_interrupted(
-        self, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_it_goes_on_until_it_is_interrupted(self, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
         """Twice, and then somebody presses Ctrl-C."""
         waits: list[float] = []
 

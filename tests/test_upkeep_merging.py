@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput
-from remanence.language.text import sentences_of
+from remanence.language.text import split_sentences
 from remanence.testing import FakeClock
 from remanence.upkeep import memory_clusters
-from remanence.upkeep.merged_text import form, merged
+from remanence.upkeep.merged_text import merge_sentences, sentence_key
 
 TEA = (
     "Alice drinks green tea in the morning.",
@@ -42,7 +42,7 @@ class TestClusters:
         """However many are read at a time."""
         monkeypatch.setattr(memory_clusters, "_CHUNK", 2)
         space.add_many(f"The kite number {n} is red." for n in range(5))
-        assert space.upkeep.clusters().looked_at == 5
+        assert space.upkeep.clusters().examined_count == 5
 
     def test_what_says_the_same_is_found(self, repetitive: remanence.Space) -> None:
         """One group, tight enough to merge; the others stand alone."""
@@ -72,7 +72,7 @@ class TestClusters:
         found = space.upkeep.clusters()
         sizes = [len(cluster.items) for cluster in found]
         assert max(sizes) == 12
-        assert sum(sizes) == len({memory for cluster in found for memory in cluster.memories})
+        assert sum(sizes) == len({memory for cluster in found for memory in cluster.memory_ids})
 
     @pytest.mark.parametrize(
         ("one", "other", "why"),
@@ -107,18 +107,14 @@ class TestClusters:
 
     def test_what_was_said_stays_said(self, space: remanence.Space) -> None:
         """Chat turns are not merged, and neither is a document."""
-        space.add_turns(
-            [{"speaker": "Ann", "content": "I like tea.", "time": f"2026-01-0{n}"} for n in (1, 2)]
-        )
+        space.add_turns([{"speaker": "Ann", "content": "I like tea.", "time": f"2026-01-0{n}"} for n in (1, 2)])
         space.add("Long. " * 300)
         space.add("Long. " * 301)
         assert len(space.upkeep.clusters(similarity=0.1)) == 0
 
 
 class TestConsolidating:
-    def test_one_memory_says_what_all_of_them_said(
-        self, repetitive: remanence.Space, clock: FakeClock
-    ) -> None:
+    def test_one_memory_says_what_all_of_them_said(self, repetitive: remanence.Space, clock: FakeClock) -> None:
         """Every sentence once; tags, importance and strength of all; sources step back and are reachable."""
         upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
         plan = upkeep.consolidate()
@@ -139,12 +135,12 @@ class TestConsolidating:
         superseded = history[TEA[0]].superseded_by
         assert superseded is not None
         assert superseded.id == memory.id
-        with repetitive._engine.using(repetitive.name) as index:
-            sight = index.sight(index.catalog.position, clock.now())
+        with repetitive._engine.open_index(repetitive.name) as index:
+            sight = index.snapshot(index.catalog.position, clock.now())
             number = index.catalog.number(memory.id)
             assert number is not None
-            links = index.links.of(number, sight, kinds=["derived_from"], direction="out")
-        assert {link.target for link in links} == set(plan.retired)
+            links = index.links.links_of(number, sight, kinds=["derived_from"], direction="out")
+        assert {link.target for link in links} == set(plan.superseded_ids)
 
     def test_what_is_known_of_any_is_known_of_the_new_one(self, space: remanence.Space) -> None:
         """Names and claims of all, the earliest time, the latest expiry, and of whoever said it."""
@@ -168,10 +164,8 @@ class TestConsolidating:
         """Where a person merges what upkeep would leave for review."""
         for n, start in enumerate(("2024-03-01", "2023-01-01", "2025-01-01")):
             space.add(f"Ann drinks tea{'!' * n}", valid_from=start)
-        found = space.upkeep.clusters().found
-        assert [(cluster.action, cluster.why) for cluster in found] == [
-            ("review", "they are about different times")
-        ]
+        found = space.upkeep.clusters().clusters
+        assert [(cluster.action, cluster.why) for cluster in found] == [("review", "they are about different times")]
         plan = space.upkeep.consolidate("apply", clusters=found)
         memory = space.get(plan.merges[0].version.memory)
         assert memory is not None
@@ -190,15 +184,13 @@ class TestConsolidating:
         assert again.merges[0].version.memory == first.merges[0].version.memory
         assert recalled(repetitive, "green tea") == after
 
-    def test_a_run_that_others_built_on_is_undone_last(
-        self, repetitive: remanence.Space, clock: FakeClock
-    ) -> None:
+    def test_a_run_that_others_built_on_is_undone_last(self, repetitive: remanence.Space, clock: FakeClock) -> None:
         """Something new near what was merged is merged with it; then the first run waits for the second."""
         upkeep = repetitive.upkeep.using(cluster_similarity=0.6, merge_cohesion=0.6, review_cohesion=0.5)
         first = upkeep.consolidate("apply")
         repetitive.add("Alice drinks her green tea in the morning.")
         second = upkeep.consolidate("apply")
-        assert first.merges[0].version.memory in second.retired
+        assert first.merges[0].version.memory in second.superseded_ids
 
         with pytest.raises(InvalidInput, match="First undo that one"):
             upkeep.undo(first)
@@ -216,12 +208,12 @@ class TestConsolidating:
         """So that a run every hour compares only what is new."""
         space.add_many([{"text": "Bob repairs old clocks."}, {"text": "The bridge was painted red."}])
         done = space.upkeep.consolidate("apply")
-        assert (len(done), done.looked, space.verify().lines) == (0, True, 3)
+        assert (len(done), done.has_new_memories, space.verify().entries) == (0, True, 3)
         assert "nothing to do" in str(space.upkeep.runs()[0])
         again = space.upkeep.consolidate("apply")
-        assert (again.looked, again.run, space.verify().lines) == (False, None, 3)
+        assert (again.has_new_memories, again.run, space.verify().entries) == (False, None, 3)
         space.add("Bob repairs old clocks!!")
-        assert space.upkeep.consolidate().looked
+        assert space.upkeep.consolidate().has_new_memories
 
     def test_link_mode_only_ties_together(self, repetitive: remanence.Space) -> None:
         """Nothing steps back."""
@@ -236,9 +228,9 @@ class TestConsolidating:
 
     def test_a_person_may_choose_the_clusters(self, repetitive: remanence.Space) -> None:
         """Whatever was suggested for them; but no memory twice."""
-        chosen = repetitive.upkeep.clusters(similarity=0.7).found
+        chosen = repetitive.upkeep.clusters(similarity=0.7).clusters
         plan = repetitive.upkeep.using(merge_cohesion=1.0).consolidate(clusters=chosen)
-        assert set(plan.retired) == set(chosen[0].memories)
+        assert set(plan.superseded_ids) == set(chosen[0].memory_ids)
         with pytest.raises(InvalidInput, match="two of the clusters"):
             repetitive.upkeep.consolidate(clusters=[*chosen, *chosen])
         with pytest.raises(InvalidInput, match="preview"):
@@ -266,24 +258,24 @@ class TestConsolidating:
         """It is of the same memory, and was of the same use."""
         upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
         plan = upkeep.consolidate()
-        repetitive.touch(plan.retired[0])
+        repetitive.touch(plan.superseded_ids[0])
         upkeep.apply(plan)
         assert repetitive.touch(plan.merges[0].version.memory).uses == 2
 
     def test_what_was_merged_since_is_not_merged_again(self, repetitive: remanence.Space) -> None:
         """A plan for three is refused once two of them are one; and so is a cluster of them."""
         whole = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
-        plan, found = whole.consolidate(), whole.clusters().found
-        assert len(plan.retired) == 3
-        two = next(c for c in whole.using(cluster_size=2).clusters() if set(c.memories) < set(plan.retired))
+        plan, found = whole.consolidate(), whole.clusters().clusters
+        assert len(plan.superseded_ids) == 3
+        two = next(c for c in whole.using(cluster_size=2).clusters() if set(c.memory_ids) < set(plan.superseded_ids))
         whole.consolidate("apply", clusters=[two])
-        before = repetitive.verify().lines
+        before = repetitive.verify().entries
 
         with pytest.raises(InvalidInput, match=r"was replaced or has expired since\. Nothing was done"):
             whole.apply(plan)
         with pytest.raises(InvalidInput, match="Look for clusters again"):
             whole.consolidate("apply", clusters=found)
-        assert repetitive.verify().lines == before
+        assert repetitive.verify().entries == before
         assert len([hit for hit in repetitive.recall("green tea") if "Alice" in hit.memory.text]) == 2
 
     def test_link_mode_leaves_what_is_tied_already(self, repetitive: remanence.Space) -> None:
@@ -297,7 +289,7 @@ class TestConsolidating:
         """Its words stand there too. What the others said comes forward again."""
         upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
         plan = upkeep.consolidate("apply")
-        repetitive.erase(plan.retired[0])
+        repetitive.erase(plan.superseded_ids[0])
 
         texts = [memory.text for memory in repetitive.memories()]
         assert not any(TEA[0] in text for text in texts)
@@ -310,16 +302,16 @@ class TestWording:
     @given(st.lists(st.text(alphabet="ab .!?\n'\"DrSt。", max_size=40), min_size=1, max_size=5))
     def test_no_sentence_is_lost(self, texts: list[str]) -> None:
         """Every sentence of every text is in the merged one, once."""
-        out = [form(sentence) for sentence in sentences_of(merged(texts))]
+        out = [sentence_key(sentence) for sentence in split_sentences(merge_sentences(texts))]
         joined = " ".join(out).replace(".", "").split()
         for text in texts:
-            for sentence in sentences_of(text):
-                assert set(form(sentence).replace(".", "").split()) <= set(joined)
+            for sentence in split_sentences(text):
+                assert set(sentence_key(sentence).replace(".", "").split()) <= set(joined)
 
     def test_abbreviations_do_not_end_a_sentence(self) -> None:
         """Or half of one would be lost as a repetition."""
         both = ["I went to see Dr. Smith.", "I went to see Dr. Jones."]
-        assert merged(both) == " ".join(both)
+        assert merge_sentences(both) == " ".join(both)
 
 
 class TestDiscovering:

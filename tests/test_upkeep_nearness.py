@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from remanence.upkeep import near_pairs, vector_cells
-from remanence.upkeep.near_pairs import Nearness
-from remanence.upkeep.vector_cells import Cells
+from remanence.upkeep.near_pairs import NearPairFinder
+from remanence.upkeep.vector_cells import VectorCells
 
 Found = dict[tuple[int, int], float]
 
@@ -19,9 +19,7 @@ def world(count: int, dimension: int, *, spread: float, families: int, seed: int
     # Like those of an embedder: a few directions say much, most say little.
     scale = 1 / np.sqrt(1 + np.arange(dimension))
     centres = dice.normal(size=(families, dimension)) * scale + 0.05
-    vectors = (
-        centres[dice.integers(0, families, count)] + spread * dice.normal(size=(count, dimension)) * scale
-    )
+    vectors = centres[dice.integers(0, families, count)] + spread * dice.normal(size=(count, dimension)) * scale
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
 
@@ -37,10 +35,10 @@ def by_comparing_all(vectors: NDArray[np.float32], least: float, most: int) -> F
     return out
 
 
-def found(near: Nearness, seeds: list[int] | None = None) -> Found:
+def found(near: NearPairFinder, seeds: list[int] | None = None) -> Found:
     pairs = near.pairs(seeds)
     assert (np.diff(pairs.score) <= 0).all(), "the nearest come first"
-    keys = list(zip(pairs.one.tolist(), pairs.other.tolist(), strict=True))
+    keys = list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True))
     assert len(keys) == len(set(keys)), "each pair comes once"
     return dict(zip(keys, pairs.score.tolist(), strict=True))
 
@@ -62,19 +60,15 @@ def test_among_a_few_thousand_it_finds_what_comparing_all_finds(
     """The same pairs with the same scores."""
     vectors = world(count, dimension, spread=spread, families=families)
     expected = by_comparing_all(vectors, least, most=4)
-    assert found(Nearness(vectors, least, 4)) == pytest.approx(expected, abs=1e-5)
+    assert found(NearPairFinder(vectors, least, 4)) == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("spread", "families", "least"), [(0.5, 200, 0.83), (0.4, 300, 0.88), (0.2, 40, 0.95)]
-)
-def test_through_cells_it_finds_nearly_all_and_nothing_else(
-    spread: float, families: int, least: float
-) -> None:
+@pytest.mark.parametrize(("spread", "families", "least"), [(0.5, 200, 0.83), (0.4, 300, 0.88), (0.2, 40, 0.95)])
+def test_through_cells_it_finds_nearly_all_and_nothing_else(spread: float, families: int, least: float) -> None:
     """99 of 100 pairs, each with its score."""
     vectors = world(2_500, 96, spread=spread, families=families)
     expected = by_comparing_all(vectors, least, most=2_500)
-    near = found(Nearness(vectors, least, 2_500, cells=Cells(vectors, few=0)))
+    near = found(NearPairFinder(vectors, least, 2_500, cells=VectorCells(vectors, max_single_cell=0)))
 
     assert near.keys() <= expected.keys()
     assert len(near) >= 0.99 * len(expected) > 100
@@ -86,7 +80,7 @@ def test_four_times_the_vectors_are_far_from_sixteen_times_the_work() -> None:
     work = []
     for count in (2_000, 8_000, 32_000):
         vectors = world(count, 48, spread=0.5, families=200)
-        visits = Cells(vectors, few=0).visits(np.arange(count))
+        visits = VectorCells(vectors, max_single_cell=0).candidate_groups(np.arange(count))
         work.append(sum(len(looking) * len(there) for looking, there in visits))
     assert work[1] < 9 * work[0]
     assert work[2] < 9 * work[1]
@@ -96,17 +90,17 @@ def test_four_times_the_vectors_are_far_from_sixteen_times_the_work() -> None:
 def test_by_default_few_are_compared_with_all_and_many_are_not() -> None:
     """A few thousand lie in one cell; of more, each is held against some."""
     for count, share in ((4_000, 1.0), (8_000, 0.3)):
-        visits = Cells(world(count, 48, spread=0.5, families=200)).visits(np.arange(count))
+        visits = VectorCells(world(count, 48, spread=0.5, families=200)).candidate_groups(np.arange(count))
         work = sum(len(looking) * len(there) for looking, there in visits)
         assert 0 < work <= share * count**2
 
 
 def test_in_a_crowded_cell_everyone_has_company(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is cut into even stretches, and each vector is looked for in its own."""
-    monkeypatch.setattr(vector_cells, "_CROWD", 64)
+    monkeypatch.setattr(vector_cells, "_MAX_STRETCH", 64)
     vectors = np.repeat(world(3, 16, spread=0.3, families=3), [65, 300, 535], axis=0)
     met: set[int] = set()
-    for looking, there in Cells(vectors, few=0).visits(np.arange(900)):
+    for looking, there in VectorCells(vectors, max_single_cell=0).candidate_groups(np.arange(900)):
         assert 32 <= len(there) <= 64
         met |= set(looking.tolist()) & set(there.tolist())
     assert met == set(range(900))
@@ -123,7 +117,7 @@ def test_what_lies_near_a_crowd_of_the_same_is_found() -> None:
     vectors[pairs[0]] = one + drift[0]
     vectors[pairs[1]] = one + drift[0] + 0.45 * drift[1]
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    near = found(Nearness(vectors, 0.83, 16, cells=Cells(vectors, few=0)))
+    near = found(NearPairFinder(vectors, 0.83, 16, cells=VectorCells(vectors, max_single_cell=0)))
 
     score = np.einsum("ij,ij->i", vectors[pairs[0]], vectors[pairs[1]])
     there = [(min(pair), max(pair)) in near for pair in pairs.T[score >= 0.85].tolist()]
@@ -134,7 +128,7 @@ def test_what_lies_near_a_crowd_of_the_same_is_found() -> None:
 def test_from_a_few_only_what_they_reach_is_found() -> None:
     """All that is tied to them, through others too, and nothing of the rest."""
     vectors = world(2_000, 96, spread=0.4, families=150)
-    everything = found(Nearness(vectors, 0.83, 1_000))
+    everything = found(NearPairFinder(vectors, 0.83, 1_000))
     reached, waiting = set(), [0, 7]
     while waiting:
         at = waiting.pop()
@@ -143,15 +137,15 @@ def test_from_a_few_only_what_they_reach_is_found() -> None:
     some = {pair: score for pair, score in everything.items() if pair[0] in reached}
 
     assert 0 < len(some) < len(everything) / 2
-    assert found(Nearness(vectors, 0.83, 1_000), [0, 7]) == pytest.approx(some, abs=1e-6)
+    assert found(NearPairFinder(vectors, 0.83, 1_000), [0, 7]) == pytest.approx(some, abs=1e-6)
 
 
 def test_a_crowd_of_the_same_is_held_in_little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each keeps its few nearest, however many there are, and however often they are cut down to those."""
-    monkeypatch.setattr(near_pairs, "_HELD", 1_000)
-    monkeypatch.setattr(vector_cells, "_CROWD", 100)
+    monkeypatch.setattr(near_pairs, "_MAX_BUFFERED_PAIRS", 1_000)
+    monkeypatch.setattr(vector_cells, "_MAX_STRETCH", 100)
     vectors = np.repeat(world(3, 96, spread=0.5, families=3), 500, axis=0)
-    near = found(Nearness(vectors, 0.9, 5, cells=Cells(vectors, few=0)))
+    near = found(NearPairFinder(vectors, 0.9, 5, cells=VectorCells(vectors, max_single_cell=0)))
 
     assert len(near) <= 5 * len(vectors)
     met = {place for pair in near for place in pair}
@@ -162,17 +156,21 @@ def test_a_crowd_of_the_same_is_held_in_little_room(monkeypatch: pytest.MonkeyPa
 def test_how_far_it_is_can_be_watched() -> None:
     """It only grows, up to all."""
     told: list[tuple[int, int]] = []
-    Nearness(world(2_500, 16, spread=0.5, families=9), 0.9, 4).pairs(progress=lambda *d: told.append(d))
+    NearPairFinder(world(2_500, 16, spread=0.5, families=9), 0.9, 4).pairs(progress=lambda *d: told.append(d))
     assert told == sorted(told)
     assert told[-1] == (2_500, 2_500)
 
 
 def test_how_near_a_group_is_is_the_mean_of_its_pairs() -> None:
     """Of 0.8, 1 and 0.8."""
-    near = Nearness(np.array([[1, 0], [0.8, 0.6], [1, 0], [0, 1]], np.float32), least=0.7, most=2)
+    near = NearPairFinder(
+        np.array([[1, 0], [0.8, 0.6], [1, 0], [0, 1]], np.float32), min_similarity=0.7, max_neighbours=2
+    )
     assert near.cohesion([0, 1, 2]) == pytest.approx(2.6 / 3, abs=1e-4)
 
 
 def test_just_near_enough_is_near_enough() -> None:
     """The threshold belongs to it."""
-    assert found(Nearness(np.array([[1, 0], [1, 0], [0, 1]], np.float32), least=1.0, most=2)) == {(0, 1): 1.0}
+    assert found(
+        NearPairFinder(np.array([[1, 0], [1, 0], [0, 1]], np.float32), min_similarity=1.0, max_neighbours=2)
+    ) == {(0, 1): 1.0}

@@ -16,18 +16,7 @@ from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import notes
 from remanence.upkeep.notes import Note, parse, safe_name, wiki_link
 
-HOSTILE = (
-    "../../etc/passwd",
-    "CON",
-    "a/b\\c",
-    "]] [[x",
-    "x\ny: z",
-    ".hidden",
-    "…",
-    "名" * 200,
-    "🎈" * 90,
-    "-- -",
-)
+HOSTILE = ("../../etc/passwd", "CON", "a/b\\c", "]] [[x", "x\ny: z", ".hidden", "…", "名" * 200, "🎈" * 90, "-- -")
 
 
 def files(vault: Path) -> dict[str, bytes]:
@@ -78,10 +67,10 @@ class TestPromoting:
     def test_again_changes_nothing(self, lived: remanence.Space, vault: Path) -> None:
         """Not a file and not a line."""
         lived.upkeep.promote(vault=vault, dry_run=False)
-        before = files(vault), lived.verify().lines
+        before = files(vault), lived.verify().entries
         again = lived.upkeep.promote(vault=vault, dry_run=False)
         assert (len(again), again.run) == (0, None)
-        assert (files(vault), lived.verify().lines) == before
+        assert (files(vault), lived.verify().entries) == before
 
     def test_five_uses_in_a_fortnight_promote(self, space: remanence.Space) -> None:
         """However young it is; four do not."""
@@ -111,7 +100,7 @@ class TestPromoting:
         """A vault given later gets the notes; what is promoted is not let go."""
         lived.upkeep.promote(dry_run=False)
         plan = lived.upkeep.promote(vault=vault, dry_run=False)
-        assert (len(plan.promotes), len(plan.noted)) == (0, 2)
+        assert (len(plan.promotions), len(plan.notes_added)) == (0, 2)
         assert len(lived.upkeep.promote(vault=vault)) == 0
         greedy = lived.upkeep.using(forget_below=1.0, danger_from=1.0, danger_until=1.0)
         assert [faded.text for faded in greedy.gc()] == ["It rained."]
@@ -123,11 +112,9 @@ class TestPromoting:
         mine.write_text(mine.read_text("utf-8") + "\nAnd likes it.\n", "utf-8")
         lived.upkeep.undo(done)
         assert [path for path in files(vault) if path.startswith("memories")] == [f"memories/{mine.name}"]
-        assert len(lived.upkeep.promote(vault=vault).promotes) == 2
+        assert len(lived.upkeep.promote(vault=vault).promotions) == 2
 
-    def test_a_revised_memory_has_a_revised_note(
-        self, space: remanence.Space, clock: FakeClock, vault: Path
-    ) -> None:
+    def test_a_revised_memory_has_a_revised_note(self, space: remanence.Space, clock: FakeClock, vault: Path) -> None:
         """Under the same name; one that a person has edited is left alone, and named."""
         space.add("The code is 1.", key="code", importance=0.9)
         clock.advance(days=7)
@@ -140,7 +127,7 @@ class TestPromoting:
         file.write_text(file.read_text("utf-8").replace("is 2", "was changed"), "utf-8")
         space.add("The code is 3.", key="code", importance=0.9)
         plan = space.upkeep.promote(vault=vault, dry_run=False)
-        assert plan.edited == (f"memories/{file.name}",)
+        assert plan.edited_notes == (f"memories/{file.name}",)
         assert "was changed" in file.read_text("utf-8")
 
     def test_what_cannot_be_read_is_not_written_over(self, lived: remanence.Space, vault: Path) -> None:
@@ -149,7 +136,7 @@ class TestPromoting:
         mine = vault / "entities" / "Alice.md"
         mine.write_text(mine.read_text("utf-8") + "\nShe is my aunt.\n", "utf-16")
         plan = lived.upkeep.promote(vault=vault, dry_run=False)
-        assert (plan.writes, plan.edited) == ((), ("entities/Alice.md",))
+        assert (plan.writes, plan.edited_notes) == ((), ("entities/Alice.md",))
         assert "my aunt" in mine.read_text("utf-16")
 
     def test_an_erased_memory_leaves_the_vault(self, lived: remanence.Space, vault: Path) -> None:
@@ -168,16 +155,14 @@ class TestPromoting:
         with pytest.raises(remanence.RemanenceError, match="cannot be written"):
             lived.upkeep.promote(vault=vault, dry_run=False)
 
-    def test_other_steps_are_not_done_for_a_vault_that_cannot_be(
-        self, lived: remanence.Space, vault: Path
-    ) -> None:
+    def test_other_steps_are_not_done_for_a_vault_that_cannot_be(self, lived: remanence.Space, vault: Path) -> None:
         """All of a run, or nothing of it."""
         vault.write_text("here already")
-        before = lived.verify().lines
+        before = lived.verify().entries
         greedy = lived.upkeep.using(forget_below=0.5, danger_from=0.5, danger_until=0.5)
         with pytest.raises(remanence.RemanenceError, match="Nothing was done"):
             greedy.run(steps=("gc", "promote"), vault=vault, dry_run=False)
-        assert lived.verify().lines == before
+        assert lived.verify().entries == before
 
 
 class TestMovedNotes:
@@ -188,13 +173,13 @@ class TestMovedNotes:
         told = moved.read_bytes()
 
         plan = lived.upkeep.promote(vault=vault, dry_run=False)
-        assert (plan.removes, plan.missing) == ((), ())
+        assert (plan.removes, plan.deleted_notes) == ((), ())
         assert moved.read_bytes() == told
         assert len(list((vault / "memories").iterdir())) == 1
         assert "[[Alice at home|" in (vault / "entities" / "Alice.md").read_text("utf-8")
         assert len(lived.upkeep.promote(vault=vault)) == 0
         index = lived.upkeep.index_vault(vault)
-        assert (len(index), index.missing) == (0, ())
+        assert (len(index), index.deleted_notes) == (0, ())
 
     def test_it_is_kept_up_to_date_there(self, space: remanence.Space, clock: FakeClock, vault: Path) -> None:
         """A new version of its memory is written where it lies, and an edit is taken in from there."""
@@ -224,9 +209,7 @@ class TestMovedNotes:
 
         lived.forget(next(memory.id for memory in lived.memories() if "lives" in memory.text))
         lived.upkeep.promote(vault=vault, dry_run=False)
-        assert [path for path, told in files(vault).items() if b"Alice lives in Porto." in told] == [
-            "edited.md"
-        ]
+        assert [path for path, told in files(vault).items() if b"Alice lives in Porto." in told] == ["edited.md"]
 
     def test_the_note_of_an_entity_may_be_moved_too(self, lived: remanence.Space, vault: Path) -> None:
         """And follows what is said of it there."""
@@ -244,9 +227,7 @@ class TestMovedNotes:
         [porto] = [entity for entity in lived.entities.list() if entity.name == "Porto"]
         lived.entities.rename(porto.id, "O Porto")
         lived.upkeep.promote(vault=vault, dry_run=False)
-        assert sorted(file.stem for file in (vault / "entities").iterdir() if "Porto" in file.stem) == [
-            "O Porto"
-        ]
+        assert sorted(file.stem for file in (vault / "entities").iterdir() if "Porto" in file.stem) == ["O Porto"]
 
 
 class TestSharedVaults:
@@ -324,9 +305,7 @@ class TestSharedVaults:
         old.write_text(re.sub("began: .*\n", "", old.read_text("utf-8")), "utf-8")
         assert [note.path for note in lived.upkeep.promote(vault=vault).writes] == ["entities/Alice.md"]
 
-    def test_a_copy_of_a_space_has_notes_of_its_own(
-        self, lived: remanence.Space, vault: Path, tmp_path: Path
-    ) -> None:
+    def test_a_copy_of_a_space_has_notes_of_its_own(self, lived: remanence.Space, vault: Path, tmp_path: Path) -> None:
         """Its memories have the same ids. A note that is deleted stays so, and all go if it is undone."""
         lived.upkeep.promote(vault=vault, dry_run=False)
         first = files(vault)
@@ -338,7 +317,7 @@ class TestSharedVaults:
         assert {path: files(vault)[path] for path in first} == first
         next((vault / "memories").glob("*(copy *).md")).unlink()
         again = copy.upkeep.promote(vault=vault)
-        assert (len(again.missing), again.writes) == (1, ())
+        assert (len(again.deleted_notes), again.writes) == (1, ())
         copy.upkeep.undo(done)
         assert files(vault) == first
 
@@ -353,7 +332,7 @@ class TestUndoing:
         lived.upkeep.undo(done)
         assert files(vault) == {}
         again = lived.upkeep.promote(vault=vault)
-        assert (len(again.promotes), len(again.noted)) == (0, 2)
+        assert (len(again.promotions), len(again.notes_added)) == (0, 2)
 
     def test_another_vault_is_emptied_and_the_first_is_not(
         self, lived: remanence.Space, vault: Path, tmp_path: Path
@@ -376,7 +355,7 @@ class TestUndoing:
         lived.upkeep.undo(first)
         lived.upkeep.undo(second)
         assert files(vault) == {}
-        assert len(lived.upkeep.promote(vault=vault).promotes) == 2
+        assert len(lived.upkeep.promote(vault=vault).promotions) == 2
         assert lived.admin.check() == {}
 
 
@@ -390,11 +369,11 @@ class TestPlansThatAreOutOfDate:
         entity.unlink()
         anew = lived.upkeep.promote(vault=vault)
         lived.upkeep.apply(anew)
-        before = files(vault), lived.verify().lines
+        before = files(vault), lived.verify().entries
         for plan in (added, anew):
             with pytest.raises(InvalidInput, match=r"has changed since\. Nothing was done"):
                 lived.upkeep.apply(plan)
-        assert (files(vault), lived.verify().lines) == before
+        assert (files(vault), lived.verify().entries) == before
 
     def test_what_a_person_wrote_meanwhile_is_not_written_over(
         self, space: remanence.Space, clock: FakeClock, vault: Path
@@ -440,9 +419,7 @@ class TestPlansThatAreOutOfDate:
 
 
 class TestTags:
-    @pytest.mark.parametrize(
-        "tags", [["#todo"], ["#todo", "todo"], ["##a"], ["#"], [" b ", "a b"], ["c", "a"]]
-    )
+    @pytest.mark.parametrize("tags", [["#todo"], ["#todo", "todo"], ["##a"], ["#"], [" b ", "a b"], ["c", "a"]])
     def test_a_note_that_nobody_touched_is_not_edited(
         self, space: remanence.Space, clock: FakeClock, vault: Path, tags: list[str]
     ) -> None:
@@ -468,9 +445,7 @@ class TestTags:
         space.upkeep.index_vault(vault, dry_run=False)
         assert next(iter(space.memories())).tags == ("#todo", "home")
 
-    def test_tags_of_an_old_note_are_not_an_edit(
-        self, space: remanence.Space, clock: FakeClock, vault: Path
-    ) -> None:
+    def test_tags_of_an_old_note_are_not_an_edit(self, space: remanence.Space, clock: FakeClock, vault: Path) -> None:
         """The memory was filed anew since; the note only does not know yet."""
         space.add("The gate squeaks.", key="gate", importance=0.9, tags=["a"])
         clock.advance(days=7)
@@ -483,10 +458,10 @@ class TestTags:
         lived.upkeep.promote(vault=vault, dry_run=False)
         file = note_of(vault, "lives")
         file.write_text(file.read_text("utf-8").replace('["home"]', '["home", "new"]'), "utf-8")
-        assert lived.upkeep.promote(vault=vault, dry_run=False).edited == (f"memories/{file.name}",)
+        assert lived.upkeep.promote(vault=vault, dry_run=False).edited_notes == (f"memories/{file.name}",)
         lived.upkeep.index_vault(vault, dry_run=False)
         assert next(m for m in lived.memories() if "lives" in m.text).tags == ("home", "new")
-        assert lived.upkeep.promote(vault=vault).edited == ()
+        assert lived.upkeep.promote(vault=vault).edited_notes == ()
 
 
 class TestNames:
@@ -527,10 +502,10 @@ class TestNames:
     @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=80), st.lists(st.text(max_size=9)))
     def test_a_note_is_read_as_it_was_written(self, body: str, tags: list[str]) -> None:
         """Whatever is in it, and nobody is taken to have edited it."""
-        note = Note("a.md", {"id": "m1", "tags": tags}, notes.plain(body))
+        note = Note("a.md", {"id": "m1", "tags": tags}, notes.normalize_newlines(body))
         again = parse("a.md", str(note))
         assert (again.body, again.fields["id"], again.fields["tags"]) == (note.body, "m1", tags)
-        assert not again.edited
+        assert not again.is_edited
 
     def test_a_link_cannot_be_broken_out_of(self) -> None:
         """The words shown hold no bracket."""
@@ -542,9 +517,7 @@ class TestReadingBack:
         """With new tags, links as plain words; the old version stays in the past."""
         lived.upkeep.promote(vault=vault, dry_run=False)
         file = note_of(vault, "lives")
-        text = file.read_text("utf-8").replace(
-            "Alice lives in Porto.", "[[Alice]] lives in [[Lisbon|Lisboa]]."
-        )
+        text = file.read_text("utf-8").replace("Alice lives in Porto.", "[[Alice]] lives in [[Lisbon|Lisboa]].")
         file.write_text(text.replace('tags: ["home"]', "tags:\n  - home\n  - moved"), "utf-8")
         question = "Where does Alice live?"
         before = [hit.memory.text for hit in lived.recall(question)]
@@ -559,7 +532,7 @@ class TestReadingBack:
         assert len(lived.upkeep.index_vault(vault)) == 0
         follow = lived.upkeep.promote(vault=vault)
         assert [note.path for note in follow.writes] == ["entities/Alice.md", "entities/Lisboa.md"]
-        assert (follow.removes, follow.edited) == (("entities/Porto.md",), ())
+        assert (follow.removes, follow.edited_notes) == (("entities/Porto.md",), ())
 
         lived.upkeep.undo(done)
         # The same list; not the same digits, as the old version was said once more.
@@ -573,7 +546,7 @@ class TestReadingBack:
         (vault / ".obsidian").mkdir()
         (vault / ".obsidian" / "state.md").write_text("Not a note.", "utf-8")
         done = lived.upkeep.index_vault(vault, dry_run=False)
-        assert sorted(each.note for each in done.written) == ["copy.md", "daily/monday.md"]
+        assert sorted(each.note for each in done.new_notes) == ["copy.md", "daily/monday.md"]
         assert len(lived.upkeep.index_vault(vault)) == 0
         assert "Ondina" not in str(lived.recall("boat"))
 
@@ -612,9 +585,7 @@ class TestReadingBack:
         lived.upkeep.undo(run)
         assert lived.child("vault").count() == 0
 
-    def test_without_notes_only_the_space_is_asked(
-        self, reopen: Callable[..., remanence.Space], home: Path
-    ) -> None:
+    def test_without_notes_only_the_space_is_asked(self, reopen: Callable[..., remanence.Space], home: Path) -> None:
         """And nothing is made for notes that are not there."""
         space = reopen()
         space.add("Alice lives in Porto.")
@@ -622,17 +593,15 @@ class TestReadingBack:
         assert space.upkeep.runs() == []
         assert not list((home / "vectors").glob("*vault*"))
 
-    def test_a_deleted_note_is_reported_and_nothing_is_forgotten(
-        self, lived: remanence.Space, vault: Path
-    ) -> None:
+    def test_a_deleted_note_is_reported_and_nothing_is_forgotten(self, lived: remanence.Space, vault: Path) -> None:
         """To delete a file is not to forget; and it does not come back by itself."""
         lived.upkeep.promote(vault=vault, dry_run=False)
         file = note_of(vault, "lives")
         file.unlink()
         plan = lived.upkeep.index_vault(vault, dry_run=False)
-        assert plan.missing == (f"memories/{file.name}",)
+        assert plan.deleted_notes == (f"memories/{file.name}",)
         assert lived.count() == 3
-        assert lived.upkeep.promote(vault=vault, dry_run=False).missing == plan.missing
+        assert lived.upkeep.promote(vault=vault, dry_run=False).deleted_notes == plan.deleted_notes
         assert not file.exists()
 
     def test_what_was_let_go_does_not_come_back(self, lived: remanence.Space, vault: Path) -> None:
@@ -644,7 +613,7 @@ class TestReadingBack:
             let_go(next(memory.id for memory in lived.memories() if words in memory.text))
         plan = lived.upkeep.index_vault(vault)
         assert len(plan) == 0
-        assert sorted(why[:20] for _, why in plan.skipped) == ["its memory is forgot", "its memory was erase"]
+        assert sorted(why[:20] for _, why in plan.skipped_notes) == ["its memory is forgot", "its memory was erase"]
 
     def test_what_is_no_text_is_named(self, lived: remanence.Space, vault: Path) -> None:
         """The rest is taken in all the same."""
@@ -653,8 +622,8 @@ class TestReadingBack:
         (vault / "good.md").write_text("The boat is red.", "utf-8")
         (vault / "empty.md").write_text("\n", "utf-8")
         plan = lived.upkeep.index_vault(vault)
-        assert [path for path, _ in plan.skipped] == ["bad.md"]
-        assert [each.note for each in plan.written] == ["good.md"]
+        assert [path for path, _ in plan.skipped_notes] == ["bad.md"]
+        assert [each.note for each in plan.new_notes] == ["good.md"]
 
     def test_no_vault_is_named(self, lived: remanence.Space, vault: Path) -> None:
         """Not given, or not there."""

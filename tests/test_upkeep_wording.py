@@ -14,9 +14,9 @@ from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.models import prompts
 from remanence.models.llm_extractor import LLMExtractor
 from remanence.testing import FakeClock, HashingEmbedder
-from remanence.testing.fake_models import MISBEHAVIOURS, HungModel, ScriptedModel
+from remanence.testing.fake_models import UNUSABLE_REPLIES, HungModel, ScriptedModel
 from remanence.upkeep.consolidation import ConsolidationPlan
-from remanence.upkeep.merged_text import PATIENCE, Writer, merged
+from remanence.upkeep.merged_text import MAX_FAILURES, TextMerger, merge_sentences
 from test_llm import as_chat_model, as_function, as_llama_llm
 
 TEA = (
@@ -34,9 +34,7 @@ def reply(*texts: object) -> str:
 
 
 @contextmanager
-def tended(
-    model: object, clock: FakeClock, *, timeout: float = 60.0
-) -> Iterator[tuple[remanence.Space, Upkeep]]:
+def tended(model: object, clock: FakeClock, *, timeout: float = 60.0) -> Iterator[tuple[remanence.Space, Upkeep]]:
     """A space with a model, three memories that say one thing, and upkeep that finds them alike."""
     extractor = LLMExtractor(model, timeout=timeout)
     with remanence.open(None, embedder=HashingEmbedder(), clock=clock, extractor=extractor) as space:
@@ -76,7 +74,7 @@ def test_who_wrote_it_is_kept(clock: FakeClock) -> None:
 
 
 LOST: dict[str, object] = {
-    **MISBEHAVIOURS,
+    **UNUSABLE_REPLIES,
     "two texts": reply(GOOD, "And another one."),
     "no text": reply(),
     "a text of another type": reply(["Alice"]),
@@ -98,7 +96,7 @@ def test_a_model_that_misbehaves_leaves_it_to_the_rules(line: object, clock: Fak
     """Every sentence is kept; and the plan and the memory say what was wrong."""
     with tended(ScriptedModel(line), clock) as (space, upkeep):
         plan = upkeep.consolidate("apply")
-        assert plan.merges[0].text == merged(TEA)
+        assert plan.merges[0].text == merge_sentences(TEA)
         memory = space.get(plan.merges[0].version.memory)
         assert memory is not None
         assert memory.meta["merged"]["by"] == "rules"
@@ -113,9 +111,9 @@ def test_a_model_that_hangs_is_waited_for_twice(clock: FakeClock) -> None:
             space.add_many([f"Bob repaired the old {thing}{'!' * n}" for n in range(3)])
         plan = upkeep.using(cluster_similarity=0.85).consolidate()
         hung.release()
-        assert len(plan) > PATIENCE
-        assert hung.asked == PATIENCE
-        assert {merge.wording.by for merge in plan} == {"rules"}
+        assert len(plan) > MAX_FAILURES
+        assert hung.call_count == MAX_FAILURES
+        assert {merge.wording.author for merge in plan} == {"rules"}
         assert "was not asked again" in str(plan)
 
 
@@ -128,8 +126,8 @@ def test_a_sentence_that_a_model_leaves_out_is_put_behind(clock: FakeClock) -> N
         def merge(self, texts: Sequence[str]) -> str:
             return texts[0]
 
-    wording = Writer(Terse()).write(["Ann likes tea.", "Ann plays the violin."], ["Ann"])
-    assert (wording.text, wording.writer) == ("Ann likes tea. Ann plays the violin.", "terse")
+    wording = TextMerger(Terse()).merge(["Ann likes tea.", "Ann plays the violin."], ["Ann"])
+    assert (wording.text, wording.author_label) == ("Ann likes tea. Ann plays the violin.", "terse")
 
 
 class Dictated(RuleExtractor):
@@ -148,12 +146,7 @@ class Dictated(RuleExtractor):
 @pytest.mark.parametrize(
     ("text", "sources", "names", "problem"),
     [
-        (
-            "Ann lives in Porto now with Zed.",
-            ["Ann lives in Porto.", "Ann lives in Porto now."],
-            ["Ann"],
-            "'Zed'",
-        ),
+        ("Ann lives in Porto now with Zed.", ["Ann lives in Porto.", "Ann lives in Porto now."], ["Ann"], "'Zed'"),
         ("She also lives in Porto.", ["Al lives in Porto.", "Al also lives in Porto."], ["Al"], "'Al'"),
         (
             "Ann eats fish and does not eat meat.",
@@ -179,19 +172,15 @@ def test_an_extractor_of_ones_own_is_held_to_the_memories_too(
     text: str, sources: list[str], names: list[str], problem: str
 ) -> None:
     """A name made up, a name that is only part of a word, a denial moved, added or left out."""
-    wording = Writer(Dictated(text)).write(sources, names)
-    assert (wording.text, wording.by) == (merged(sources), "rules")
+    wording = TextMerger(Dictated(text)).merge(sources, names)
+    assert (wording.text, wording.author) == (merge_sentences(sources), "rules")
     assert problem in str(wording.problem)
 
 
 @pytest.mark.parametrize(
     ("text", "sources", "names"),
     [
-        (
-            "Al's dog never barks at night.",
-            ["Al's dog never barks.", "Al's dog doesn't bark at night."],
-            ["Al"],
-        ),
+        ("Al's dog never barks at night.", ["Al's dog never barks.", "Al's dog doesn't bark at night."], ["Al"]),
         ("Ann does not eat meat, and drinks tea.", ["Ann does not eat meat.", "Ann drinks tea."], ["Ann"]),
         (
             "田中さんは東京に住んでいます。",
@@ -202,17 +191,17 @@ def test_an_extractor_of_ones_own_is_held_to_the_memories_too(
 )
 def test_what_says_the_same_in_other_words_may_stay(text: str, sources: list[str], names: list[str]) -> None:
     """A denial said once that was said twice; a name with an ending, or in a script without spaces."""
-    wording = Writer(Dictated(text)).write(sources, names)
-    assert (wording.by, wording.problem) == ("dictated", None)
+    wording = TextMerger(Dictated(text)).merge(sources, names)
+    assert (wording.author, wording.problem) == ("dictated", None)
     assert wording.text.startswith(text)
 
 
 def test_giving_up_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     """Not for each of the clusters that come after."""
-    writer = Writer(Dictated(""))
-    problems = [writer.write(["Tea.", "Milk."]).problem for _ in range(PATIENCE + 3)]
-    assert problems[PATIENCE:] == ["was not asked again"] * 3
-    assert len(caplog.records) == PATIENCE
+    writer = TextMerger(Dictated(""))
+    problems = [writer.merge(["Tea.", "Milk."]).problem for _ in range(MAX_FAILURES + 3)]
+    assert problems[MAX_FAILURES:] == ["was not asked again"] * 3
+    assert len(caplog.records) == MAX_FAILURES
     assert [("not asked again" in record.getMessage()) for record in caplog.records] == [False, True]
 
 
@@ -223,7 +212,7 @@ def test_without_a_model_the_rules_write(clock: FakeClock) -> None:
         plan = space.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7).consolidate("apply")
         memory = space.get(plan.merges[0].version.memory)
         assert memory is not None
-        assert (memory.text, memory.meta) == (merged(TEA), {})
+        assert (memory.text, memory.meta) == (merge_sentences(TEA), {})
 
 
 def test_in_a_run_it_is_asked_once_too(clock: FakeClock) -> None:

@@ -67,9 +67,7 @@ def test_a_quick_value_can_be_compared_altered_and_sent() -> None:
 def test_json_is_written_as_the_standard_library_writes_it(value: object) -> None:
     """To the letter: digests of what was kept years ago have to come out the same."""
     assert json_writer(sort_keys=True)(value) == json.dumps(value, ensure_ascii=False, sort_keys=True)
-    assert json_writer(separators=(",", ":"))(value) == json.dumps(
-        value, ensure_ascii=False, separators=(",", ":")
-    )
+    assert json_writer(separators=(",", ":"))(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 @pytest.mark.parametrize("value", [{1, 2}, b"bytes", object()])
@@ -93,4 +91,4 @@ def test_a_version_in_its_place_keeps_all_else() -> None:
     version = Remembered(**{each.name: f"any {each.name}" for each in fields(Remembered)})  # type: ignore[arg-type]
     turn = Turn("chat", 3, "Alice", None)
 
-    assert version.placed("m2", turn) == replace(version, memory="m2", turn=turn)
+    assert version.with_id_and_turn("m2", turn) == replace(version, memory="m2", turn=turn)

@@ -18,25 +18,13 @@ from qdrant_client import AsyncQdrantClient, QdrantClient
 
 from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale
 from remanence.ports import VectorStore
-from remanence.signals.stores import StoreBusy, VectorStores, folder_name
+from remanence.signals.stores import StoreBusy, VectorStoreFactory, folder_name
 from remanence.signals.stores.edge import EdgeStore
 from remanence.signals.stores.exact import ExactStore
 from remanence.signals.stores.server import ServerStore, connect
-from remanence.testing.vector_store_contract import VectorStoreContract, axis, unit
+from remanence.testing.vector_store_contract import VectorStoreContract, axis_vector, unit_vectors
 
-ODD_NAMES = [
-    "ali",
-    "alice",
-    "alice/",
-    "../alice",
-    "Ålice 🦊",
-    "a'l\"ice",
-    "アリス",
-    "x" * 500,
-    "*",
-    "1:ali",
-    " ",
-]
+ODD_NAMES = ["ali", "alice", "alice/", "../alice", "Ålice 🦊", "a'l\"ice", "アリス", "x" * 500, "*", "1:ali", " "]
 
 
 class TestExactStore(VectorStoreContract):
@@ -89,9 +77,9 @@ def qdrant() -> Iterator[tuple[QdrantClient, str]]:
 def test_a_shard_is_made_with_the_first_point(tmp_path: Path) -> None:
     """Opening an empty space writes a lock and no shard."""
     store = EdgeStore(tmp_path / "a", 8)
-    store.search(axis(0), 1)
+    store.search(axis_vector(0), 1)
     assert not (tmp_path / "a").exists()
-    store.upsert([1], axis(0)[None])
+    store.upsert([1], axis_vector(0)[None])
     assert (tmp_path / "a").exists()
     store.clear()
     assert not (tmp_path / "a").exists()
@@ -119,7 +107,7 @@ def test_a_closed_store_says_so(tmp_path: Path) -> None:
     store = EdgeStore(tmp_path / "a", 8)
     store.close()
     with pytest.raises(Closed, match="Open the space again"):
-        store.upsert([1], axis(0)[None])
+        store.upsert([1], axis_vector(0)[None])
 
 
 def test_a_second_process_waits_for_a_kill(tmp_path: Path) -> None:
@@ -136,21 +124,21 @@ def test_a_second_process_waits_for_a_kill(tmp_path: Path) -> None:
     store = EdgeStore(tmp_path / "a", 8)
     kept = store.ids()
     assert set(range(100)) <= set(kept) <= set(range(200))  # the first hundred were flushed
-    store.upsert(list(range(200)), unit(200, 8))
+    store.upsert(list(range(200)), unit_vectors(200, 8))
     assert sorted(store.ids()) == list(range(200))
-    assert store.search(unit(200, 8)[150], 1)[0] == [150]
+    assert store.search(unit_vectors(200, 8)[150], 1)[0] == [150]
     store.close()
 
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from remanence.testing.vector_store_contract import unit
+from remanence.testing.vector_store_contract import unit_vectors
 from remanence.signals.stores.edge import EdgeStore
 store = EdgeStore(Path(sys.argv[1]), 8)
-store.upsert(list(range(100)), unit(200, 8)[:100])
+store.upsert(list(range(100)), unit_vectors(200, 8)[:100])
 store.flush()
-store.upsert(list(range(100, 200)), unit(200, 8)[100:])
+store.upsert(list(range(100, 200)), unit_vectors(200, 8)[100:])
 print("held", flush=True)
 time.sleep(60)
 """
@@ -160,11 +148,9 @@ time.sleep(60)
 @pytest.mark.parametrize(
     "name", ["edge_config.json", "segment.json", "mutable_id_tracker.mappings", "chunk_0.mmap", "status.dat"]
 )
-def test_a_damaged_shard_starts_anew(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, harm: str
-) -> None:
+def test_a_damaged_shard_starts_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, harm: str) -> None:
     """Whatever happened to the files, the store opens, and holds what the ledger puts back."""
-    vectors = unit(500, 8)
+    vectors = unit_vectors(500, 8)
     store = EdgeStore(tmp_path / "a", 8)
     store.upsert(list(range(500)), vectors)
     store.close()
@@ -188,26 +174,26 @@ def test_a_damaged_shard_starts_anew(
 def test_a_shard_of_another_dimension_starts_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Another embedder, another size: the old points are of no use."""
     store = EdgeStore(tmp_path / "a", 8)
-    store.upsert([1], axis(0)[None])
+    store.upsert([1], axis_vector(0)[None])
     store.close()
 
     store = EdgeStore(tmp_path / "a", 4)
     assert "anew, from the ledger" in caplog.text
     assert store.ids() == []
-    store.upsert([1], axis(0, 4)[None])
+    store.upsert([1], axis_vector(0, 4)[None])
     store.close()
 
 
 def test_a_shard_that_breaks_in_use_is_named(tmp_path: Path) -> None:
     """The engine's own errors arrive as ours, with the folder and the way out."""
     store = EdgeStore(tmp_path / "a", 8)
-    store.upsert(list(range(100)), unit(100, 8))
+    store.upsert(list(range(100)), unit_vectors(100, 8))
     store.close()
     next((tmp_path / "a").rglob("page_0.dat")).write_bytes(b"")
 
     store = EdgeStore(tmp_path / "a", 8)
     with pytest.raises(ProjectionError, match="delete that folder"):
-        store.upsert([1], axis(0)[None])
+        store.upsert([1], axis_vector(0)[None])
     with suppress(ProjectionError):
         store.close()
     EdgeStore(tmp_path / "a", 8).close()  # whatever it met, it let go
@@ -216,7 +202,7 @@ def test_a_shard_that_breaks_in_use_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("count", "packed"), [(100, False), (20_100, True)])
 def test_a_deleted_vector_leaves_the_files(count: int, packed: bool, tmp_path: Path) -> None:
     """Nothing on disk tells what an erased memory meant, in files that were packed neither."""
-    vectors = unit(count, 256)
+    vectors = unit_vectors(count, 256)
     store = EdgeStore(tmp_path / "a", 256)
     store.upsert(list(range(count)), vectors)
     store.flush()
@@ -236,7 +222,7 @@ def test_a_deleted_vector_leaves_the_files(count: int, packed: bool, tmp_path: P
 def test_many_that_nobody_asked_of_are_packed_at_the_end(count: int, packed: bool, tmp_path: Path) -> None:
     """So that whoever opens them next has the faster files."""
     store = EdgeStore(tmp_path / "a", 256)
-    store.upsert(list(range(count)), unit(count, 256))
+    store.upsert(list(range(count)), unit_vectors(count, 256))
     store.close()
     assert any(tmp_path.rglob("matrix.dat")) == packed
     again = EdgeStore(tmp_path / "a", 256)
@@ -250,7 +236,7 @@ def test_many_that_nobody_asked_of_are_packed_at_the_end(count: int, packed: boo
 def test_spaces_do_not_mix(qdrant: tuple[QdrantClient, str]) -> None:
     """Spaces of any name share a collection and never see, replace or delete each other's points."""
     stores = {name: ServerStore(*qdrant, name, 8) for name in ODD_NAMES}
-    vectors = unit(len(ODD_NAMES), 8)
+    vectors = unit_vectors(len(ODD_NAMES), 8)
     for n, store in enumerate(stores.values()):
         store.upsert([1, 100 + n], vectors[[n, n]])
 
@@ -269,17 +255,15 @@ def test_spaces_do_not_mix(qdrant: tuple[QdrantClient, str]) -> None:
 
 def test_a_collection_of_another_dimension_is_refused(qdrant: tuple[QdrantClient, str]) -> None:
     """Both sizes are named, and the way out."""
-    ServerStore(*qdrant, "alice", 8).upsert([1], axis(0)[None])
-    with pytest.raises(
-        ProjectionStale, match=r"(?s)holds vectors of 8 .* opens with 4\..*drop the collection"
-    ):
+    ServerStore(*qdrant, "alice", 8).upsert([1], axis_vector(0)[None])
+    with pytest.raises(ProjectionStale, match=r"(?s)holds vectors of 8 .* opens with 4\..*drop the collection"):
         ServerStore(*qdrant, "alice", 4).ids()
 
 
 def test_a_server_that_is_down_is_named() -> None:
     """The address and the next step, and no httpx in sight."""
     client = connect("http://127.0.0.1:9")
-    store = VectorStores(qdrant=client, dimension=8).open("alice")
+    store = VectorStoreFactory(qdrant=client, dimension=8).open("alice")
     with pytest.raises(ProjectionError, match=r"http://127\.0\.0\.1:9 does not answer: .* start the server"):
         store.ids()
     client.close()
@@ -299,7 +283,7 @@ def test_many_allowed_points_are_ranked_exactly(
     tmp_path: Path, qdrant: tuple[QdrantClient, str], place: str, where: str
 ) -> None:
     """Where a filter would be slow the answer is read off a full scan: the same answer."""
-    vectors, query = unit(9_000, 8), unit(1, 8, seed=1)[0]
+    vectors, query = unit_vectors(9_000, 8), unit_vectors(1, 8, seed=1)[0]
     store: VectorStore = EdgeStore(tmp_path / "a", 8) if place == "edge" else ServerStore(*qdrant, "alice", 8)
     exact = ExactStore(8)
     for each in (store, exact):
@@ -323,10 +307,10 @@ def test_many_allowed_points_are_ranked_exactly(
 def test_the_place_is_chosen_by_what_is_given(tmp_path: Path, qdrant: tuple[QdrantClient, str]) -> None:
     """A server before a folder before memory."""
     client, collection = qdrant
-    shared = VectorStores(tmp_path, client, dimension=8, collection=collection)
+    shared = VectorStoreFactory(tmp_path, client, dimension=8, collection=collection)
     assert isinstance(shared.open("alice"), ServerStore)
-    assert isinstance(VectorStores(dimension=8).open("alice"), ExactStore)
-    store = VectorStores(tmp_path, dimension=8).open("alice")
+    assert isinstance(VectorStoreFactory(dimension=8).open("alice"), ExactStore)
+    store = VectorStoreFactory(tmp_path, dimension=8).open("alice")
     assert isinstance(store, EdgeStore)
     store.close()
     shared.close()
@@ -335,7 +319,7 @@ def test_the_place_is_chosen_by_what_is_given(tmp_path: Path, qdrant: tuple[Qdra
 
 def test_a_busy_folder_gives_a_store_in_memory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The second opener works in memory and says so once."""
-    stores = VectorStores(tmp_path, dimension=8)
+    stores = VectorStoreFactory(tmp_path, dimension=8)
     first = stores.open("alice")
     with caplog.at_level(logging.INFO):
         second = stores.open("alice")
@@ -347,11 +331,11 @@ def test_a_busy_folder_gives_a_store_in_memory(tmp_path: Path, caplog: pytest.Lo
 
 def test_any_name_of_a_space_is_harmless(tmp_path: Path) -> None:
     """Each odd name has a folder of its own, inside the folder given."""
-    stores = VectorStores(tmp_path / "in", dimension=8)
+    stores = VectorStoreFactory(tmp_path / "in", dimension=8)
     for n, name in enumerate(ODD_NAMES):
         store = stores.open(name)
         assert store.ids() == []
-        store.upsert([n], axis(0)[None])
+        store.upsert([n], axis_vector(0)[None])
         store.close()
     assert os.listdir(tmp_path) == ["in"]
     assert sum(path.is_dir() for path in (tmp_path / "in").iterdir()) == len(ODD_NAMES)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from remanence.adapters import on_first_use
+from remanence.adapters import lazy_getattr
 
 if TYPE_CHECKING:
     from langchain_remanence.checkpoints import CheckpointUnknown, CheckpointView
@@ -56,7 +56,7 @@ __all__ = [
     "memory_tools",
 ]
 
-__getattr__ = on_first_use(
+__getattr__ = lazy_getattr(
     __name__, _HOMES, frameworks=("langchain", "langchain_classic", "langchain_core", "langgraph")
 )
 

@@ -38,8 +38,8 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from langchain_remanence.store_lineage import CheckpointUnknown, Lineage, Point
-from langchain_remanence.store_table import STAMP, Address, Stamp, Table, Version, mark, widening
+from langchain_remanence.store_lineage import CheckpointUnknown, Lineage, ReadPoint
+from langchain_remanence.store_table import STAMP_KEY, Address, ItemTable, Stamp, Version, growing_limits, version_key
 from remanence import Hit, InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ class CheckpointView:
     def __init__(self, space: Space, checkpointer: BaseCheckpointSaver[Any]) -> None:
         self._space = space
         self._lineage = Lineage(checkpointer)
-        self._pinned: Point | None = None
+        self._pinned: ReadPoint | None = None
         self._held = False
         self._lock = threading.Lock()
-        self._tables: OrderedDict[str, Table] = OrderedDict()  # of this space and of those below it
+        self._tables: OrderedDict[str, ItemTable] = OrderedDict()  # of this space and of those below it
 
     def __repr__(self) -> str:
         return f"<CheckpointView of {self._space!r}>"
@@ -85,13 +85,13 @@ class CheckpointView:
 
     # Places
 
-    def here(self) -> CheckpointView:
+    def pin(self) -> CheckpointView:
         """This view, held where the run stands now, whichever thread or task uses it later."""
         return self._holding(self._place())
 
-    def at(self, config: RunnableConfig | Mapping[str, Any]) -> CheckpointView:
+    def at_checkpoint(self, config: RunnableConfig | Mapping[str, Any]) -> CheckpointView:
         """What a run sees that goes on from the checkpoint of this config, such as `get_state` gives."""
-        return self._holding(self._lineage.at(config))
+        return self._holding(self._lineage.point_at(config))
 
     def child(self, *path: str) -> CheckpointView:
         """The space below this one with these names, followed in the same way."""
@@ -106,8 +106,8 @@ class CheckpointView:
     ) -> Recall:
         """`Space.recall`, of what is known here; with `history=True` also of what was replaced since."""
         place, table = self._place(), self._table()
-        rewound = place is not None and place.frozen is not None
-        for ask in widening(limit):
+        rewound = place is not None and place.frozen_at is not None
+        for ask in growing_limits(limit):
             # What stands in a rewound thread may be replaced for everybody else.
             answer = self._space.recall(query, limit=ask, history=rewound or history, **options)
             past = history is True or (answer.history and not rewound)
@@ -118,10 +118,10 @@ class CheckpointView:
 
     def find(self, key: str) -> Memory | None:
         """The memory kept under this key as it is known here."""
-        standing = self._table().standing(((), key), self._place())
+        standing = self._table().current_item(((), key), self._place())
         if standing is None:
             return None
-        found = self._space.as_of(standing.version.at).get(standing.version.memory_id)
+        found = self._space.as_of(standing.version.written_at).get(standing.version.memory_id)
         return None if found is None else _unstamped(found)
 
     # Writing
@@ -209,25 +209,25 @@ class CheckpointView:
 
     # Helpers
 
-    def _holding(self, place: Point | None) -> CheckpointView:
+    def _holding(self, place: ReadPoint | None) -> CheckpointView:
         held = copy(self)
         held._pinned, held._held = place, True
         return held
 
-    def _place(self) -> Point | None:
-        return self._pinned if self._held else self._lineage.here()
+    def _place(self) -> ReadPoint | None:
+        return self._pinned if self._held else self._lineage.current_point()
 
     def _stamp(self) -> Stamp | None:
         if not self._held:
-            return self._lineage.stamp()
+            return self._lineage.current_stamp()
         if self._pinned is not None and self._pinned.stamp is None:
             raise InvalidInput("this view looks from a checkpoint and cannot be written to.")
         return None if self._pinned is None else self._pinned.stamp
 
-    def _table(self) -> Table:
+    def _table(self) -> ItemTable:
         """The versions in this space, up to date."""
         with self._lock:
-            table = self._tables.pop(self.name, None) or Table(self._space, _read, history=True)
+            table = self._tables.pop(self.name, None) or ItemTable(self._space, _read, keep_history=True)
             self._tables[self.name] = table
             while len(self._tables) > _MOST_TABLES:
                 self._tables.popitem(last=False)
@@ -235,54 +235,54 @@ class CheckpointView:
         return table
 
 
-def _as_known(hit: Hit, table: Table, place: Point | None, past: bool) -> Hit | None:
+def _as_known(hit: Hit, table: ItemTable, place: ReadPoint | None, past: bool) -> Hit | None:
     """A hit as it is known at a place; None if it is not, or is over there and no past is asked for."""
     address, version = _read(hit.memory, None)
-    standing = table.standing(address, place)
-    stands = standing is not None and standing.version.mark == version.mark
+    standing = table.current_item(address, place)
+    stands = standing is not None and standing.version.version_key == version.version_key
     current = stands and not _expired(hit, version, place)
-    seen = stands or (version.value is not None and (place is None or place.sees(version)))
+    seen = stands or (version.value is not None and (place is None or place.is_visible(version)))
     if not seen or not (current or past):
         return None
     return replace(hit, memory=_unstamped(hit.memory), current=current, superseded_by=None)
 
 
-def _expired(hit: Hit, version: Version, place: Point | None) -> bool:
+def _expired(hit: Hit, version: Version, place: ReadPoint | None) -> bool:
     """Whether the time of a hit was over: when the thread was rewound to, or else now."""
-    if place is not None and place.frozen is not None and version.at <= place.frozen:
-        return version.expires is not None and version.expires <= place.frozen
+    if place is not None and place.frozen_at is not None and version.written_at <= place.frozen_at:
+        return version.expires_at is not None and version.expires_at <= place.frozen_at
     return not hit.current and hit.superseded_by is None
 
 
 def _with_stamp(fields: Mapping[str, Any], key: str, stamp: Stamp, said: Mapping[str, Any]) -> dict[str, Any]:
     """Fields under a key of this checkpoint's own, so that no branch revises what another wrote."""
-    meta = {**(fields.get("meta") or {}), STAMP: {**stamp.as_meta(), **said}}
+    meta = {**(fields.get("meta") or {}), STAMP_KEY: {**stamp.as_meta(), **said}}
     return {**fields, "key": _digest(key, stamp.as_meta()), "meta": meta}
 
 
 def _read(memory: Memory, change: Change | None) -> tuple[Address, Version]:
     """Where a memory belongs: under the key it was given, or by its words; and what it says there."""
-    said = memory.meta.get(STAMP) or {}
+    said = memory.meta.get(STAMP_KEY) or {}
     key = said.get("key") or memory.key or f"id:{memory.id}"
     version = Version(
-        at=memory.revised_at,
+        written_at=memory.revised_at,
         position=0 if change is None else change.position,
         memory_id=memory.id,
-        mark=mark(memory),
+        version_key=version_key(memory),
         value=None if "forgotten" in said else memory.id,
-        stamp=Stamp.of(memory),
-        expires=memory.expires_at,
+        stamp=Stamp.from_memory(memory),
+        expires_at=memory.expires_at,
     )
     return ((), key), version
 
 
 def _unstamped(memory: Memory) -> Memory:
     """A memory as it was handed in, under the key it was given, if any."""
-    said = memory.meta.get(STAMP)
+    said = memory.meta.get(STAMP_KEY)
     if said is None:
         return memory
     key = None if said["key"].startswith(("text:", "turn:")) else said["key"]
-    meta = {name: value for name, value in memory.meta.items() if name != STAMP}
+    meta = {name: value for name, value in memory.meta.items() if name != STAMP_KEY}
     return replace(memory, key=key, meta=meta)
 
 

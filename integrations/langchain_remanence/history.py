@@ -12,7 +12,7 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, messages_from_dict
 from pydantic_core import PydanticSerializationError
 
-from langchain_remanence.messages import stand_in, who, words_of
+from langchain_remanence.messages import message_text, placeholder_text, speaker_fields
 from remanence import Change, InvalidInput, Memory, Space, View
 
 _MESSAGE = "langchain_message"
@@ -43,7 +43,7 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
         """The whole transcript, as fresh objects."""
-        return [as_message(memory) for memory in self.kept()]
+        return [as_message(memory) for memory in self.stored_memories()]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Keep these messages after those that are there; all of them or, on an error, none."""
@@ -54,7 +54,7 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
         for memory_id in _sessions(self.space).ids(self.space, self.session_id):
             self._writable.forget(memory_id, why="the chat history was cleared")
 
-    def kept(self, last: int | None = None) -> list[Memory]:
+    def stored_memories(self, last: int | None = None) -> list[Memory]:
         """The memories that hold the transcript, or only the last few of them."""
         ids = _sessions(self.space).ids(self.space, self.session_id)
         wanted = ids if last is None else ids[max(len(ids) - last, 0) :]
@@ -68,7 +68,7 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
         raise InvalidInput(f"{self.space!r} is a view of the past and cannot be written to. Give the space.")
 
     def _turn(self, message: BaseMessage) -> dict[str, Any]:
-        words = words_of(message)
+        words = message_text(message)
         try:
             written = message.model_dump(mode="json")
         except PydanticSerializationError as error:
@@ -79,12 +79,12 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
         if words and written["content"] == words:
             del written["content"]  # the text of the memory, already
         return {
-            "content": words or stand_in(message),
+            "content": words or placeholder_text(message),
             "conversation": self.session_id,
             # The same words twice are two messages, and so are two of one id.
             "key": f"message:{uuid4().hex}",
             "meta": {_MESSAGE: {"type": message.type, "data": written}},
-            **who(message),
+            **speaker_fields(message),
         }
 
 
@@ -118,7 +118,7 @@ class _Sessions:
         memory = change.memory
         if memory is not None and memory.turn is not None and _MESSAGE in memory.meta:
             self._ids.setdefault(memory.turn.conversation, {})[memory.id] = None
-        if change.what in ("forgotten", "erased"):
+        if change.kind in ("forgotten", "erased"):
             self._hidden.add(change.memory_id)
         else:
             self._hidden.discard(change.memory_id)

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, SkipValidation
 
 from langchain_remanence.history import RemanenceChatMessageHistory, as_message
 from remanence import Hit, InvalidInput, Memory, Space
-from remanence.adapters import going_on, reinforce, shown_in
+from remanence.adapters import log_and_continue, quoted_hits, reinforce
 from remanence.language.framing import frame
 
 log = logging.getLogger(__name__)
@@ -52,9 +52,9 @@ class RemanenceMemory(BaseMemory):
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """What is relevant to the input, and the last messages. No input: the last messages alone."""
-        recent = self._chat.kept(self.window)
+        recent = self._chat.stored_memories(self.window)
         hits = self._come_to_mind(self._question(inputs), recent)
-        block = frame(hits, tokens=self.tokens, count=self.count)
+        block = frame(hits, tokens=self.tokens, count_tokens=self.count)
         messages = [as_message(memory) for memory in recent]
         if self.return_messages:
             return {self.memory_key: [SystemMessage(block), *messages] if block else messages}
@@ -91,9 +91,9 @@ class RemanenceMemory(BaseMemory):
         A chain that has its answer is not to fail over this.
         """
         text = loaded if isinstance(loaded, str) else "\n".join(str(message.text) for message in loaded)
-        with going_on(log, "reinforce"):
-            shown = shown_in(text, self._come_to_mind(question, self._chat.kept(self.window)))
-            reinforce(self.space, shown, told=[question, text], answer=answer)
+        with log_and_continue(log, "reinforce"):
+            shown = quoted_hits(text, self._come_to_mind(question, self._chat.stored_memories(self.window)))
+            reinforce(self.space, shown, context=[question, text], answer=answer)
 
     def _question(self, inputs: Mapping[str, Any]) -> str:
         if not inputs or (self.input_key is not None and self.input_key not in inputs):

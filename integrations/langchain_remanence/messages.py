@@ -13,20 +13,20 @@ _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 _SUMMARY = "summarization"
 
 
-def words_of(message: BaseMessage) -> str:
+def message_text(message: BaseMessage) -> str:
     """What a message says in words, as it can be kept: "" for one that only calls tools or shows pictures."""
     text = str(message.text)
     return _NOT_TEXT.sub("\N{REPLACEMENT CHARACTER}", text) if text.strip() else ""
 
 
-def stand_in(message: BaseMessage) -> str:
+def placeholder_text(message: BaseMessage) -> str:
     """What stands for a message that has no words.
 
-    >>> stand_in(AIMessage("", tool_calls=[{"name": "weather", "args": {"city": "Porto"}, "id": "1"}]))
+    >>> placeholder_text(AIMessage("", tool_calls=[{"name": "weather", "args": {"city": "Porto"}, "id": "1"}]))
     '[calls weather({"city": "Porto"})]'
-    >>> stand_in(AIMessage([{"type": "image", "url": "https://example.com/cat.png"}]))
+    >>> placeholder_text(AIMessage([{"type": "image", "url": "https://example.com/cat.png"}]))
     '[image]'
-    >>> stand_in(AIMessage(""))
+    >>> placeholder_text(AIMessage(""))
     '[no words]'
     """
     calls = message.tool_calls if isinstance(message, AIMessage) else []
@@ -39,7 +39,7 @@ def stand_in(message: BaseMessage) -> str:
     return f"[{', '.join(kinds) or 'no words'}]"
 
 
-def who(message: BaseMessage) -> dict[str, Any]:
+def speaker_fields(message: BaseMessage) -> dict[str, Any]:
     """The speaker of a message, as `add_turns` takes it: a name where one is given, else a role."""
     if message.name and message.name.strip():
         return {"speaker": message.name}

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from langchain_remanence.messages import is_summary, who, words_of
-from langchain_remanence.whose import checked, space_for, thread_of
+from langchain_remanence.messages import is_summary, message_text, speaker_fields
+from langchain_remanence.whose import check_space_and_user, space_for, thread_id_of
 from remanence import Hit, InvalidInput, Space
-from remanence.adapters import going_on, reinforce, shown_in
-from remanence.language.framing import budget, frame, unframed
+from remanence.adapters import log_and_continue, quoted_hits, reinforce
+from remanence.language.framing import check_token_limit, frame, strip_frames
 
 if TYPE_CHECKING:
-    from langchain_remanence.whose import Held, Spaces
+    from langchain_remanence.whose import SpaceLike, SpaceOrFactory
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def __init__(
         self,
-        space: Spaces,
+        space: SpaceOrFactory,
         *,
         user: str | None = None,
         limit: int = 8,
@@ -66,7 +66,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         reinforce: bool = False,
         name: str | None = None,
     ) -> None:
-        checked(space, user)
+        check_space_and_user(space, user)
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise InvalidInput(f"limit={limit!r} is not a whole number above zero.")
         if min_score is not None and not (isinstance(min_score, int | float) and 0 <= min_score <= 1):
@@ -77,7 +77,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
             if on and not callable(space):
                 _itself(space, option)
         self.space, self.user = space, user
-        self.limit, self.tokens, self.count, self.min_score = limit, budget(tokens), count, min_score
+        self.limit, self.tokens, self.count, self.min_score = limit, check_token_limit(tokens), count, min_score
         self.remember, self.extract, self.reinforce = remember, extract, reinforce
         self._name = name or type(self).__name__
 
@@ -108,9 +108,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         return response
 
     async def awrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """`wrap_model_call`, with memory asked off the event loop."""
         run = self._run(request.runtime)
@@ -132,36 +130,34 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _run(self, runtime: Any) -> _Run:
         """Whose memory this run is about. What cannot be told rises: no answer is better than another's."""
-        return _Run(space_for(self.space, self.user, runtime), thread_of(runtime))
+        return _Run(space_for(self.space, self.user, runtime), thread_id_of(runtime))
 
     def _reminded(self, request: ModelRequest[Any], run: _Run) -> tuple[ModelRequest[Any], list[Hit]]:
         """The request with what comes to mind in it, and those memories that found room there."""
         hits, block = self._come_to_mind(run, request.messages), ""
-        with going_on(log, "recall"):  # `count` is the caller's, and may ask a model
-            block = frame(hits, tokens=self.tokens, count=self.count)
+        with log_and_continue(log, "recall"):  # `count` is the caller's, and may ask a model
+            block = frame(hits, tokens=self.tokens, count_tokens=self.count)
         if not block:
             return request, []
         reminded = request.override(system_message=_with(request.system_message, block))
-        return reminded, shown_in(block, hits)
+        return reminded, quoted_hits(block, hits)
 
-    def _count_use(
-        self, run: _Run, shown: list[Hit], request: ModelRequest[Any], response: ModelResponse[Any]
-    ) -> None:
+    def _count_use(self, run: _Run, shown: list[Hit], request: ModelRequest[Any], response: ModelResponse[Any]) -> None:
         """Count as used what the answer took up of what was shown."""
         answer = " ".join(_said(reply) for reply in _replied(response.result))
-        with going_on(log, "reinforce"):
+        with log_and_continue(log, "reinforce"):
             heard = [*([request.system_message] if request.system_message else []), *_heard(request.messages)]
-            told = [words_of(message) for message in heard]
-            reinforce(_itself(run.space, "reinforce"), shown, told=told, answer=answer)
+            told = [message_text(message) for message in heard]
+            reinforce(_itself(run.space, "reinforce"), shown, context=told, answer=answer)
 
     def _come_to_mind(self, run: _Run, messages: Sequence[BaseMessage]) -> list[Hit]:
         """What the user's last turn recalls, without what stands in the prompt as a message already."""
         asked = _asked(messages)
-        question = words_of(asked[-1]) if asked else ""
+        question = message_text(asked[-1]) if asked else ""
         shown = {run.key(message) for message in messages if message.id}
         found: list[Hit] = []
         if question:
-            with going_on(log, "recall"):
+            with log_and_continue(log, "recall"):
                 most = self.limit + min(len(shown), _MOST_PASSED_OVER)
                 recall = run.space.recall(question, limit=most, min_score=self.min_score)
                 for signal, reason in recall.missing.items():
@@ -172,7 +168,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     def _keep(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
         turns = run.turns(messages)
         if self.remember and turns:
-            with going_on(log, "remember"):
+            with log_and_continue(log, "remember"):
                 run.space.add_turns(turns)
 
     def _keep_reply(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
@@ -183,7 +179,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
             echoes = {text for text in recalled if len(text) >= _ECHO_FROM}
             self._keep(run, [reply for reply in replies if _even(_said(reply)) not in echoes])
         if self.extract:
-            with going_on(log, "extract"):
+            with log_and_continue(log, "extract"):
                 _draw_facts(run, [*_asked(messages), *replies])
 
 
@@ -191,7 +187,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
 class _Run:
     """What a run may see, and which thread it is in."""
 
-    space: Held
+    space: SpaceLike
     thread: str | None
 
     def key(self, message: BaseMessage) -> str:
@@ -204,7 +200,7 @@ class _Run:
         said = [(message, _said(message)) for message in messages]
         where = {} if self.thread is None else {"conversation": self.thread}
         return [
-            {"content": words, **({"key": self.key(message)} if message.id else {}), **where, **who(message)}
+            {"content": words, **({"key": self.key(message)} if message.id else {}), **where, **speaker_fields(message)}
             for message, words in said
             if words.strip()
         ]
@@ -240,7 +236,7 @@ def _heard(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 
 def _said(message: BaseMessage) -> str:
     """The words of a message; of a reply without those that it was given to read."""
-    return unframed(words_of(message)) if isinstance(message, AIMessage) else words_of(message)
+    return strip_frames(message_text(message)) if isinstance(message, AIMessage) else message_text(message)
 
 
 def _draw_facts(run: _Run, messages: Sequence[BaseMessage]) -> None:

@@ -25,9 +25,7 @@ def extractor(chat_model: Runnable[Any, Any], **options: Any) -> LLMExtractor:
     from remanence.models.llm_extractor import LLMExtractor
 
     if not isinstance(chat_model, Runnable):
-        raise InvalidInput(
-            f"{chat_model!r} is no chat model of LangChain. Give for example init_chat_model(…)."
-        )
+        raise InvalidInput(f"{chat_model!r} is no chat model of LangChain. Give for example init_chat_model(…).")
     return LLMExtractor(chat_model, **options)
 
 

@@ -74,9 +74,7 @@ class RemanenceRetriever(BaseRetriever):
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **asked: Any
     ) -> list[Document]:
         # LangChain's own would lose what the call asks for.
-        return await asyncio.to_thread(
-            self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **asked
-        )
+        return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **asked)
 
 
 def as_documents(recall: Recall) -> list[Document]:

@@ -22,19 +22,28 @@ from langgraph.store.base import (
     TTLConfig,
 )
 
-from langchain_remanence.store_lineage import Lineage, Point
+from langchain_remanence.store_lineage import Lineage, ReadPoint
 from langchain_remanence.store_ops import (
-    Index,
-    as_json,
-    checked,
+    IndexFields,
     indexed_text,
     item_key,
-    matches,
-    namespaces,
+    json_copy,
+    matches_filter,
     prefix_tag,
     prefix_tags,
+    select_namespaces,
+    validate_op,
 )
-from langchain_remanence.store_table import STAMP, Address, Stamp, Standing, Table, Version, mark, widening
+from langchain_remanence.store_table import (
+    STAMP_KEY,
+    Address,
+    CurrentItem,
+    ItemTable,
+    Stamp,
+    Version,
+    growing_limits,
+    version_key,
+)
 from remanence import InvalidInput, Space
 
 if TYPE_CHECKING:
@@ -108,27 +117,23 @@ class RemanenceStore(BaseStore):
         self._lineage = None if checkpointer is None else Lineage(checkpointer)
         self._pen: Space | None = space.child("store")
         self._view: View = self._pen
-        self._table = Table(self._view, _read, history=self._lineage is not None)
-        self._pinned: Point | None = None
+        self._table = ItemTable(self._view, _read, keep_history=self._lineage is not None)
+        self._pinned: ReadPoint | None = None
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Carry out operations: all reads, of what was there before; then all puts, the last for each key."""
-        given = [checked(op) for op in ops]
+        given = [validate_op(op) for op in ops]
         puts = {(tuple(op.namespace), op.key): op for op in given if isinstance(op, PutOp)}
         if puts and self._pen is None:
-            raise InvalidInput(
-                "this store shows the past and cannot be written to. Put into the one it is of."
-            )
+            raise InvalidInput("this store shows the past and cannot be written to. Put into the one it is of.")
         self._table.catch_up()
         # Where a run stands may have to be waited for, which a put that only adds does not.
         only_adds = all(isinstance(op, PutOp) and op.value is not None for op in given)
         point = None if only_adds else self._point()
-        read: dict[Address, Standing] = {}
+        read: dict[Address, CurrentItem] = {}
         results = [None if isinstance(op, PutOp) else self._answer(op, point, read) for op in given]
         renewals = [self._renewal(item) for address, item in read.items() if address not in puts]
-        changes = [
-            self._line(address, op) for address, op in puts.items() if self._changes(address, op, point)
-        ]
+        changes = [self._line(address, op) for address, op in puts.items() if self._changes(address, op, point)]
         self._write([line for line in (*renewals, *changes) if line is not None])
         return results
 
@@ -155,17 +160,15 @@ class RemanenceStore(BaseStore):
         past = copy(self)
         past._pen, past._lineage, past._clock = None, None, lambda: at
         past._view = self._view.as_of(at)
-        past._table = Table(past._view, _read, history=False)
+        past._table = ItemTable(past._view, _read, keep_history=False)
         return past
 
-    def at(self, config: RunnableConfig | Mapping[str, Any]) -> RemanenceStore:
+    def at_checkpoint(self, config: RunnableConfig | Mapping[str, Any]) -> RemanenceStore:
         """This store as a run sees it that goes on from the checkpoint of this config, read-only."""
         if self._lineage is None:
-            raise InvalidInput(
-                "this store follows no checkpoints. Make it with RemanenceStore(..., checkpointer=...)."
-            )
+            raise InvalidInput("this store follows no checkpoints. Make it with RemanenceStore(..., checkpointer=...).")
         seen = copy(self)
-        seen._pen, seen._pinned = None, self._lineage.at(config)
+        seen._pen, seen._pinned = None, self._lineage.point_at(config)
         return seen
 
     def sweep_ttl(self) -> int:
@@ -175,18 +178,18 @@ class RemanenceStore(BaseStore):
         """
         self._table.catch_up()
         now = self._clock()
-        over = [address for address, standing in self._table.below(()) if standing.expired(now)]
+        over = [address for address, standing in self._table.items_below(()) if standing.is_expired(now)]
         self._write([self._line(address, PutOp(*address, None)) for address in over])
         return len(over)
 
     # Reading
 
-    def _answer(self, op: Op, point: Point | None, read: dict[Address, Standing]) -> Result:
+    def _answer(self, op: Op, point: ReadPoint | None, read: dict[Address, CurrentItem]) -> Result:
         if isinstance(op, ListNamespacesOp):
-            return namespaces((address[0] for address, _ in self._alive((), point)), op)
+            return select_namespaces((address[0] for address, _ in self._alive((), point)), op)
         if isinstance(op, GetOp):
             address = (tuple(op.namespace), op.key)
-            standing = self._table.standing(address, point)
+            standing = self._table.current_item(address, point)
             if standing is None or self._over(standing, point):
                 return None
             if op.refresh_ttl:
@@ -198,19 +201,19 @@ class RemanenceStore(BaseStore):
             read.update((address, standing) for address, standing, _ in found)
         return [SearchItem(**_fields(address, standing), score=score) for address, standing, score in found]
 
-    def _search(self, op: SearchOp, point: Point | None) -> list[tuple[Address, Standing, float | None]]:
+    def _search(self, op: SearchOp, point: ReadPoint | None) -> list[tuple[Address, CurrentItem, float | None]]:
         """The items that pass the filter: those that the query finds, best first; then the others."""
         prefix = tuple(op.namespace_prefix)
         found = [
             (address, standing)
             for address, standing in self._alive(prefix, point)
-            if matches(standing.version.value["value"], op.filter)
+            if matches_filter(standing.version.value["value"], op.filter)
         ]
         scores: dict[Address, float] = {}
         if op.query and found:
             scores = self._ranked(op.query, prefix, found, op.offset + op.limit, point)
         by_address = dict(found)
-        ranked: list[tuple[Address, Standing, float | None]] = [
+        ranked: list[tuple[Address, CurrentItem, float | None]] = [
             (address, by_address[address], score) for address, score in scores.items()
         ]
         rest = [(address, standing, None) for address, standing in found if address not in scores]
@@ -220,41 +223,41 @@ class RemanenceStore(BaseStore):
         self,
         query: str,
         prefix: tuple[str, ...],
-        found: Sequence[tuple[Address, Standing]],
+        found: Sequence[tuple[Address, CurrentItem]],
         needed: int,
-        point: Point | None,
+        point: ReadPoint | None,
     ) -> dict[Address, float]:
-        wanted = {standing.version.mark: address for address, standing in found}
+        wanted = {standing.version.version_key: address for address, standing in found}
         # What stands for a rewound thread may be replaced for everybody else.
-        history = point is not None and point.frozen is not None
+        history = point is not None and point.frozen_at is not None
         scores: dict[Address, float] = {}
-        for ask in widening(needed):
+        for ask in growing_limits(needed):
             answer = self._view.recall(query, limit=ask, tags=prefix_tag(prefix), history=history)
-            marks = ((mark(hit.memory), hit.score) for hit in answer)
+            marks = ((version_key(hit.memory), hit.score) for hit in answer)
             scores = {wanted[name]: score for name, score in marks if name in wanted}
             if len(scores) >= min(needed, len(wanted)) or len(answer) < ask:
                 break
         return scores
 
-    def _alive(self, prefix: tuple[str, ...], point: Point | None) -> list[tuple[Address, Standing]]:
-        return [pair for pair in self._table.below(prefix, point) if not self._over(pair[1], point)]
+    def _alive(self, prefix: tuple[str, ...], point: ReadPoint | None) -> list[tuple[Address, CurrentItem]]:
+        return [pair for pair in self._table.items_below(prefix, point) if not self._over(pair[1], point)]
 
-    def _over(self, standing: Standing, point: Point | None) -> bool:
-        if standing.version.expires is None or not (self.ttl_config or {}).get("omit_expired", True):
+    def _over(self, standing: CurrentItem, point: ReadPoint | None) -> bool:
+        if standing.version.expires_at is None or not (self.ttl_config or {}).get("omit_expired", True):
             return False
         now = self._clock()
-        return standing.expired(now if point is None else point.now(standing.version, now))
+        return standing.is_expired(now if point is None else point.expiry_reference(standing.version, now))
 
-    def _point(self) -> Point | None:
+    def _point(self) -> ReadPoint | None:
         if self._pinned is not None or self._lineage is None:
             return self._pinned
-        return self._lineage.here()
+        return self._lineage.current_point()
 
     # Writing
 
-    def _changes(self, address: Address, op: PutOp, point: Point | None) -> bool:
+    def _changes(self, address: Address, op: PutOp, point: ReadPoint | None) -> bool:
         """Whether there is anything to write: deleting what is not there changes nothing."""
-        return op.value is not None or self._table.standing(address, point) is not None
+        return op.value is not None or self._table.current_item(address, point) is not None
 
     def _line(self, address: Address, op: PutOp) -> dict[str, Any]:
         """The memory that an operation becomes."""
@@ -262,21 +265,21 @@ class RemanenceStore(BaseStore):
         said = {"namespace": list(namespace), "key": key, "put": uuid4().hex}
         if op.value is None:
             return {"text": _DELETED, "meta": said}
-        return self._indexed(said | {"value": as_json(op.value), "index": op.index, "ttl": op.ttl})
+        return self._indexed(said | {"value": json_copy(op.value), "index": op.index, "ttl": op.ttl})
 
-    def _renewal(self, read: Standing) -> dict[str, Any] | None:
+    def _renewal(self, read: CurrentItem) -> dict[str, Any] | None:
         """The memory that moves the expiry of an item that was read; None if that is not due."""
-        ttl, expires = read.version.value["ttl"], read.version.expires
+        ttl, expires = read.version.value["ttl"], read.version.expires_at
         if self._pen is None or ttl is None or expires is None:
             return None
         gained = self._clock() + timedelta(minutes=ttl) - expires
         if gained <= _RENEWED_FROM * timedelta(minutes=ttl):
             return None
-        said = {name: part for name, part in read.version.value.items() if name != STAMP}
+        said = {name: part for name, part in read.version.value.items() if name != STAMP_KEY}
         return self._indexed(said | {"renews": True})
 
     def _indexed(self, said: dict[str, Any]) -> dict[str, Any]:
-        index: Index = self._fields if said["index"] is None else said["index"]
+        index: IndexFields = self._fields if said["index"] is None else said["index"]
         text, ttl = indexed_text(said["value"], index), said["ttl"]
         return {
             "text": text or _UNINDEXED,
@@ -288,7 +291,7 @@ class RemanenceStore(BaseStore):
     def _write(self, lines: Sequence[dict[str, Any]]) -> None:
         if self._pen is None or not lines:
             return
-        stamp = None if self._lineage is None else self._lineage.stamp()
+        stamp = None if self._lineage is None else self._lineage.current_stamp()
         self._pen.add_many([_stamped(line, stamp) for line in lines])
 
 
@@ -296,27 +299,27 @@ def _stamped(line: dict[str, Any], stamp: Stamp | None) -> dict[str, Any]:
     """A memory to be written, under the key of its item and the checkpoint that writes it."""
     meta = line["meta"]
     key = item_key(tuple(meta["namespace"]), meta["key"], stamp)
-    return {**line, "key": key, "meta": meta if stamp is None else meta | {STAMP: stamp.as_meta()}}
+    return {**line, "key": key, "meta": meta if stamp is None else meta | {STAMP_KEY: stamp.as_meta()}}
 
 
 def _read(memory: Memory, change: Change) -> tuple[Address, Version]:
     """What a memory of the store says, and of which item."""
     said = memory.meta
     version = Version(
-        at=change.at,
+        written_at=change.at,
         position=change.position,
         memory_id=memory.id,
-        mark=mark(memory),
+        version_key=version_key(memory),
         value=said if "value" in said else None,
-        stamp=Stamp.of(memory),
-        expires=memory.expires_at,
-        put=said["put"],
-        renews=said.get("renews", False),
+        stamp=Stamp.from_memory(memory),
+        expires_at=memory.expires_at,
+        put_id=said["put"],
+        is_renewal=said.get("renews", False),
     )
     return (tuple(said["namespace"]), said["key"]), version
 
 
-def _fields(address: Address, standing: Standing) -> dict[str, Any]:
+def _fields(address: Address, standing: CurrentItem) -> dict[str, Any]:
     """What an item is made of. The value is a copy: what a caller does to it stays with the caller."""
     return {
         "namespace": address[0],

@@ -36,7 +36,7 @@ class CheckpointUnknown(RemanenceError, LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ReadPoint:
     """A place in a thread to look from.
 
     `line` are the stamps (checkpoint, newest then) of the writes that led here. `frozen` is the moment
@@ -47,20 +47,20 @@ class Point:
     thread: str
     line: frozenset[tuple[str, str]]
     known: Container[str]
-    frozen: datetime | None = None
+    frozen_at: datetime | None = None
     stamp: Stamp | None = None
 
-    def sees(self, version: Version) -> bool:
+    def is_visible(self, version: Version) -> bool:
         """Whether what was written then is known here."""
         stamp = version.stamp
         if stamp is None or stamp.thread != self.thread or stamp.checkpoint not in self.known:
             # Not of this thread; or of a checkpoint that was pruned, whose branch nobody can tell.
-            return self.frozen is None or version.at <= self.frozen
+            return self.frozen_at is None or version.written_at <= self.frozen_at
         return (stamp.checkpoint, stamp.newest) in self.line
 
-    def now(self, version: Version, now: datetime) -> datetime:
+    def expiry_reference(self, version: Version, now: datetime) -> datetime:
         """The moment against which the expiry of a version is read: a rewound thread looks from its past."""
-        return now if self.frozen is None or version.at > self.frozen else self.frozen
+        return now if self.frozen_at is None or version.written_at > self.frozen_at else self.frozen_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +84,9 @@ class Lineage:
             )
         self._checkpointer = checkpointer
         self._lock = threading.RLock()
-        self._threads: OrderedDict[Thread, dict[str, _Saved]] = (
-            OrderedDict()
-        )  # each in the order they were made
+        self._threads: OrderedDict[Thread, dict[str, _Saved]] = OrderedDict()  # each in the order they were made
 
-    def stamp(self) -> Stamp | None:
+    def current_stamp(self) -> Stamp | None:
         """What marks a write made here and now; None outside of any run."""
         place = _running()
         if place is None:
@@ -96,7 +94,7 @@ class Lineage:
         thread, checkpoint = place
         return Stamp(str(thread), checkpoint, max(checkpoint, self._newest(thread) or ""))
 
-    def here(self) -> Point | None:
+    def current_point(self) -> ReadPoint | None:
         """Where the node that is running stands; None outside of any run, where everything is seen."""
         place = _running()
         if place is None:
@@ -108,9 +106,9 @@ class Lineage:
         # An old checkpoint that is run again in its place, as an interrupt answered anew is.
         again = stamp.newest != checkpoint
         frozen = _moment(saved, checkpoint) if again else _frozen(saved, checkpoint)
-        return Point(str(thread), frozenset(line), saved.keys(), frozen, stamp)
+        return ReadPoint(str(thread), frozenset(line), saved.keys(), frozen, stamp)
 
-    def at(self, config: RunnableConfig | Mapping[str, Any]) -> Point:
+    def point_at(self, config: RunnableConfig | Mapping[str, Any]) -> ReadPoint:
         """What a run sees that goes on from this checkpoint; without an id, from the newest of the thread."""
         configurable = config.get("configurable") or {}
         if configurable.get("thread_id") is None:
@@ -125,8 +123,8 @@ class Lineage:
         line = _line(saved, checkpoint)
         if checkpoint == newest:
             line |= {(checkpoint, checkpoint)}
-            return Point(str(thread), frozenset(line), saved.keys(), _frozen(saved, checkpoint))
-        return Point(str(thread), frozenset(line), saved.keys(), _moment(saved, checkpoint))
+            return ReadPoint(str(thread), frozenset(line), saved.keys(), _frozen(saved, checkpoint))
+        return ReadPoint(str(thread), frozenset(line), saved.keys(), _moment(saved, checkpoint))
 
     def _newest(self, thread: Thread) -> str | None:
         """The newest checkpoint of a thread, after taking in those made since the last look."""

@@ -23,7 +23,7 @@ from langgraph.store.base import (
 from langchain_remanence.store_table import Stamp
 from remanence import InvalidInput
 
-Index = Sequence[str] | bool | None
+IndexFields = Sequence[str] | bool | None
 """Which fields of a value are indexed: those, none (False), or what the store takes by itself (None)."""
 
 _MOST_NAME = 400
@@ -34,7 +34,7 @@ _ORDER: Mapping[str, Callable[[Any, Any], bool]] = {"$gt": gt, "$gte": ge, "$lt"
 _OPERATORS = ("$eq", "$ne", *_ORDER)
 
 
-def checked(op: Op) -> Op:
+def validate_op(op: Op) -> Op:
     """An operation that can be carried out; what `put` and `search` refuse is refused in a batch too."""
     if isinstance(op, PutOp):
         _check_labels(op.namespace)
@@ -51,16 +51,14 @@ def checked(op: Op) -> Op:
         for condition in op.match_conditions or ():
             _check_labels(condition.path)
     else:
-        raise ValueError(
-            f"{op!r} is no operation of a store. Give GetOp, PutOp, SearchOp or ListNamespacesOp."
-        )
+        raise ValueError(f"{op!r} is no operation of a store. Give GetOp, PutOp, SearchOp or ListNamespacesOp.")
     return op
 
 
-def as_json(value: Mapping[str, Any]) -> dict[str, Any]:
+def json_copy(value: Mapping[str, Any]) -> dict[str, Any]:
     """A value as it will come back.
 
-    >>> as_json({"at": (1, 2)})
+    >>> json_copy({"at": (1, 2)})
     {'at': [1, 2]}
     """
     try:
@@ -98,7 +96,7 @@ def prefix_tags(namespace: tuple[str, ...]) -> list[str]:
     return [prefix_tag(namespace[:depth]) for depth in range(min(len(namespace), _DEEPEST) + 1)]
 
 
-def indexed_text(value: Mapping[str, Any], index: Index) -> str | None:
+def indexed_text(value: Mapping[str, Any], index: IndexFields) -> str | None:
     """The text by which a value is found; None where it is not to be found by its text.
 
     >>> indexed_text({"content": "Bob drinks tea.", "seen": 3}, None)
@@ -119,10 +117,10 @@ def indexed_text(value: Mapping[str, Any], index: Index) -> str | None:
     return text if text.strip() else None
 
 
-def matches(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
+def matches_filter(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
     """Whether a value passes a filter, which `check_filter` has let through.
 
-    >>> matches({"age": 42, "at": {"city": "Porto", "zip": 4000}}, {"age": {"$gt": 40}, "at": {"zip": 4000}})
+    >>> matches_filter({"age": 42, "at": {"city": "Porto", "zip": 4000}}, {"age": {"$gt": 40}, "at": {"zip": 4000}})
     True
     """
     return all(_agrees(value.get(name), asked) for name, asked in (wanted or {}).items())
@@ -141,7 +139,7 @@ def check_filter(wanted: Mapping[str, Any] | None) -> None:
             check_filter(asked)
 
 
-def namespaces(found: Iterable[tuple[str, ...]], op: ListNamespacesOp) -> list[tuple[str, ...]]:
+def select_namespaces(found: Iterable[tuple[str, ...]], op: ListNamespacesOp) -> list[tuple[str, ...]]:
     """The namespaces that an operation asks for, in order."""
     conditions = op.match_conditions or ()
     fitting = {name for name in found if all(_fits(name, condition) for condition in conditions)}
@@ -154,9 +152,7 @@ def _check_home(namespace: tuple[str, ...]) -> None:
     if not namespace:
         raise InvalidNamespaceError("an item cannot be kept in the empty namespace. Give at least one label.")
     if namespace[0] == "langgraph":
-        raise InvalidNamespaceError(
-            f"{namespace!r} begins with 'langgraph', which LangGraph keeps to itself."
-        )
+        raise InvalidNamespaceError(f"{namespace!r} begins with 'langgraph', which LangGraph keeps to itself.")
 
 
 def _check_labels(namespace: tuple[str, ...]) -> None:
@@ -176,11 +172,7 @@ def _fits(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
         return False
     if condition.match_type not in ("prefix", "suffix"):
         raise InvalidInput(f"match_type={condition.match_type!r} is neither 'prefix' nor 'suffix'.")
-    part = (
-        namespace[: len(path)]
-        if condition.match_type == "prefix"
-        else namespace[len(namespace) - len(path) :]
-    )
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
     return all(asked in ("*", label) for label, asked in zip(part, path, strict=True))
 
 
@@ -188,9 +180,7 @@ def _agrees(held: Any, asked: Any) -> bool:
     if isinstance(asked, Mapping):
         if any(name.startswith("$") for name in asked):
             return all(_compares(held, name, limit) for name, limit in asked.items())
-        return isinstance(held, Mapping) and all(
-            _agrees(held.get(name), part) for name, part in asked.items()
-        )
+        return isinstance(held, Mapping) and all(_agrees(held.get(name), part) for name, part in asked.items())
     if isinstance(asked, list | tuple):
         return (
             isinstance(held, list | tuple)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Address = tuple[tuple[str, ...], str]
 """A namespace and a key in it."""
-STAMP = "checkpoint"
+STAMP_KEY = "checkpoint"
 """Where the meta of a memory says under which checkpoint it was written."""
 
 
@@ -31,9 +31,9 @@ class Stamp:
     newest: str
 
     @classmethod
-    def of(cls, memory: Memory) -> Stamp | None:
+    def from_memory(cls, memory: Memory) -> Stamp | None:
         """The stamp that a memory bears; None if it was written outside of any run."""
-        said = memory.meta.get(STAMP)
+        said = memory.meta.get(STAMP_KEY)
         return None if said is None else cls(said["thread"], said["checkpoint"], said["newest"])
 
     def as_meta(self) -> dict[str, str]:
@@ -46,19 +46,19 @@ class Version:
     """What was written at an address, once. `value` is None where it was taken back; `renews` is set
     where only the expiry of the same `put` was moved."""
 
-    at: datetime
+    written_at: datetime
     position: int
     memory_id: str
-    mark: tuple[str, datetime, int]
+    version_key: tuple[str, datetime, int]
     value: Any
     stamp: Stamp | None = None
-    expires: datetime | None = None
-    put: str | None = None
-    renews: bool = False
+    expires_at: datetime | None = None
+    put_id: str | None = None
+    is_renewal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CurrentItem:
     """The version that stands at an address: since when there is one, and when it last changed."""
 
     version: Version
@@ -66,37 +66,37 @@ class Standing:
     updated_at: datetime
     order: int
 
-    def expired(self, now: datetime) -> bool:
+    def is_expired(self, now: datetime) -> bool:
         """Whether its time is over at `now`."""
-        return self.version.expires is not None and self.version.expires <= now
+        return self.version.expires_at is not None and self.version.expires_at <= now
 
 
 class Seer(Protocol):
     """Somebody who sees some of the versions."""
 
-    def sees(self, version: Version) -> bool:
+    def is_visible(self, version: Version) -> bool:
         """Whether this version is known there."""
         ...
 
 
-def mark(memory: Memory) -> tuple[str, datetime, int]:
+def version_key(memory: Memory) -> tuple[str, datetime, int]:
     """What tells a version of a memory from its other versions."""
     return memory.id, memory.revised_at, hash((memory.text, memory.meta.get("put")))
 
 
-def after(before: Standing | None, version: Version) -> Standing | None:
+def after(before: CurrentItem | None, version: Version) -> CurrentItem | None:
     """What stands once this version was written."""
     if version.value is None:
         return None
-    alive = None if before is None or before.expired(version.at) else before
-    if version.renews:
+    alive = None if before is None or before.is_expired(version.written_at) else before
+    if version.is_renewal:
         # A renewal that lost the race against another put must not bring the old value back.
-        same = alive is not None and alive.version.put == version.put
+        same = alive is not None and alive.version.put_id == version.put_id
         return replace(alive, version=version) if alive is not None and same else before
-    return Standing(
+    return CurrentItem(
         version,
-        created_at=version.at if alive is None else alive.created_at,
-        updated_at=version.at,
+        created_at=version.written_at if alive is None else alive.created_at,
+        updated_at=version.written_at,
         order=version.position,
     )
 
@@ -107,19 +107,19 @@ class _Row:
     __slots__ = ("standing", "versions")
 
     def __init__(self) -> None:
-        self.standing: Standing | None = None
+        self.standing: CurrentItem | None = None
         self.versions: list[Version] = []
 
-    def seen_by(self, seer: Seer | None) -> Standing | None:
+    def seen_by(self, seer: Seer | None) -> CurrentItem | None:
         if seer is None:
             return self.standing
-        standing: Standing | None = None
-        for version in filter(seer.sees, self.versions):
+        standing: CurrentItem | None = None
+        for version in filter(seer.is_visible, self.versions):
             standing = after(standing, version)
         return standing
 
 
-class Table:
+class ItemTable:
     """The addresses of one space and what stands there.
 
     `read` says which address a memory is written to and what it says there. `history` keeps every
@@ -127,11 +127,11 @@ class Table:
     """
 
     def __init__(
-        self, view: View, read: Callable[[Memory, Change], tuple[Address, Version]], *, history: bool
+        self, view: View, read: Callable[[Memory, Change], tuple[Address, Version]], *, keep_history: bool
     ) -> None:
         self._view = view
         self._read = read
-        self._history = history
+        self._history = keep_history
         self._lock = threading.RLock()
         self._position = 0
         self._rows: dict[tuple[str, ...], dict[str, _Row]] = {}
@@ -144,14 +144,14 @@ class Table:
                 self._take_in(change)
                 self._position = change.position
 
-    def standing(self, address: Address, seer: Seer | None = None) -> Standing | None:
+    def current_item(self, address: Address, seer: Seer | None = None) -> CurrentItem | None:
         """What stands at an address, for one who sees everything or for this seer."""
         namespace, key = address
         with self._lock:
             row = self._rows.get(namespace, {}).get(key)
             return None if row is None else row.seen_by(seer)
 
-    def below(self, prefix: tuple[str, ...], seer: Seer | None = None) -> list[tuple[Address, Standing]]:
+    def items_below(self, prefix: tuple[str, ...], seer: Seer | None = None) -> list[tuple[Address, CurrentItem]]:
         """Everything that stands in a namespace or one below it, last written first."""
         with self._lock:
             found = [
@@ -179,11 +179,11 @@ class Table:
         if known is None:
             return
         address, version = known
-        if change.what == "forgotten":
-            self._write(address, replace(version, at=change.at, position=change.position, value=None))
-        elif change.what == "restored":
-            self._write(address, replace(version, at=change.at, position=change.position))
-        elif change.what == "erased":
+        if change.kind == "forgotten":
+            self._write(address, replace(version, written_at=change.at, position=change.position, value=None))
+        elif change.kind == "restored":
+            self._write(address, replace(version, written_at=change.at, position=change.position))
+        elif change.kind == "erased":
             del self._last[change.memory_id]
             self._erase(address, change.memory_id)
 
@@ -217,14 +217,14 @@ class Table:
             del self._rows[namespace]
 
 
-def widening(needed: int, most: int = 10_000) -> Iterator[int]:
+def growing_limits(needed: int, most: int = 10_000) -> Iterator[int]:
     """How many hits to ask for, again and again, until enough of them are left after filtering.
 
     The steps are far apart and begin alike, so that pages of one search come from one ranking.
 
-    >>> list(widening(10))
+    >>> list(growing_limits(10))
     [50, 500, 5000, 10000]
-    >>> list(widening(200))
+    >>> list(growing_limits(200))
     [500, 5000, 10000]
     """
     ask = 50

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
-from langchain_remanence.whose import checked, current_runtime, space_for
+from langchain_remanence.whose import check_space_and_user, current_runtime, space_for
 from remanence import RemanenceError
-from remanence.language.framing import budget, frame
+from remanence.language.framing import check_token_limit, frame
 
 if TYPE_CHECKING:
-    from langchain_remanence.whose import Held, Spaces
+    from langchain_remanence.whose import SpaceLike, SpaceOrFactory
 
 
 class Remember(BaseModel):
@@ -22,7 +22,7 @@ class Remember(BaseModel):
 
     text: str = Field(description="The sentence to keep, for example 'Alice moved to Lisbon in May 2026.'")
 
-    def on(self, space: Held) -> str:
+    def on(self, space: SpaceLike) -> str:
         """Keep it, and say under which id."""
         return f"Remembered as {space.add(self.text, source='agent').id}."
 
@@ -35,7 +35,7 @@ class Recall(BaseModel):
     limit: int = Field(5, description="How many memories to give at most", ge=1, le=50)
     during: str | None = Field(None, description="Only what was true in this time, for example 'May 2026'")
 
-    def on(self, space: Held, tokens: int | None = None) -> tuple[str, list[dict[str, Any]]]:
+    def on(self, space: SpaceLike, tokens: int | None = None) -> tuple[str, list[dict[str, Any]]]:
         """What is found, quoted; and as dicts, for whoever draws it on a screen."""
         found = space.recall(self.question, limit=self.limit, during=self.during)
         said = [frame(found, tokens=tokens, ids=True) or "Nothing is remembered about that."]
@@ -49,13 +49,13 @@ class Forget(BaseModel):
     memory_id: str = Field(description="The id of the memory, as it was recalled")
     why: str | None = Field(None, description="Why it is to be forgotten")
 
-    def on(self, space: Held) -> str:
+    def on(self, space: SpaceLike) -> str:
         """Hide it."""
         space.forget(self.memory_id, why=self.why)
         return f"Forgotten: {self.memory_id}."
 
 
-def memory_tools(space: Spaces, *, user: str | None = None, tokens: int | None = 1_000) -> list[BaseTool]:
+def memory_tools(space: SpaceOrFactory, *, user: str | None = None, tokens: int | None = 1_000) -> list[BaseTool]:
     """The tools `remember`, `recall` and `forget`; what is recalled takes at most so many tokens.
 
     `space` and `user` say whose memory they act on, as for `MemoryMiddleware`. What memory refuses (an
@@ -67,8 +67,8 @@ def memory_tools(space: Spaces, *, user: str | None = None, tokens: int | None =
     ...     remember.invoke({"text": "Alice lives in Porto."})[:14]
     'Remembered as '
     """
-    checked(space, user)
-    most = budget(tokens)
+    check_space_and_user(space, user)
+    most = check_token_limit(tokens)
 
     def tool(name: str, asked: type[Remember | Recall | Forget], **options: Any) -> BaseTool:
         def call(**given: Any) -> Any:

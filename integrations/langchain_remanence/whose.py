@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from langchain_remanence.checkpoints import CheckpointView
     from remanence import Space
 
-Held: TypeAlias = "Space | CheckpointView"
+SpaceLike: TypeAlias = "Space | CheckpointView"
 """What memory is asked and told through: a space, or one that follows the checkpoints of its thread."""
-Spaces: TypeAlias = "Held | Callable[[Any], Held]"
+SpaceOrFactory: TypeAlias = "SpaceLike | Callable[[Any], SpaceLike]"
 """One for all, or a function from the runtime of a run to the one that it may see."""
 
 USER_FIELDS = ("user_id", "langgraph_user_id")
 
 
-def space_for(space: Spaces, user: str | None, runtime: Any) -> Held:
+def space_for(space: SpaceOrFactory, user: str | None, runtime: Any) -> SpaceLike:
     """The space that a run may read and write.
 
     A function is asked. With `user`, it is `space.child("users", id)`, where the id stands under that name in
@@ -58,7 +58,7 @@ def current_runtime() -> Any:
         return None
 
 
-def thread_of(runtime: Any) -> str | None:
+def thread_id_of(runtime: Any) -> str | None:
     """The thread that a run belongs to, if it says so."""
     info = getattr(runtime, "execution_info", None)
     thread = configurable().get("thread_id") or getattr(info, "thread_id", None)
@@ -70,7 +70,7 @@ def configurable() -> Mapping[str, Any]:
     return ensure_config().get("configurable") or {}
 
 
-def checked(space: object, user: object) -> None:
+def check_space_and_user(space: object, user: object) -> None:
     """Refuse, before any run, what can never say whose space it is."""
     if not _is_space(space) and (not callable(space) or isinstance(space, type)):
         raise InvalidInput(f"space={space!r} is neither a Space nor a function from a runtime to one.")
@@ -84,9 +84,7 @@ def _user_id(field: str, runtime: Any) -> str:
     given = _given(field, runtime)
     if len(given) == 1:
         return given[0]
-    found = (
-        f"two different ones, {given[0]!r} in its context and {given[1]!r} in its config" if given else "none"
-    )
+    found = f"two different ones, {given[0]!r} in its context and {given[1]!r} in its config" if given else "none"
     raise InvalidInput(
         f"whose memory? This run has to name its user under {field!r}, and has {found}. Give it once, for "
         f"example agent.invoke(..., context={{{field!r}: 'bob'}}) with a context_schema that has it, or "
@@ -110,5 +108,5 @@ def _as_id(field: str, value: object) -> str:
     raise InvalidInput(f"{field}={value!r} cannot be the id of a user. Give text or a number.")
 
 
-def _is_space(value: object) -> TypeIs[Held]:
+def _is_space(value: object) -> TypeIs[SpaceLike]:
     return callable(getattr(value, "recall", None)) and not isinstance(value, type)

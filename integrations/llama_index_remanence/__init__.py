@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from remanence.adapters import on_first_use
+from remanence.adapters import lazy_getattr
 
 if TYPE_CHECKING:
     from llama_index_remanence.block import RemanenceMemoryBlock
@@ -46,7 +46,7 @@ __all__ = [
     "extractor",
 ]
 
-__getattr__ = on_first_use(
+__getattr__ = lazy_getattr(
     __name__, {name: (module, "llamaindex") for name, module in _MODULES.items()}, frameworks=("llama_index",)
 )
 

@@ -12,20 +12,27 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock
 
-from llama_index_remanence.longterm import ROLE, Recalled, Served, recalled, remember
-from llama_index_remanence.messages import Said, all_said, answer_in, said, told_in, unheard
-from llama_index_remanence.places import Place, Placed
-from llama_index_remanence.sessions import digest, named
-from llama_index_remanence.window import Tokenizer, question_in, tokenize
-from remanence.adapters import going_on
-from remanence.language.framing import shortened
+from llama_index_remanence.longterm import ROLE_KEY, OpenQuestions, RecalledBlock, recall_block, store_turns
+from llama_index_remanence.messages import (
+    RoleAndText,
+    context_texts,
+    new_answer,
+    not_yet_stored,
+    role_and_text,
+    roles_and_texts,
+)
+from llama_index_remanence.places import SpaceAdapter, SpaceReference
+from llama_index_remanence.sessions import session_label, short_hash
+from llama_index_remanence.window import Tokenizer, open_question, tokenize
+from remanence.adapters import log_and_continue
+from remanence.language.framing import shorten_frame
 
 NO_SESSION = "default"
 
 log = logging.getLogger(__name__)
 
 
-class RemanenceMemoryBlock(Placed, BaseMemoryBlock[str]):
+class RemanenceMemoryBlock(SpaceAdapter, BaseMemoryBlock[str]):
     """Recalls for the conversation it is shown, and remembers that conversation as it sees it.
 
     `Memory` hands messages to its blocks only once they no longer fit its window, which few chats live to
@@ -68,10 +75,10 @@ class RemanenceMemoryBlock(Placed, BaseMemoryBlock[str]):
     tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
 
     _heard: _Heard | None = PrivateAttr(default=None)
-    _served: Served = PrivateAttr(default_factory=Served)
+    _served: OpenQuestions = PrivateAttr(default_factory=OpenQuestions)
 
-    def _begin(self) -> None:
-        self._heard, self._served = _Heard(self.place), Served()
+    def _reset_state(self) -> None:
+        self._heard, self._served = _Heard(self.place), OpenQuestions()
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         session = block_kwargs.get("session_id") or NO_SESSION
@@ -88,17 +95,17 @@ class RemanenceMemoryBlock(Placed, BaseMemoryBlock[str]):
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Leave out memories from the last on, until so many tokens are saved; None if that takes all."""
         room = self._count(content) - tokens_to_truncate if content else 0
-        rest = shortened(content, room, self._count) if room > 0 else ""
+        rest = shorten_frame(content, room, self._count) if room > 0 else ""
         if isinstance(content, _Block):
-            self._served.cut(content.session, content, rest)
+            self._served.record_truncated(content.session, content, rest)
         return rest or None
 
     def _recall(self, messages: list[ChatMessage], session: str) -> str:
         self._hear(messages, session)
-        question, found = question_in(messages).strip(), Recalled()
+        question, found = open_question(messages).strip(), RecalledBlock()
         if question:
-            with going_on(log, "recall"):
-                found = recalled(
+            with log_and_continue(log, "recall"):
+                found = recall_block(
                     self.space,
                     question,
                     messages,
@@ -109,17 +116,17 @@ class RemanenceMemoryBlock(Placed, BaseMemoryBlock[str]):
                     count=self._count,
                 )
         if self.reinforce and question:
-            self._served.show(session, question, found.hits, told_in(messages))
-        return _Block(found.block, session)
+            self._served.record_shown(session, question, found.hits, context_texts(messages))
+        return _Block(found.text, session)
 
     def _hear(self, messages: Sequence[ChatMessage], session: str) -> None:
         assert self._heard is not None, "made with the block"
-        space, new = self.space, list[Said]()
-        with going_on(log, "remember"):
-            new = self._heard.hear(session, all_said(messages))
-        answer, told = answer_in(messages, new)
+        space, new = self.space, list[RoleAndText]()
+        with log_and_continue(log, "remember"):
+            new = self._heard.hear(session, roles_and_texts(messages))
+        answer, told = new_answer(messages, new)
         if self.reinforce and answer:
-            self._served.answered(session, space, answer, told)
+            self._served.record_answer(session, space, answer, told)
 
     def _count(self, text: str) -> int:
         return len(self.tokenizer_fn(text))
@@ -139,28 +146,28 @@ class _Block(str):
 class _Heard:
     """What was said in each session, in order, as the ledger has it: forgotten or not, it was heard."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: SpaceReference) -> None:
         self._place = place
         self._lock = threading.Lock()
         self._position = 0
-        self._said: dict[str, list[Said]] = {}
+        self._said: dict[str, list[RoleAndText]] = {}
         self._ids: set[str] = set()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _Heard:
         return self
 
-    def hear(self, session: str, told: Sequence[Said]) -> list[Said]:
+    def hear(self, session: str, told: Sequence[RoleAndText]) -> list[RoleAndText]:
         """Remember what of this is new to the session, and say what it was."""
         tag = _tag(session)
         with self._lock:
             self._catch_up()
             heard = self._said.get(tag, [])
-            new = unheard(heard, told)
+            new = not_yet_stored(heard, told)
             # Others may hear the same just now, from a block of their own: the same words, said for the
             # same time, are one memory.
             times = [(heard + new[:index]).count(one) for index, one in enumerate(new)]
-            keys = [digest(repr((session, *one, time))) for one, time in zip(new, times, strict=True)]
-            remember(self._place.space, session, new, keys=keys, tags=[tag])
+            keys = [short_hash(repr((session, *one, time))) for one, time in zip(new, times, strict=True)]
+            store_turns(self._place.space, session, new, keys=keys, tags=[tag])
             self._catch_up()  # while the words can be read: if they are erased, they were heard all the same
             return new
 
@@ -168,10 +175,10 @@ class _Heard:
         for change in self._place.space.audit.changes(after=self._position):
             self._position = change.position
             memory = change.memory
-            if memory is not None and ROLE in memory.meta and memory.id not in self._ids:
+            if memory is not None and ROLE_KEY in memory.meta and memory.id not in self._ids:
                 self._ids.add(memory.id)
                 for tag in memory.tags:
-                    self._said.setdefault(tag, []).append((memory.meta[ROLE], memory.text))
+                    self._said.setdefault(tag, []).append((memory.meta[ROLE_KEY], memory.text))
 
 
 def _once(messages: list[ChatMessage]) -> list[ChatMessage]:
@@ -181,10 +188,10 @@ def _once(messages: list[ChatMessage]) -> list[ChatMessage]:
     for message in reversed(messages[:-1]):
         if message.role == MessageRole.USER:
             return messages[:-1] if message.content == messages[-1].content else messages
-        if said(message) is not None:
+        if role_and_text(message) is not None:
             break
     return messages
 
 
 def _tag(session: str) -> str:
-    return f"session {named(session)}"
+    return f"session {session_label(session)}"

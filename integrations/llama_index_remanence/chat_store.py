@@ -16,14 +16,14 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.storage.chat_store import BaseChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 
-from llama_index_remanence.places import Placed
-from llama_index_remanence.sessions import Row
+from llama_index_remanence.places import SpaceAdapter
+from llama_index_remanence.sessions import MessageRow
 from llama_index_remanence.transcript import Transcript
 
 Store = TypeVar("Store", bound="_OnTheLedger")
 
 
-class _OnTheLedger(Placed):
+class _OnTheLedger(SpaceAdapter):
     """What the two stores share: where their messages are, and the table of them."""
 
     _table: Transcript | None = PrivateAttr(default=None)
@@ -34,7 +34,7 @@ class _OnTheLedger(Placed):
         then._table = Transcript(self.space.as_of(moment))
         return then
 
-    def _begin(self) -> None:
+    def _reset_state(self) -> None:
         self._table = None
 
     @property
@@ -83,7 +83,7 @@ class RemanenceChatStore(_OnTheLedger, BaseChatStore):
         if key not in self._transcript.sessions():
             return None
         rows = self._transcript.rows(key)
-        self._transcript.end(key)
+        self._transcript.delete_session(key)
         return _messages(rows)
 
     def delete_message(self, key: str, idx: int) -> ChatMessage | None:
@@ -131,9 +131,7 @@ class RemanenceAsyncChatStore(_OnTheLedger, AsyncDBChatStore):
         """How many messages of a session have this status."""
         return len(await self._rows(key, status))
 
-    async def add_message(
-        self, key: str, message: ChatMessage, status: MessageStatus = MessageStatus.ACTIVE
-    ) -> None:
+    async def add_message(self, key: str, message: ChatMessage, status: MessageStatus = MessageStatus.ACTIVE) -> None:
         """Add a message at the end of a session."""
         await self.add_messages(key, [message], status)
 
@@ -152,7 +150,7 @@ class RemanenceAsyncChatStore(_OnTheLedger, AsyncDBChatStore):
     async def delete_message(self, key: str, idx: int) -> ChatMessage | None:
         """Delete the message written on ledger line `idx` and give it back; None if there is none."""
         for row in await self._rows(key, None):
-            if row.number == idx:
+            if row.position == idx:
                 await asyncio.to_thread(self._transcript.delete, [row])
                 return row.message
         return None
@@ -160,7 +158,7 @@ class RemanenceAsyncChatStore(_OnTheLedger, AsyncDBChatStore):
     async def delete_messages(self, key: str, status: MessageStatus | None = None) -> None:
         """Delete the messages of a session with this status; with None, all of it."""
         if status is None:
-            await asyncio.to_thread(self._transcript.end, key)
+            await asyncio.to_thread(self._transcript.delete_session, key)
         else:
             await asyncio.to_thread(self._transcript.delete, await self._rows(key, status))
 
@@ -185,12 +183,12 @@ class RemanenceAsyncChatStore(_OnTheLedger, AsyncDBChatStore):
         table = self._transcript
         return [key for key in table.sessions() if table.rows(key, archived=None)]
 
-    async def _rows(self, key: str, status: MessageStatus | None) -> list[Row]:
+    async def _rows(self, key: str, status: MessageStatus | None) -> list[MessageRow]:
         archived = None if status is None else _is_archived(status)
         return await asyncio.to_thread(lambda: self._transcript.rows(key, archived=archived))
 
 
-def _messages(rows: Sequence[Row]) -> list[ChatMessage]:
+def _messages(rows: Sequence[MessageRow]) -> list[ChatMessage]:
     return [row.message for row in rows]
 
 

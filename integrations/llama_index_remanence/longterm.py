@@ -9,36 +9,36 @@ from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
 
-from llama_index_remanence.messages import Said, all_said
-from llama_index_remanence.sessions import named
+from llama_index_remanence.messages import RoleAndText, roles_and_texts
+from llama_index_remanence.sessions import session_label
 from remanence import Hit, Space, View
-from remanence.adapters import going_on, reinforce, shown_in
-from remanence.language.framing import Count, frame
+from remanence.adapters import log_and_continue, quoted_hits, reinforce
+from remanence.language.framing import TokenCounter, frame
 
-ROLE = "llamaindex_role"
+ROLE_KEY = "llamaindex_role"
 """Under this name a turn keeps the role of who said it."""
 MOST_QUESTION = 10_000
 """Characters of a question that are asked with; what follows is rather a document."""
 
-MOST_OPEN = 1_000
+MAX_OPEN_QUESTIONS = 1_000
 """Sessions whose open question is remembered, of the last that asked."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecalledBlock:
     """What came back: a block for a prompt, what it quotes, and the ledger line up to which it is true."""
 
-    block: str = ""
+    text: str = ""
     hits: tuple[Hit, ...] = ()
     position: int = 0
 
 
-def remember(
+def store_turns(
     space: Space,
     session: str,
-    told: Sequence[Said],
+    told: Sequence[RoleAndText],
     *,
     keys: Sequence[str] | None = None,
     tags: Sequence[str] = (),
@@ -53,10 +53,10 @@ def remember(
         {
             "role": role,
             "content": words,
-            "conversation": named(session),
+            "conversation": session_label(session),
             "key": f"turn {key}",
             "tags": list(tags),
-            "meta": {ROLE: role},
+            "meta": {ROLE_KEY: role},
         }
         for (role, words), key in zip(told, keys, strict=True)
     ]
@@ -66,7 +66,7 @@ def remember(
         space.add_turns(turns)
 
 
-def recalled(
+def recall_block(
     view: View,
     question: str,
     shown: Sequence[ChatMessage],
@@ -75,16 +75,16 @@ def recalled(
     min_score: float | None,
     tags: Sequence[str] = (),
     tokens: int,
-    count: Count,
-) -> Recalled:
+    count: TokenCounter,
+) -> RecalledBlock:
     """What a view answers, as a block for a prompt; what the prompt shows anyway is left out."""
-    texts = {words for _, words in all_said(shown)}
+    texts = {words for _, words in roles_and_texts(shown)}
     answer = view.recall(
         question[:MOST_QUESTION], limit=limit + len(texts), min_score=min_score, tags=list(tags) or None
     )
     others = [hit for hit in answer if hit.memory.text not in texts][:limit]
-    block = frame(others, tokens=tokens, count=count, missing=answer.missing)
-    return Recalled(block, tuple(shown_in(block, others)), answer.position)
+    block = frame(others, tokens=tokens, count_tokens=count, missing=answer.missing)
+    return RecalledBlock(block, tuple(quoted_hits(block, others)), answer.position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class _Question:
     told: tuple[str, ...] = ()
 
 
-class Served:
+class OpenQuestions:
     """What each session was shown for the question it has open. What the answer takes up of it was of use.
 
     Many a session ends with a question: of those, the ones asked longest ago are let go.
@@ -105,30 +105,30 @@ class Served:
     def __init__(self) -> None:
         self._open: dict[str, _Question] = {}
 
-    def show(self, session: str, question: str, hits: Sequence[Hit], told: Sequence[str]) -> None:
+    def record_shown(self, session: str, question: str, hits: Sequence[Hit], told: Sequence[str]) -> None:
         """These were put into a prompt that also tells this; with those before, if for the same question."""
         before = self._open.pop(session, None)  # and put last
         earlier = before.hits if before is not None and before.asked == question else ()
         self._open[session] = _Question(question, (*earlier, *hits), (question, *told))
-        for longest_ago in list(self._open)[:-MOST_OPEN]:
+        for longest_ago in list(self._open)[:-MAX_OPEN_QUESTIONS]:
             self._open.pop(longest_ago, None)
 
-    def cut(self, session: str, block: str, rest: str) -> None:
+    def record_truncated(self, session: str, block: str, rest: str) -> None:
         """Of this block only the rest was put into the prompt."""
         question = self._open.get(session)
         if question is not None:
-            there, left = shown_in(block, question.hits), shown_in(rest, question.hits)
+            there, left = quoted_hits(block, question.hits), quoted_hits(rest, question.hits)
             kept = tuple(hit for hit in question.hits if hit not in there or hit in left)
             self._open[session] = replace(question, hits=kept)
 
-    def drop(self, session: str) -> None:
+    def discard(self, session: str) -> None:
         """The question will not be answered."""
         self._open.pop(session, None)
 
-    def answered(self, session: str, space: Space, answer: str, told: Sequence[str]) -> None:
+    def record_answer(self, session: str, space: Space, answer: str, told: Sequence[str]) -> None:
         """The question was answered, by a model that had meanwhile been told this too: count as used, once,
         what the answer took up of what was shown."""
         question = self._open.pop(session, None)
         if question is not None:
-            with going_on(log, "reinforce"):
-                reinforce(space, question.hits, told=(*question.told, *told), answer=answer)
+            with log_and_continue(log, "reinforce"):
+                reinforce(space, question.hits, context=(*question.told, *told), answer=answer)

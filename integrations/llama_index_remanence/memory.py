@@ -12,20 +12,27 @@ from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemory
 
-from llama_index_remanence.longterm import Recalled, Served, recalled, remember
-from llama_index_remanence.messages import Said, all_said, answer_in, told_in, unheard, without_recalled
-from llama_index_remanence.places import Placed
+from llama_index_remanence.longterm import OpenQuestions, RecalledBlock, recall_block, store_turns
+from llama_index_remanence.messages import (
+    RoleAndText,
+    context_texts,
+    new_answer,
+    not_yet_stored,
+    roles_and_texts,
+    without_recalled,
+)
+from llama_index_remanence.places import SpaceAdapter
 from llama_index_remanence.transcript import Transcript
-from llama_index_remanence.window import Tokenizer, merged, question_in, recent, tokenize
+from llama_index_remanence.window import Tokenizer, insert_block, open_question, recent_messages, tokenize
 from remanence import Space
-from remanence.adapters import going_on
+from remanence.adapters import log_and_continue
 
 WINDOW = "window"
 
 log = logging.getLogger(__name__)
 
 
-class RemanenceMemory(Placed, BaseMemory):
+class RemanenceMemory(SpaceAdapter, BaseMemory):
     """A chat window and long-term recall, for agents and chat engines.
 
     Everything said in any session of the space may be recalled in any other: give each user a space of
@@ -62,14 +69,14 @@ class RemanenceMemory(Placed, BaseMemory):
     tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
 
     _window: Transcript | None = PrivateAttr(default=None)
-    _asked: tuple[Any, Recalled] | None = PrivateAttr(default=None)
-    _served: Served = PrivateAttr(default_factory=Served)
+    _asked: tuple[Any, RecalledBlock] | None = PrivateAttr(default=None)
+    _served: OpenQuestions = PrivateAttr(default_factory=OpenQuestions)
 
     def __init__(self, space: Space | None = None, *, session_id: str | None = None, **settings: Any) -> None:
         super().__init__(space, session_id=session_id or uuid4().hex, **settings)
 
-    def _begin(self) -> None:
-        self._window, self._asked, self._served = None, None, Served()
+    def _reset_state(self) -> None:
+        self._window, self._asked, self._served = None, None, OpenQuestions()
 
     @classmethod
     def class_name(cls) -> str:
@@ -96,10 +103,10 @@ class RemanenceMemory(Placed, BaseMemory):
         """The window, and what is recalled for `input`, or for the user message that is not answered yet."""
         messages = self.get_all()
         asked = input.content if isinstance(input, ChatMessage) else input
-        question = (asked or question_in(messages)).strip()
+        question = (asked or open_question(messages)).strip()
         room = self.token_limit - int(kwargs.get("initial_token_count", 0))
-        shown = recent(messages, room - (self.recall_tokens if question else 0), self._count)
-        return merged(shown, self._recalled(question, shown) if question else "")
+        shown = recent_messages(messages, room - (self.recall_tokens if question else 0), self._count)
+        return insert_block(shown, self._recalled(question, shown) if question else "")
 
     def get_all(self) -> list[ChatMessage]:
         """The window, whole, and nothing else."""
@@ -112,23 +119,25 @@ class RemanenceMemory(Placed, BaseMemory):
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """Add messages to the window, and remember what is said in them."""
         kept = without_recalled(messages)
-        new = all_said(kept)
+        new = roles_and_texts(kept)
         self._remember(new)
         self._transcript.append(self.session_id, kept)
-        answer, told = answer_in(kept, new)
+        answer, told = new_answer(kept, new)
         if self.reinforce and answer:
-            self._served.answered(self.session_id, self.space, answer, told)
+            self._served.record_answer(self.session_id, self.space, answer, told)
 
     def set(self, messages: list[ChatMessage]) -> None:
         """Make these the window, and remember what of them this session has not heard before."""
         kept = without_recalled(messages)
-        self._remember(unheard(all_said(self._transcript.ever(self.session_id)), all_said(kept)))
+        self._remember(
+            not_yet_stored(roles_and_texts(self._transcript.all_messages(self.session_id)), roles_and_texts(kept))
+        )
         self._transcript.replace(self.session_id, kept)
         self._break_off()
 
     def reset(self) -> None:
         """Clear the window. What was remembered stays: forget it with `space.forget`."""
-        self._transcript.end(self.session_id)
+        self._transcript.delete_session(self.session_id)
         self._break_off()
 
     def fork(self, session_id: str | None = None) -> RemanenceMemory:
@@ -158,28 +167,28 @@ class RemanenceMemory(Placed, BaseMemory):
     def _break_off(self) -> None:
         """The turn that was begun, if any, will not be answered."""
         self._asked = None
-        self._served.drop(self.session_id)
+        self._served.discard(self.session_id)
 
-    def _remember(self, told: Sequence[Said]) -> None:
-        remember(self.space, self.session_id, told, extract=self.extract)
+    def _remember(self, told: Sequence[RoleAndText]) -> None:
+        store_turns(self.space, self.session_id, told, extract=self.extract)
 
     def _recalled(self, question: str, shown: Sequence[ChatMessage]) -> str:
-        found = Recalled()
+        found = RecalledBlock()
         space = self.space
-        with going_on(log, "recall"):
+        with log_and_continue(log, "recall"):
             found = self._once_a_turn(space, question, shown)
         if self.reinforce:
-            self._served.show(self.session_id, question, found.hits, told_in(shown))
-        return found.block
+            self._served.record_shown(self.session_id, question, found.hits, context_texts(shown))
+        return found.text
 
-    def _once_a_turn(self, space: Space, question: str, shown: Sequence[ChatMessage]) -> Recalled:
+    def _once_a_turn(self, space: Space, question: str, shown: Sequence[ChatMessage]) -> RecalledBlock:
         """Agents get their messages several times for one question; only news is worth asking again."""
-        asking = (question, frozenset(all_said(shown)))
+        asking = (question, frozenset(roles_and_texts(shown)))
         if self._asked is not None:
             before, found = self._asked
             if before == asking and next(space.audit.changes(after=found.position), None) is None:
                 return found
-        found = recalled(
+        found = recall_block(
             space,
             question,
             shown,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
 
-from remanence.language.framing import is_frame, unframed
+from remanence.language.framing import is_frame, strip_frames
 
 MOST_WORDS = 100_000
 """Characters of a message by which its record is found. The record holds the whole message besides."""
@@ -27,33 +27,33 @@ _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 _THOUGHT, _ANSWER = "Thought:", "\nAnswer:"
 _OBSERVED = re.compile(r"^Observation: (.*?)(?=^Thought: |\Z)", re.DOTALL | re.MULTILINE)
 
-Said = tuple[str, str]
+RoleAndText = tuple[str, str]
 """A speaker and the words."""
 
 
-def said(message: ChatMessage) -> Said | None:
+def role_and_text(message: ChatMessage) -> RoleAndText | None:
     """Who says what in this message, as far as it is worth remembering; None for one that says nothing.
 
     System and tool messages are not said by anybody. Of what a ReAct agent puts down of its thinking only
     the answer counts, and nothing counts that was itself recalled.
 
-    >>> said(ChatMessage(role="assistant", content="Thought: easy.\\nAnswer: In Porto."))
+    >>> role_and_text(ChatMessage(role="assistant", content="Thought: easy.\\nAnswer: In Porto."))
     ('assistant', 'In Porto.')
-    >>> said(ChatMessage(role="tool", content="42")) is None
+    >>> role_and_text(ChatMessage(role="tool", content="42")) is None
     True
     """
     speaker = _SPEAKERS.get(message.role)
     if speaker is None:
         return None
-    words = unframed(clean(message.content or "")).strip()
+    words = strip_frames(valid_text(message.content or "")).strip()
     if speaker == "assistant" and words.startswith(_THOUGHT):
         words = words.partition(_ANSWER)[2].strip()
     return (speaker, words[:MOST_SAID]) if words else None
 
 
-def all_said(messages: Iterable[ChatMessage]) -> list[Said]:
+def roles_and_texts(messages: Iterable[ChatMessage]) -> list[RoleAndText]:
     """What is said in these messages, in order."""
-    return [words for message in messages if (words := said(message)) is not None]
+    return [words for message in messages if (words := role_and_text(message)) is not None]
 
 
 def is_reply(message: ChatMessage) -> bool:
@@ -66,52 +66,52 @@ def is_reply(message: ChatMessage) -> bool:
     False
     """
     calls = any(isinstance(block, ToolCallBlock) for block in message.blocks)
-    return is_answer(message) and said(message) is not None and not calls
+    return is_from_model(message) and role_and_text(message) is not None and not calls
 
 
-def is_answer(message: ChatMessage) -> bool:
+def is_from_model(message: ChatMessage) -> bool:
     """Whether the model speaks in this message."""
     return _SPEAKERS.get(message.role) == "assistant"
 
 
-def told_in(messages: Sequence[ChatMessage]) -> list[str]:
+def context_texts(messages: Sequence[ChatMessage]) -> list[str]:
     """What a model reads in these messages, but for its own words on what it has not answered yet.
 
     >>> asked, call = ChatMessage("Where?"), ToolCallBlock(tool_name="look", tool_kwargs={})
     >>> looks = ChatMessage(role="assistant", blocks=[TextBlock(text="Porto?"), call])
-    >>> told_in([asked, looks]), told_in([asked, ChatMessage(role="assistant", content="Here.")])
+    >>> context_texts([asked, looks]), context_texts([asked, ChatMessage(role="assistant", content="Here.")])
     (['Where?', ''], ['Where?', 'Here.'])
     """
     answered = max((at for at, message in enumerate(messages) if is_reply(message)), default=-1)
     return [
-        clean(message.content or "") if at <= answered else _from_others(message)
+        valid_text(message.content or "") if at <= answered else _from_others(message)
         for at, message in enumerate(messages)
     ]
 
 
-def answer_in(messages: Sequence[ChatMessage], new: Collection[Said]) -> tuple[str, list[str]]:
+def new_answer(messages: Sequence[ChatMessage], new: Collection[RoleAndText]) -> tuple[str, list[str]]:
     """What a model answers in these messages, as far as it is new, and what others told it before that."""
-    places = [at for at, message in enumerate(messages) if is_reply(message) and said(message) in new]
-    words = [words for _, words in all_said(messages[at] for at in places)]
+    places = [at for at, message in enumerate(messages) if is_reply(message) and role_and_text(message) in new]
+    words = [words for _, words in roles_and_texts(messages[at] for at in places)]
     return "\n".join(words), [_from_others(message) for message in messages[: max(places, default=-1) + 1]]
 
 
-def words_of(message: ChatMessage) -> str:
+def record_text(message: ChatMessage) -> str:
     """The words a message has, or some that stand for it: a record cannot be blank.
 
     >>> call = ToolCallBlock(tool_name="weather", tool_kwargs={"city": "Porto"})
-    >>> words_of(ChatMessage(role="assistant", blocks=[call]))
+    >>> record_text(ChatMessage(role="assistant", blocks=[call]))
     '[calls weather({"city": "Porto"})]'
-    >>> words_of(ChatMessage(role="assistant", content=None))
+    >>> record_text(ChatMessage(role="assistant", content=None))
     '[no words]'
     """
-    words = clean(message.content or "")[:MOST_WORDS]
+    words = valid_text(message.content or "")[:MOST_WORDS]
     if words.strip():
         return words
     calls = [block for block in message.blocks if isinstance(block, ToolCallBlock)]
     if calls:
         written = "; ".join(f"{call.tool_name}({_arguments(call)})" for call in calls)
-        return f"[calls {clean(written)}]"[:MOST_WORDS]
+        return f"[calls {valid_text(written)}]"[:MOST_WORDS]
     kinds = dict.fromkeys(block.block_type for block in message.blocks if not isinstance(block, TextBlock))
     return f"[{', '.join(kinds) or 'no words'}]"
 
@@ -121,7 +121,7 @@ def without_recalled(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
     return [kept for message in messages if (kept := _own(message)) is not None]
 
 
-def packed(message: ChatMessage) -> str:
+def message_to_json(message: ChatMessage) -> str:
     """A message as JSON. What JSON cannot hold among its `additional_kwargs` is kept as its `str`."""
     fields = message.model_dump(mode="json", fallback=str)
     text = json.dumps(fields, ensure_ascii=False, sort_keys=True)
@@ -129,12 +129,12 @@ def packed(message: ChatMessage) -> str:
     return json.dumps(fields, sort_keys=True) if _NOT_TEXT.search(text) else text
 
 
-def unpacked(text: str) -> ChatMessage:
+def message_from_json(text: str) -> ChatMessage:
     """The message that was packed: a new one each time, so that whoever edits it edits nothing of ours."""
     return ChatMessage.model_validate(json.loads(text))
 
 
-def unheard(heard: Sequence[Said], told: Sequence[Said]) -> list[Said]:
+def not_yet_stored(heard: Sequence[RoleAndText], told: Sequence[RoleAndText]) -> list[RoleAndText]:
     """Which of these were not heard before.
 
     They may be any stretch of what was heard, and go on where it ends: a window of messages moves that
@@ -142,7 +142,9 @@ def unheard(heard: Sequence[Said], told: Sequence[Said]) -> list[Said]:
     never heard at all.
 
     >>> a, b, c = ("user", "a"), ("user", "b"), ("user", "c")
-    >>> unheard([a, b], [b, a]) == [a] and unheard([a, b, c], [b]) == [] and unheard([a, b], [c, a]) == [c]
+    >>> not_yet_stored([a, b], [b, a]) == [a] and not_yet_stored([a, b, c], [b]) == []
+    True
+    >>> not_yet_stored([a, b], [c, a]) == [c]
     True
     """
     if not told:
@@ -156,7 +158,7 @@ def unheard(heard: Sequence[Said], told: Sequence[Said]) -> list[Said]:
     return [one for one in told if one not in known]
 
 
-def weight(message: ChatMessage, count: Callable[[str], int]) -> int:
+def token_count(message: ChatMessage, count: Callable[[str], int]) -> int:
     """About how many tokens a message takes in a prompt."""
     total = 0
     for block in message.blocks:
@@ -167,7 +169,7 @@ def weight(message: ChatMessage, count: Callable[[str], int]) -> int:
     return total
 
 
-def clean(text: str) -> str:
+def valid_text(text: str) -> str:
     """A text without what cannot be written down as UTF-8."""
     return _NOT_TEXT.sub("\N{REPLACEMENT CHARACTER}", text)
 
@@ -179,8 +181,8 @@ def _arguments(call: ToolCallBlock) -> str:
 
 def _from_others(message: ChatMessage) -> str:
     """What is not the model's own in a message; of what a ReAct agent puts down, what its tools gave it."""
-    words = clean(message.content or "")
-    return "\n".join(_OBSERVED.findall(words)) if is_answer(message) else words
+    words = valid_text(message.content or "")
+    return "\n".join(_OBSERVED.findall(words)) if is_from_model(message) else words
 
 
 def _own(message: ChatMessage) -> ChatMessage | None:

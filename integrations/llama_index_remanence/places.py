@@ -30,7 +30,7 @@ _opened: dict[tuple[str, str], Space] = {}
 _DEFAULT = "default"
 
 
-class Place(BaseModel):
+class SpaceReference(BaseModel):
     """A space that can be written down and found again.
 
     `handle` finds one that this process holds; `location` and `name` one that has to be opened.
@@ -45,7 +45,7 @@ class Place(BaseModel):
     @classmethod
     def of(
         cls, space: Space | None = None, location: str | Path | None = None, path: Sequence[str] = ()
-    ) -> Place:
+    ) -> SpaceReference:
         """The place of a space that is held, or of one at a location, and there below `path`."""
         given = space.admin.location if location is None and space is not None else location
         where = None if given is None else _whole(given)
@@ -88,19 +88,19 @@ class Place(BaseModel):
         above = _root(self.location, root)
         return above.child(*path) if path else above
 
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Place:
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> SpaceReference:
         return self
 
     def __getstate__(self) -> dict[Any, Any]:
         return super().__getstate__() | {"__pydantic_private__": {"_space": None}}
 
 
-class Placed(BaseModel):
+class SpaceAdapter(BaseModel):
     """An adapter that has a place: made with a space or a location, and written down without the space."""
 
     model_config = ConfigDict(extra="forbid")  # a setting that is misspelt would set nothing
 
-    place: Place
+    place: SpaceReference
 
     def __init__(
         self,
@@ -108,11 +108,11 @@ class Placed(BaseModel):
         *,
         location: str | Path | None = None,
         path: Sequence[str] = (),
-        place: Place | dict[str, Any] | None = None,
+        place: SpaceReference | dict[str, Any] | None = None,
         **settings: Any,
     ) -> None:
-        super().__init__(place=Place.of(space, location, path) if place is None else place, **settings)
-        self._begin()
+        super().__init__(place=SpaceReference.of(space, location, path) if place is None else place, **settings)
+        self._reset_state()
 
     @property
     def space(self) -> Space:
@@ -121,17 +121,17 @@ class Placed(BaseModel):
 
     def attach(self, space: Space) -> None:
         """Give it its space back, where it was read from a file and cannot open the space by itself."""
-        self.place = Place.of(space, self.place.location)
-        self._begin()
+        self.place = SpaceReference.of(space, self.place.location)
+        self._reset_state()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made, (type(self), dict(self))
 
-    def _begin(self) -> None:
+    def _reset_state(self) -> None:
         """Start anew with what is known of the space."""
 
 
-def _made(kind: type[Placed], fields: dict[str, Any]) -> Placed:
+def _made(kind: type[SpaceAdapter], fields: dict[str, Any]) -> SpaceAdapter:
     return kind(**fields)
 
 

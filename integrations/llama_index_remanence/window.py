@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from llama_index.core.utils import get_tokenizer
 
-from llama_index_remanence.messages import is_answer, weight
-from remanence.language.framing import Count
+from llama_index_remanence.messages import is_from_model, token_count
+from remanence.language.framing import TokenCounter
 
 Tokenizer = Callable[[str], Sequence[object]]
 
@@ -18,30 +18,30 @@ def tokenize(text: str) -> Sequence[object]:
     return get_tokenizer()(text)
 
 
-def question_in(messages: Sequence[ChatMessage]) -> str:
+def open_question(messages: Sequence[ChatMessage]) -> str:
     """What the last user message asks; "" once it was answered, or if there is none.
 
     >>> asked = ChatMessage(role="user", content="Where?")
-    >>> question_in([asked]), question_in([asked, ChatMessage(role="assistant", content="Here.")])
+    >>> open_question([asked]), open_question([asked, ChatMessage(role="assistant", content="Here.")])
     ('Where?', '')
     """
-    if not messages or is_answer(messages[-1]):
+    if not messages or is_from_model(messages[-1]):
         return ""
     asked = [message.content or "" for message in messages if message.role == MessageRole.USER]
     return asked[-1] if asked else ""
 
 
-def recent(messages: Sequence[ChatMessage], tokens: int, count: Count) -> list[ChatMessage]:
+def recent_messages(messages: Sequence[ChatMessage], tokens: int, count: TokenCounter) -> list[ChatMessage]:
     """The last messages that fit into so many tokens, and every system message.
 
     They start where a turn does: an answer without its question, or the result of a call nobody made, is
     refused by many models. The last message is always among them.
     """
     first = len(messages)
-    spent = sum(weight(m, count) for m in messages if m.role == MessageRole.SYSTEM)
+    spent = sum(token_count(m, count) for m in messages if m.role == MessageRole.SYSTEM)
     for index in reversed(range(len(messages))):
         message = messages[index]
-        spent += 0 if message.role == MessageRole.SYSTEM else weight(message, count)
+        spent += 0 if message.role == MessageRole.SYSTEM else token_count(message, count)
         if spent > tokens and index < len(messages) - 1:
             break
         if message.role == MessageRole.USER or index in (0, len(messages) - 1):
@@ -49,7 +49,7 @@ def recent(messages: Sequence[ChatMessage], tokens: int, count: Count) -> list[C
     return [m for index, m in enumerate(messages) if index >= first or m.role == MessageRole.SYSTEM]
 
 
-def merged(messages: Sequence[ChatMessage], block: str) -> list[ChatMessage]:
+def insert_block(messages: Sequence[ChatMessage], block: str) -> list[ChatMessage]:
     """The messages with a block in the system message; if there is none, before the words of the question.
 
     Not in a new system message before a question: ReActAgent drops one that comes first, and what changes
@@ -63,7 +63,7 @@ def merged(messages: Sequence[ChatMessage], block: str) -> list[ChatMessage]:
     if system:
         first = out[system[0]]
         out[system[0]] = first.model_copy(update={"blocks": [*first.blocks, TextBlock(text=block)]})
-    elif asked and question_in(out):
+    elif asked and open_question(out):
         last = out[asked[-1]]
         out[asked[-1]] = last.model_copy(update={"blocks": [TextBlock(text=block), *last.blocks]})
     else:

@@ -36,20 +36,20 @@ from remanence.errors import (
 from remanence.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from remanence.admin.compaction import Compacted
-    from remanence.admin.export_file import Transfer
-    from remanence.admin.overview import Gathered, GraphPage, Stats, Tied
+    from remanence.admin.compaction import CompactionReport
+    from remanence.admin.export_file import TransferReport
+    from remanence.admin.overview import GraphPage, MemoryBatch, MemoryDetails, Stats
     from remanence.api.entity_facet import Candidate, Registration
     from remanence.api.opening import import_, open, reembed
-    from remanence.api.space import Space, Verified
+    from remanence.api.space import Space, VerificationReport
     from remanence.api.view import View
     from remanence.graph.diff import Diff
-    from remanence.graph.history_events import Happening
-    from remanence.graph.traversal import Edge, Node, Walked
+    from remanence.graph.history_events import HistoryEvent
+    from remanence.graph.traversal import Edge, Node, Subgraph
     from remanence.language.framing import frame
     from remanence.models.llm_extractor import LLMExtractor
     from remanence.read.answer import Recall
-    from remanence.read.memories_used import taken_up
+    from remanence.read.memories_used import memories_used
     from remanence.read.profile import Profile
     from remanence.read.receipts import Exposure, Receipt
     from remanence.schema import (
@@ -59,16 +59,16 @@ if TYPE_CHECKING:
         Entity,
         Evidence,
         Extraction,
+        ExtractionResult,
         Fact,
-        Found,
         Hit,
         Link,
         Memory,
         Mention,
         Relation,
-        Said,
         Triple,
         Turn,
+        Utterance,
         Verdict,
         Window,
     )
@@ -81,13 +81,13 @@ _HOMES = {
     "Job": "write.jobs",
     "LLMExtractor": "models.llm_extractor",
     "Recall": "read.answer",
-    "Compacted": "admin.compaction",
-    "Transfer": "admin.export_file",
+    "CompactionReport": "admin.compaction",
+    "TransferReport": "admin.export_file",
     "Receipt": "read.receipts",
     "View": "api.view",
     "UpkeepSettings": "upkeep.settings",
-    "Happening": "graph.history_events",
-    "Walked": "graph.traversal",
+    "HistoryEvent": "graph.history_events",
+    "Subgraph": "graph.traversal",
     "Node": "graph.traversal",
     "Edge": "graph.traversal",
     "Diff": "graph.diff",
@@ -97,17 +97,17 @@ _HOMES = {
     "Profile": "read.profile",
     "Disagreement": "schema",
     "frame": "language.framing",
-    "taken_up": "read.memories_used",
+    "memories_used": "read.memories_used",
     **dict.fromkeys(
         (
-            *("Alias", "Change", "Entity", "Evidence", "Extraction", "Fact", "Found", "Hit", "Link"),
-            *("Memory", "Mention", "Relation", "Said", "Triple", "Turn", "Verdict", "Window"),
+            *("Alias", "Change", "Entity", "Evidence", "Extraction", "Fact", "ExtractionResult", "Hit", "Link"),
+            *("Memory", "Mention", "Relation", "Utterance", "Triple", "Turn", "Verdict", "Window"),
         ),
         "schema",
     ),
     **dict.fromkeys(("import_", "open", "reembed"), "api.opening"),
-    **dict.fromkeys(("Gathered", "GraphPage", "Stats", "Tied"), "admin.overview"),
-    **dict.fromkeys(("Space", "Verified"), "api.space"),
+    **dict.fromkeys(("MemoryBatch", "GraphPage", "Stats", "MemoryDetails"), "admin.overview"),
+    **dict.fromkeys(("Space", "VerificationReport"), "api.space"),
 }
 
 __all__ = [
@@ -115,7 +115,7 @@ __all__ = [
     "Candidate",
     "Change",
     "Closed",
-    "Compacted",
+    "CompactionReport",
     "Diff",
     "Disagreement",
     "Edge",
@@ -126,11 +126,10 @@ __all__ = [
     "Evidence",
     "Exposure",
     "Extraction",
+    "ExtractionResult",
     "Fact",
-    "Found",
-    "Gathered",
     "GraphPage",
-    "Happening",
+    "HistoryEvent",
     "Hit",
     "InvalidInput",
     "Job",
@@ -143,6 +142,8 @@ __all__ = [
     "LedgerUnavailable",
     "Link",
     "Memory",
+    "MemoryBatch",
+    "MemoryDetails",
     "Mention",
     "MissingExtra",
     "Node",
@@ -155,26 +156,25 @@ __all__ = [
     "Registration",
     "Relation",
     "RemanenceError",
-    "Said",
     "Space",
     "Stats",
-    "Tied",
-    "Transfer",
+    "Subgraph",
+    "TransferReport",
     "Triple",
     "Turn",
     "UpkeepSettings",
+    "Utterance",
     "Verdict",
-    "Verified",
+    "VerificationReport",
     "View",
-    "Walked",
     "Window",
     "analyze_for_recall",
     "analyze_message",
     "frame",
     "import_",
+    "memories_used",
     "open",
     "reembed",
-    "taken_up",
 ]
 
 

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import MissingExtra
-from remanence.language.framing import quoted
-from remanence.read.memories_used import taken_up
+from remanence.language.framing import hit_as_json_line
+from remanence.read.memories_used import memories_used
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from remanence.schema import Hit
 
 
-def on_first_use(
+def lazy_getattr(
     package: str, homes: Mapping[str, tuple[str, str]], *, frameworks: Collection[str]
 ) -> Callable[[str], Any]:
     """A `__getattr__` for a package: each name is loaded when it is first asked for, and no sooner.
@@ -27,7 +27,7 @@ def on_first_use(
     If one of the `frameworks` turns out not to be installed, `MissingExtra` says what to type; any other
     module that is missing is somebody's mistake, and rises as it is.
 
-    >>> load = on_first_use("json", {"JSONDecoder": ("decoder", "never")}, frameworks=())
+    >>> load = lazy_getattr("json", {"JSONDecoder": ("decoder", "never")}, frameworks=())
     >>> load("JSONDecoder").__name__
     'JSONDecoder'
     >>> load("YAMLDecoder")
@@ -52,12 +52,12 @@ def on_first_use(
 
 
 @contextmanager
-def going_on(log: Logger, what: str) -> Iterator[None]:
+def log_and_continue(log: Logger, what: str) -> Iterator[None]:
     """Whoever cannot reach their memory answers without it; who runs them reads in the log what failed, and
     why.
 
     >>> import logging
-    >>> with going_on(logging.getLogger("quiet"), "recall"):
+    >>> with log_and_continue(logging.getLogger("quiet"), "recall"):
     ...     raise OSError("the disk is gone")
     """
     try:
@@ -66,16 +66,16 @@ def going_on(log: Logger, what: str) -> Iterator[None]:
         log.warning("memory is down: could not %s; going on without it", what, exc_info=True)
 
 
-def reinforce(space: Space, shown: Iterable[Hit], *, told: str | Iterable[str], answer: str) -> None:
+def reinforce(space: Space, hits: Iterable[Hit], *, context: str | Iterable[str], answer: str) -> None:
     """Count as used what an answer took up of these memories (`Space.upkeep.observe_usage`).
 
     What was forgotten meanwhile cannot be of use any more.
     """
-    ids = [each for each in taken_up(shown, told=told, answer=answer) if space.get(each) is not None]
+    ids = [each for each in memories_used(hits, context=context, answer=answer) if space.get(each) is not None]
     if ids:
         space.upkeep.observe_usage(ids)
 
 
-def shown_in(text: str, hits: Iterable[Hit]) -> list[Hit]:
+def quoted_hits(text: str, hits: Iterable[Hit]) -> list[Hit]:
     """Those of the hits that a text quotes, as `frame` does it: some found no room, or were cut off again."""
-    return [hit for hit in hits if quoted(hit) in text]
+    return [hit for hit in hits if hit_as_json_line(hit) in text]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from remanence.schema import Alias, Kind, LinkKind, Mention, Triple, Turn, Window
+from remanence.schema import Alias, LinkKind, MemoryKind, Mention, Triple, Turn, Window
 from remanence.values import quick
 
 
@@ -26,7 +26,7 @@ class Remembered:
     identity: str
     content: str = ""
     key: str | None = None
-    kind: Kind = "semantic"
+    kind: MemoryKind = "semantic"
     valid: Window = field(default_factory=Window)
     importance: float = 0.5
     confidence: float = 1.0
@@ -42,10 +42,10 @@ class Remembered:
     passages: tuple[tuple[int, int], ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
 
-    def placed(self, memory: str, turn: Turn | None) -> Remembered:
+    def with_id_and_turn(self, memory: str, turn: Turn | None) -> Remembered:
         """The same version, of this memory and with this turn, as `replace` gives it in thrice the time.
 
-        >>> Remembered("m1", "Alice lives in Porto.", "i1", tags=("home",)).placed("m2", None)
+        >>> Remembered("m1", "Alice lives in Porto.", "i1", tags=("home",)).with_id_and_turn("m2", None)
         Remembered(memory='m2', text='Alice lives in Porto.', identity='i1', ... tags=('home',), ...)
         """
         return Remembered(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from remanence.events import Event, Remembered
-    from remanence.schema import Entry, Extraction, Found, Memory, Query, Ranking, Said, Verdict
+    from remanence.schema import Entry, Extraction, ExtractionResult, Memory, Query, Ranking, Utterance, Verdict
 
     Vector: TypeAlias = NDArray[np.float32]
 
@@ -45,14 +45,14 @@ class Transaction(Protocol):
         """
         ...
 
-    def append_blank(self, space: str, kind: str, subject: str, *, at: datetime) -> Entry:
+    def append_erased(self, space: str, kind: str, subject: str, *, at: datetime) -> Entry:
         """Add a line whose words were erased before it came here, as when a ledger is imported.
 
         The caller appends the `Erased` event that vouches for it, in the same transaction.
         """
         ...
 
-    def keep_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
+    def put_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
         """Keep embeddings by the hash of the text they were made of. Known ones stay as they are."""
         ...
 
@@ -64,7 +64,7 @@ class Transaction(Protocol):
         """
         ...
 
-    def set_meta(self, name: str, value: str) -> None:
+    def put_meta(self, name: str, value: str) -> None:
         """Remember a small fact about the ledger itself."""
         ...
 
@@ -80,7 +80,7 @@ class Ledger(Protocol):
         """The lines of one space above position `after`, in order, erased ones with `event=None`."""
         ...
 
-    def at(self, positions: Sequence[int]) -> dict[int, Entry]:
+    def entries_at(self, positions: Sequence[int]) -> dict[int, Entry]:
         """These lines, by position. Positions that do not exist are left out."""
         ...
 
@@ -96,7 +96,7 @@ class Ledger(Protocol):
         """The names of all spaces that hold a line, sorted."""
         ...
 
-    def count(self, space: str, *, upto: int | None = None) -> int:
+    def count(self, space: str, *, up_to: int | None = None) -> int:
         """How many lines a space holds, up to a position, that one included."""
         ...
 
@@ -104,12 +104,12 @@ class Ledger(Protocol):
         """The embeddings kept for these text hashes; unknown ones are left out."""
         ...
 
-    def held(self, texts: Collection[str], *, besides: Collection[int]) -> set[str]:
+    def texts_in_other_entries(self, texts: Collection[str], *, excluded_positions: Collection[int]) -> set[str]:
         """Those of these texts that stand in the words of another line than these. Reads every line, once:
         for `erase`."""
         ...
 
-    def meta(self, name: str) -> str | None:
+    def get_meta(self, name: str) -> str | None:
         """A small fact that `set_meta` remembered."""
         ...
 
@@ -129,7 +129,7 @@ class Ledger(Protocol):
         ...
 
 
-class Projection(Protocol):
+class Signal(Protocol):
     """An index built from the ledger, that can rank memories against a question."""
 
     name: str
@@ -192,7 +192,7 @@ class Extractor(Protocol):
 class FactExtractor(Extractor, Protocol):
     """Conversation to facts, for `remember`. An Extractor without these two leaves them to the rules."""
 
-    def facts(self, said: Sequence[Said], *, now: datetime) -> Found:
+    def facts(self, utterances: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
         """What these turns tell, each fact in words that stand on their own. Never raises for what a model
         did: `Found.problem` says it, and the rules step in."""
         ...
@@ -209,9 +209,7 @@ class VectorStore(Protocol):
         """Keep these vectors under these numbers."""
         ...
 
-    def search(
-        self, vector: Vector, limit: int, only: Sequence[int] | None = None
-    ) -> tuple[list[int], list[float]]:
+    def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
         """The nearest points by dot product, exactly, best first; among `only` if given."""
         ...
 

@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from remanence.events import Event
 
 UTC = timezone.utc
-Kind = Literal["episode", "semantic", "viewpoint"]
-KINDS: tuple[Kind, ...] = ("episode", "semantic", "viewpoint")
+MemoryKind = Literal["episode", "semantic", "viewpoint"]
+MEMORY_KINDS: tuple[MemoryKind, ...] = ("episode", "semantic", "viewpoint")
 LinkKind = Literal["related_to", "supersedes", "contradicts", "derived_from", "extends", "supports", "causes"]
-LINKS: tuple[LinkKind, ...] = (
+LINK_KINDS: tuple[LinkKind, ...] = (
     *("related_to", "supersedes", "contradicts", "derived_from", "extends", "supports", "causes"),
 )
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -95,12 +95,12 @@ class Window:
     end: datetime | None = None
 
     @classmethod
-    def at(cls, moment: datetime) -> Window:
+    def from_moment(cls, moment: datetime) -> Window:
         """The shortest window that holds `moment`."""
         return cls(moment, moment + _INSTANT if moment < _LATEST else None)
 
     @property
-    def bounded(self) -> bool:
+    def has_bound(self) -> bool:
         """Whether either end is known."""
         return self.start is not None or self.end is not None
 
@@ -117,18 +117,18 @@ class Window:
         if self.start is None and self.end is None:
             return "any time"
         if self.start is not None and self.end is not None and self.end - self.start <= timedelta(seconds=1):
-            return short(self.start)
+            return format_moment(self.start)
         if self.end is None:
-            return f"since {short(self.start)}"
+            return f"since {format_moment(self.start)}"
         if self.start is None:
-            return f"until {short(self.end)}"
-        return f"{short(self.start)} to {short(self.end)}"
+            return f"until {format_moment(self.end)}"
+        return f"{format_moment(self.start)} to {format_moment(self.end)}"
 
 
-def short(moment: datetime | None) -> str:
+def format_moment(moment: datetime | None) -> str:
     """A moment with no more digits than it needs.
 
-    >>> short(datetime(2026, 5, 1, tzinfo=UTC)), short(datetime(2026, 5, 1, 9, 30, tzinfo=UTC))
+    >>> format_moment(datetime(2026, 5, 1, tzinfo=UTC)), format_moment(datetime(2026, 5, 1, 9, 30, tzinfo=UTC))
     ('2026-05-01', '2026-05-01 09:30')
     """
     if moment is None:
@@ -138,29 +138,27 @@ def short(moment: datetime | None) -> str:
     return moment.date().isoformat() if midnight else f"{moment.date().isoformat()} {moment:%H:%M}"
 
 
-ALWAYS, FOREVER = -(1 << 63), (1 << 63) - 1
+OPEN_START, OPEN_END = -(1 << 63), (1 << 63) - 1
 """A start and an end that are open, where windows are kept as numbers."""
 
 
-def ends_of(window: Window) -> tuple[int, int]:
+def window_to_micros(window: Window) -> tuple[int, int]:
     """The ends of a window in microseconds.
 
-    >>> ends_of(Window()) == (ALWAYS, FOREVER)
+    >>> window_to_micros(Window()) == (OPEN_START, OPEN_END)
     True
     """
     start, end = window.start, window.end
-    return ALWAYS if start is None else micros(start), FOREVER if end is None else micros(end)
+    return OPEN_START if start is None else micros(start), OPEN_END if end is None else micros(end)
 
 
-def window_of(start: int, end: int) -> Window:
+def window_from_micros(start: int, end: int) -> Window:
     """The window with these ends.
 
-    >>> str(window_of(0, FOREVER))
+    >>> str(window_from_micros(0, OPEN_END))
     'since 1970-01-01'
     """
-    return Window(
-        None if start == ALWAYS else from_micros(start), None if end == FOREVER else from_micros(end)
-    )
+    return Window(None if start == OPEN_START else from_micros(start), None if end == OPEN_END else from_micros(end))
 
 
 @quick
@@ -182,7 +180,7 @@ class Mention:
     kind: str = "thing"
 
 
-mention = lru_cache(1 << 14)(Mention)
+cached_mention = lru_cache(1 << 14)(Mention)
 """A mention that is shared: the same names come again and again."""
 
 
@@ -235,7 +233,7 @@ class Relation:
     predicate: str
     object: str
     valid: Window = field(default_factory=Window)
-    claimed: Window = field(default_factory=Window)
+    claimed_window: Window = field(default_factory=Window)
     recorded_at: datetime = EPOCH
     confidence: float = 1.0
     observed_by: str | None = None
@@ -243,7 +241,7 @@ class Relation:
     replaced_by: str | None = None
 
     def __str__(self) -> str:
-        when = f" ({self.valid})" if self.valid.bounded else ""
+        when = f" ({self.valid})" if self.valid.has_bound else ""
         return f"{self.subject} —{self.predicate}→ {self.object}{when}"
 
 
@@ -277,7 +275,7 @@ class Extraction:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Utterance:
     """One thing somebody said, for an extractor to read: the words, who said them, and when."""
 
     text: str
@@ -295,7 +293,7 @@ class Fact:
     """
 
     text: str
-    kind: Kind = "semantic"
+    kind: MemoryKind = "semantic"
     mentions: tuple[Mention, ...] = ()
     triples: tuple[Triple, ...] = ()
     valid: Window = field(default_factory=Window)
@@ -303,12 +301,12 @@ class Fact:
     confidence: float = 0.8
     tags: tuple[str, ...] = ()
     expires_at: datetime | None = None
-    said: tuple[int, ...] = ()
-    ends: tuple[Triple, ...] = ()
+    source_turns: tuple[int, ...] = ()
+    ended_claims: tuple[Triple, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ExtractionResult:
     """The facts of a conversation: found `by` which extractor, with which model and version of the prompt.
 
     `problem` says what went wrong on the way, where a model failed and the rules stepped in.
@@ -325,11 +323,11 @@ class Found:
 class Verdict:
     """What a new memory means for an older one: it "updates" it, "extends" it, or "contradicts" it."""
 
-    new: int
+    new_index: int
     """The place of the new one among those asked about."""
-    old: str
+    old_id: str
     """The id of the older memory."""
-    says: Literal["updates", "extends", "contradicts"]
+    effect: Literal["updates", "extends", "contradicts"]
     why: str = ""
 
 
@@ -346,7 +344,7 @@ class Memory:
     space: str
     text: str
     key: str | None = None
-    kind: Kind = "semantic"
+    kind: MemoryKind = "semantic"
     valid: Window = field(default_factory=Window)
     recorded_at: datetime = EPOCH
     revised_at: datetime = EPOCH
@@ -388,14 +386,14 @@ class Change:
 
     position: int
     at: datetime
-    what: str
+    kind: str
     memory_id: str
     memory: Memory | None = None
     why: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Snapshot:
     """What a view sees: the ledger up to `position`, at moment `now`.
 
     `rows` marks the versions that stand there, neither hidden nor replaced; `memories` the memories, by
@@ -404,8 +402,8 @@ class Sight:
 
     position: int
     now: datetime
-    rows: NDArray[np.bool_]
-    memories: NDArray[np.bool_]
+    row_mask: NDArray[np.bool_]
+    memory_mask: NDArray[np.bool_]
 
 
 def _alone(name: int) -> Sequence[int]:
@@ -435,16 +433,16 @@ class Query:
     allowed: NDArray[np.bool_]
     position: int = 0
     times: tuple[Window, ...] = ()
-    names: tuple[str, ...] = ()
+    entity_names: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     vector: NDArray[np.float32] | None = None
-    usual: float = 0.0
-    also: Sequence[int] = ()
-    near: Mapping[int, float] = field(default_factory=dict)
-    within: NDArray[np.bool_] | None = None
-    same: Callable[[int], Sequence[int]] = _alone
-    related: Callable[[int], Sequence[tuple[int, str]]] = _untied
-    answered: Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]] | None = None
+    similarity_floor: float = 0.0
+    candidate_rows: Sequence[int] = ()
+    candidate_scores: Mapping[int, float] = field(default_factory=dict)
+    time_mask: NDArray[np.bool_] | None = None
+    same_entity: Callable[[int], Sequence[int]] = _alone
+    related_names: Callable[[int], Sequence[tuple[int, str]]] = _untied
+    next_turns: Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,26 +460,26 @@ class Ranking:
     scores: Sequence[float] = ()
     floor: float = 0.0
     ceiling: float | None = None
-    why: Callable[[Sequence[int]], Sequence[str]] | None = None
+    explain_rows: Callable[[Sequence[int]], Sequence[str]] | None = None
     """Says of each of these rows why it is here."""
-    abstained: str | None = None
-    looked: bool = True
-    missing: str | None = None
+    abstention_reason: str | None = None
+    has_searched: bool = True
+    missing_reason: str | None = None
 
     @classmethod
     def abstain(cls, signal: str, reason: str) -> Ranking:
         """A ranking by a signal that this question is not for, and why."""
-        return cls(signal, abstained=reason, looked=False)
+        return cls(signal, abstention_reason=reason, has_searched=False)
 
     @classmethod
-    def nothing(cls, signal: str, reason: str) -> Ranking:
+    def empty(cls, signal: str, reason: str) -> Ranking:
         """A ranking by a signal that looked and found nothing."""
-        return cls(signal, abstained=reason)
+        return cls(signal, abstention_reason=reason)
 
     @classmethod
-    def absent(cls, signal: str, reason: str) -> Ranking:
+    def unavailable(cls, signal: str, reason: str) -> Ranking:
         """A ranking that could not be made, and why."""
-        return cls(signal, missing=reason, looked=False)
+        return cls(signal, missing_reason=reason, has_searched=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -504,8 +502,8 @@ class Disagreement:
     wins by itself, or a *coexistence*: both hold, each in its own time.
     """
 
-    says: Literal["succession", "correction", "conflict", "coexistence"]
-    about: str
+    kind: Literal["succession", "correction", "conflict", "coexistence"]
+    topic: str
     other: Memory
 
 
@@ -527,7 +525,7 @@ class Hit:
     @property
     def contradicted_by(self) -> tuple[Memory, ...]:
         """The memories in open conflict with this one."""
-        return tuple(each.other for each in self.disagreements if each.says == "conflict")
+        return tuple(each.other for each in self.disagreements if each.kind == "conflict")
 
     @property
     def because(self) -> str:

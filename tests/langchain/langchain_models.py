@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
-from remanence.language.framing import CLOSE, OPEN
+from remanence.language.framing import CLOSE_TAG, OPEN_TAG
 
 
 class Actor(BaseChatModel):
@@ -53,9 +53,9 @@ class Parrot(Actor):
 
 def recalled(text: str) -> list[dict[str, Any]]:
     """The memories that a prompt quotes."""
-    if OPEN not in text:
+    if OPEN_TAG not in text:
         return []
-    block = text.split(OPEN, 1)[1].split(CLOSE, 1)[0].strip("\n")
+    block = text.split(OPEN_TAG, 1)[1].split(CLOSE_TAG, 1)[0].strip("\n")
     return [json.loads(line) for line in block.split("\n")[1:]]
 
 

@@ -85,9 +85,7 @@ def test_the_agent_does_not_wait_for_facts(way: str) -> None:
 
 def test_an_agent_that_is_read_along_says_nothing_but_its_own_words(space: Space) -> None:
     """Facts are found beside the run."""
-    chunks = listening(space, "Noted.").stream(
-        {"messages": [("user", "I moved to Lisbon.")]}, stream_mode="messages"
-    )
+    chunks = listening(space, "Noted.").stream({"messages": [("user", "I moved to Lisbon.")]}, stream_mode="messages")
 
     assert "".join(chunk.text for chunk, _ in chunks) == "Noted."
     finish(space)

@@ -62,9 +62,7 @@ def chat(space: Space) -> RemanenceChatMessageHistory:
     return RemanenceChatMessageHistory(space, "monday")
 
 
-@pytest.mark.parametrize(
-    "message", EVERY_KIND, ids=lambda message: f"{message.type}: {message.content!r:.20}"
-)
+@pytest.mark.parametrize("message", EVERY_KIND, ids=lambda message: f"{message.type}: {message.content!r:.20}")
 def test_each_message_comes_back_as_it_was(chat: RemanenceChatMessageHistory, message: BaseMessage) -> None:
     """Type, content blocks, id, tool calls and everything else."""
     chat.add_message(message)
@@ -97,9 +95,7 @@ def test_what_was_said_can_be_recalled(space: Space, chat: RemanenceChatMessageH
     assert "[image]" in texts
 
 
-def test_the_words_of_a_message_are_written_down_once(
-    space: Space, chat: RemanenceChatMessageHistory
-) -> None:
+def test_the_words_of_a_message_are_written_down_once(space: Space, chat: RemanenceChatMessageHistory) -> None:
     """The text of its memory is its content: whoever erases the one has erased the other."""
     chat.add_user_message("I am allergic to hazelnuts.")
     (memory,) = space.memories()
@@ -145,7 +141,7 @@ def test_a_forgotten_message_leaves_the_transcript_and_comes_back_to_its_place(
 ) -> None:
     """Forgetting is the space's; the transcript follows."""
     chat.add_messages([HumanMessage(text) for text in ("one", "two", "three")])
-    two = chat.kept()[1]
+    two = chat.stored_memories()[1]
 
     space.forget(two.id)
     assert [m.text for m in chat.messages] == ["one", "three"]
@@ -222,9 +218,7 @@ def test_reading_does_not_read_what_was_read(
     monkeypatch.setattr(
         AuditView,
         "changes",
-        lambda self, *, after: (
-            seen.append(change.position) or change for change in changes(self, after=after)
-        ),
+        lambda self, *, after: (seen.append(change.position) or change for change in changes(self, after=after)),
     )
     for number in range(5):
         fresh = RemanenceChatMessageHistory(space, "monday")
@@ -238,9 +232,9 @@ def test_the_last_few_can_be_had(chat: RemanenceChatMessageHistory) -> None:
     """For a window over a long transcript."""
     chat.add_messages([HumanMessage(str(number)) for number in range(1, 10)])
 
-    assert [memory.text for memory in chat.kept(last=2)] == ["8", "9"]
-    assert chat.kept(last=0) == []
-    assert len(chat.kept(last=100)) == 9
+    assert [memory.text for memory in chat.stored_memories(last=2)] == ["8", "9"]
+    assert chat.stored_memories(last=0) == []
+    assert len(chat.stored_memories(last=100)) == 9
 
 
 def test_an_artifact_made_of_documents_is_kept_as_data(chat: RemanenceChatMessageHistory) -> None:
@@ -255,9 +249,7 @@ def test_an_artifact_made_of_documents_is_kept_as_data(chat: RemanenceChatMessag
 @pytest.mark.parametrize(
     "message", [HumanMessage("x", additional_kwargs={"a": object()}), HumanMessage("half \ud83d of a smile")]
 )
-def test_what_cannot_be_written_down_is_refused_whole(
-    chat: RemanenceChatMessageHistory, message: BaseMessage
-) -> None:
+def test_what_cannot_be_written_down_is_refused_whole(chat: RemanenceChatMessageHistory, message: BaseMessage) -> None:
     """No message of the batch is kept, and the error says why."""
     with pytest.raises(InvalidInput, match="cannot be written as JSON"):
         chat.add_messages([HumanMessage("fine"), message])

@@ -73,9 +73,7 @@ def test_beside_a_buffer_in_a_combined_memory(space: Space) -> None:
 def test_only_what_was_said_is_saved(space: Space) -> None:
     """Chains hand back the loaded variables with the inputs: recalled text is not remembered again."""
     memory = RemanenceMemory(space=space)
-    memory.save_context(
-        {"input": "Hi.", "history": "what was recalled", "stop": ["\n"]}, {"response": "Hello."}
-    )
+    memory.save_context({"input": "Hi.", "history": "what was recalled", "stop": ["\n"]}, {"response": "Hello."})
 
     assert [memory.text for memory in space.memories()] == ["Hi.", "Hello."]
 
@@ -130,9 +128,7 @@ def test_without_an_input_the_last_messages_are_given(space: Space) -> None:
     """As people look into a memory by hand. A window that is wider than the chat shows all of it."""
     for number in range(3):
         RemanenceMemory(space=space).save_context({"input": f"q{number}"}, {"output": f"a{number}"})
-    said = [
-        kind(f"{letter}{n}") for n in range(3) for kind, letter in ((HumanMessage, "q"), (AIMessage, "a"))
-    ]
+    said = [kind(f"{letter}{n}") for n in range(3) for kind, letter in ((HumanMessage, "q"), (AIMessage, "a"))]
 
     for window in range(10):
         memory = RemanenceMemory(space=space, return_messages=True, window=window)

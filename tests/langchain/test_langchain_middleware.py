@@ -9,11 +9,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import (
-    HumanInTheLoopMiddleware,
-    ModelRetryMiddleware,
-    SummarizationMiddleware,
-)
+from langchain.agents.middleware import HumanInTheLoopMiddleware, ModelRetryMiddleware, SummarizationMiddleware
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langchain_models import WAYS, Actor, Parrot, recalled, run, system
@@ -24,7 +20,7 @@ import remanence
 from langchain_remanence import MemoryMiddleware
 from remanence import InvalidInput, Space
 from remanence.api.upkeep_facet import Upkeep
-from remanence.language.framing import OPEN
+from remanence.language.framing import OPEN_TAG
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}
 LOOK_UP = AIMessage("Let me see.", tool_calls=[{"name": "look_up", "args": {"city": "Porto"}, "id": "c1"}])
@@ -52,18 +48,14 @@ def kept(space: Space) -> list[tuple[str | None, str]]:
     return [(memory.observed_by, memory.text) for memory in space.memories()]
 
 
-def test_what_comes_to_mind_is_in_the_system_message_and_nowhere_else(
-    space: Space, ask: Callable[..., Any]
-) -> None:
+def test_what_comes_to_mind_is_in_the_system_message_and_nowhere_else(space: Space, ask: Callable[..., Any]) -> None:
     """The model reads it; neither the answer nor the checkpoints of the thread hold it."""
     space.add("Ana lives in Porto.", source="email")
     saver, model = InMemorySaver(), Actor(lines=["In Porto."])
-    agent = create_agent(
-        model, middleware=[MemoryMiddleware(space)], checkpointer=saver, system_prompt="Be brief."
-    )
+    agent = create_agent(model, middleware=[MemoryMiddleware(space)], checkpointer=saver, system_prompt="Be brief.")
     answer = ask(agent, "Where does Ana live?", THREAD)
 
-    assert system(model.prompts[0]).startswith(f"Be brief.\n\n{OPEN}")
+    assert system(model.prompts[0]).startswith(f"Be brief.\n\n{OPEN_TAG}")
     assert recalled(system(model.prompts[0]))[0]["text"] == "Ana lives in Porto."
     assert [m.text for m in answer["messages"]] == ["Where does Ana live?", "In Porto."]
     assert list(saver.list(None))
@@ -101,9 +93,7 @@ def test_what_stands_in_the_thread_is_not_quoted_as_well(space: Space) -> None:
     assert len(recalled(system(model.prompts[5]))) == 2
 
 
-def test_a_tool_loop_is_reminded_at_each_step_and_kept_as_one_turn(
-    space: Space, ask: Callable[..., Any]
-) -> None:
+def test_a_tool_loop_is_reminded_at_each_step_and_kept_as_one_turn(space: Space, ask: Callable[..., Any]) -> None:
     """Tool calls and their results are no part of the conversation that is remembered."""
     space.add("Ana lives in Porto.")
     model = Actor(lines=[LOOK_UP, "Six."])
@@ -157,7 +147,7 @@ def test_a_retried_call_is_reminded_once(space: Space, ask: Callable[..., Any]) 
         agent = create_agent(model, middleware=[retry, MemoryMiddleware(space)][::order])
         ask(agent, "Where does Ana live?")
 
-        assert [system(prompt).count(OPEN) for prompt in model.prompts] == [1, 1, 1]
+        assert [system(prompt).count(OPEN_TAG) for prompt in model.prompts] == [1, 1, 1]
 
 
 @pytest.mark.run_config
@@ -165,9 +155,7 @@ def test_an_interrupted_turn_is_kept_once(space: Space, ask: Callable[..., Any])
     """A person is asked in the middle; the run goes on later, and each turn is one memory."""
     model = Actor(lines=[LOOK_UP, "Six."])
     hold = HumanInTheLoopMiddleware(interrupt_on={"look_up": True})
-    agent = create_agent(
-        model, [look_up], middleware=[MemoryMiddleware(space), hold], checkpointer=InMemorySaver()
-    )
+    agent = create_agent(model, [look_up], middleware=[MemoryMiddleware(space), hold], checkpointer=InMemorySaver())
     ask(agent, "How many bridges has Porto?", THREAD)
     assert kept(space) == [("me", "How many bridges has Porto?")]
     ask(agent, Command(resume={"decisions": [{"type": "approve"}]}), THREAD)
@@ -184,14 +172,7 @@ def test_summaries_are_not_what_somebody_said(space: Space) -> None:
         answer = agent.invoke({"messages": [("user", said)]}, THREAD)
 
     assert any("SUMMARY" in m.text for m in answer["messages"])
-    assert [text for _, text in kept(space)] == [
-        "I am Ana.",
-        "Hello.",
-        "How are you?",
-        "Fine.",
-        "And now?",
-        "Fine.",
-    ]
+    assert [text for _, text in kept(space)] == ["I am Ana.", "Hello.", "How are you?", "Fine.", "And now?", "Fine."]
 
 
 def test_a_summary_before_a_turn_is_no_part_of_it(space: Space) -> None:
@@ -209,15 +190,13 @@ def test_recalled_text_is_not_remembered_again(space: Space, ask: Callable[..., 
     space.add("Ana lives in Porto, near the river.")
     parrot = create_agent(Parrot(), middleware=[MemoryMiddleware(space)])
     assert "Ana lives in Porto" in ask(parrot, "Where does Ana live?")["messages"][-1].text
-    echo = create_agent(
-        Actor(lines=["ana lives in Porto,\n near the river."]), middleware=[MemoryMiddleware(space)]
-    )
+    echo = create_agent(Actor(lines=["ana lives in Porto,\n near the river."]), middleware=[MemoryMiddleware(space)])
     ask(echo, "Tell me where Ana lives.")
 
     assert [text for _, text in kept(space) if "ana lives in porto" in text.lower()] == [
         "Ana lives in Porto, near the river."
     ]
-    assert not any(OPEN in text for _, text in kept(space))
+    assert not any(OPEN_TAG in text for _, text in kept(space))
 
 
 def test_the_block_keeps_to_its_limits(space: Space) -> None:
@@ -241,10 +220,7 @@ def test_the_block_keeps_to_its_limits(space: Space) -> None:
 def test_a_system_message_made_of_blocks_keeps_them(space: Space) -> None:
     """Marks for a provider's cache stay where they were; the memories come after."""
     space.add("Ana lives in Porto.")
-    model, mark = (
-        Actor(lines=["Yes."]),
-        {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}},
-    )
+    model, mark = (Actor(lines=["Yes."]), {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}})
     agent = create_agent(model, middleware=[MemoryMiddleware(space)], system_prompt=SystemMessage([mark]))
     agent.invoke({"messages": [("user", "Where does Ana live?")]})
 
@@ -266,10 +242,8 @@ def test_a_message_without_words_recalls_and_keeps_nothing(space: Space, ask: Ca
 
 def test_what_a_user_says_is_kept_to_the_letter(space: Space) -> None:
     """Also when it looks like a block of ours."""
-    said = f"What does {OPEN} mean in my prompt?"
-    create_agent(Actor(lines=["Hm."]), middleware=[MemoryMiddleware(space)]).invoke(
-        {"messages": [("user", said)]}
-    )
+    said = f"What does {OPEN_TAG} mean in my prompt?"
+    create_agent(Actor(lines=["Hm."]), middleware=[MemoryMiddleware(space)]).invoke({"messages": [("user", said)]})
 
     assert kept(space)[0] == ("me", said)
 
@@ -367,7 +341,7 @@ def test_two_of_them_need_two_names(space: Space) -> None:
     create_agent(model, middleware=both).invoke({"messages": [("user", "Who is Ana?")]})
 
     prompt = system(model.prompts[0])
-    assert prompt.count(OPEN) == 2
+    assert prompt.count(OPEN_TAG) == 2
     assert "Ana lives in Porto." in prompt
     assert "Ana leads the bridge team." in prompt
     assert (ours.count(), team.count()) == (3, 1)

@@ -14,7 +14,7 @@ from langchain_models import Actor
 
 import remanence
 from langchain_remanence import embedder, extractor
-from remanence import Extraction, Fact, Found, InvalidInput, ProjectionStale, Said
+from remanence import Extraction, ExtractionResult, Fact, InvalidInput, ProjectionStale, Utterance
 
 NOW = datetime(2026, 5, 4, tzinfo=timezone.utc)
 
@@ -79,10 +79,10 @@ def test_a_chat_model_finds_facts() -> None:
 
 def test_an_extractor_takes_the_options_of_ours() -> None:
     """How much of a conversation is read at once, and what finds facts where the model does not."""
-    story = [Said(f"On day {day} Ana walked to bridge {day}.") for day in range(9)]
+    story = [Utterance(f"On day {day} Ana walked to bridge {day}.") for day in range(9)]
     whole, parts = Actor(lines=['{"facts": []}']), Actor(lines=['{"facts": []}'])
     extractor(whole).facts(story, now=NOW)
-    extractor(parts, chunk=200).facts(story, now=NOW)
+    extractor(parts, chunk_size=200).facts(story, now=NOW)
     assert len(whole.prompts) == 1 < len(parts.prompts)
 
     class Rules:
@@ -91,11 +91,11 @@ def test_an_extractor_takes_the_options_of_ours() -> None:
         def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
             return Extraction()
 
-        def facts(self, said: Sequence[Said], *, now: datetime) -> Found:
-            return Found((Fact("Ana walks a lot.", "semantic"),), self.name)
+        def facts(self, said: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
+            return ExtractionResult((Fact("Ana walks a lot.", "semantic"),), self.name)
 
     down = extractor(Actor(lines=[ConnectionError("no route")]), rules=Rules())
-    found = down.facts([Said("On day 1 Ana walked.")], now=NOW)
+    found = down.facts([Utterance("On day 1 Ana walked.")], now=NOW)
     assert ([fact.text for fact in found.facts], found.by) == (["Ana walks a lot."], "ours")
     assert found.problem is not None
     assert "no route" in found.problem
@@ -110,7 +110,7 @@ def test_an_extractor_waits_for_its_model_as_long_as_it_is_told() -> None:
             waiting.wait(timeout=30)
             return super()._generate(*args, **options)
 
-    found = extractor(Slow(lines=["{}"]), timeout=0.05).facts([Said("Ana lives in Porto.")], now=NOW)
+    found = extractor(Slow(lines=["{}"]), timeout=0.05).facts([Utterance("Ana lives in Porto.")], now=NOW)
     waiting.set()
 
     assert found.by == "rules"

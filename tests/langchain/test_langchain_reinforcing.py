@@ -54,9 +54,7 @@ def test_what_the_answer_took_up_counts_as_used(space: Space, porto: Memory, nut
     ],
 )
 @pytest.mark.parametrize("way", WAYS)
-def test_what_the_answer_took_nothing_from_does_not(
-    space: Space, porto: Memory, way: str, answer: str
-) -> None:
+def test_what_the_answer_took_nothing_from_does_not(space: Space, porto: Memory, way: str, answer: str) -> None:
     """To be shown is not to be of use."""
     run(way, answering(space, answer), "Where does Ana live?")
 
@@ -85,9 +83,7 @@ def test_nothing_is_counted_unless_somebody_asked_for_it(space: Space, porto: Me
     assert uses(space, porto) == [0]
 
 
-def test_of_two_memories_with_one_word_the_one_with_more_is_used(
-    space: Space, porto: Memory, nuts: Memory
-) -> None:
+def test_of_two_memories_with_one_word_the_one_with_more_is_used(space: Space, porto: Memory, nuts: Memory) -> None:
     """Both name her; what the answer is about stands in one."""
     run("sync", answering(space, "Ana, to hazelnuts."), "Who lives here and is allergic?")
 
@@ -179,9 +175,7 @@ def test_memory_that_is_down_costs_no_answer(
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("as_messages", [False, True])
-def test_a_chain_s_memory_counts_too(
-    space: Space, porto: Memory, nuts: Memory, way: str, as_messages: bool
-) -> None:
+def test_a_chain_s_memory_counts_too(space: Space, porto: Memory, nuts: Memory, way: str, as_messages: bool) -> None:
     """What was loaded comes back with the inputs, so what was shown is known; as text or as messages."""
     memory = RemanenceMemory(space=space, reinforce=True, return_messages=as_messages)
     prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("human", "{input}")])
@@ -219,9 +213,7 @@ def test_a_chain_that_has_its_answer_does_not_fail_over_a_count(
         raise OSError("no space left on device")
 
     monkeypatch.setattr(Upkeep, "observe_usage", full)
-    chain = ConversationChain(
-        llm=Actor(lines=["In Porto."]), memory=RemanenceMemory(space=space, reinforce=True)
-    )
+    chain = ConversationChain(llm=Actor(lines=["In Porto."]), memory=RemanenceMemory(space=space, reinforce=True))
 
     assert chain.invoke({"input": "Where does Ana live?"})["response"] == "In Porto."
     assert "could not reinforce" in caplog.text

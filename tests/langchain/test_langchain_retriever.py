@@ -48,12 +48,7 @@ def test_a_document_says_what_is_known_about_its_memory(space: Space, trip: Memo
     assert 0 < about["score"] <= 1
     assert about["valid_from"] == "2026-04-03T00:00:00+00:00"
     assert about["recorded_at"] == trip.recorded_at.isoformat()
-    assert (about["kind"], about["tags"], about["source"], about["meta"]) == (
-        "episode",
-        ["travel"],
-        "email",
-        {"a": 1},
-    )
+    assert (about["kind"], about["tags"], about["source"], about["meta"]) == ("episode", ["travel"], "email", {"a": 1})
     assert {said["signal"] for said in about["evidence"]} >= {"words", "graph"}
     assert about["current"] is True
 
@@ -71,10 +66,7 @@ def test_a_turn_keeps_its_speaker(space: Space) -> None:
     [
         ({"memory_tags": ["travel"]}, {"Alice flew to Kyoto on 3 April 2026."}),
         ({"kinds": ["viewpoint"]}, {"Bob likes Alice."}),
-        (
-            {"during": ("2026-04-02", "2026-04-05"), "kinds": "episode"},
-            {"Alice flew to Kyoto on 3 April 2026."},
-        ),
+        ({"during": ("2026-04-02", "2026-04-05"), "kinds": "episode"}, {"Alice flew to Kyoto on 3 April 2026."}),
         ({"during": "March 2026", "kinds": "episode"}, set()),
         ({"as_of": "2026-05-05"}, {"Alice lives in Porto."}),
         ({"history": False, "kinds": ["semantic"]}, {"Alice lives in Lisbon."}),

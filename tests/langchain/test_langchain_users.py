@@ -32,9 +32,7 @@ class AsModel(BaseModel):
 
 
 def hello(agent: Any, context: Any = None, **configurable: Any) -> Any:
-    return agent.invoke(
-        {"messages": [("user", "Who am I?")]}, {"configurable": configurable}, context=context
-    )
+    return agent.invoke({"messages": [("user", "Who am I?")]}, {"configurable": configurable}, context=context)
 
 
 @pytest.mark.run_config
@@ -45,9 +43,7 @@ async def test_fifty_users_at_once_each_see_their_own(space: Space) -> None:
     for name in names:
         space.child("users", name).add(f"My secret word is zebra-{name}.")
     memory = MemoryMiddleware(space, user="user_id")
-    agent = create_agent(
-        Parrot(), middleware=[memory], context_schema=AsDataclass, checkpointer=InMemorySaver()
-    )
+    agent = create_agent(Parrot(), middleware=[memory], context_schema=AsDataclass, checkpointer=InMemorySaver())
 
     async def talk(number: int, name: str) -> list[str]:
         said = []
@@ -104,11 +100,7 @@ def test_an_id_may_hold_anything_that_can_be_read(space: Space, user: Any) -> No
         (None, {}, "has none"),
         (AsDataclass(None), {}, "has none"),
         (AsDataclass("  "), {"user_id": ""}, "has none"),
-        (
-            AsDataclass("ana"),
-            {"user_id": "bob"},
-            "two different ones, 'ana' in its context and 'bob' in its config",
-        ),
+        (AsDataclass("ana"), {"user_id": "bob"}, "two different ones, 'ana' in its context and 'bob' in its config"),
         (AsDataclass(["ana"]), {}, r"user_id=\['ana'\] cannot be the id"),
         (AsDataclass(True), {}, "user_id=True cannot be the id"),
     ],
@@ -118,15 +110,11 @@ async def test_a_run_that_does_not_say_whose_memory_it_wants_is_refused(
 ) -> None:
     """It gets an error, not a shared space; nothing is asked and nothing kept."""
     model = Actor(lines=["Hm."])
-    agent = create_agent(
-        model, middleware=[MemoryMiddleware(space, user="user_id")], context_schema=AsDataclass
-    )
+    agent = create_agent(model, middleware=[MemoryMiddleware(space, user="user_id")], context_schema=AsDataclass)
     with pytest.raises(InvalidInput, match=problem):
         hello(agent, context, **configurable)
     with pytest.raises(InvalidInput, match=problem):
-        await agent.ainvoke(
-            {"messages": [("user", "Who am I?")]}, {"configurable": configurable}, context=context
-        )
+        await agent.ainvoke({"messages": [("user", "Who am I?")]}, {"configurable": configurable}, context=context)
 
     assert model.prompts == []
     assert space.spaces() == []
@@ -134,13 +122,9 @@ async def test_a_run_that_does_not_say_whose_memory_it_wants_is_refused(
 
 def test_one_space_for_all_is_not_given_to_a_run_that_names_a_user(space: Space) -> None:
     """Whoever forgot `user=` hears of it at once, with both ways out."""
-    agent = create_agent(
-        Actor(lines=["Hm."]), middleware=[MemoryMiddleware(space)], context_schema=AsDataclass
-    )
+    agent = create_agent(Actor(lines=["Hm."]), middleware=[MemoryMiddleware(space)], context_schema=AsDataclass)
     hello(agent)
-    with pytest.raises(
-        InvalidInput, match=r"user='user_id' for a space of each user's own; or, .* a function"
-    ):
+    with pytest.raises(InvalidInput, match=r"user='user_id' for a space of each user's own; or, .* a function"):
         hello(agent, AsDataclass("ana"))
     with pytest.raises(InvalidInput, match="names a user"):
         hello(agent, langgraph_user_id="ana")
@@ -170,9 +154,7 @@ async def test_tools_act_on_the_memory_of_the_user_who_is_there(space: Space) ->
     """Twenty users remember by tool at the same time."""
 
     def call(name: str) -> AIMessage:
-        return AIMessage(
-            "", tool_calls=[{"name": "remember", "args": {"text": f"This is {name}."}, "id": "1"}]
-        )
+        return AIMessage("", tool_calls=[{"name": "remember", "args": {"text": f"This is {name}."}, "id": "1"}])
 
     async def talk(name: str) -> None:
         agent = create_agent(Actor(lines=[call(name), "Done."]), memory_tools(space, user="user_id"))

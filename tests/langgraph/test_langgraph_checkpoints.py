@@ -282,8 +282,8 @@ def test_an_interrupt_that_is_answered_again_forgets_the_first_answer(
     store.put(FACTS, "news", {"text": "learned after she was asked"})
     assert app.invoke(Command(resume="no"), asked)["after"] == "attempt 2"
     assert seen == [(None, False), (None, False)]
-    assert city(store.at(once)) == "attempt 1"
-    assert city(store.at(of("t"))) == "attempt 2"
+    assert city(store.at_checkpoint(once)) == "attempt 1"
+    assert city(store.at_checkpoint(of("t"))) == "attempt 2"
 
 
 def test_a_node_that_failed_and_is_tried_again_sees_what_it_wrote(
@@ -361,23 +361,21 @@ def test_any_checkpoint_can_be_looked_from(space: remanence.Space, saver: BaseCh
     first = world.app.get_state(of("t")).config
     world.turn("Lisbon")
 
-    assert city(memory.store.at(first)) == "Alice lives in Porto."
-    assert city(memory.store.at(of("t"))) == "Alice lives in Lisbon."
-    assert city(memory.store.at(world.past("hear", 1))) is None
+    assert city(memory.store.at_checkpoint(first)) == "Alice lives in Porto."
+    assert city(memory.store.at_checkpoint(of("t"))) == "Alice lives in Lisbon."
+    assert city(memory.store.at_checkpoint(world.past("hear", 1))) is None
     with pytest.raises(remanence.InvalidInput, match="cannot be written to"):
-        memory.store.at(first).put(FACTS, "city", {"text": "Rome"})
+        memory.store.at_checkpoint(first).put(FACTS, "city", {"text": "Rome"})
 
 
-def test_a_view_looks_from_any_checkpoint_too(
-    space: remanence.Space, saver: BaseCheckpointSaver[Any]
-) -> None:
+def test_a_view_looks_from_any_checkpoint_too(space: remanence.Space, saver: BaseCheckpointSaver[Any]) -> None:
     """The same for a space."""
     memory = InView(space, saver)
     world = World(memory, saver)
     world.turn("Porto")
     first = world.app.get_state(of("t")).config
     world.turn("Lisbon")
-    looking = memory.view.at(first)
+    looking = memory.view.at_checkpoint(first)
 
     assert [hit.memory.text for hit in looking.recall("Alice")] == ["Alice lives in Porto."]
     with pytest.raises(remanence.InvalidInput, match="cannot be written to"):
@@ -407,9 +405,7 @@ def test_lineage_survives_a_restart(tmp_path: Path) -> None:
     connection.close()
 
 
-def test_parallel_nodes_of_one_step_are_of_one_branch(
-    space: remanence.Space, saver: BaseCheckpointSaver[Any]
-) -> None:
+def test_parallel_nodes_of_one_step_are_of_one_branch(space: remanence.Space, saver: BaseCheckpointSaver[Any]) -> None:
     """What two nodes write in one step is seen by the next, and by no sibling of it."""
     store = RemanenceStore(space, checkpointer=saver)
 
@@ -435,12 +431,10 @@ def test_parallel_nodes_of_one_step_are_of_one_branch(
     forked = app.update_state(start, {"say": "2"}, as_node="__start__")
 
     assert app.invoke(None, forked)["after"] == "a=2,b=2"
-    assert [i.value["text"] for i in store.at(start).search(FACTS)] == []
+    assert [i.value["text"] for i in store.at_checkpoint(start).search(FACTS)] == []
 
 
-def test_a_subgraph_is_one_step_of_the_outer_graph(
-    space: remanence.Space, saver: BaseCheckpointSaver[Any]
-) -> None:
+def test_a_subgraph_is_one_step_of_the_outer_graph(space: remanence.Space, saver: BaseCheckpointSaver[Any]) -> None:
     """Inside it, writes are seen at once; a rewind of the outer graph takes them all back."""
     store = RemanenceStore(space, checkpointer=saver)
 
@@ -469,7 +463,7 @@ def test_a_subgraph_is_one_step_of_the_outer_graph(
 
     out = app.invoke(None, second)
     assert (out["before"], out["after"]) == ("Porto", "Lisbon")
-    assert city(store.at(second)) == "Porto"
+    assert city(store.at_checkpoint(second)) == "Porto"
 
 
 @pytest.mark.run_config
@@ -530,7 +524,7 @@ def test_work_in_the_background_stays_where_it_was_begun(
     view = CheckpointView(space, saver)
     held: list[CheckpointView] = []
     graph = StateGraph(State)
-    graph.add_node("hear", lambda state: held.append(view.here()))
+    graph.add_node("hear", lambda state: held.append(view.pin()))
     graph.add_edge(START, "hear")
     app: Any = graph.compile(checkpointer=saver)
     app.invoke({"say": ""}, of("t"))
@@ -539,8 +533,8 @@ def test_work_in_the_background_stays_where_it_was_begun(
     worker.start()
     worker.join()
 
-    assert [hit.memory.text for hit in view.at(of("t")).recall("Alice")] == ["Alice lives in Porto."]
-    assert not view.at(before).recall("Alice")
+    assert [hit.memory.text for hit in view.at_checkpoint(of("t")).recall("Alice")] == ["Alice lives in Porto."]
+    assert not view.at_checkpoint(before).recall("Alice")
 
 
 def test_a_view_gives_memories_back_as_they_were_handed_in(
@@ -563,11 +557,7 @@ def test_a_view_gives_memories_back_as_they_were_handed_in(
     app.invoke({"say": ""}, of("t"))
     again = app.invoke({"say": ""}, of("t"))["after"]
 
-    assert [(memory.key, dict(memory.meta)) for memory in given[:3]] == [
-        (None, {"n": 1}),
-        ("m1", {}),
-        ("cat", {}),
-    ]
+    assert [(memory.key, dict(memory.meta)) for memory in given[:3]] == [(None, {"n": 1}), ("m1", {}), ("cat", {})]
     assert again.count("green tea") == 1
     assert again.count("I like tea") == 1
 
@@ -584,9 +574,7 @@ async def test_a_view_does_not_draw_facts(space: remanence.Space, saver: BaseChe
     assert space.count() == 0
 
 
-def test_each_way_of_writing_stays_in_its_branch(
-    space: remanence.Space, saver: BaseCheckpointSaver[Any]
-) -> None:
+def test_each_way_of_writing_stays_in_its_branch(space: remanence.Space, saver: BaseCheckpointSaver[Any]) -> None:
     """One at a time, many at once, or as turns."""
     view = CheckpointView(space, saver)
 
@@ -646,7 +634,7 @@ def test_a_memory_that_has_expired_since_is_known_to_a_rewound_run(saver: BaseCh
 
         assert app.invoke({"say": ""}, of("t"))["after"] == ""
         assert "tea" in app.invoke(None, early)["after"]
-        assert all(hit.current for hit in view.at(early).recall("tea"))
+        assert all(hit.current for hit in view.at_checkpoint(early).recall("tea"))
 
 
 def test_renewing_an_item_by_reading_it_does_not_carry_it_into_another_branch(

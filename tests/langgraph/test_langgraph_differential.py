@@ -10,16 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from langgraph.store.base import (
-    GetOp,
-    Item,
-    ListNamespacesOp,
-    MatchCondition,
-    Op,
-    PutOp,
-    SearchItem,
-    SearchOp,
-)
+from langgraph.store.base import GetOp, Item, ListNamespacesOp, MatchCondition, Op, PutOp, SearchItem, SearchOp
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 

@@ -330,9 +330,7 @@ def test_what_is_forgotten_or_erased_in_the_space_is_gone_from_the_store(
 # Where it is kept
 
 
-def test_items_do_not_mix_with_the_memories_of_the_space(
-    store: RemanenceStore, space: remanence.Space
-) -> None:
+def test_items_do_not_mix_with_the_memories_of_the_space(store: RemanenceStore, space: remanence.Space) -> None:
     """One space for an agent's memory and its store, and neither in the other's answers."""
     space.add("Bob drinks coffee.")
     store.put(BOB, "drink", {"text": "Bob drinks tea."})

@@ -58,9 +58,7 @@ def test_reading_an_item_gives_it_its_time_again(space: remanence.Space, clock: 
 
 
 @pytest.mark.parametrize("refresh", [True, False])
-def test_the_config_says_whether_reading_renews(
-    space: remanence.Space, clock: FakeClock, refresh: bool
-) -> None:
+def test_the_config_says_whether_reading_renews(space: remanence.Space, clock: FakeClock, refresh: bool) -> None:
     """`refresh_on_read` is the default for every read."""
     store = store_with(space, clock, default_ttl=10, refresh_on_read=refresh)
     store.put(NOTES, "tea", {"text": "The tea is ready."})

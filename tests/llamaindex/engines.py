@@ -23,9 +23,7 @@ def context(llm: Scripted, memory: RemanenceMemory, retriever: BaseRetriever) ->
 
 
 def condense(llm: Scripted, memory: RemanenceMemory, retriever: BaseRetriever) -> BaseChatEngine:
-    return CondensePlusContextChatEngine.from_defaults(
-        retriever=retriever, llm=llm, memory=memory, skip_condense=True
-    )
+    return CondensePlusContextChatEngine.from_defaults(retriever=retriever, llm=llm, memory=memory, skip_condense=True)
 
 
 ENGINES: list[Make] = [simple, context, condense]

@@ -18,7 +18,7 @@ from llama_index.core.workflow import Context, JsonSerializer
 import remanence
 from llama_index_remanence import RemanenceMemory, RemanenceMemoryBlock, RemanenceRetriever, RemanenceToolSpec
 from llamaindex.scripted import Counting, Scripted, assistant, calling, texts, user
-from remanence.language.framing import OPEN
+from remanence.language.framing import OPEN_TAG
 
 
 def weather(city: str) -> str:
@@ -44,9 +44,7 @@ async def test_a_function_agent_recalls_and_remembers(space: remanence.Space, em
     assert [m.text for m in space.memories()][1:] == ["Where does Alice live?", "She lives in Porto."]
 
 
-async def test_a_function_agent_with_tools_asks_memory_once_a_turn(
-    space: remanence.Space, embedder: Counting
-) -> None:
+async def test_a_function_agent_with_tools_asks_memory_once_a_turn(space: remanence.Space, embedder: Counting) -> None:
     """It gets its messages three times for one question."""
     space.add("Alice lives in Porto.")
     llm = Scripted(calling("weather", city="Porto"), "It rains where Alice lives.")
@@ -58,7 +56,7 @@ async def test_a_function_agent_with_tools_asks_memory_once_a_turn(
     assert embedder.asked == ["How is the weather where Alice lives?"]
     for call in (0, 1):
         assert llm.prompts[call][0] == ChatMessage(role="system", content="Be brief."), "as it was"
-        assert llm.prompt(call).count(OPEN) == 1, "recalled for each call to the model, and once in each"
+        assert llm.prompt(call).count(OPEN_TAG) == 1, "recalled for each call to the model, and once in each"
     assert [m.role for m in memory.get_all()] == ["user", "assistant", "tool", "assistant"]
     assert "It rains in Porto." not in [m.text for m in space.memories()], "tools are not people"
 
@@ -102,19 +100,14 @@ async def test_a_react_agent_thinks_aloud_and_only_its_answer_is_remembered(
 
     assert all("Alice lives in Porto." in llm.prompt(call) for call in (0, 1))
     assert len(embedder.asked) == 1
-    assert [m.text for m in space.memories()][1:] == [
-        "How is the weather where Alice lives?",
-        "It rains there.",
-    ]
+    assert [m.text for m in space.memories()][1:] == ["How is the weather where Alice lives?", "It rains there."]
     assert "Observation" in (memory.get_all()[-1].content or "")
 
 
 async def test_an_agent_workflow_hands_its_memory_over(space: remanence.Space, embedder: Counting) -> None:
     """Two agents, one conversation, one question to memory."""
     space.add("Alice lives in Porto.")
-    llm = Scripted(
-        calling("handoff", to_agent="forecaster", reason="weather"), "It rains where Alice lives, in Porto."
-    )
+    llm = Scripted(calling("handoff", to_agent="forecaster", reason="weather"), "It rains where Alice lives, in Porto.")
     greeter = FunctionAgent(name="greeter", description="Greets.", llm=llm, can_handoff_to=["forecaster"])
     forecaster = FunctionAgent(name="forecaster", description="Knows the weather.", llm=llm, tools=[TOOL])
     memory = RemanenceMemory(space)
@@ -166,10 +159,7 @@ async def test_contexts_restored_from_one_go_on_in_one_session_unless_forked(spa
         await agent.run(question, ctx=restored)
 
     begun = ["I am Ana.", "Hello Ana."]
-    assert texts(RemanenceMemory(space, session_id="s1").get_all()) == [
-        *begun,
-        *("First?", "One.", "Second?", "Two."),
-    ]
+    assert texts(RemanenceMemory(space, session_id="s1").get_all()) == [*begun, *("First?", "One.", "Second?", "Two.")]
     assert texts(RemanenceMemory(space, session_id="s2").get_all()) == [*begun, "Forked?", "Three."]
 
 
@@ -241,9 +231,7 @@ async def test_an_agent_calls_the_tools(space: remanence.Space) -> None:
     assert space.count() == 0
 
 
-async def test_what_a_tool_remembers_is_known_in_the_same_turn(
-    space: remanence.Space, embedder: Counting
-) -> None:
+async def test_what_a_tool_remembers_is_known_in_the_same_turn(space: remanence.Space, embedder: Counting) -> None:
     """The answer that was kept for the turn gives way to news."""
     tools = RemanenceToolSpec(space).to_tool_list()
     llm = Scripted(calling("remember", text="Ana plays the cello."), "You play the cello.")
@@ -272,9 +260,7 @@ async def test_an_agent_with_the_block_recalls_what_a_short_chat_said(space: rem
     await agent.run("I am allergic to hazelnuts.", memory=Memory.from_defaults(memory_blocks=[block]))
     llm = Scripted("Hazelnuts.")
 
-    await FunctionAgent(llm=llm).run(
-        "What am I allergic to?", memory=Memory.from_defaults(memory_blocks=[block])
-    )
+    await FunctionAgent(llm=llm).run("What am I allergic to?", memory=Memory.from_defaults(memory_blocks=[block]))
 
     assert "I am allergic to hazelnuts." in llm.prompt()
     assert [m.text for m in space.memories()] == [

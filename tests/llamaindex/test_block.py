@@ -16,7 +16,7 @@ from llama_index.core.memory import InsertMethod, Memory, StaticMemoryBlock
 import remanence
 from llama_index_remanence import RemanenceMemoryBlock
 from llamaindex.scripted import Counting, Scripted, assistant, texts, user
-from remanence.language.framing import CLOSE, OPEN
+from remanence.language.framing import CLOSE_TAG, OPEN_TAG
 from remanence.testing import FakeClock
 
 
@@ -42,7 +42,7 @@ async def test_what_was_said_in_the_session_is_recalled_and_not_what_is_shown(sp
     """The window is in the prompt already; what was cleared from it is not."""
     memory = memory_with(RemanenceMemoryBlock(space))
     await memory.aput_messages([user("I am allergic to hazelnuts."), user("What am I allergic to?")])
-    assert OPEN not in (await memory.aget())[0].content
+    assert OPEN_TAG not in (await memory.aget())[0].content
 
     await memory.areset()
     await memory.aput(user("What am I allergic to?"))
@@ -169,13 +169,11 @@ async def test_it_gives_way_when_the_prompt_is_too_long(space: remanence.Space) 
     whole = (await memory_with(block).aget(input="What crosses the Douro?"))[0].content
     tokens = len(block.tokenizer_fn(whole))
 
-    less = (await memory_with(block, token_limit=tokens - 60).aget(input="What crosses the Douro?"))[
-        0
-    ].content
+    less = (await memory_with(block, token_limit=tokens - 60).aget(input="What crosses the Douro?"))[0].content
     none = await memory_with(block, token_limit=20).aget(input="What crosses the Douro?")
 
-    lines = whole.split(OPEN)[1].split(CLOSE)[0].splitlines()
-    fewer = less.split(OPEN)[1].split(CLOSE)[0].splitlines()
+    lines = whole.split(OPEN_TAG)[1].split(CLOSE_TAG)[0].splitlines()
+    fewer = less.split(OPEN_TAG)[1].split(CLOSE_TAG)[0].splitlines()
     assert 2 < len(fewer) < len(lines)
     assert fewer == lines[: len(fewer)]
     assert none == []

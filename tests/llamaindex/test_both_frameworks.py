@@ -56,9 +56,7 @@ async def test_both_at_once_lose_nothing(space: remanence.Space) -> None:
 
     async def by_llamaindex(number: int) -> None:
         memory = RemanenceMemory(space, session_id=f"s{number}")
-        await FunctionAgent(llm=Scripted(f"Yes {number}.")).run(
-            f"LlamaIndex statement {number}.", memory=memory
-        )
+        await FunctionAgent(llm=Scripted(f"Yes {number}.")).run(f"LlamaIndex statement {number}.", memory=memory)
 
     await asyncio.gather(*(say(number) for number in range(20) for say in (by_langchain, by_llamaindex)))
 

@@ -31,12 +31,7 @@ def test_a_chat_recalls_remembers_and_goes_on(
 
     assert "Where does Alice live?" in texts(llm.prompts[-1])
     assert len(embedder.asked) == 2
-    assert texts(chat.chat_history) == [
-        "Where does Alice live?",
-        "In Porto.",
-        "Of whom did I speak?",
-        "Alice.",
-    ]
+    assert texts(chat.chat_history) == ["Where does Alice live?", "In Porto.", "Of whom did I speak?", "Alice."]
     assert space.count() == 5
 
 
@@ -81,9 +76,7 @@ def test_a_streamed_answer_is_remembered_when_it_is_whole(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-async def test_a_streamed_answer_may_be_async(
-    engine: Make, space: remanence.Space, library: BaseRetriever
-) -> None:
+async def test_a_streamed_answer_may_be_async(engine: Make, space: remanence.Space, library: BaseRetriever) -> None:
     """The same, as a task."""
     memory = RemanenceMemory(space)
     response = await engine(Scripted("In Porto."), memory, library).astream_chat("Where does Alice live?")
@@ -108,9 +101,7 @@ def test_a_history_may_be_given_and_the_chat_be_reset(
     assert "green" in (memory.get(input="Which colour is my boat?")[0].content or "")
 
 
-def test_a_question_is_condensed_with_what_is_recalled(
-    space: remanence.Space, library: BaseRetriever
-) -> None:
+def test_a_question_is_condensed_with_what_is_recalled(space: remanence.Space, library: BaseRetriever) -> None:
     """CondensePlusContext rewrites the question before it retrieves."""
     space.add("Alice lives in Porto.")
     llm = Scripted("How many bridges has Porto?", "Six.")

@@ -22,9 +22,7 @@ MESSAGES = [
     assistant(None),
     assistant(""),
     calling("weather", city="Porto"),
-    ChatMessage(
-        role="tool", content="rain", additional_kwargs={"tool_call_id": "1", "nested": {"a": [1, None]}}
-    ),
+    ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": "1", "nested": {"a": [1, None]}}),
     ChatMessage(role="user", blocks=[TextBlock(text="See"), ImageBlock(url="https://example.com/cat.png")]),
     ChatMessage(role="assistant", blocks=[ThinkingBlock(content="Hm."), TextBlock(text="A cat.")]),
     ChatMessage(role="system", content="Ünïcode 漢字 \0 and half a pair \ud83d"),
@@ -41,9 +39,7 @@ def test_every_kind_of_message_comes_back_as_it_was(space: remanence.Space) -> N
 
 def test_a_picture_that_no_record_could_hold_comes_back_whole(space: remanence.Space) -> None:
     """It is kept in pieces, and leaves with all of them."""
-    picture = ChatMessage(
-        role="user", blocks=[TextBlock(text="See:"), ImageBlock(image=b"\x89PNG" * 500_000)]
-    )
+    picture = ChatMessage(role="user", blocks=[TextBlock(text="See:"), ImageBlock(image=b"\x89PNG" * 500_000)])
     store = RemanenceChatStore(space)
     store.set_messages("s", [user("Before."), picture, user("After.")])
 
@@ -56,9 +52,7 @@ def test_a_picture_that_no_record_could_hold_comes_back_whole(space: remanence.S
     store.add_message("s", picture)
     piece = next(memory for memory in space.memories() if "part 2" in memory.text)
     space.erase(piece.id)
-    assert texts(RemanenceChatStore(space).get_messages("s")) == ["Before.", "After."], (
-        "erased in part is gone"
-    )
+    assert texts(RemanenceChatStore(space).get_messages("s")) == ["Before.", "After."], "erased in part is gone"
 
 
 def test_a_thing_that_json_cannot_hold_is_kept_as_its_words(space: remanence.Space) -> None:
@@ -69,9 +63,7 @@ def test_a_thing_that_json_cannot_hold_is_kept_as_its_words(space: remanence.Spa
     assert store.get_messages("s")[0].additional_kwargs == {"raw": "range(0, 3)"}
 
 
-def test_what_is_deleted_leaves_the_store_and_stays_in_the_past(
-    space: remanence.Space, clock: FakeClock
-) -> None:
+def test_what_is_deleted_leaves_the_store_and_stays_in_the_past(space: remanence.Space, clock: FakeClock) -> None:
     """One message, a session, a history that was replaced: yesterday has them all."""
     store = RemanenceChatStore(space)
     for key in ("one", "all", "set"):
@@ -83,11 +75,7 @@ def test_what_is_deleted_leaves_the_store_and_stays_in_the_past(
     assert store.delete_messages("all") == [user("all first"), assistant("all second")]
     store.set_messages("set", [user("another")])
 
-    assert [texts(store.get_messages(key)) for key in ("one", "all", "set")] == [
-        ["one first"],
-        [],
-        ["another"],
-    ]
+    assert [texts(store.get_messages(key)) for key in ("one", "all", "set")] == [["one first"], [], ["another"]]
     assert store.get_keys() == ["one", "set"]
     then = store.as_of(monday)
     assert then.get_keys() == ["one", "all", "set"]
@@ -159,7 +147,7 @@ def test_a_message_forgotten_or_restored_by_hand_leaves_and_comes_back(space: re
     assert texts(store.get_messages("s")) == ["one", "two", "three"]
     space.erase(two.id)
     assert texts(store.get_messages("s")) == ["one", "three"]
-    assert texts(store._transcript.ever("s")) == ["one", "three"], "also out of what it keeps in mind"
+    assert texts(store._transcript.all_messages("s")) == ["one", "three"], "also out of what it keeps in mind"
     assert texts(RemanenceChatStore(space).get_messages("s")) == ["one", "three"]
 
 
@@ -271,9 +259,7 @@ async def test_it_is_the_store_of_a_memory_and_takes_its_overflow(space: remanen
         session_id="s", token_limit=60, chat_history_token_ratio=0.5, token_flush_size=10, chat_store=store
     )
     for number in range(10):
-        await memory.aput_messages(
-            [user(f"This is question number {number}."), assistant(f"Answer {number}.")]
-        )
+        await memory.aput_messages([user(f"This is question number {number}."), assistant(f"Answer {number}.")])
 
     every, active = await memory.aget_all(), await memory.aget()
     assert len(every) == 20

@@ -95,7 +95,7 @@ async def test_as_sqlalchemy_chat_store_does(space: remanence.Space, seed: int) 
             ]
         )
         if verb == "delete_message":
-            mine = [row.number for row in ours._transcript.rows(key, archived=None)]
+            mine = [row.position for row in ours._transcript.rows(key, archived=None)]
             its = await rows_of(theirs, key)
             assert len(mine) == len(its)
             for line, row in list(zip(mine, its, strict=True))[number : number + 1]:

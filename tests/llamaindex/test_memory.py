@@ -11,10 +11,10 @@ from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
 
 import remanence
 from llama_index_remanence import RemanenceMemory
-from llama_index_remanence.messages import said
+from llama_index_remanence.messages import role_and_text
 from llamaindex.scripted import Counting, assistant, broken, calling, texts, user
-from remanence.core.inputs import MOST_TEXT
-from remanence.language.framing import OPEN
+from remanence.core.inputs import MAX_TEXT_LENGTH
+from remanence.language.framing import OPEN_TAG
 
 
 def words(messages: list[ChatMessage]) -> str:
@@ -48,9 +48,7 @@ def test_the_question_is_the_input_or_the_user_message_without_an_answer(
     assert embedder.asked == ["Where is the key?", "Whose mat?", "Which door?"]
 
 
-def test_a_question_is_asked_once_until_something_is_written(
-    space: remanence.Space, embedder: Counting
-) -> None:
+def test_a_question_is_asked_once_until_something_is_written(space: remanence.Space, embedder: Counting) -> None:
     """Agents get their messages several times a turn; only news is worth asking again."""
     memory = RemanenceMemory(space)
     memory.put(user("Where does Alice live?"))
@@ -111,7 +109,7 @@ def test_the_whole_stays_within_the_token_limit(space: remanence.Space) -> None:
     got = memory.get(initial_token_count=50)
     spent = sum(len(memory.tokenizer_fn(message.content or "")) for message in got)
 
-    assert OPEN in (got[-1].content or "")
+    assert OPEN_TAG in (got[-1].content or "")
     assert 200 < spent <= 450
 
 
@@ -124,7 +122,7 @@ def test_it_is_merged_into_the_system_message_there_is(space: remanence.Space) -
     got = memory.get()
 
     assert [m.role for m in got] == ["system", "user"]
-    assert [block.text.split("\n")[0] for block in got[0].blocks] == ["Be brief.", OPEN]
+    assert [block.text.split("\n")[0] for block in got[0].blocks] == ["Be brief.", OPEN_TAG]
 
 
 def test_without_one_it_stands_before_the_question(space: remanence.Space) -> None:
@@ -136,7 +134,7 @@ def test_without_one_it_stands_before_the_question(space: remanence.Space) -> No
     got = memory.get()
 
     assert texts(got[:2]) == ["Hello.", "Good day."]
-    assert [block.text.split("\n")[0] for block in got[2].blocks] == [OPEN, "Where does Alice live?"]
+    assert [block.text.split("\n")[0] for block in got[2].blocks] == [OPEN_TAG, "Where does Alice live?"]
     memory.set(got)
     assert texts(memory.get_all()) == ["Hello.", "Good day.", "Where does Alice live?"]
 
@@ -186,9 +184,9 @@ def test_tool_and_empty_messages_are_kept_as_they_are(space: remanence.Space) ->
 
 def test_of_a_message_that_no_memory_could_hold_the_beginning_is_remembered() -> None:
     """The window keeps all of it."""
-    (_, words) = said(user("x" * (MOST_TEXT + 1))) or ("", "")
+    (_, words) = role_and_text(user("x" * (MAX_TEXT_LENGTH + 1))) or ("", "")
 
-    assert len(words) == MOST_TEXT
+    assert len(words) == MAX_TEXT_LENGTH
 
 
 def test_of_a_react_trace_only_the_answer_is_remembered(space: remanence.Space) -> None:
@@ -280,9 +278,7 @@ async def test_fifty_users_at_once_see_their_own_and_nothing_else(space: remanen
     answers = await asyncio.gather(*(chat(number) for number in range(50)))
 
     for number, answer in enumerate(answers):
-        assert {f"code{other:03}" for other in range(50) if f"code{other:03}" in answer} == {
-            f"code{number:03}"
-        }
+        assert {f"code{other:03}" for other in range(50) if f"code{other:03}" in answer} == {f"code{number:03}"}
 
 
 async def test_fifty_sessions_of_one_user_keep_their_windows_apart(space: remanence.Space) -> None:
@@ -314,13 +310,11 @@ def test_a_fork_goes_its_own_way(space: remanence.Space) -> None:
     assert memory.fork().session_id not in ("one", "two", memory.fork().session_id)
 
 
-def test_a_chat_goes_on_when_nothing_can_be_recalled(
-    space: remanence.Space, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_chat_goes_on_when_nothing_can_be_recalled(space: remanence.Space, caplog: pytest.LogCaptureFixture) -> None:
     """With its window; and the log says why. Here it is the counting of tokens, which is somebody else's."""
 
     def broken(text: str) -> list[str]:
-        if OPEN in text:
+        if OPEN_TAG in text:
             raise ConnectionError("no route")
         return text.split()
 

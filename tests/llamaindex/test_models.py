@@ -65,8 +65,8 @@ def test_questions_are_embedded_as_questions() -> None:
 
 def test_the_options_of_an_extractor_are_given_on() -> None:
     """Here one that it refuses."""
-    with pytest.raises(remanence.InvalidInput, match="chunk=10"):
-        extractor(Scripted(), chunk=10)
+    with pytest.raises(remanence.InvalidInput, match="chunk_size=10"):
+        extractor(Scripted(), chunk_size=10)
 
 
 @pytest.mark.parametrize("make", [extractor, embedder])

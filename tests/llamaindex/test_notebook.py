@@ -27,9 +27,7 @@ def test_the_notebook_runs(notebook: Any, tmp_path: Path) -> None:
         assert line in said
 
 
-@pytest.mark.parametrize(
-    "example", ["RemanenceMemory(space, session_id=", "SimpleChatEngine", "RetrieverQueryEngine("]
-)
+@pytest.mark.parametrize("example", ["RemanenceMemory(space, session_id=", "SimpleChatEngine", "RetrieverQueryEngine("])
 def test_an_example_is_short(notebook: Any, example: str) -> None:
     """An agent, a chat, a query engine: under 15 lines each, blank ones left out."""
     cell = next(c for c in notebook.cells if c.cell_type == "code" and example in c.source)

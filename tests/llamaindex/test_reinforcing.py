@@ -79,9 +79,7 @@ async def test_a_chat_engine_counts_each_answer_once(
     assert uses(space, home_of_alice) == 2
 
 
-async def test_an_agent_with_tools_counts_once_a_turn(
-    space: remanence.Space, home_of_alice: remanence.Memory
-) -> None:
+async def test_an_agent_with_tools_counts_once_a_turn(space: remanence.Space, home_of_alice: remanence.Memory) -> None:
     """It gets its messages three times."""
     llm = Scripted(calling("weather", city="Porto"), "It rains in Porto.")
     agent = FunctionAgent(llm=llm, tools=[TOOL])
@@ -90,9 +88,7 @@ async def test_an_agent_with_tools_counts_once_a_turn(
     assert uses(space, home_of_alice) == 1
 
 
-async def test_a_react_agent_counts_once_a_turn(
-    space: remanence.Space, home_of_alice: remanence.Memory
-) -> None:
+async def test_a_react_agent_counts_once_a_turn(space: remanence.Space, home_of_alice: remanence.Memory) -> None:
     """However long it thinks."""
     llm = Scripted(
         'Thought: I need a tool.\nAction: weather\nAction Input: {"city": "Porto"}',
@@ -119,8 +115,7 @@ async def test_a_handover_between_agents_is_no_answer(
     block = RemanenceMemoryBlock(space, reinforce=True, across_sessions=True)
     memory = Memory.from_defaults(memory_blocks=[block]) if with_block else None
     await AgentWorkflow(agents=agents, root_agent="greeter").run(
-        user_msg="How is the weather where Alice lives?",
-        memory=memory or RemanenceMemory(space, reinforce=True),
+        user_msg="How is the weather where Alice lives?", memory=memory or RemanenceMemory(space, reinforce=True)
     )
 
     assert uses(space, home_of_alice) == 1
@@ -149,9 +144,7 @@ async def test_to_be_shown_is_not_to_be_of_use(
     llm = Scripted(answer)
     await FunctionAgent(llm=llm).run(
         QUESTION,
-        memory=Memory.from_defaults(memory_blocks=[block])
-        if with_block
-        else RemanenceMemory(space, reinforce=True),
+        memory=Memory.from_defaults(memory_blocks=[block]) if with_block else RemanenceMemory(space, reinforce=True),
     )
 
     assert home_of_alice.text in llm.prompt()
@@ -181,7 +174,7 @@ async def test_questions_that_nobody_answers_are_let_go_in_the_end(
     space: remanence.Space, home_of_alice: remanence.Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those asked longest ago first: a block that serves many sessions does not grow with each."""
-    monkeypatch.setattr(longterm, "MOST_OPEN", 3)
+    monkeypatch.setattr(longterm, "MAX_OPEN_QUESTIONS", 3)
     block = RemanenceMemoryBlock(space, reinforce=True, across_sessions=True)
     for session in ("s0", "s1", "s2", "s0", "s3"):
         await block.aget([user(QUESTION)], session_id=session)
@@ -195,10 +188,7 @@ async def test_questions_that_nobody_answers_are_let_go_in_the_end(
 @pytest.mark.parametrize("with_block", [False, True])
 @pytest.mark.parametrize("agent", [FunctionAgent, ReActAgent])
 async def test_what_a_tool_said_is_not_from_memory(
-    space: remanence.Space,
-    home_of_alice: remanence.Memory,
-    agent: type[FunctionAgent | ReActAgent],
-    with_block: bool,
+    space: remanence.Space, home_of_alice: remanence.Memory, agent: type[FunctionAgent | ReActAgent], with_block: bool
 ) -> None:
     """Also where an agent puts down in one message what it thought, what it observed and what it answers."""
 
@@ -320,9 +310,7 @@ async def test_a_count_that_fails_does_not_cost_the_answer(
     """Here upkeep cannot read its settings: the agent answers, and the log has the cause."""
     monkeypatch.setenv("REMANENCE_BETA", "a lot")
     block = RemanenceMemoryBlock(space, reinforce=True, across_sessions=True)
-    memory = (
-        Memory.from_defaults(memory_blocks=[block]) if with_block else RemanenceMemory(space, reinforce=True)
-    )
+    memory = Memory.from_defaults(memory_blocks=[block]) if with_block else RemanenceMemory(space, reinforce=True)
 
     with caplog.at_level(logging.WARNING, "llama_index_remanence"):
         answer = await FunctionAgent(llm=Scripted(ANSWER)).run(QUESTION, memory=memory)
@@ -336,9 +324,7 @@ async def test_a_count_that_fails_does_not_cost_the_answer(
 # The block
 
 
-async def test_a_block_counts_when_it_hears_the_answer(
-    space: remanence.Space, home_of_alice: remanence.Memory
-) -> None:
+async def test_a_block_counts_when_it_hears_the_answer(space: remanence.Space, home_of_alice: remanence.Memory) -> None:
     """An agent asks its memory once more when it has answered."""
     block = RemanenceMemoryBlock(space, reinforce=True, across_sessions=True)
     for session in ("monday", "tuesday"):
@@ -361,14 +347,10 @@ def test_a_chat_engine_lets_the_block_hear_at_the_next_question(
     assert uses(space, home_of_alice) == 1
 
 
-async def test_a_block_counts_nothing_unless_asked(
-    space: remanence.Space, home_of_alice: remanence.Memory
-) -> None:
+async def test_a_block_counts_nothing_unless_asked(space: remanence.Space, home_of_alice: remanence.Memory) -> None:
     """As the memory does."""
     block = RemanenceMemoryBlock(space, across_sessions=True)
-    await FunctionAgent(llm=Scripted(ANSWER)).run(
-        QUESTION, memory=Memory.from_defaults(memory_blocks=[block])
-    )
+    await FunctionAgent(llm=Scripted(ANSWER)).run(QUESTION, memory=Memory.from_defaults(memory_blocks=[block]))
 
     assert uses(space, home_of_alice) == 0
 

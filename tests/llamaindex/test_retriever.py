@@ -155,9 +155,7 @@ def test_whoever_watches_is_told(library: remanence.Space) -> None:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-async def test_it_answers_in_a_query_engine_behind_a_cutoff(
-    library: remanence.Space, asynchronous: bool
-) -> None:
+async def test_it_answers_in_a_query_engine_behind_a_cutoff(library: remanence.Space, asynchronous: bool) -> None:
     """Scores on another scale would not survive the postprocessor."""
     llm = Scripted("Green tea.")
     engine = RetrieverQueryEngine(
@@ -177,9 +175,7 @@ async def test_it_answers_in_a_query_engine_behind_a_cutoff(
 
 async def test_it_is_a_tool(library: remanence.Space) -> None:
     """For an agent to look things up with."""
-    tool = RetrieverTool.from_defaults(
-        RemanenceRetriever(library, limit=1), name="notes", description="Notes."
-    )
+    tool = RetrieverTool.from_defaults(RemanenceRetriever(library, limit=1), name="notes", description="Notes.")
 
     assert "Alice drinks green tea." in tool.call("What does Alice drink?").content
     assert "Alice drinks green tea." in (await tool.acall("What does Alice drink?")).content

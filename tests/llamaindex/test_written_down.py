@@ -16,12 +16,7 @@ from llama_index.core.workflow.events import StartEvent, StopEvent
 from pydantic import ValidationError
 
 import remanence
-from llama_index_remanence import (
-    RemanenceAsyncChatStore,
-    RemanenceChatStore,
-    RemanenceMemory,
-    RemanenceMemoryBlock,
-)
+from llama_index_remanence import RemanenceAsyncChatStore, RemanenceChatStore, RemanenceMemory, RemanenceMemoryBlock
 from llama_index_remanence.places import close_opened
 from llamaindex.scripted import texts, user
 

@@ -13,11 +13,11 @@ from remanence.events import Event
 _Fits: TypeAlias = Callable[[Any], bool]
 
 
-def misfit(event: Event) -> str | None:
+def first_invalid_field(event: Event) -> str | None:
     """The first field that holds something of another type than it should; None if all of them fit.
 
     >>> from remanence.events import Forgotten
-    >>> misfit(Forgotten("m1")), misfit(Forgotten(7))
+    >>> first_invalid_field(Forgotten("m1")), first_invalid_field(Forgotten(7))
     (None, 'memory')
     """
     for name, fits in _fields(type(event)):

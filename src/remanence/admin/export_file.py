@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from remanence.admin.jsonlines import Writer
-from remanence.admin.position_mapping import repointed, unplaced
+from remanence.admin.jsonlines import JsonLinesWriter
+from remanence.admin.position_mapping import remap_positions, without_space
 from remanence.errors import LedgerUnavailable
 from remanence.ledger.codec import encode
 from remanence.schema import micros
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from remanence.core.engine import Engine
     from remanence.ports import Progress, Vector
 
-VERSION = 1
+EXPORT_VERSION = 1
 _BATCH = 1_000
 _VECTORS = 200  # in one line
 _TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class TransferReport:
     """What went into a file, or came out of one: so many lines of these spaces, and so many vectors.
 
     `digest` is the SHA-256 of what the file says, packed or not.
@@ -50,30 +50,24 @@ class Transfer:
 
     path: str
     spaces: tuple[str, ...]
-    lines: int
+    entries: int
     vectors: int
     digest: str
 
     def __str__(self) -> str:
         spaces = self.spaces[0] if len(self.spaces) == 1 else f"{len(self.spaces)} spaces"
         vectors = f", {self.vectors:,} vectors" if self.vectors else ""
-        return f"{self.path}: {self.lines:,} {'line' if self.lines == 1 else 'lines'} of {spaces}{vectors}"
+        return f"{self.path}: {self.entries:,} {'line' if self.entries == 1 else 'lines'} of {spaces}{vectors}"
 
 
 def export(
-    engine: Engine,
-    root: str,
-    spaces: Sequence[str],
-    path: Path,
-    *,
-    vectors: bool,
-    progress: Progress | None = None,
-) -> Transfer:
+    engine: Engine, root: str, spaces: Sequence[str], path: Path, *, vectors: bool, progress: Progress | None = None
+) -> TransferReport:
     """Write these spaces, which are `root` or lie below it, into a file."""
     ledger = engine.ledger
     for _ in range(_TRIES):
         head = ledger.head()
-        with Writer(path) as file:
+        with JsonLinesWriter(path) as file:
             out = _Export(engine, file, head, progress)
             out.header(root, spaces, vectors)
             for space in spaces:
@@ -82,7 +76,7 @@ def export(
                     out.vectors(space)
             # What was erased while we wrote may already be in the file, or be blank there for no reason.
             if not any(_erased_since(engine, space, head) for space in spaces):
-                return Transfer(str(path), tuple(spaces), out.done, out.kept, file.finish())
+                return TransferReport(str(path), tuple(spaces), out.done, out.kept, file.finish())
     raise LedgerUnavailable(
         f"memories were erased each of the {_TRIES} times that {path} was written, so that it was given up. "
         "Export again when nothing is being erased."
@@ -92,19 +86,19 @@ def export(
 class _Export:
     """What is written into one file: lines up to `head`, whatever is added meanwhile."""
 
-    def __init__(self, engine: Engine, file: Writer, head: int, progress: Progress | None) -> None:
+    def __init__(self, engine: Engine, file: JsonLinesWriter, head: int, progress: Progress | None) -> None:
         self._engine, self._ledger = engine, engine.ledger
         self._file, self._head, self._progress = file, head, progress
         self._all = self.done = self.kept = 0
 
     def header(self, root: str, spaces: Sequence[str], vectors: bool) -> None:
         """Say what follows."""
-        self._all = sum(self._ledger.count(space, upto=self._head) for space in spaces)
+        self._all = sum(self._ledger.count(space, up_to=self._head) for space in spaces)
         embedder = self._engine.embedder
         model = {"name": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
         header = {
             "remanence": "export",
-            "version": VERSION,
+            "version": EXPORT_VERSION,
             "release": __version__,
             "ledger": self._engine.ledger_id(),
             "space": root,
@@ -116,7 +110,7 @@ class _Export:
 
     def space(self, name: str, relative: str) -> None:
         """Every line of one space."""
-        self._file.write(_dump({"space": relative, "lines": self._ledger.count(name, upto=self._head)}))
+        self._file.write(_dump({"space": relative, "lines": self._ledger.count(name, up_to=self._head)}))
         positions = array("q")
 
         def where(position: int) -> int:
@@ -130,7 +124,7 @@ class _Export:
             if entry.event is None:
                 self._file.write(f'{said},"subject":{_dump(entry.subject)}}}')
             else:
-                event = unplaced(repointed(entry.event, where))
+                event = without_space(remap_positions(entry.event, where))
                 self._file.write(f'{said},"event":{encode(event)}}}')
             self.done += 1
             if self._progress is not None and self.done % _BATCH == 0:
@@ -138,8 +132,8 @@ class _Export:
 
     def vectors(self, space: str) -> None:
         """The embeddings of every text of a space, as far as they were made."""
-        with self._engine.using(space) as index:
-            hashes = index.embedded()
+        with self._engine.open_index(space) as index:
+            hashes = index.embedded_text_hashes()
         for begin in range(0, len(hashes), _VECTORS):
             some = hashes[begin : begin + _VECTORS]
             kept = self._ledger.vectors(self._engine.embedder.fingerprint, some)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from remanence.admin.event_validation import misfit
-from remanence.admin.export_file import VERSION, Transfer
-from remanence.admin.jsonlines import Reader
-from remanence.admin.position_mapping import placed, repointed
+from remanence.admin.event_validation import first_invalid_field
+from remanence.admin.export_file import EXPORT_VERSION, TransferReport
+from remanence.admin.jsonlines import JsonLinesReader
+from remanence.admin.position_mapping import remap_positions, with_space
 from remanence.errors import InvalidInput, LedgerTooNew
 from remanence.events import Erased, Event
-from remanence.language.text import cut
-from remanence.ledger.codec import made_of
+from remanence.language.text import truncate
+from remanence.ledger.codec import event_from_fields
 from remanence.schema import from_micros
 
 if TYPE_CHECKING:
@@ -30,29 +30,29 @@ if TYPE_CHECKING:
 _BATCH = 1_000
 
 
-class Import:
+class Importer:
     """A file that is about to be brought into a ledger. Its header is read, and refused if need be."""
 
-    def __init__(self, path: Path, file: Reader) -> None:
+    def __init__(self, path: Path, file: JsonLinesReader) -> None:
         self._path, self._file = path, file
         self._lines = iter(file)
         header = next(self._lines, {})
         if header.get("remanence") != "export" or not isinstance(header.get("version"), int):
-            raise file.damaged("this is not the export of a space")
-        if header["version"] > VERSION:
+            raise file.damaged_file_error("this is not the export of a space")
+        if header["version"] > EXPORT_VERSION:
             raise LedgerTooNew(
                 f"{path}, line 1: this export has version {header['version']}, and this release of Remanence "
-                f"reads up to {VERSION}. Upgrade with `pip install -U remanence`; nothing was imported."
+                f"reads up to {EXPORT_VERSION}. Upgrade with `pip install -U remanence`; nothing was imported."
             )
         self._expected = header.get("lines"), header.get("spaces")
         self._embedder: Any = header.get("embedder")
 
-    def into(self, engine: Engine, below: Callable[[str], str], progress: Progress | None = None) -> Transfer:
+    def write_to(self, engine: Engine, below: Callable[[str], str], progress: Progress | None = None) -> TransferReport:
         """Write every line, all of them in one transaction; `below` names the space for a relative name."""
         spaces: dict[str, None] = {}
         vectors = 0
         now: _Arriving | None = None
-        with engine.writing() as pen:
+        with engine.transaction() as pen:
             before = start = engine.ledger.head()
             for fields in self._lines:
                 if "space" in fields:
@@ -61,7 +61,7 @@ class Import:
                     now = _Arriving(pen, space, start, fields.get("lines"))
                     spaces[space] = None
                 elif now is None:
-                    raise self._file.damaged("a line stands before it is said to which space it belongs")
+                    raise self._file.damaged_file_error("a line stands before it is said to which space it belongs")
                 elif "vectors" in fields:
                     vectors += self._keep(pen, fields["vectors"])
                 else:
@@ -70,20 +70,18 @@ class Import:
                         progress(start - before + now.lines, self._expected[0] or 0)
             lines = self._closed(now, start) - before
             if (lines, len(spaces)) != self._expected:
-                raise self._file.damaged("there are more or fewer lines than the first one says")
+                raise self._file.damaged_file_error("there are more or fewer lines than the first one says")
         for space in spaces:
-            engine.arrived(space, progress)
-        return Transfer(str(self._path), tuple(spaces), lines, vectors, self._file.digest)
+            engine.index_imported_entries(space, progress)
+        return TransferReport(str(self._path), tuple(spaces), lines, vectors, self._file.digest)
 
-    def _empty(
-        self, engine: Engine, below: Callable[[str], str], relative: object, met: Container[str]
-    ) -> str:
+    def _empty(self, engine: Engine, below: Callable[[str], str], relative: object, met: Container[str]) -> str:
         """The name of the space that comes next, which must hold nothing yet."""
         if not isinstance(relative, str):
-            raise self._file.damaged(f"{relative!r} is not the name of a space")
+            raise self._file.damaged_file_error(f"{relative!r} is not the name of a space")
         space = below(relative)
         if space in met:
-            raise self._file.damaged(f"space {space!r} comes twice")
+            raise self._file.damaged_file_error(f"space {space!r} comes twice")
         if held := engine.ledger.count(space):
             raise InvalidInput(
                 f"space {space!r} holds {held:,} lines already, and between them the times of an import "
@@ -96,11 +94,9 @@ class Import:
         try:
             arriving.take(fields)
         except LedgerTooNew as error:
-            raise LedgerTooNew(
-                f"{self._path}, line {self._file.line}: {error} Nothing was imported."
-            ) from error
+            raise LedgerTooNew(f"{self._path}, line {self._file.line_number}: {error} Nothing was imported.") from error
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise self._file.damaged(f"it is no line of a ledger ({_shown(error)})") from error
+            raise self._file.damaged_file_error(f"it is no line of a ledger ({_shown(error)})") from error
 
     def _closed(self, last: _Arriving | None, start: int) -> int:
         """Finish the space that came last; where the next one starts."""
@@ -109,16 +105,16 @@ class Import:
         try:
             last.close()
         except ValueError as error:
-            raise self._file.damaged(f"above it, {error}") from error
+            raise self._file.damaged_file_error(f"above it, {error}") from error
         return start + last.lines
 
     def _keep(self, pen: Transaction, given: Mapping[str, str]) -> int:
         try:
             model, dimension = self._embedder["fingerprint"], self._embedder["dimension"]
             vectors = {bytes.fromhex(h): _unpacked(vector, dimension) for h, vector in given.items()}
-            pen.keep_vectors(model, vectors)
+            pen.put_vectors(model, vectors)
         except (TypeError, ValueError, AttributeError, LookupError) as error:
-            raise self._file.damaged(f"its vectors cannot be read ({_shown(error)})") from error
+            raise self._file.damaged_file_error(f"its vectors cannot be read ({_shown(error)})") from error
         return len(vectors)
 
 
@@ -143,13 +139,13 @@ class _Arriving:
         self.lines += 1
         if "event" not in fields:
             self._write()
-            self._pen.append_blank(self.space, fields["kind"], fields["subject"], at=at)
+            self._pen.append_erased(self.space, fields["kind"], fields["subject"], at=at)
             self._blank.add(self._start + self.lines)
             return
-        event = made_of(fields["kind"], fields["event"])
-        if name := misfit(event):
+        event = event_from_fields(fields["kind"], fields["event"])
+        if name := first_invalid_field(event):
             raise ValueError(f"{fields['kind']}: {name}={getattr(event, name)!r}")
-        event = placed(repointed(event, self._where), self.space)
+        event = with_space(remap_positions(event, self._where), self.space)
         if isinstance(event, Erased):
             self._vouch(event)
         self._waiting.append(event)
@@ -159,9 +155,7 @@ class _Arriving:
         self._write()
         if self._blank:
             line = min(self._blank) - self._start
-            raise ValueError(
-                f"line {line} of space {self.space!r} is blank, and no line says that it was erased"
-            )
+            raise ValueError(f"line {line} of space {self.space!r} is blank, and no line says that it was erased")
         if self.lines != self._expected:
             raise ValueError(f"space {self.space!r} has {self.lines} lines in place of {self._expected!r}")
 
@@ -192,4 +186,4 @@ def _unpacked(text: str, dimension: int) -> Vector:
 
 
 def _shown(error: Exception) -> str:
-    return f"{type(error).__name__}: {cut(str(error), 200)}"
+    return f"{type(error).__name__}: {truncate(str(error), 200)}"

@@ -24,7 +24,7 @@ _CRC = b',"crc":'
 _GZIP = b"\x1f\x8b"
 
 
-class Writer:
+class JsonLinesWriter:
     """Writes a file line by line. It is there once `finish` was called; leave without, and it never was."""
 
     def __init__(self, path: Path) -> None:
@@ -34,7 +34,7 @@ class Writer:
         self._lines = 0
         self._files = ExitStack()
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> JsonLinesWriter:
         try:
             if self._path.is_dir():
                 raise IsADirectoryError(21, "it is a folder; name a file in it")
@@ -85,18 +85,18 @@ class Writer:
         )
 
 
-class Reader:
+class JsonLinesReader:
     """Reads such a file line by line, and refuses one that is not whole, with the number of the line."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._files = ExitStack()
-        self.line = 0
+        self.line_number = 0
         """The line that was read last; the first is 1."""
         self.digest = ""
         """What stands for all lines, once the last was read."""
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> JsonLinesReader:
         try:
             file = self._files.enter_context(self._path.open("rb"))
             self._file: BufferedIOBase = file
@@ -113,10 +113,10 @@ class Reader:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self._lines
 
-    def damaged(self, what: str) -> InvalidInput:
+    def damaged_file_error(self, what: str) -> InvalidInput:
         """What to raise about the line that was read last."""
         return InvalidInput(
-            f"{self._path}, line {self.line}: {what}. Nothing was imported. "
+            f"{self._path}, line {self.line_number}: {what}. Nothing was imported. "
             "Export it again, or use another copy."
         )
 
@@ -129,38 +129,38 @@ class Reader:
                 digest.update(raw)
                 yield fields
                 continue
-            if end != {"lines": self.line - 1, "sha256": digest.hexdigest()}:
-                raise self.damaged("lines before it are missing, or were changed")
+            if end != {"lines": self.line_number - 1, "sha256": digest.hexdigest()}:
+                raise self.damaged_file_error("lines before it are missing, or were changed")
             if next(self._raw(), None) is not None:
-                raise self.damaged("something follows what should be the end")
+                raise self.damaged_file_error("something follows what should be the end")
             self.digest = digest.hexdigest()
             return
-        self.line += 1
-        raise self.damaged("the file was cut short, and this line is missing")
+        self.line_number += 1
+        raise self.damaged_file_error("the file was cut short, and this line is missing")
 
     def _raw(self) -> Iterator[bytes]:
         try:
             while raw := self._file.readline():
-                self.line += 1
+                self.line_number += 1
                 yield raw
         except (OSError, EOFError, zlib.error) as error:
-            self.line += 1
-            raise self.damaged(f"it cannot be read ({error})") from error
+            self.line_number += 1
+            raise self.damaged_file_error(f"it cannot be read ({error})") from error
 
     def _parsed(self, raw: bytes) -> dict[str, Any]:
         body, _, check = raw.rpartition(_CRC)
-        if self.line == 1 and not body:
-            raise self.damaged("this is not the export of a space")
+        if self.line_number == 1 and not body:
+            raise self.damaged_file_error("this is not the export of a space")
         if check != b"%d}\n" % zlib.crc32(body):
-            raise self.damaged("it was cut short or changed")
+            raise self.damaged_file_error("it was cut short or changed")
         try:
             fields = json.loads(body + b"}", parse_constant=_refuse)
             if b"\\ud" in body.lower():  # where half a letter may hide, which no ledger keeps
                 json.dumps(fields, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
-            raise self.damaged(f"it is not JSON ({error})") from error
+            raise self.damaged_file_error(f"it is not JSON ({error})") from error
         if not isinstance(fields, dict):
-            raise self.damaged("it is not a JSON object")
+            raise self.damaged_file_error("it is not a JSON object")
         return fields
 
 

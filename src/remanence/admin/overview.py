@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index import Index
-from remanence.graph.known_entities import Known
+from remanence.graph.known_entities import KnownEntities
 from remanence.ports import Ledger
-from remanence.read.supersession import replaced_by, standing
-from remanence.schema import Link, Memory, Relation, Sight, short
+from remanence.read.supersession import current_mask, replacement_row
+from remanence.schema import Link, Memory, Relation, Snapshot, format_moment
 
 Status: TypeAlias = Literal["current", "superseded", "expired", "archived", "forgotten", "erased"]
 STATUSES: tuple[Status, ...] = get_args(Status)
-MOST_PAGE = 1_000
+MAX_PAGE_SIZE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Tied:
+class MemoryDetails:
     """A memory, in its last version that a view knows, with how it stands and what it is tied to.
 
     `status` is "erased" (then there is no `memory`), "forgotten", "archived" (by upkeep), "expired",
@@ -45,17 +45,17 @@ class Tied:
 
 
 @dataclass(frozen=True)
-class _Several(Sequence[Tied]):
-    items: tuple[Tied, ...]
+class _Several(Sequence[MemoryDetails]):
+    items: tuple[MemoryDetails, ...]
 
     def __len__(self) -> int:
         return len(self.items)
 
     @overload
-    def __getitem__(self, index: int) -> Tied: ...
+    def __getitem__(self, index: int) -> MemoryDetails: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Tied]: ...
-    def __getitem__(self, index: int | slice) -> Tied | Sequence[Tied]:
+    def __getitem__(self, index: slice) -> Sequence[MemoryDetails]: ...
+    def __getitem__(self, index: int | slice) -> MemoryDetails | Sequence[MemoryDetails]:
         return self.items[index]
 
 
@@ -69,7 +69,7 @@ class GraphPage(_Several):
 
 
 @dataclass(frozen=True)
-class Gathered(_Several):
+class MemoryBatch(_Several):
     """The memories that were asked for, in that order, each once; `missing` says why the others are not."""
 
     missing: Mapping[str, str]
@@ -125,13 +125,16 @@ class Stats:
             ("links", f"{self.links:,}"),
             ("jobs", ", ".join(f"{count:,} {status}" for status, count in self.jobs.items())),
             ("ledger lines", f"{self.lines:,}"),
-            ("learned", "" if self.oldest is None else f"{short(self.oldest)} to {short(self.newest)}"),
+            ("learned", "" if self.oldest is None else f"{format_moment(self.oldest)} to {format_moment(self.newest)}"),
             ("embedder", self.embedder + (f", {self.dimension} dimensions" if self.dimension else "")),
             ("no vector yet", f"{self.unembedded:,} texts" if self.unembedded else ""),
             *((f"{signal} is broken", why) for signal, why in self.broken.items()),
             ("spaces below", f"{self.children:,}" if self.children else ""),
             ("folder", self.location or "none: gone with the process"),
-            ("on disk", f"{size(sum(self.disk.values()))}{_listed(self.disk, size)}" if self.disk else ""),
+            (
+                "on disk",
+                f"{format_bytes(sum(self.disk.values()))}{_listed(self.disk, format_bytes)}" if self.disk else "",
+            ),
         ]
         return "\n".join(f"{name:<14} {value}" for name, value in rows if value)
 
@@ -139,7 +142,7 @@ class Stats:
 class Overview:
     """All memories as one sight knows them. Use it under the lock of the index."""
 
-    def __init__(self, index: Index, sight: Sight) -> None:
+    def __init__(self, index: Index, sight: Snapshot) -> None:
         self._index, self._sight, self._catalog = index, sight, index.catalog
         self._rows = self._catalog.last_rows(sight.position)
 
@@ -153,7 +156,7 @@ class Overview:
         """The memories of a status, each in its last version."""
         return self._rows if status == "all" else self._rows[self._having(status)]
 
-    def gather(self, ids: Sequence[str]) -> Gathered:
+    def get_many(self, ids: Sequence[str]) -> MemoryBatch:
         """These memories, as far as they are in sight."""
         rows: list[int] = []
         missing: dict[str, str] = {}
@@ -162,42 +165,42 @@ class Overview:
             row = None if number is None else self._catalog.row_at(number, self._sight.position)
             if number is None or row is None:
                 missing[memory_id] = "unknown"
-            elif not self._sight.memories[number]:
+            elif not self._sight.memory_mask[number]:
                 missing[memory_id] = self._status(row)
             else:
                 rows.append(row)
-        return Gathered(self._tied(rows), missing)
+        return MemoryBatch(self._tied(rows), missing)
 
     def stats(self, ledger: Ledger, space: str, **about: Any) -> Stats:
         """Everything counted; `about` is what an index does not know."""
         index, sight, catalog = self._index, self._sight, self._catalog
         counts = {status: int(np.count_nonzero(self._having(status))) for status in STATUSES}
-        known = catalog.known(sight.position)
+        known = catalog.row_count(sight.position)
         jobs = [job.status for job in index.journal.jobs.values() if job.position <= sight.position]
         return Stats(
             space=space,
             memories={status: count for status, count in counts.items() if count},
-            kinds=catalog.kinds(self._rows[self._having("current")]),
+            kinds=catalog.count_kinds(self._rows[self._having("current")]),
             versions=known,
-            entities=len(Known(index, sight.position).listed(None)),
+            entities=len(KnownEntities(index, sight.position).list_name_numbers(None)),
             relations=index.relations.count(sight),
             links=index.links.count(sight),
             jobs={status: jobs.count(status) for status in dict.fromkeys(jobs)},
-            lines=ledger.count(space, upto=sight.position),
+            lines=ledger.count(space, up_to=sight.position),
             oldest=catalog.recorded_at(0) if known else None,
             newest=catalog.recorded_at(known - 1) if known else None,
-            unembedded=len(index.vectors.unmade),
+            unembedded=len(index.vectors.missing_vectors),
             broken=dict(index.broken),
             **about,
         )
 
     @cached_property
     def _erased(self) -> NDArray[np.bool_]:
-        return self._catalog.erased(self._rows)
+        return self._catalog.erased_mask(self._rows)
 
     @cached_property
     def _in_archive(self) -> NDArray[np.bool_]:
-        return self._catalog.archived(self._sight.position)
+        return self._catalog.archived_mask(self._sight.position)
 
     @cached_property
     def _archived(self) -> NDArray[np.bool_]:
@@ -205,18 +208,18 @@ class Overview:
 
     @cached_property
     def _forgotten(self) -> NDArray[np.bool_]:
-        return ~self._sight.rows[self._rows] & ~self._erased & ~self._archived
+        return ~self._sight.row_mask[self._rows] & ~self._erased & ~self._archived
 
     @cached_property
     def _expired(self) -> NDArray[np.bool_]:
         over = ~self._catalog.current(self._rows, self._sight.position, self._sight.now)
-        return over & self._sight.rows[self._rows]
+        return over & self._sight.row_mask[self._rows]
 
     @cached_property
     def _current(self) -> NDArray[np.bool_]:
         # Last, and only of those in question: what a memory's claims have come to takes a look at each.
-        out = self._sight.rows[self._rows] & ~self._expired
-        out[out] = standing(self._index, self._rows[out], self._sight)
+        out = self._sight.row_mask[self._rows] & ~self._expired
+        out[out] = current_mask(self._index, self._rows[out], self._sight)
         return out
 
     def _having(self, status: Status) -> NDArray[np.bool_]:
@@ -236,38 +239,38 @@ class Overview:
     def _status(self, row: int) -> Status:
         if self._catalog.is_erased(self._catalog.memory_of(row)):
             return "erased"
-        if not self._sight.rows[row]:
+        if not self._sight.row_mask[row]:
             return "archived" if self._in_archive[self._catalog.memory_of(row)] else "forgotten"
         one = np.array([row])
         if not self._catalog.current(one, self._sight.position, self._sight.now)[0]:
             return "expired"
-        return "current" if standing(self._index, one, self._sight)[0] else "superseded"
+        return "current" if current_mask(self._index, one, self._sight)[0] else "superseded"
 
-    def _tied(self, rows: Sequence[int]) -> tuple[Tied, ...]:
+    def _tied(self, rows: Sequence[int]) -> tuple[MemoryDetails, ...]:
         status = {row: self._status(row) for row in rows}
         worded = [row for row in rows if status[row] != "erased"]
         memories = dict(zip(worded, self._index.memories(worded), strict=True))
-        relations = self._index.relations.resting_on([r for r in worded if self._sight.rows[r]], self._sight)
+        relations = self._index.relations.supported_by_rows([r for r in worded if self._sight.row_mask[r]], self._sight)
         return tuple(self._one(row, status[row], memories.get(row), relations.get(row, ())) for row in rows)
 
-    def _one(self, row: int, status: Status, memory: Memory | None, relations: Sequence[Relation]) -> Tied:
+    def _one(self, row: int, status: Status, memory: Memory | None, relations: Sequence[Relation]) -> MemoryDetails:
         number = self._catalog.memory_of(row)
-        later = replaced_by(self._index, row, self._sight) if status == "superseded" else None
+        later = replacement_row(self._index, row, self._sight) if status == "superseded" else None
         versions = [v for v in self._catalog.rows_of(number) if v <= row]
         links = self._index.links
-        return Tied(
+        return MemoryDetails(
             id=self._catalog.ids[number],
             status=status,
             memory=memory,
             versions=len(versions),
             superseded_by=None if later is None else self._catalog.ids[self._catalog.memory_of(later)],
             relations=tuple(relations),
-            links_out=tuple(links.of(number, self._sight, direction="out")),
-            links_in=tuple(links.of(number, self._sight, direction="in")),
+            links_out=tuple(links.links_of(number, self._sight, direction="out")),
+            links_in=tuple(links.links_of(number, self._sight, direction="in")),
         )
 
 
-def disk_use(folder: Path | None) -> dict[str, int]:
+def disk_usage(folder: Path | None) -> dict[str, int]:
     """How many bytes of the disk a folder's ledger, indexes and vectors take, and what else is there."""
     out: dict[str, int] = {}
     if folder is None:
@@ -283,10 +286,10 @@ def disk_use(folder: Path | None) -> dict[str, int]:
     return out
 
 
-def size(count: int) -> str:
+def format_bytes(count: int) -> str:
     """So many bytes, as a person says it.
 
-    >>> size(512), size(2_500_000)
+    >>> format_bytes(512), format_bytes(2_500_000)
     ('512 bytes', '2.5 MB')
     """
     for unit, above in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):

@@ -8,10 +8,10 @@ from dataclasses import replace
 from remanence.events import Erased, Event, Ran, Served, Undone
 
 
-def repointed(event: Event, where: Callable[[int], int]) -> Event:
+def remap_positions(event: Event, where: Callable[[int], int]) -> Event:
     """The same event for lines that stand elsewhere: `where` says where the line at a position is now.
 
-    >>> repointed(Erased("m1", (3, 4)), lambda position: position + 10)
+    >>> remap_positions(Erased("m1", (3, 4)), lambda position: position + 10)
     Erased(memory='m1', positions=(13, 14))
     """
     if isinstance(event, Erased):
@@ -26,13 +26,13 @@ def repointed(event: Event, where: Callable[[int], int]) -> Event:
     return event
 
 
-def unplaced(event: Event) -> Event:
+def without_space(event: Event) -> Event:
     """The same event without the name of its space, which may be another where it is taken."""
     if isinstance(event, Served):
         return replace(event, asked={name: value for name, value in event.asked.items() if name != "space"})
     return event
 
 
-def placed(event: Event, space: str) -> Event:
+def with_space(event: Event, space: str) -> Event:
     """The event that `unplaced` made of this one, for a space of this name."""
     return replace(event, asked={"space": space, **event.asked}) if isinstance(event, Served) else event

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from remanence.admin.compaction import Compacted, compact
-from remanence.admin.export_file import Transfer, export
-from remanence.admin.overview import Stats, disk_use
+from remanence.admin.compaction import CompactionReport, compact
+from remanence.admin.export_file import TransferReport, export
+from remanence.admin.overview import Stats, disk_usage
 from remanence.api.facet import Facet
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.inputs import Moment
 from remanence.core.progress import progress_bar
-from remanence.language.temporal import read_moment
+from remanence.language.temporal import parse_moment
 from remanence.schema import Memory
 from remanence.write import remember
 
@@ -47,7 +47,7 @@ class AdminView(Facet):
             "dimension": embedder.dimension,
             "children": sum(name.startswith(f"{self._space}/") for name in engine.ledger.spaces()),
             "location": self.location,
-            "disk": disk_use(engine.folder),
+            "disk": disk_usage(engine.folder),
         }
         return self._overview(lambda overview: overview.stats(engine.ledger, self._space, **about))
 
@@ -67,7 +67,7 @@ class Admin(AdminView):
 
     acheck = in_thread(check)
 
-    def compact(self, *, progress: bool | Progress = False) -> Compacted:
+    def compact(self, *, progress: bool | Progress = False) -> CompactionReport:
         """Free disk space: rebuild the indexes of this space and its children, drop unused files, shrink the
         ledger file. Ledger entries and answers stay the same.
 
@@ -86,7 +86,7 @@ class Admin(AdminView):
         children: bool = False,
         vectors: bool = False,
         progress: bool | Progress = False,
-    ) -> Transfer:
+    ) -> TransferReport:
         """Write every ledger entry of this space to a file of JSON lines, for `remanence.import_`.
 
         The file holds all that was ever learned, forgotten and superseded memories included, with both
@@ -102,7 +102,7 @@ class Admin(AdminView):
             >>> import remanence, tempfile
             >>> with remanence.open(None) as space:
             ...     _ = space.add("Alice lives in Porto.")
-            ...     space.admin.export(tempfile.mkdtemp() + "/memory.jsonl").lines
+            ...     space.admin.export(tempfile.mkdtemp() + "/memory.jsonl").entries
             1
         """
         spaces = [name for name in self._tree() if children or name == self._space]
@@ -125,7 +125,7 @@ class Admin(AdminView):
             progress: True shows a progress bar; a function is called with (done, total).
         """
         only = None if id is None else inputs.memory_id(id)
-        at = self._now() if now is None else read_moment(now, self._now(), what="now")
+        at = self._now() if now is None else parse_moment(now, self._now(), argument="now")
         with progress_bar(progress, "reading") as shown:
             return remember.reextract(self._engine, self._space, only, at, shown)
 

@@ -13,10 +13,10 @@ from remanence.errors import InvalidInput, ProjectionStale
 from remanence.events import Served
 from remanence.graph.diff import Diff, difference
 from remanence.graph.exposures import exposures
-from remanence.graph.graph_at_time import undisturbed
-from remanence.language.temporal import read_moment
+from remanence.graph.graph_at_time import retry_if_erased
+from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall
-from remanence.read.recall import Question, recall
+from remanence.read.recall import RecallRequest, recall
 from remanence.read.receipts import Exposure, Receipt
 from remanence.schema import Change, Memory
 
@@ -50,22 +50,20 @@ class AuditView(Facet):
         given = receipt if isinstance(receipt, Receipt) else Receipt.from_dict(receipt)
         if given.space != self._space:
             raise InvalidInput(f"this receipt is of space {given.space!r}, and this is {self._space!r}.")
-        if given.settings != self._engine.settings:
+        if given.settings != self._engine.settings_hash:
             raise ProjectionStale(
                 f"this receipt was made under the settings {given.settings}, and now they are "
-                f"{self._engine.settings}: another release, embedder or reranker gives another list. "
+                f"{self._engine.settings_hash}: another release, embedder or reranker gives another list. "
                 f"Ask space.as_of({given.now.isoformat()!r}).recall(...) for what it would give today."
             )
         if given.own_vector and vector is None:
-            raise InvalidInput(
-                "this recall was made with a vector of the caller's: give it again as vector=."
-            )
-        question = Question.again(given, inputs.vector(vector))
+            raise InvalidInput("this recall was made with a vector of the caller's: give it again as vector=.")
+        question = RecallRequest.from_receipt(given, inputs.vector(vector))
         return recall(self._engine, self._space, lambda index: question, archive=given.archive)
 
     areplay = in_thread(replay)
 
-    @undisturbed
+    @retry_if_erased
     def exposures(self, id: str | Memory) -> list[Exposure]:
         """The recorded recalls that returned a memory which has been replaced or retracted since.
 
@@ -79,13 +77,13 @@ class AuditView(Facet):
             [('door code', 'The door code is 1234.')]
         """
         checked = inputs.memory_id(id)
-        with self._engine.using(self._space) as index, index.lock:
-            sight = index.sight(self._position(index), self._now())
+        with self._engine.open_index(self._space) as index, index.lock:
+            sight = index.snapshot(self._position(index), self._now())
             return exposures(index, self._engine.ledger, checked, sight)
 
     aexposures = in_thread(exposures)
 
-    @undisturbed
+    @retry_if_erased
     def diff(self, since: Moment, until: Moment | None = None) -> Diff:
         """What changed between two moments of learning.
 
@@ -103,15 +101,15 @@ class AuditView(Facet):
             (['Alice lives in Lisbon.'], ['Alice lives in Porto.'])
         """
         now, ledger = self._now(), self._engine.ledger
-        start = read_moment(since, now, what="since")
-        end = now if until is None else read_moment(until, now, what="until")
+        start = parse_moment(since, now, argument="since")
+        end = now if until is None else parse_moment(until, now, argument="until")
         if end < start:
             raise InvalidInput(f"until={until or 'now'!r} comes before since={since!r}. Swap them.")
-        with self._engine.using(self._space) as index, index.lock:
+        with self._engine.open_index(self._space) as index, index.lock:
             known = self._position(index)
             before, after = (min(known, ledger.position_at(self._space, moment)) for moment in (start, end))
             after = known if until is None else after
-            return difference(index, ledger, index.sight(before, start), index.sight(after, end))
+            return difference(index, ledger, index.snapshot(before, start), index.snapshot(after, end))
 
     adiff = in_thread(diff)
 
@@ -125,12 +123,12 @@ class AuditView(Facet):
             >>> import remanence
             >>> with remanence.open(None) as space:
             ...     space.forget(space.add("The bridge is closed."))
-            ...     [change.what for change in space.audit.changes()]
+            ...     [change.kind for change in space.audit.changes()]
             ['remembered', 'forgotten']
         """
         if isinstance(after, bool) or not isinstance(after, int) or after < 0:
             raise InvalidInput(f"after={after!r} is not a ledger position. Give the last one you have seen.")
-        with self._engine.using(self._space) as index:
+        with self._engine.open_index(self._space) as index:
             return self._engine.changes(self._space, after, self._position(index))
 
     achanges = iterate_in_thread(changes)
@@ -147,9 +145,7 @@ class Audit(AuditView):
         """
         receipt = answer.receipt
         if receipt is None or receipt.space != self._space:
-            raise InvalidInput(
-                f"{answer!r} is not a recall of space {self._space!r}. Give what recall() gave."
-            )
+            raise InvalidInput(f"{answer!r} is not a recall of space {self._space!r}. Give what recall() gave.")
         served = Served(receipt.id, receipt.to_dict(), tuple(hit.memory.id for hit in answer))
         self._engine.write(self._space, lambda _: [served])
         return receipt

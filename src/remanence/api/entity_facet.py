@@ -14,18 +14,18 @@ from remanence.api.facet import Facet
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.index import Index
-from remanence.core.inputs import MOST_NAME, Moment
+from remanence.core.inputs import MAX_NAME_LENGTH, Moment
 from remanence.errors import InvalidInput
 from remanence.events import Event
 from remanence.graph import entity_revisions
-from remanence.graph.entity_revisions import Plan
-from remanence.graph.known_entities import Known
-from remanence.language.temporal import read_moment
-from remanence.language.text import cut, normal_name
-from remanence.schema import FOREVER, Alias, Entity
+from remanence.graph.entity_revisions import RevisionPlan
+from remanence.graph.known_entities import KnownEntities
+from remanence.language.temporal import parse_moment
+from remanence.language.text import normalize_name, truncate
+from remanence.schema import OPEN_END, Alias, Entity
 from remanence.state.entity_registry import is_entity_id
 
-MOST_ALIASES = 256
+MAX_ALIASES = 256
 MOST_PAGE = 1_000
 
 
@@ -56,7 +56,7 @@ class Revision:
     `position` is where the line stands, for `undo`; None if there was nothing to write.
     """
 
-    what: str
+    kind: str
     entity: Entity | None
     position: int | None = None
 
@@ -111,11 +111,11 @@ class EntitiesView(Facet):
         """
         name = _name(alias, "alias")
         now = self._now()
-        moment = None if at is None else read_moment(at, now, what="at")
+        moment = None if at is None else parse_moment(at, now, argument="at")
         with self._looking() as known:
             if is_entity_id(name) and (entity := known.get(name)) is not None:
                 return entity
-            found = known.find(name, now, moment)
+            found = known.find_id(name, now, moment)
             return None if found is None else known.get(found)
 
     aresolve = in_thread(resolve)
@@ -147,9 +147,9 @@ class EntitiesView(Facet):
         """
         if kind is not None:
             kind = _name(kind, "kind")
-        first = (inputs.whole(page, "page") - 1) * inputs.whole(page_size, "page_size", MOST_PAGE)
+        first = (inputs.positive_int(page, "page") - 1) * inputs.positive_int(page_size, "page_size", MOST_PAGE)
         with self._looking() as known:
-            numbers = known.listed(kind)
+            numbers = known.list_name_numbers(kind)
             ids = [known.registry.entity_of(n, known.position) for n in numbers[first : first + page_size]]
             shown = [entity for id_ in ids if (entity := known.get(id_)) is not None]
         return Page(tuple(shown), page, page_size, len(numbers))
@@ -168,31 +168,26 @@ class EntitiesView(Facet):
         ...     [(c.entity.name, c.reason) for c in space.entities.propose("A. Smith")]
         [('Alice Smith', "'a' may stand for 'alice'")]
         """
-        name, limit = _name(name, "name"), inputs.whole(limit, "limit")
+        name, limit = _name(name, "name"), inputs.positive_int(limit, "limit")
         with self._looking() as known:
             return tuple(
                 Candidate(*found[:2], found[2].score, found[2].reason)
-                for found in islice(known.like(name), limit)
+                for found in islice(known.similar_entities(name), limit)
             )
 
     apropose = in_thread(propose)
 
     @contextmanager
-    def _looking(self) -> Iterator[Known]:
-        with self._engine.using(self._space) as index, index.lock:
-            yield Known(index, self._position(index))
+    def _looking(self) -> Iterator[KnownEntities]:
+        with self._engine.open_index(self._space) as index, index.lock:
+            yield KnownEntities(index, self._position(index))
 
 
 class Entities(EntitiesView):
     """The entities of a space as they are now: ask about them, and say what they are called."""
 
     def register(
-        self,
-        name: str,
-        aliases: Iterable[Any] = (),
-        kind: str | None = None,
-        *,
-        observed_by: str | None = None,
+        self, name: str, aliases: Iterable[Any] = (), kind: str | None = None, *, observed_by: str | None = None
     ) -> Registration:
         """Make an entity known by a name, by other names, and as of some kind.
 
@@ -212,9 +207,9 @@ class Entities(EntitiesView):
         kind = None if kind is None else _name(kind, "kind")
         by, now = _observer(observed_by), self._now()
         plan, position = self._say(
-            lambda known: entity_revisions.register(known, checked, others, kind, by, now)
+            lambda known: entity_revisions.plan_registration(known, checked, others, kind, by, now)
         )
-        entity = self.get(plan.entity)
+        entity = self.get(plan.entity_id)
         assert entity is not None, "what was just registered is known"
         return Registration(entity, plan.created, plan.added, position)
 
@@ -231,7 +226,7 @@ class Entities(EntitiesView):
         """
         given, checked = _entity(entity), _name(name, "name")
         by, now = _observer(observed_by), self._now()
-        return self._revise("renamed", lambda known: entity_revisions.rename(known, given, checked, by, now))
+        return self._revise("renamed", lambda known: entity_revisions.plan_rename(known, given, checked, by, now))
 
     arename = in_thread(rename)
 
@@ -251,7 +246,7 @@ class Entities(EntitiesView):
         """
         part, whole = _entity(a), _entity(b)
         why, by, now = inputs.reason(why), _observer(observed_by), self._now()
-        return self._revise("merged", lambda known: entity_revisions.merge(known, part, whole, why, by, now))
+        return self._revise("merged", lambda known: entity_revisions.plan_merge(known, part, whole, why, by, now))
 
     amerge = in_thread(merge)
 
@@ -275,16 +270,12 @@ class Entities(EntitiesView):
         if not apart:
             raise InvalidInput("names is empty. Name at least one to split off.")
         why, by, now = inputs.reason(why), _observer(observed_by), self._now()
-        return self._revise("split", lambda known: entity_revisions.split(known, given, apart, why, by, now))
+        return self._revise("split", lambda known: entity_revisions.plan_split(known, given, apart, why, by, now))
 
     asplit = in_thread(split)
 
     def undo(
-        self,
-        revision: Revision | Registration | int,
-        *,
-        why: str | None = None,
-        observed_by: str | None = None,
+        self, revision: Revision | Registration | int, *, why: str | None = None, observed_by: str | None = None
     ) -> Revision:
         """Take back what `register`, `rename`, `merge` or `split` said; `as_of` still shows it.
 
@@ -292,24 +283,26 @@ class Entities(EntitiesView):
         again what it took back.
         """
         position = _line(revision)
-        line = self._engine.ledger.at([position]).get(position)
+        line = self._engine.ledger.entries_at([position]).get(position)
         why, by = inputs.reason(why), _observer(observed_by)
-        return self._revise("undone", lambda known: entity_revisions.undo(known, position, line, why, by))
+        return self._revise("undone", lambda known: entity_revisions.plan_undo(known, position, line, why, by))
 
     aundo = in_thread(undo)
 
-    def _revise(self, what: str, plan: Callable[[Known], Plan]) -> Revision:
+    def _revise(self, what: str, plan: Callable[[KnownEntities], RevisionPlan]) -> Revision:
         made, position = self._say(plan)
-        return Revision(what, self.get(made.entity), position)
+        return Revision(what, self.get(made.entity_id), position)
 
-    def _say(self, plan: Callable[[Known], Plan]) -> tuple[Plan, int | None]:
+    def _say(self, plan: Callable[[KnownEntities], RevisionPlan]) -> tuple[RevisionPlan, int | None]:
         """Write what a plan comes to, all of it or nothing; gives the plan and the line."""
         while True:
             with self._looking() as known:
                 made = plan(known)
             # The words are embedded before the pen is taken, so they must be the same when it is.
             with suppress(_Moved):
-                entries = self._engine.write(self._space, partial(_decide, plan, made), embed=made.words)
+                entries = self._engine.write(
+                    self._space, partial(_decide, plan, made), texts_to_embed=made.texts_to_embed
+                )
                 return made, entries[0].position if entries else None
 
 
@@ -317,20 +310,20 @@ class _Moved(Exception):
     """Somebody else wrote about the same entities meanwhile."""
 
 
-def _decide(plan: Callable[[Known], Plan], made: Plan, index: Index) -> list[Event]:
-    if plan(Known(index, index.catalog.position)) != made:
+def _decide(plan: Callable[[KnownEntities], RevisionPlan], made: RevisionPlan, index: Index) -> list[Event]:
+    if plan(KnownEntities(index, index.catalog.position)) != made:
         raise _Moved
     return [] if made.event is None else [made.event]
 
 
 def _name(value: object, what: str) -> str:
     """A name that can be told from others."""
-    name = " ".join(inputs.clean(value, what).split())
-    if not normal_name(name):
+    name = " ".join(inputs.storable_text(value, what).split())
+    if not normalize_name(name):
         raise InvalidInput(f"{what}={value!r} is blank. Give it at least one letter.")
-    if len(name) > MOST_NAME:
+    if len(name) > MAX_NAME_LENGTH:
         raise InvalidInput(
-            f"{what}={cut(name, 40)!r} has {len(name):,} characters. At most {MOST_NAME} are kept."
+            f"{what}={truncate(name, 40)!r} has {len(name):,} characters. At most {MAX_NAME_LENGTH} are kept."
         )
     return name
 
@@ -348,7 +341,7 @@ def _aliases(given: object, now: datetime) -> tuple[Alias, ...]:
     out: list[Alias] = []
     for item in _some(given, "aliases"):
         alias = _alias(item, now)
-        times = [other.valid for other in out if normal_name(other.name) == normal_name(alias.name)]
+        times = [other.valid for other in out if normalize_name(other.name) == normalize_name(alias.name)]
         if alias.valid in times:
             continue
         if any(valid.overlaps(alias.valid) for valid in times):
@@ -378,10 +371,10 @@ def _some(given: object, what: str) -> list[object]:
     """One or several of something; never more than anybody means."""
     if isinstance(given, bytes | Mapping) or not isinstance(given, Iterable | Alias):
         raise InvalidInput(f"{what}={given!r} is not a list of names.")
-    out = [given] if isinstance(given, str | Alias) else list(islice(given, MOST_ALIASES + 1))
-    if len(out) > MOST_ALIASES:
+    out = [given] if isinstance(given, str | Alias) else list(islice(given, MAX_ALIASES + 1))
+    if len(out) > MAX_ALIASES:
         raise InvalidInput(
-            f"{what} holds more than {MOST_ALIASES} names. Nobody has so many: give the ones that are used, "
+            f"{what} holds more than {MAX_ALIASES} names. Nobody has so many: give the ones that are used, "
             "or call again with the rest."
         )
     return out
@@ -391,4 +384,4 @@ def _line(revision: object) -> int:
     position = revision.position if isinstance(revision, Revision | Registration) else revision
     if position is None:
         raise InvalidInput(f"{revision!r} wrote no line, since nothing was new: there is nothing to undo.")
-    return inputs.whole(position, "revision", FOREVER)
+    return inputs.positive_int(position, "revision", OPEN_END)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from remanence.admin.overview import Overview
 from remanence.core.engine import Engine
-from remanence.core.index import Index, Vanished
+from remanence.core.index import Index, RowErased
 
 T = TypeVar("T")
 
@@ -29,10 +29,10 @@ class Facet:
 
     def _overview(self, ask: Callable[[Overview], T]) -> T:
         """What an overview of this view answers."""
-        with self._engine.using(self._space) as index:
+        with self._engine.open_index(self._space) as index:
             while True:
                 try:
                     with index.lock:
-                        return ask(Overview(index, index.sight(self._position(index), self._now())))
-                except Vanished:
+                        return ask(Overview(index, index.snapshot(self._position(index), self._now())))
+                except RowErased:
                     index.catch_up()  # another process erased one of the memories meanwhile

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path as FilePath
 from typing import Any, Literal, TypeAlias
 
-from remanence.admin.overview import MOST_PAGE, STATUSES, GraphPage, Status
+from remanence.admin.overview import MAX_PAGE_SIZE, STATUSES, GraphPage, Status
 from remanence.api.facet import Facet
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
@@ -16,18 +16,18 @@ from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
 from remanence.graph import assertions, interval_joins, invalidation, traversal
-from remanence.graph.assertions import Kept, Named
-from remanence.graph.graph_at_time import Ground, Place, Start, undisturbed
-from remanence.graph.history import Chronicle
-from remanence.graph.history_events import Happening
-from remanence.graph.interval_joins import Joined
-from remanence.graph.traversal import MOST_DEPTH, Path, Walked
-from remanence.language.temporal import read_moment
-from remanence.schema import UTC, Link, Memory, Relation, Sight
-from remanence.state.predicates import read_predicate
+from remanence.graph.assertions import EntityRef, MemoryRef
+from remanence.graph.graph_at_time import GraphAtTime, GraphNode, NodeRef, retry_if_erased
+from remanence.graph.history import HistoryReader
+from remanence.graph.history_events import HistoryEvent
+from remanence.graph.interval_joins import OverlapPeriod
+from remanence.graph.traversal import MAX_DEPTH, Path, Subgraph
+from remanence.language.temporal import parse_moment
+from remanence.schema import UTC, Link, Memory, Relation, Snapshot
+from remanence.state.predicates import parse_predicate
 from remanence.state.relations import Direction
 
-Side: TypeAlias = Sequence[Named]
+Side: TypeAlias = Sequence[EntityRef]
 """(subject, predicate), or (subject, predicate, object)."""
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 _NOT_IN_A_TIMELINE = ("extracted", "served")
@@ -39,16 +39,16 @@ class GraphView(Facet):
     Wherever a node is asked for, a memory, an entity, the id of one, or a name will do.
     """
 
-    @undisturbed
+    @retry_if_erased
     def query(
         self,
-        start: Start,
+        start: NodeRef,
         relations: str | Iterable[str] | None = None,
         depth: int = 3,
         direction: Direction = "both",
         at: Moment | None = None,
         limit: int = 100,
-    ) -> Walked:
+    ) -> Subgraph:
         """Everything within so many steps of a node, nearest first: what holds `at` a moment, else now (in a
         view of the past, at the moment of that view).
 
@@ -64,17 +64,17 @@ class GraphView(Facet):
         ...     [str(node) for node in space.graph.query("Alice", at="2025-06-01").nodes]
         ['Alice', 'Acme', 'Porto']
         """
-        names, steps, most = _names(relations), inputs.whole(depth, "depth", MOST_DEPTH), inputs.limit(limit)
+        names, steps, most = _names(relations), inputs.positive_int(depth, "depth", MAX_DEPTH), inputs.limit(limit)
         if direction not in ("out", "in", "both"):
             raise InvalidInput(f"direction={direction!r} is neither 'out', 'in' nor 'both'.")
         with self._standing(at) as ground:
             places = [ground.find(start)]
-            return traversal.walk(ground, places, names=names, depth=steps, direction=direction, limit=most)
+            return traversal.walk(ground, places, edge_names=names, depth=steps, direction=direction, limit=most)
 
     aquery = in_thread(query)
 
-    @undisturbed
-    def path(self, a: Start, b: Start, depth: int = 6, at: Moment | None = None) -> Path | None:
+    @retry_if_erased
+    def path(self, a: NodeRef, b: NodeRef, depth: int = 6, at: Moment | None = None) -> Path | None:
         """How two nodes are connected, in the fewest steps; None if no way of that length is found.
 
         Two entities that one memory names are two steps apart: to the memory, and on from there.
@@ -86,13 +86,13 @@ class GraphView(Facet):
         ...     print(space.graph.path("Alice", "Bob"))
         Alice —works_at→ Acme ←works_at— Bob
         """
-        most = inputs.whole(depth, "depth", MOST_DEPTH)
+        most = inputs.positive_int(depth, "depth", MAX_DEPTH)
         with self._standing(at) as ground:
-            return traversal.connect(ground, ground.find(a), ground.find(b), most)
+            return traversal.shortest_path(ground, ground.find(a), ground.find(b), most)
 
     apath = in_thread(path)
 
-    def when(self, subject: Named, predicate: str, object: Named | None = None) -> list[Relation]:
+    def when(self, subject: EntityRef, predicate: str, object: EntityRef | None = None) -> list[Relation]:
         """When something held, in the order of time, each with its evidence.
 
         >>> import remanence
@@ -102,19 +102,19 @@ class GraphView(Facet):
         ...     [f"{r.object}, {r.valid}" for r in space.graph.when("Alice", "lives_in")]
         ['Porto, 2024-01-01 to 2026-05-03', 'Lisbon, since 2026-05-03']
         """
-        name = read_predicate(predicate)
+        name = parse_predicate(predicate)
         with self._standing(None) as ground:
             place = _entity(ground, subject, "subject")
-            found = ground.index.relations.line(place.number, name, ground.sight)
+            found = ground.index.relations.timeline(place.number, name, ground.snapshot)
             if object is None:
                 return found
-            other = set(ground.names(_entity(ground, object, "object")))
+            other = set(ground.name_numbers(_entity(ground, object, "object")))
             number = ground.index.names.number
             return [r for r in found if number(r.object) in other or number(r.subject) in other]
 
     awhen = in_thread(when)
 
-    def join(self, left: Side, how: str, right: Side) -> list[Joined]:
+    def join(self, left: Side, how: str, right: Side) -> list[OverlapPeriod]:
         """The pairs of what held, of one thing and of another, that stand to each other in time as `how`
         says, each with the time that both share.
 
@@ -136,11 +136,11 @@ class GraphView(Facet):
 
     def timeline(
         self,
-        node: Start,
+        node: NodeRef,
         since: Moment | None = None,
         until: Moment | None = None,
         relations: str | Iterable[str] | None = None,
-    ) -> list[Happening]:
+    ) -> list[HistoryEvent]:
         """What was learned of a node, in order: edges added and invalidated, memories added, revised,
         superseded, forgotten and restored, names given, merged, split and undone.
 
@@ -151,37 +151,35 @@ class GraphView(Facet):
         >>> with remanence.open(None) as space:
         ...     _ = space.graph.relate("Alice", "lives_in", "Porto")
         ...     _ = space.graph.invalidate("Alice", "lives_in", "Porto", why="she moved")
-        ...     [happening.what for happening in space.graph.timeline("Alice")]
+        ...     [happening.kind for happening in space.graph.timeline("Alice")]
         ['edge added', 'edge invalidated']
         """
         wanted = _names(relations)
-        told = [h for h in self._history(node, since, until) if h.what not in _NOT_IN_A_TIMELINE]
+        told = [h for h in self._history(node, since, until) if h.kind not in _NOT_IN_A_TIMELINE]
         if wanted is None:
             return told
         with self._looking() as (index, sight):
             inverses = {index.relations.inverse(name, sight.position) for name in wanted}
-        return [h for h in told if h.name is not None and h.name in wanted | inverses]
+        return [h for h in told if h.edge_name is not None and h.edge_name in wanted | inverses]
 
     atimeline = in_thread(timeline)
 
-    @undisturbed
-    def _history(
-        self, node: Start, since: Moment | None = None, until: Moment | None = None
-    ) -> list[Happening]:
+    @retry_if_erased
+    def _history(self, node: NodeRef, since: Moment | None = None, until: Moment | None = None) -> list[HistoryEvent]:
         """All that was ever learned of a node, with who read it and who was given it: `space.history`."""
         now = self._now()
-        start = None if since is None else read_moment(since, now, what="since")
-        end = None if until is None else read_moment(until, now, what="until")
+        start = None if since is None else parse_moment(since, now, argument="since")
+        end = None if until is None else parse_moment(until, now, argument="until")
         if start is not None and end is not None and end <= start:
             raise InvalidInput(f"until={until!r} does not come after since={since!r}. Swap them.")
         after, upto = self._before(start) or 0, self._before(end)
         with self._looking() as (index, sight):
-            chronicle = Chronicle(index, self._engine.ledger, sight, after, upto)
-            ground = Ground(index, chronicle.ever)
+            chronicle = HistoryReader(index, self._engine.ledger, sight, after, upto)
+            ground = GraphAtTime(index, chronicle.full_snapshot)
             place = ground.find(node)
             if place.kind == "memory":
-                return chronicle.of_memory(index.catalog.memory_of(place.number))
-            return chronicle.of_entity(ground, place)
+                return chronicle.memory_history(index.catalog.memory_of(place.number))
+            return chronicle.entity_history(ground, place)
 
     def read_graph(
         self, status: Status | Literal["all"] = "current", *, page: int = 1, page_size: int = 100
@@ -206,7 +204,7 @@ class GraphView(Facet):
         """
         if status not in (*STATUSES, "all"):
             raise InvalidInput(f"status={status!r} is none of {', '.join(STATUSES)} and all.")
-        number, count = inputs.whole(page, "page"), inputs.whole(page_size, "page_size", MOST_PAGE)
+        number, count = inputs.positive_int(page, "page"), inputs.positive_int(page_size, "page_size", MAX_PAGE_SIZE)
         return self._overview(lambda overview: overview.page(status, number, count))
 
     aread_graph = in_thread(read_graph)
@@ -215,23 +213,23 @@ class GraphView(Facet):
 
     def _picture(
         self,
-        start: Start | None = None,
+        start: NodeRef | None = None,
         relations: str | Iterable[str] | None = None,
         depth: int = 3,
         at: Moment | None = None,
         limit: int = 500,
-    ) -> Walked:
+    ) -> Subgraph:
         """What a picture shows: all that holds `at` a moment, or without one ever held; around a node, or
         without one in the whole space. `query` asks the same of one moment."""
-        names, steps, most = _names(relations), inputs.whole(depth, "depth", MOST_DEPTH), inputs.limit(limit)
-        moment = None if at is None else read_moment(at, self._now(), what="at")
+        names, steps, most = _names(relations), inputs.positive_int(depth, "depth", MAX_DEPTH), inputs.limit(limit)
+        moment = None if at is None else parse_moment(at, self._now(), argument="at")
         with self._looking() as (index, sight):
-            ground = Ground(index, sight, moment, ever=moment is None)
-            places = ground.everything() if start is None else [ground.find(start)]
+            ground = GraphAtTime(index, sight, moment, any_time=moment is None)
+            places = ground.all_nodes() if start is None else [ground.find(start)]
             steps = 1 if start is None else steps
-            return traversal.walk(ground, places, names=names, depth=steps, direction="both", limit=most)
+            return traversal.walk(ground, places, edge_names=names, depth=steps, direction="both", limit=most)
 
-    def to_igraph(self, start: Start | None = None, **options: Any) -> Any:
+    def to_igraph(self, start: NodeRef | None = None, **options: Any) -> Any:
         """The graph as an `igraph.Graph`, around one node or of everything; options as for `query`.
 
         >>> import remanence
@@ -242,47 +240,45 @@ class GraphView(Facet):
         """
         return pictures().to_igraph(self._picture(start, **options))
 
-    def to_networkx(self, start: Start | None = None, **options: Any) -> Any:
+    def to_networkx(self, start: NodeRef | None = None, **options: Any) -> Any:
         """The graph as a `networkx.MultiDiGraph`; the other options are those of `query`."""
         return pictures().to_networkx(self._picture(start, **options))
 
-    def show(self, start: Start | None = None, **options: Any) -> Any:
+    def show(self, start: NodeRef | None = None, **options: Any) -> Any:
         """An interactive picture in a notebook, with a slider for time; options as for `query`."""
         return pictures().show(self._picture(start, **options))
 
-    def save(self, path: str | FilePath, start: Start | None = None, **options: Any) -> FilePath:
+    def save(self, path: str | FilePath, start: NodeRef | None = None, **options: Any) -> FilePath:
         """Write a picture: an offline page (.html), .svg, or .graphml; options as for `query`."""
         written: FilePath = pictures().save(self._picture(start, **options), path)
         return written
 
-    def show_timeline(self, node: Start) -> Any:
+    def show_timeline(self, node: NodeRef) -> Any:
         """When what holds of an entity held, and what happened to it, as a picture in a notebook."""
         return pictures().show_timeline(self._lines(node), self.timeline(node), now=self._now())
 
-    def save_timeline(self, node: Start, path: str | FilePath) -> FilePath:
+    def save_timeline(self, node: NodeRef, path: str | FilePath) -> FilePath:
         """The same as a file: .html or .svg."""
-        written: FilePath = pictures().save_timeline(
-            self._lines(node), path, self.timeline(node), now=self._now()
-        )
+        written: FilePath = pictures().save_timeline(self._lines(node), path, self.timeline(node), now=self._now())
         return written
 
-    def _lines(self, node: Start) -> list[Relation]:
+    def _lines(self, node: NodeRef) -> list[Relation]:
         with self._standing(None) as ground:
             place = _entity(ground, node, "node") if not isinstance(node, Memory) else ground.find(node)
             if place.kind == "memory":
                 return []
-            return ground.index.relations.around(place.number, ground.sight)
+            return ground.index.relations.relations_of(place.number, ground.snapshot)
 
     @contextmanager
-    def _looking(self) -> Iterator[tuple[Index, Sight]]:
-        with self._engine.using(self._space) as index, index.lock:
-            yield index, index.sight(self._position(index), self._now())
+    def _looking(self) -> Iterator[tuple[Index, Snapshot]]:
+        with self._engine.open_index(self._space) as index, index.lock:
+            yield index, index.snapshot(self._position(index), self._now())
 
     @contextmanager
-    def _standing(self, at: Moment | None) -> Iterator[Ground]:
-        moment = None if at is None else read_moment(at, self._now(), what="at")
+    def _standing(self, at: Moment | None) -> Iterator[GraphAtTime]:
+        moment = None if at is None else parse_moment(at, self._now(), argument="at")
         with self._looking() as (index, sight):
-            yield Ground(index, sight, moment)
+            yield GraphAtTime(index, sight, moment)
 
     def _before(self, moment: datetime | None) -> int | None:
         """The last line that was written before a moment."""
@@ -296,15 +292,15 @@ class Graph(GraphView):
 
     def relate(
         self,
-        subject: Named,
+        subject: EntityRef,
         predicate: str,
-        object: Named,
+        object: EntityRef,
         *,
         valid_from: Moment | None = None,
         valid_until: Moment | None = None,
         confidence: float = 1.0,
         observed_by: str | None = None,
-        evidence: Kept | Iterable[Kept] = (),
+        evidence: MemoryRef | Iterable[MemoryRef] = (),
     ) -> Relation:
         """Say that two entities are related; what comes back is the relation as it now holds.
 
@@ -335,9 +331,9 @@ class Graph(GraphView):
 
     def link(
         self,
-        a: Kept,
+        a: MemoryRef,
         kind: str,
-        b: Kept,
+        b: MemoryRef,
         *,
         valid_from: Moment | None = None,
         valid_until: Moment | None = None,
@@ -370,9 +366,7 @@ class Graph(GraphView):
 
     alink = in_thread(link)
 
-    def declare(
-        self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None
-    ) -> None:
+    def declare(self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None) -> None:
         """Say how a predicate behaves from now on: one value at a time or many, and its name from the other
         end. What is left out stays as it is.
 
@@ -389,9 +383,9 @@ class Graph(GraphView):
 
     def invalidate(
         self,
-        edge: Relation | Link | Named,
+        edge: Relation | Link | EntityRef,
         predicate: str | None = None,
-        object: Named | None = None,
+        object: EntityRef | None = None,
         *,
         until: Moment | None = None,
         why: str | None = None,
@@ -409,9 +403,7 @@ class Graph(GraphView):
         ...     str(ended.valid)
         '2025-01-01 to 2026-03-01'
         """
-        return invalidation.invalidate(
-            self._engine, self._space, edge, predicate, object, until, why, observed_by
-        )
+        return invalidation.invalidate(self._engine, self._space, edge, predicate, object, until, why, observed_by)
 
     ainvalidate = in_thread(invalidate)
 
@@ -430,13 +422,13 @@ def _names(given: object) -> set[str] | None:
     several = [given] if isinstance(given, str) else given
     if not isinstance(several, Iterable):
         raise InvalidInput(f"relations={given!r} is not a list of names. Give for example ['lives_in'].")
-    names = {read_predicate(name, "relations") for name in several}
+    names = {parse_predicate(name, "relations") for name in several}
     if not names:
         raise InvalidInput("relations is empty, so that nothing could be walked. Leave it out for all.")
     return names
 
 
-def _entity(ground: Ground, given: Named, what: str) -> Place:
+def _entity(ground: GraphAtTime, given: EntityRef, what: str) -> GraphNode:
     place = ground.find(given)
     if place.kind == "memory":
         raise InvalidInput(f"{what}={given!r} is a memory. Give an entity, its id or its name.")

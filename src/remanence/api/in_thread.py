@@ -11,9 +11,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def in_thread(
-    method: Callable[Concatenate[Self, P], T],
-) -> Callable[Concatenate[Self, P], Coroutine[Any, Any, T]]:
+def in_thread(method: Callable[Concatenate[Self, P], T]) -> Callable[Concatenate[Self, P], Coroutine[Any, Any, T]]:
     """An async variant of a method. It has the same parameters and does not block the event loop.
 
     Example:

@@ -8,7 +8,7 @@ from remanence.api.facet import Facet
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.errors import NotFound
-from remanence.write.jobs import Job, work_off
+from remanence.write.jobs import Job, run_due_jobs
 
 
 class Jobs(Facet):
@@ -33,7 +33,7 @@ class Jobs(Facet):
         Args:
             status: Only jobs of this status: "queued", "running", "done" or "failed".
         """
-        with self._engine.using(self._space) as index:
+        with self._engine.open_index(self._space) as index:
             every = [Job(state.id, self._space, self._engine) for state in [*index.journal.jobs.values()]]
         return every if status is None else [job for job in every if job.status == status]
 
@@ -45,8 +45,8 @@ class Jobs(Facet):
         Raises:
             NotFound: This space has no such job.
         """
-        wanted = inputs.clean(id, "id")
-        with self._engine.using(self._space) as index:
+        wanted = inputs.storable_text(id, "id")
+        with self._engine.open_index(self._space) as index:
             if wanted not in index.journal.jobs:
                 raise NotFound(f"space {self._space!r} has no job {wanted!r}. space.jobs.list() lists them.")
         return Job(wanted, self._space, self._engine)
@@ -59,6 +59,6 @@ class Jobs(Facet):
         Returns:
             How many jobs were tried.
         """
-        return work_off(self._engine, self._space)
+        return run_due_jobs(self._engine, self._space)
 
     awork = in_thread(work)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from remanence.admin.export_file import Transfer
-from remanence.admin.import_file import Import
-from remanence.admin.jsonlines import Reader
+from remanence.admin.export_file import TransferReport
+from remanence.admin.import_file import Importer
+from remanence.admin.jsonlines import JsonLinesReader
 from remanence.api.space import Space, part_of_name
 from remanence.core import inputs
 from remanence.core.engine import Engine
@@ -52,7 +52,7 @@ def open(
     """
     engine = _engine(location, embedder, extractor, qdrant, clock, reranker, fresh=False)
     hand = Worker(engine) if worker else None
-    engine.on_unfinished = None if hand is None else hand.look_at
+    engine.on_unfinished_jobs = None if hand is None else hand.notify
     return Space(engine, DEFAULT_SPACE if space is None else part_of_name(space), worker=hand, root=True)
 
 
@@ -61,9 +61,7 @@ def reembed(
 ) -> None:
     """Embed everything in a folder anew with another embedder, which is then the one it opens with."""
     if not (inputs.path(location, "location") / "ledger.db").exists():
-        raise InvalidInput(
-            f"{str(location)!r} holds no memories to embed anew. Name a folder that was opened."
-        )
+        raise InvalidInput(f"{str(location)!r} holds no memories to embed anew. Name a folder that was opened.")
     engine = _engine(location, embedder, None, qdrant, None, None, fresh=True)
     try:
         with progress_bar(progress, "embedding") as shown:
@@ -74,7 +72,7 @@ def reembed(
 
 def import_(
     path: str | Path, *, into: Space | str | Path, progress: bool | Progress = False, **opening: Any
-) -> Transfer:
+) -> TransferReport:
     """Bring what `space.admin.export` wrote into an empty space, every entry with its ids and times.
 
     `into` is a space, or a folder, which is opened with what else is given (`space=`, `embedder=`) and closed
@@ -92,17 +90,15 @@ def import_(
     True
     """
     place = inputs.path(path, "path")
-    with Reader(place) as file, ExitStack() as opened, progress_bar(progress, "importing") as shown:
-        found = Import(place, file)  # before a folder is made for it
+    with JsonLinesReader(place) as file, ExitStack() as opened, progress_bar(progress, "importing") as shown:
+        found = Importer(place, file)  # before a folder is made for it
         if isinstance(into, Space):
             if opening:
-                raise InvalidInput(
-                    f"{', '.join(opening)}: these are for opening a folder, and into={into!r} is open."
-                )
+                raise InvalidInput(f"{', '.join(opening)}: these are for opening a folder, and into={into!r} is open.")
             space = into
         else:
             space = opened.enter_context(open(into, **opening))
-        return found.into(space._engine, lambda below: _below(space, below), shown)
+        return found.write_to(space._engine, lambda below: _below(space, below), shown)
 
 
 def _below(space: Space, relative: str) -> str:
@@ -125,8 +121,8 @@ def _engine(
 
     if clock is not None and not callable(clock):
         raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
-    embedder, extractor = embedders.resolve(embedder), extractors.resolve(extractor)
-    again = rerankers.resolve(reranker)
+    embedder, extractor = embedders.resolve_embedder(embedder), extractors.resolve_extractor(extractor)
+    again = rerankers.resolve_reranker(reranker)
     ledger = open_ledger(location)
     try:
         return Engine(
@@ -137,7 +133,7 @@ def _engine(
             qdrant=qdrant,
             clock=clock or _system_clock,
             reranker=again,
-            fresh=fresh,
+            replace_embedder=fresh,
         )
     except BaseException:
         ledger.close()

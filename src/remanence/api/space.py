@@ -21,14 +21,14 @@ from remanence.core.engine import Engine
 from remanence.core.inputs import Moment
 from remanence.core.progress import progress_bar
 from remanence.errors import InvalidInput
-from remanence.language.temporal import read_moment
-from remanence.language.text import cut
+from remanence.language.temporal import parse_moment
+from remanence.language.text import truncate
 from remanence.schema import Memory
 from remanence.write import forget as forgetting
 from remanence.write import remember as remembering
 from remanence.write import validate
 from remanence.write.append import append
-from remanence.write.extract import Prepared, prepare, prepare_conversation, prepare_turns
+from remanence.write.extract import PreparedVersion, prepare, prepare_conversation, prepare_turns
 from remanence.write.jobs import Job, Worker, enqueue
 
 if TYPE_CHECKING:
@@ -36,28 +36,26 @@ if TYPE_CHECKING:
 
     from remanence.api.upkeep_facet import Upkeep
     from remanence.ports import Progress
-    from remanence.upkeep.reinforcement import Touched
+    from remanence.upkeep.reinforcement import TouchReport
 
 _MOST_PART = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerificationReport:
     """The result of `verify`: how many entries the ledger has, and the digest of the last one.
 
     Store the digest elsewhere to compare it with that of a later `verify`.
     """
 
-    lines: int
+    entries: int
     digest: str
 
 
 class Space(View):
     """A space as it is now: everything that a `View` has, and writing."""
 
-    def __init__(
-        self, engine: Engine, name: str, *, worker: Worker | None = None, root: bool = False
-    ) -> None:
+    def __init__(self, engine: Engine, name: str, *, worker: Worker | None = None, root: bool = False) -> None:
         super().__init__(engine, name)
         self._worker = worker
         self._root = root
@@ -144,9 +142,7 @@ class Space(View):
 
     aadd = in_thread(add)
 
-    def add_many(
-        self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False
-    ) -> list[Memory]:
+    def add_many(self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False) -> list[Memory]:
         """Store many texts. All rows are checked before any is stored.
 
         Args:
@@ -154,7 +150,7 @@ class Space(View):
             progress: True shows a progress bar; a function is called with (done, total).
         """
         now = self._engine.now()
-        given, prepared = _rows(rows, "texts or dicts"), list[Prepared]()
+        given, prepared = _rows(rows, "texts or dicts"), list[PreparedVersion]()
         try:
             for row in given:
                 draft = validate.draft({"text": row} if isinstance(row, str) else row)
@@ -167,11 +163,7 @@ class Space(View):
     aadd_many = in_thread(add_many)
 
     def add_turns(
-        self,
-        turns: Iterable[Mapping[str, Any]],
-        *,
-        progress: bool | Progress = False,
-        now: Moment | None = None,
+        self, turns: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False, now: Moment | None = None
     ) -> list[Memory]:
         """Store chat turns verbatim.
 
@@ -253,7 +245,7 @@ class Space(View):
         if not wait:
             job = enqueue(self._engine, self.name, prepared, at)
             if self._worker is not None:
-                self._worker.look_at(self.name)
+                self._worker.notify(self.name)
             return job
         sources = append(self._engine, self.name, prepared)
         with progress_bar(progress, "reading") as shown:
@@ -338,7 +330,7 @@ class Space(View):
 
     aerase = in_thread(erase)
 
-    def touch(self, id: str | Memory, boost: bool = False) -> Touched:
+    def touch(self, id: str | Memory, boost: bool = False) -> TouchReport:
         """Record that a memory was used, so that it decays later.
 
         Args:
@@ -381,14 +373,14 @@ class Space(View):
 
     aspaces = in_thread(spaces)
 
-    def verify(self) -> Verified:
+    def verify(self) -> VerificationReport:
         """Read the whole ledger and check every digest.
 
         Raises:
             LedgerTampered: An entry was changed; the message names the first one.
         """
         entries, digest = self._engine.ledger.verify()
-        return Verified(entries, digest.hex())
+        return VerificationReport(entries, digest.hex())
 
     averify = in_thread(verify)
 
@@ -445,7 +437,7 @@ class Space(View):
         return Upkeep(self._engine, self.name, self._position, self._now)
 
     def _at(self, now: Moment | None) -> datetime:
-        return self._engine.now() if now is None else read_moment(now, self._engine.now(), what="now")
+        return self._engine.now() if now is None else parse_moment(now, self._engine.now(), argument="now")
 
 
 def part_of_name(name: object) -> str:
@@ -454,10 +446,10 @@ def part_of_name(name: object) -> str:
         raise InvalidInput(f"a space cannot be called {name!r}. Give it a name with a visible character.")
     if len(name) > _MOST_PART:
         raise InvalidInput(
-            f"the space name {cut(name, 40)!r} has {len(name)} characters. Use at most {_MOST_PART}, "
+            f"the space name {truncate(name, 40)!r} has {len(name)} characters. Use at most {_MOST_PART}, "
             "for example a hash of it."
         )
-    inputs.clean(name, "space")
+    inputs.storable_text(name, "space")
     return name.replace("%", quote("%")).replace("/", quote("/", safe=""))
 
 

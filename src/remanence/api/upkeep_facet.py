@@ -35,22 +35,22 @@ from remanence.upkeep import memory_clusters as clustering
 from remanence.upkeep.consolidation import ConsolidationPlan
 from remanence.upkeep.decay_report import DecayReport
 from remanence.upkeep.discovery import DiscoveryPlan
-from remanence.upkeep.garbage_collection import GcPlan, Regret
+from remanence.upkeep.garbage_collection import GcPlan, RegretReport
 from remanence.upkeep.memory_clusters import Cluster, Clusters
-from remanence.upkeep.pipeline import USUAL, Pipeline, Plan, Step
+from remanence.upkeep.pipeline import DEFAULT_STEPS, Pipeline, Plan, Step
 from remanence.upkeep.promotion import PromotionPlan
-from remanence.upkeep.reinforcement import Touched
-from remanence.upkeep.runs import Run, Undo
-from remanence.upkeep.schedule import Schedule, seconds
-from remanence.upkeep.scored_memories import Standing, standing
+from remanence.upkeep.reinforcement import TouchReport
+from remanence.upkeep.runs import Run, UndoReport
+from remanence.upkeep.schedule import Schedule, parse_interval
+from remanence.upkeep.scored_memories import ScoredMemories, score_memories
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.vault_import import IndexPlan
+from remanence.upkeep.vault_import import VaultImportPlan
 from remanence.write.forget import sweep, unforget
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
 
-_Plan = TypeVar("_Plan", GcPlan, ConsolidationPlan, PromotionPlan, DiscoveryPlan, IndexPlan, Pipeline)
+_Plan = TypeVar("_Plan", GcPlan, ConsolidationPlan, PromotionPlan, DiscoveryPlan, VaultImportPlan, Pipeline)
 
 
 class Upkeep(Facet):
@@ -75,14 +75,14 @@ class Upkeep(Facet):
         ...     space.upkeep.using(half_life_days=30).settings.half_life_days
         30
         """
-        changed = (settings or self.settings).changed(**changes)
+        changed = (settings or self.settings).with_changes(**changes)
         return Upkeep(self._engine, self._space, self._position, self._now, changed)
 
     # Use
 
     def observe_usage(
         self, ids: str | Memory | Sequence[str | Memory], context_tags: str | Sequence[str] = ()
-    ) -> list[Touched]:
+    ) -> list[TouchReport]:
         """Record that memories were of use for something with these tags. One that is filed under others
         was of use in another domain, which makes it stronger."""
         given = inputs.memory_ids([ids] if isinstance(ids, str | Memory) else ids)
@@ -105,23 +105,23 @@ class Upkeep(Facet):
     ) -> Clusters:
         """Memories that say nearly the same. Changes nothing."""
         usual = self.settings.duplicate_similarity if duplicates else self.settings.cluster_similarity
-        wanted = inputs.share(similarity, "similarity")
+        wanted = inputs.fraction(similarity, "similarity")
         with self._looking(False) as (index, there), progress_bar(progress, "comparing") as shown:
-            return clustering.find(
+            return clustering.find_clusters(
                 index, there, self.settings, similarity=usual if wanted is None else wanted, progress=shown
             )
 
     aclusters = in_thread(clusters)
 
-    def regret(self) -> Regret:
+    def regret(self) -> RegretReport:
         """How far what `gc` forgot was missed in the recalls recorded since (`space.audit.record`)."""
-        return garbage_collection.regret(self._engine, self._space)
+        return garbage_collection.measure_regret(self._engine, self._space)
 
     aregret = in_thread(regret)
 
     def runs(self) -> list[Run]:
         """What upkeep has done here, oldest first."""
-        return runs.listed(self._engine, self._space)
+        return runs.list_runs(self._engine, self._space)
 
     aruns = in_thread(runs)
 
@@ -146,7 +146,7 @@ class Upkeep(Facet):
         To forget is to hide. What is archived is kept apart from that: `space.memories("archived")` lists
         it, `recall(..., include="archive")` searches it. `restore(plan)` or `undo(plan)` brings it back.
         """
-        settings = self.settings if how is None else self.settings.changed(gc=how)
+        settings = self.settings if how is None else self.settings.with_changes(gc=how)
 
         def plan() -> GcPlan:
             with self._looking(progress) as (index, there):
@@ -175,9 +175,7 @@ class Upkeep(Facet):
 
         def plan() -> ConsolidationPlan:
             with self._looking(False) as (index, there), progress_bar(progress, "comparing") as shown:
-                return consolidation.plan(
-                    self._engine, index, there, self.settings, way, shown, chosen=clusters
-                )
+                return consolidation.plan(self._engine, index, there, self.settings, way, shown, clusters=clusters)
 
         return self._settle(plan, mode != "apply" if dry_run is None else dry_run, progress)
 
@@ -198,13 +196,13 @@ class Upkeep(Facet):
 
     def index_vault(
         self, vault: str | Path | None = None, *, dry_run: bool = True, progress: bool | Progress = False
-    ) -> IndexPlan:
+    ) -> VaultImportPlan:
         """Take in what a person has edited and written in a vault. Deleted notes are reported, no more."""
         place = self._vault(vault)
         if place is None:
             raise InvalidInput("index_vault() needs a vault: give the folder, or set REMANENCE_VAULT.")
 
-        def plan() -> IndexPlan:
+        def plan() -> VaultImportPlan:
             with progress_bar(progress, "reading") as shown:
                 return vault_import.plan(self._engine, self._space, place, self._engine.now(), shown)
 
@@ -227,7 +225,7 @@ class Upkeep(Facet):
         self,
         *,
         dry_run: bool = True,
-        steps: Sequence[Step] = USUAL,
+        steps: Sequence[Step] = DEFAULT_STEPS,
         vault: str | Path | None = None,
         progress: bool | Progress = False,
     ) -> Pipeline:
@@ -238,9 +236,7 @@ class Upkeep(Facet):
 
         def plan() -> Pipeline:
             with self._looking(False) as (index, there), progress_bar(progress, "upkeep") as shown:
-                return pipeline.planned(
-                    self._engine, index, there, self.settings, steps, self._vault(vault), shown
-                )
+                return pipeline.plan_steps(self._engine, index, there, self.settings, steps, self._vault(vault), shown)
 
         return self._settle(plan, dry_run, progress)
 
@@ -249,30 +245,30 @@ class Upkeep(Facet):
     def apply(self, plan: Plan | Pipeline, *, progress: bool | Progress = False) -> Run | None:
         """Do exactly what a plan says; None if it says nothing. Refused, and nothing done, if what it is
         about has changed, or was done already."""
-        plans = pipeline.plans_of(plan)
+        plans = pipeline.plans_to_apply(plan)
         if not plans:
             return None
-        with runs.alone(self._engine, self._space):
+        with runs.upkeep_lock(self._engine, self._space):
             done = self._do(plans, progress)
         return next(run for run in self.runs() if run.id == done)
 
     aapply = in_thread(apply)
 
     @overload
-    def undo(self, run: str | Run) -> Undo: ...
+    def undo(self, run: str | Run) -> UndoReport: ...
     @overload
-    def undo(self, run: str | Run | Plan | Pipeline | None) -> Undo | None: ...
-    def undo(self, run: str | Run | Plan | Pipeline | None) -> Undo | None:
+    def undo(self, run: str | Run | Plan | Pipeline | None) -> UndoReport | None: ...
+    def undo(self, run: str | Run | Plan | Pipeline | None) -> UndoReport | None:
         """Take back what a run did, by appending the reverse of it; None if there was nothing to do, and so
         there is nothing to take back: `undo(apply(plan))` is safe for every plan."""
-        run_id = pipeline.run_of(run)
-        return None if run_id is None else pipeline.undone(self._engine, self._space, run_id)
+        run_id = pipeline.run_id_of(run)
+        return None if run_id is None else pipeline.undo_run(self._engine, self._space, run_id)
 
-    def restore(self, what: Regret | GcPlan | Run | str | Memory | Iterable[str | Memory]) -> int:
+    def restore(self, what: RegretReport | GcPlan | Run | str | Memory | Iterable[str | Memory]) -> int:
         """Bring back what was forgotten or archived: all that was missed, that a `gc` let go, or these ids;
         how many that are. Of what a `gc` let go, what was erased or forgotten by hand since stays away."""
-        if isinstance(what, Regret):
-            return runs.restore(self._engine, self._space, [missed.memory for missed in what.missed])
+        if isinstance(what, RegretReport):
+            return runs.restore(self._engine, self._space, [missed.memory for missed in what.regretted_memories])
         if isinstance(what, GcPlan):
             return runs.restore(self._engine, self._space, [faded.memory for faded in what])
         if isinstance(what, Run):
@@ -286,31 +282,31 @@ class Upkeep(Facet):
         self,
         every: str | float | timedelta = "1h",
         *,
-        steps: Sequence[Step] = USUAL,
+        steps: Sequence[Step] = DEFAULT_STEPS,
         vault: str | Path | None = None,
     ) -> Schedule:
         """Do `run(dry_run=False)` now and then at intervals, in a thread, until `.stop()`."""
-        return Schedule(lambda: self.run(dry_run=False, steps=steps, vault=vault), seconds(every))
+        return Schedule(lambda: self.run(dry_run=False, steps=steps, vault=vault), parse_interval(every))
 
     # Helpers
 
     @contextmanager
-    def _looking(self, progress: bool | Progress) -> Iterator[tuple[Index, Standing]]:
-        with self._engine.using(self._space) as index, progress_bar(progress, "looking") as shown:
-            yield index, standing(index, self._engine.now(), self.settings, shown)
+    def _looking(self, progress: bool | Progress) -> Iterator[tuple[Index, ScoredMemories]]:
+        with self._engine.open_index(self._space) as index, progress_bar(progress, "looking") as shown:
+            yield index, score_memories(index, self._engine.now(), self.settings, shown)
 
     def _settle(self, plan: Callable[[], _Plan], dry_run: bool, progress: bool | Progress) -> _Plan:
         """What was planned; unless dry it is done too, with no other run in between."""
         if dry_run:
             return plan()
-        with runs.alone(self._engine, self._space):
+        with runs.upkeep_lock(self._engine, self._space):
             planned = plan()
-            due = pipeline.plans_of(planned)
-            return pipeline.done_as(planned, self._do(due, progress)) if due else planned
+            due = pipeline.plans_to_apply(planned)
+            return pipeline.mark_done(planned, self._do(due, progress)) if due else planned
 
     def _do(self, plans: Sequence[Plan], progress: bool | Progress) -> str:
         with progress_bar(progress, "writing") as shown:
-            return pipeline.done(self._engine, self._space, plans, shown)
+            return pipeline.apply_plans(self._engine, self._space, plans, shown)
 
     def _vault(self, given: str | Path | None) -> Path | None:
         place = given or self.settings.vault

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from remanence.admin.overview import STATUSES, Gathered, Overview, Status
+from remanence.admin.overview import STATUSES, MemoryBatch, Overview, Status
 from remanence.api.admin_facet import AdminView
 from remanence.api.audit_facet import AuditView
 from remanence.api.entity_facet import EntitiesView
@@ -20,11 +20,11 @@ from remanence.core.identity import key_identity
 from remanence.core.index import SIGNALS, Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
-from remanence.graph.history_events import Happening
-from remanence.language.temporal import read_moment, read_window
+from remanence.graph.history_events import HistoryEvent
+from remanence.language.temporal import parse_moment, parse_window
 from remanence.read.answer import Recall
 from remanence.read.profile import Profile, profile
-from remanence.read.recall import Question, recall
+from remanence.read.recall import RecallRequest, recall
 from remanence.schema import Entity, Memory, Window
 
 if TYPE_CHECKING:
@@ -97,23 +97,23 @@ class View(Facet):
             'Alice drinks green tea.'
         """
         moment = self._now()
-        at = moment if now is None else read_moment(now, moment, what="now")
+        at = moment if now is None else parse_moment(now, moment, argument="now")
         if history not in (True, False, "auto"):
             raise InvalidInput(f"history={history!r} is neither True, False nor 'auto'.")
         asked, counted = _signals(signals), inputs.weights(weights, SIGNALS)
         if asked and counted is not None and not any(counted.get(name) for name in asked):
             raise InvalidInput(f"weights={weights!r} give none of the signals {', '.join(asked)} any weight.")
         included = _included(include)
-        question = Question(
-            text=inputs.question(query),
+        question = RecallRequest(
+            text=inputs.query_text(query),
             now=at,
             position=0,
             limit=inputs.limit(limit),
-            during=None if during is None else read_window(during, at),
+            during=None if during is None else parse_window(during, at),
             history=None if history == "auto" else bool(history),
             kinds=inputs.kinds(kinds),
             tags=inputs.tags(tags),
-            min_score=inputs.share(min_score, "min_score"),
+            min_score=inputs.fraction(min_score, "min_score"),
             signals=asked,
             weights=counted,
             vector=inputs.vector(vector),
@@ -133,7 +133,7 @@ class View(Facet):
 
     aget = in_thread(get)
 
-    def get_many(self, ids: Iterable[str | Memory]) -> Gathered:
+    def get_many(self, ids: Iterable[str | Memory]) -> MemoryBatch:
         """These memories with their relations and links, in the order given, each once.
 
         Returns:
@@ -149,7 +149,7 @@ class View(Facet):
             (['Alice drinks tea.'], {'m7': 'unknown'})
         """
         wanted = inputs.memory_ids(ids)
-        return self._overview(lambda overview: overview.gather(wanted))
+        return self._overview(lambda overview: overview.get_many(wanted))
 
     aget_many = in_thread(get_many)
 
@@ -166,8 +166,8 @@ class View(Facet):
             ...     space.find("door").text
             'The door code is 4711.'
         """
-        identity = key_identity(inputs.clean(key, "key"))
-        with self._engine.using(self.name) as index:
+        identity = key_identity(inputs.storable_text(key, "key"))
+        with self._engine.open_index(self.name) as index:
             number = index.catalog.with_identity(identity)
             memory_id = None if number is None else index.catalog.ids[number]
         return None if memory_id is None else self._engine.get(self.name, memory_id, self._fixed_position())
@@ -189,7 +189,7 @@ class View(Facet):
 
     def count(self) -> int:
         """How many memories this view knows."""
-        with self._engine.using(self.name) as index:
+        with self._engine.open_index(self.name) as index:
             return len(index.current_rows(self._position(index)))
 
     acount = in_thread(count)
@@ -211,12 +211,12 @@ class View(Facet):
             ...     str(space.profile())
             'The user lives in Porto.'
         """
-        inputs.whole(max_tokens, "max_tokens")
+        inputs.positive_int(max_tokens, "max_tokens")
         return profile(self._engine, self.name, self._position, self._moment, max_tokens)
 
     aprofile = in_thread(profile)
 
-    def history(self, node: str | Memory | Entity) -> list[Happening]:
+    def history(self, node: str | Memory | Entity) -> list[HistoryEvent]:
         """All that ever happened to a memory or an entity, in order, with who did it and why.
 
         Includes what `graph.timeline` leaves out: extractions, and recorded recalls that returned it.
@@ -226,7 +226,7 @@ class View(Facet):
             >>> with remanence.open(None) as space:
             ...     memory = space.add("The bridge is closed.", observed_by="Ann")
             ...     space.forget(memory, why="it is open again")
-            ...     [(h.what, h.who, h.why) for h in space.history(memory)]
+            ...     [(h.kind, h.actor, h.why) for h in space.history(memory)]
             [('memory added', 'Ann', None), ('forgotten', None, 'it is open again')]
         """
         return self.graph._history(node)
@@ -246,7 +246,7 @@ class View(Facet):
             ...     space.as_of("2026-05-01").recall("Where does Alice live?")[0].memory.text
             'Alice lives in Porto.'
         """
-        return View(self._engine, self.name, read_moment(moment, self._engine.now(), what="as_of"))
+        return View(self._engine, self.name, parse_moment(moment, self._engine.now(), argument="as_of"))
 
     @property
     def entities(self) -> EntitiesView:
@@ -268,7 +268,7 @@ class View(Facet):
         """This space in numbers."""
         return AdminView(self._engine, self.name, self._position, self._now)
 
-    def _recall(self, space: str, question: Question, *, archive: bool) -> Recall:
+    def _recall(self, space: str, question: RecallRequest, *, archive: bool) -> Recall:
         found = recall(
             self._engine,
             space,
@@ -277,24 +277,24 @@ class View(Facet):
         )
         return found if self._moment is None else replace(found, as_of=self._moment)
 
-    def _with_vault(self, found: Recall, question: Question) -> Recall:
+    def _with_vault(self, found: Recall, question: RecallRequest) -> Recall:
         """The hits of a recall merged with those among the notes of the vault, if there are any."""
         from remanence.upkeep import vault_import, vault_search
         from remanence.upkeep.settings import UpkeepSettings
 
         if not vault_import.has_notes(self._engine, self.name):
             return found
-        notes = self._recall(vault_import.below(self.name), question, archive=False)
+        notes = self._recall(vault_import.vault_space(self.name), question, archive=False)
         return vault_search.merge(found, notes, question.limit, UpkeepSettings.from_env().vault_weight)
 
     def _iterate(self, status: Status | None) -> Iterator[Memory]:
-        with self._engine.using(self.name) as index:
+        with self._engine.open_index(self.name) as index:
             if status is None:
                 rows = index.current_rows(self._position(index))
             else:
                 rows = self._overview(lambda overview: _rows(overview, status))
             for begin in range(0, len(rows), 500):
-                yield from index.legible(rows[begin : begin + 500])
+                yield from index.readable_memories(rows[begin : begin + 500])
 
     def _moment_or_now(self) -> datetime:
         return self._moment or self._engine.now()

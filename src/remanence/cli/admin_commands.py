@@ -8,38 +8,38 @@ from pathlib import Path
 
 import remanence
 from remanence.cli import output
-from remanence.cli.locations import every_space, space_of, view_of
+from remanence.cli.locations import list_spaces, open_space, open_view
 
 
 def stats(args: Namespace) -> None:
     """A space in numbers."""
-    with view_of(args) as view:
+    with open_view(args) as view:
         found = view.admin.stats()
         print(json.dumps(found.to_dict(), ensure_ascii=False, indent=2) if args.json else found)
 
 
 def compact(args: Namespace) -> None:
     """Give back room, in the whole folder or for one space and those below it."""
-    tops = dict.fromkeys(name.split("/")[0] for name in every_space(args))
+    tops = dict.fromkeys(name.split("/")[0] for name in list_spaces(args))
     for name in tops if args.space is None else [args.space]:
-        with space_of(args, name) as space:
-            print(space.admin.compact(progress=output.at_a_terminal()))
+        with open_space(args, name) as space:
+            print(space.admin.compact(progress=output.stdout_is_terminal()))
 
 
 def export(args: Namespace) -> None:
     """Write a space into a file."""
-    with space_of(args) as space:
-        progress = output.at_a_terminal()
+    with open_space(args) as space:
+        progress = output.stdout_is_terminal()
         print(space.admin.export(args.file, children=args.children, vectors=args.vectors, progress=progress))
 
 
 def import_(args: Namespace) -> None:
     """Bring a file into an empty space."""
-    from remanence.admin.import_file import Import
-    from remanence.admin.jsonlines import Reader
+    from remanence.admin.import_file import Importer
+    from remanence.admin.jsonlines import JsonLinesReader
 
     path = Path(args.file).expanduser()
-    with Reader(path) as file:
-        Import(path, file)  # what is no export is refused before a folder is made for it
-    with space_of(args, new=True) as space:
-        print(remanence.import_(path, into=space, progress=output.at_a_terminal()))
+    with JsonLinesReader(path) as file:
+        Importer(path, file)  # what is no export is refused before a folder is made for it
+    with open_space(args, create=True) as space:
+        print(remanence.import_(path, into=space, progress=output.stdout_is_terminal()))

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING
 
 import remanence
 from remanence.cli import output
-from remanence.cli.demo_story import CHANGED, CHAT, CHAT_DAY, QUESTIONS, SECRET, THEN, TODAY, YEAR, Asked
+from remanence.cli.demo_story import (
+    CHANGED_QUESTIONS,
+    CHAT_DAY,
+    CHAT_TURNS,
+    NOTES,
+    PAST_DATE,
+    QUESTIONS,
+    SECRET_QUESTION,
+    TODAY,
+    DemoQuestion,
+)
 from remanence.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -26,7 +36,7 @@ SIGNALS = {"vectors": "meaning", "words": "words", "graph": "the graph", "times"
 _SHOWN = 3
 
 
-def tell(keep: Path | None = None, embedder: str | None = None) -> None:
+def run_demo(keep: Path | None = None, embedder: str | None = None) -> None:
     """Tell the story, in a folder that is gone afterwards unless it is to be kept."""
     show = output.console()
     clock = _Clock()
@@ -42,29 +52,29 @@ def tell(keep: Path | None = None, embedder: str | None = None) -> None:
 
 def _remember(show: Console, space: Space) -> None:
     _heading(show, "A year, remembered")
-    for when, text, key in YEAR:
+    for when, text, key in NOTES:
         space.add(text, key=key, now=when)
     space.add_turns(
-        [{**turn, "time": f"{CHAT_DAY} {turn['time']}", "conversation": "ana"} for turn in CHAT],
+        [{**turn, "time": f"{CHAT_DAY} {turn['time']}", "conversation": "ana"} for turn in CHAT_TURNS],
         now=f"{CHAT_DAY} 21:00",
     )
     show.print(
-        f"{len(YEAR)} notes and {len(CHAT)} chat turns, from {YEAR[0][0]} to {YEAR[-1][0]}; no language "
-        f"model was asked. The ledger has {space.verify().lines} lines, of which {space.count()} stand "
+        f"{len(NOTES)} notes and {len(CHAT_TURNS)} chat turns, from {NOTES[0][0]} to {NOTES[-1][0]}; no language "
+        f"model was asked. The ledger has {space.verify().entries} lines, of which {space.count()} stand "
         "today; the others were replaced by later ones, and are kept. The first that stand:"
     )
     for memory in list(space.memories())[:4]:
         show.print(f"  {memory.recorded_at.date()}  {memory.text}", markup=False)
 
 
-def _ask(show: Console, space: Space, asked: Asked) -> None:
-    _heading(show, asked.hard)
+def _ask(show: Console, space: Space, asked: DemoQuestion) -> None:
+    _heading(show, asked.difficulty)
     answer = space.recall(asked.question)
     show.print(answer[:_SHOWN])
     show.print(what_made_the_difference(space, answer, asked), markup=False)
 
 
-def what_made_the_difference(space: Space, answer: Recall, asked: Asked) -> str:
+def what_made_the_difference(space: Space, answer: Recall, asked: DemoQuestion) -> str:
     """The signal without which the right memory would stand lowest, found by leaving each out in turn."""
     rank = _rank(answer, asked.answer)
     if rank is None:
@@ -92,10 +102,10 @@ def what_made_the_difference(space: Space, answer: Recall, asked: Asked) -> str:
 def _look_back(show: Console, space: Space) -> None:
     from rich.table import Table
 
-    _heading(show, f"What was known on {THEN}, and what is known today")
-    then = space.as_of(THEN)
-    table = Table("question", f"space.as_of({THEN!r})", "today", show_lines=True)
-    for asked in CHANGED:
+    _heading(show, f"What was known on {PAST_DATE}, and what is known today")
+    then = space.as_of(PAST_DATE)
+    table = Table("question", f"space.as_of({PAST_DATE!r})", "today", show_lines=True)
+    for asked in CHANGED_QUESTIONS:
         answers = [view.recall(asked.question, limit=1) for view in (then, space)]
         table.add_row(asked.question, *(found[0].memory.text if found else "nothing" for found in answers))
     show.print(table)
@@ -104,25 +114,23 @@ def _look_back(show: Console, space: Space) -> None:
 
 def _let_go(show: Console, space: Space, clock: _Clock, folder: Path) -> None:
     _heading(show, "Forgetting, and erasing")
-    hit = space.recall(SECRET.question, limit=1)[0]
+    hit = space.recall(SECRET_QUESTION.question, limit=1)[0]
     secret = hit.memory.id
     before = space.as_of(clock())
     clock.advance(minutes=5)
 
     def seen(view: remanence.View) -> str:
-        return "found" if _rank(view.recall(SECRET.question), SECRET.answer) else "not found"
+        return "found" if _rank(view.recall(SECRET_QUESTION.question), SECRET_QUESTION.answer) else "not found"
 
-    show.print(f'{SECRET.question}  "{hit.memory.text}"', markup=False)
+    show.print(f'{SECRET_QUESTION.question}  "{hit.memory.text}"', markup=False)
     space.forget(secret, why="the cabin is sold")
     show.print(f"  after space.forget(id):    {seen(space)} today, {seen(before)} in the view of before")
     space.erase(secret)
     show.print(f"  after space.erase(id):     {seen(space)} today, {seen(before)} in the view of before")
     proof = space.verify()
-    show.print(
-        f"  space.verify():            {proof.lines} lines, each as it was written ({proof.digest[:12]}…)"
-    )
+    show.print(f"  space.verify():            {proof.entries} lines, each as it was written ({proof.digest[:12]}…)")
     files = [file for file in folder.rglob("*") if file.is_file()]
-    words = SECRET.answer.split("-")[0].encode()
+    words = SECRET_QUESTION.answer.split("-")[0].encode()
     holding = [file.name for file in files if words in file.read_bytes()]
     show.print(f"  files that hold its words: {', '.join(holding) or 'none'} of {len(files)}")
 
@@ -134,9 +142,7 @@ def _goodbye(show: Console, keep: Path | None) -> None:
         f'{command} add "Alice lives in Porto."',
         f'{command} recall "Where does Alice live?" --explain',
         f"{command} memories",
-        f"{_command()} --help"
-        if keep
-        else f"{_command()} demo --keep ./maya    # keeps this story, to ask it more",
+        f"{_command()} --help" if keep else f"{_command()} demo --keep ./maya    # keeps this story, to ask it more",
     ):
         show.print(f"  {line}", markup=False, soft_wrap=True)
 
@@ -183,7 +189,7 @@ def _rank(answer: Recall, words: str) -> int | None:
     return next((rank for rank, hit in enumerate(answer, 1) if words in hit.memory.text), None)
 
 
-def _rank_without(space: Space, asked: Asked, signal: str, hit: Hit) -> int:
+def _rank_without(space: Space, asked: DemoQuestion, signal: str, hit: Hit) -> int:
     """Where it would stand without a signal; below everything if it would not be found."""
     others = [name for name in SIGNALS if name != signal]
     answer = space.recall(asked.question, limit=1_000, signals=others)

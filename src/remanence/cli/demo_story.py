@@ -9,7 +9,7 @@ from remanence.schema import UTC
 
 TODAY = datetime(2026, 11, 15, 9, tzinfo=UTC)
 
-YEAR: tuple[tuple[str, str, str | None], ...] = (
+NOTES: tuple[tuple[str, str, str | None], ...] = (
     # when it was learned, what, and a key for what may change
     ("2025-11-16", "Maya lives in Porto, in a flat above a bakery.", "home"),
     ("2025-11-20", "Maya's favourite drink is a cortado with oat milk.", "drink"),
@@ -37,12 +37,8 @@ YEAR: tuple[tuple[str, str, str | None], ...] = (
     ("2026-11-07", "The wifi password at the cabin is juniper-owl-52.", None),
 )
 
-CHAT = (
-    {
-        "speaker": "Ana",
-        "content": "Shall we take the night train to Madrid for your birthday?",
-        "time": "20:14",
-    },
+CHAT_TURNS = (
+    {"speaker": "Ana", "content": "Shall we take the night train to Madrid for your birthday?", "time": "20:14"},
     {"speaker": "Maya", "content": "Yes! But only if we get the compartment with a window.", "time": "20:15"},
     {"speaker": "Ana", "content": "Window it is. I will bring the cards and the cheese.", "time": "20:17"},
 )
@@ -50,31 +46,31 @@ CHAT_DAY = "2026-10-30"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DemoQuestion:
     """A question, the words that its right answer holds, and what makes it hard."""
 
     question: str
     answer: str
-    hard: str
+    difficulty: str
 
 
 QUESTIONS = (
-    Asked("Who cannot eat nuts?", "hazelnuts", "The answer shares no word with the question"),
-    Asked("What was order ZX-4417?", "ZX-4417", "Two codes of the same letters and digits"),
-    Asked(
+    DemoQuestion("Who cannot eat nuts?", "hazelnuts", "The answer shares no word with the question"),
+    DemoQuestion("What was order ZX-4417?", "ZX-4417", "Two codes of the same letters and digits"),
+    DemoQuestion(
         "What does the company Ana works for make?",
         "pumps",
         "The answer does not name Ana; another memory ties the two",
     ),
-    Asked("What happened in August?", "wrist", "The answer names no month: it says 'yesterday'"),
+    DemoQuestion("What happened in August?", "wrist", "The answer names no month: it says 'yesterday'"),
 )
 
-THEN = "2026-04-01"
-CHANGED = (
+PAST_DATE = "2026-04-01"
+CHANGED_QUESTIONS = (
     # asked of that day and of today, with what each answer holds
-    Asked("Where does Maya live?", "Porto|Lisbon", ""),
-    Asked("What is Maya's job?", "nurse|first aid", ""),
-    Asked("What is Maya's favourite drink?", "cortado|jasmine", ""),
+    DemoQuestion("Where does Maya live?", "Porto|Lisbon", ""),
+    DemoQuestion("What is Maya's job?", "nurse|first aid", ""),
+    DemoQuestion("What is Maya's favourite drink?", "cortado|jasmine", ""),
 )
 
-SECRET = Asked("What is the wifi password?", "juniper-owl-52", "")
+SECRET_QUESTION = DemoQuestion("What is the wifi password?", "juniper-owl-52", "")

@@ -6,14 +6,14 @@ import json
 from argparse import BooleanOptionalAction, Namespace
 from typing import Any
 
-from remanence.cli.locations import space_of, view_of
+from remanence.cli.locations import open_space, open_view
 from remanence.errors import NotFound
-from remanence.schema import LINKS, Entity
+from remanence.schema import LINK_KINDS, Entity
 
 _WHEN = "a date, or words such as 'last May'"
 
 
-def declare(command: Any, as_json: Any, as_of: Any) -> None:
+def add_commands(command: Any, as_json: Any, as_of: Any) -> None:
     """What may be typed."""
     it = command("relate", relate, "say that two entities are related", "relate Alice lives_in Porto")
     for name in ("subject", "predicate", "object"):
@@ -23,7 +23,7 @@ def declare(command: Any, as_json: Any, as_of: Any) -> None:
 
     it = command("link", link, "tie two memories", "link ID supersedes ID")
     it.add_argument("a", metavar="ID")
-    it.add_argument("kind", choices=LINKS)
+    it.add_argument("kind", choices=LINK_KINDS)
     it.add_argument("b", metavar="ID")
     _window(it)
     it.add_argument("--why", help="the reason, kept with it")
@@ -47,32 +47,32 @@ def declare(command: Any, as_json: Any, as_of: Any) -> None:
 def relate(args: Namespace) -> None:
     """Relate two entities."""
     options = _valid(args) | {"evidence": args.evidence}
-    with space_of(args, new=True) as space:
+    with open_space(args, create=True) as space:
         print(space.graph.relate(args.subject, args.predicate, args.object, **options))
 
 
 def link(args: Namespace) -> None:
     """Link two memories."""
-    with space_of(args) as space:
+    with open_space(args) as space:
         print(space.graph.link(args.a, args.kind, args.b, why=args.why, **_valid(args)))
 
 
 def declare_predicate(args: Namespace) -> None:
     """Declare a predicate."""
-    with space_of(args, new=True) as space:
+    with open_space(args, create=True) as space:
         space.graph.declare(args.predicate, single_valued=args.single_valued, inverse=args.inverse)
 
 
 def history(args: Namespace) -> None:
     """Tell the story of a node."""
-    with view_of(args) as view:
+    with open_view(args) as view:
         for happening in view.history(args.node):
             print(happening)
 
 
 def diff(args: Namespace) -> None:
     """Tell what changed."""
-    with space_of(args) as space:
+    with open_space(args) as space:
         found = space.audit.diff(args.since, *([args.until] if args.until else []))
         print(found)
         for name in ("learned", "revised", "superseded", "forgotten", "restored"):
@@ -119,21 +119,21 @@ def _entities(command: Any, as_json: Any, as_of: Any) -> None:
 def entities_list(args: Namespace) -> None:
     """List entities."""
     page = (getattr(args, "kind", None), getattr(args, "page", 1), getattr(args, "page_size", 100))
-    with view_of(args) as view:
+    with open_view(args) as view:
         for entity in view.entities.list(page[0], page=page[1], page_size=page[2]):
             _show(entity, as_json=getattr(args, "json", False))
 
 
 def register(args: Namespace) -> None:
     """Register an entity."""
-    with space_of(args, new=True) as space:
+    with open_space(args, create=True) as space:
         made = space.entities.register(args.name, aliases=args.aliases, kind=args.kind)
         print(f"{made.id}\t{'new' if made.created else 'known'}\t{', '.join(made.added)}".rstrip())
 
 
 def resolve(args: Namespace) -> None:
     """Resolve a name."""
-    with view_of(args) as view:
+    with open_view(args) as view:
         entity = view.entities.resolve(args.name, at=args.at)
         if entity is None:
             raise NotFound(f"nobody goes by {args.name!r}. `remanence entities propose` shows near names.")
@@ -142,31 +142,31 @@ def resolve(args: Namespace) -> None:
 
 def rename(args: Namespace) -> None:
     """Rename an entity."""
-    with space_of(args) as space:
+    with open_space(args) as space:
         print(space.entities.rename(args.entity, args.name).position)
 
 
 def merge(args: Namespace) -> None:
     """Merge two entities."""
-    with space_of(args) as space:
+    with open_space(args) as space:
         print(space.entities.merge(args.a, args.b, why=args.why).position)
 
 
 def split(args: Namespace) -> None:
     """Split an entity."""
-    with space_of(args) as space:
+    with open_space(args) as space:
         print(space.entities.split(args.entity, args.names).position)
 
 
 def undo(args: Namespace) -> None:
     """Undo a change of names."""
-    with space_of(args) as space:
+    with open_space(args) as space:
         print(space.entities.undo(args.position).position)
 
 
 def propose(args: Namespace) -> None:
     """Propose near names."""
-    with space_of(args) as space:
+    with open_space(args) as space:
         for candidate in space.entities.propose(args.name):
             print(f"{candidate.score:.2f}\t{candidate.entity.name}\t{candidate.reason}")
 
@@ -210,9 +210,7 @@ def _graph(command: Any, as_of: Any) -> None:
     it.add_argument("file")
     it.add_argument("--start", help="only what is near this node")
     as_of(it)
-    it = command(
-        "invalidate", invalidate, "say what holds no longer", "graph invalidate Alice lives_in", of=below
-    )
+    it = command("invalidate", invalidate, "say what holds no longer", "graph invalidate Alice lives_in", of=below)
     it.add_argument("subject", help="with a predicate; or the id of a relation or link alone")
     it.add_argument("predicate", nargs="?")
     it.add_argument("object", nargs="?")
@@ -222,11 +220,11 @@ def _graph(command: Any, as_of: Any) -> None:
 
 def query(args: Namespace) -> None:
     """Walk from a node."""
-    with view_of(args) as view:
+    with open_view(args) as view:
         walked = view.graph.query(args.start, args.relations, args.depth, at=args.at)
         labels = {node.id: str(node) for node in walked.nodes}
         for edge in walked.edges:
-            when = f"\t{edge.valid}" if edge.valid.bounded else ""
+            when = f"\t{edge.valid}" if edge.valid.has_bound else ""
             print(f"{labels[edge.source]} —{edge.name}→ {labels[edge.target]}{when}")
         if walked.truncated:
             print("… and more")
@@ -234,36 +232,34 @@ def query(args: Namespace) -> None:
 
 def path(args: Namespace) -> None:
     """Connect two nodes."""
-    with view_of(args) as view:
+    with open_view(args) as view:
         print(view.graph.path(args.a, args.b, at=args.at) or "no way was found")
 
 
 def when(args: Namespace) -> None:
     """Date a relation."""
-    with view_of(args) as view:
+    with open_view(args) as view:
         for relation in view.graph.when(args.subject, args.predicate, args.object):
             print(relation)
 
 
 def timeline(args: Namespace) -> None:
     """Tell what happened."""
-    with view_of(args) as view:
+    with open_view(args) as view:
         for happening in view.graph.timeline(args.node, since=args.since, until=args.until):
             print(happening)
 
 
 def save(args: Namespace) -> None:
     """Draw the graph."""
-    with view_of(args) as view:
+    with open_view(args) as view:
         print(view.graph.save(args.file, args.start))
 
 
 def invalidate(args: Namespace) -> None:
     """End a relation or a link."""
-    with space_of(args) as space:
-        ended = space.graph.invalidate(
-            args.subject, args.predicate, args.object, until=args.until, why=args.why
-        )
+    with open_space(args) as space:
+        ended = space.graph.invalidate(args.subject, args.predicate, args.object, until=args.until, why=args.why)
         for edge in ended:
             print(edge)
 

@@ -12,14 +12,14 @@ import remanence
 from remanence.errors import InvalidInput
 
 
-def folder_of(args: Namespace) -> Path:
+def memory_folder(args: Namespace) -> Path:
     """The folder that was named, whether it is there or not."""
     return Path(getattr(args, "folder", None) or args.memory).expanduser()
 
 
 def present_folder(args: Namespace) -> Path:
     """The folder, where there is one: asking must not leave an empty ledger behind."""
-    folder = folder_of(args)
+    folder = memory_folder(args)
     if not (folder / "ledger.db").is_file():
         raise InvalidInput(
             f"{folder} holds no memories. Add one with `remanence --memory {folder} add ...`, "
@@ -29,14 +29,14 @@ def present_folder(args: Namespace) -> Path:
 
 
 @contextmanager
-def space_of(
-    args: Namespace, name: str | None = None, *, new: bool = False, **opening: Any
+def open_space(
+    args: Namespace, name: str | None = None, *, create: bool = False, **opening: Any
 ) -> Iterator[remanence.Space]:
     """The space that was named. Names are read as `spaces` prints them: default/users/bob.
 
     It leaves queued jobs alone: a command that looks something up is over before they would be.
     """
-    folder = folder_of(args) if new else present_folder(args)
+    folder = memory_folder(args) if create else present_folder(args)
     first, *path = [_plain(part) for part in (name or args.space or "default").split("/")]
     opened = remanence.open(folder, space=first, embedder=args.embedder, worker=False, **opening)
     with opened as root:
@@ -44,14 +44,14 @@ def space_of(
 
 
 @contextmanager
-def view_of(args: Namespace, **opening: Any) -> Iterator[remanence.View]:
+def open_view(args: Namespace, **opening: Any) -> Iterator[remanence.View]:
     """The space that was named, as of the moment that was."""
     moment = getattr(args, "as_of", None)
-    with space_of(args, **opening) as space:
+    with open_space(args, **opening) as space:
         yield space if moment is None else space.as_of(moment)
 
 
-def every_space(args: Namespace) -> list[str]:
+def list_spaces(args: Namespace) -> list[str]:
     """Every space of the folder, whichever it would open with."""
     from remanence.ledger import open_ledger
 
@@ -62,9 +62,9 @@ def every_space(args: Namespace) -> list[str]:
         ledger.close()
 
 
-def spaces_below(args: Namespace) -> list[str]:
+def list_spaces_below(args: Namespace) -> list[str]:
     """The space that was named and those below it, as far as they hold anything."""
-    with space_of(args) as space:
+    with open_space(args) as space:
         return space.spaces()
 
 

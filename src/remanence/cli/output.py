@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from remanence.schema import Memory
 
 
-def at_a_terminal() -> bool:
+def stdout_is_terminal() -> bool:
     """Whether somebody is looking."""
     return sys.stdout.isatty()
 
@@ -25,26 +25,22 @@ def console() -> Console:
     """Where tables go. In a pipe it has no colours, and a width that does not hang on who runs it."""
     from rich.console import Console
 
-    return (
-        Console(highlight=False)
-        if at_a_terminal()
-        else Console(highlight=False, width=100, color_system=None)
-    )
+    return Console(highlight=False) if stdout_is_terminal() else Console(highlight=False, width=100, color_system=None)
 
 
-def kept(memory: Memory, *, as_json: bool) -> None:
+def print_added(memory: Memory, *, as_json: bool) -> None:
     """A memory that was just kept: its id, and for eyes also what was found in it."""
     if as_json:
         _json(memory_dict(memory))
-    elif at_a_terminal():
+    elif stdout_is_terminal():
         found = [mention.name for mention in memory.mentions] + [str(claim) for claim in memory.triples]
-        found += [str(memory.valid)] if memory.valid.bounded else []
+        found += [str(memory.valid)] if memory.valid.has_bound else []
         print(memory.id + (f"   found: {', '.join(found)}" if found else ""))
     else:
         print(memory.id)
 
 
-def kept_many(memories: Sequence[Memory], *, as_json: bool) -> None:
+def print_added_count(memories: Sequence[Memory], *, as_json: bool) -> None:
     """Memories that were just kept."""
     if as_json:
         _json([memory_dict(memory) for memory in memories])
@@ -53,14 +49,14 @@ def kept_many(memories: Sequence[Memory], *, as_json: bool) -> None:
         print(f"{several} {'memory' if several == 1 else 'memories'} kept")
 
 
-def answer(recall: Recall, *, explain: bool, as_json: bool) -> None:
+def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
     """The answers to a question, with their ids so that they can be forgotten."""
     if as_json:
         _json(recall.to_dicts())
     elif explain:
         print(recall.explain())
         return
-    elif at_a_terminal():
+    elif stdout_is_terminal():
         console().print(recall)
         for number, hit in enumerate(recall, 1):
             print(f"{number:>2}. {hit.memory.id}")
@@ -72,7 +68,7 @@ def answer(recall: Recall, *, explain: bool, as_json: bool) -> None:
         print(f"warning: {signal} is missing from this answer: {reason}", file=sys.stderr)
 
 
-def memory(one: Memory, *, as_json: bool) -> None:
+def print_memory(one: Memory, *, as_json: bool) -> None:
     """One memory, field by field."""
     fields = memory_dict(one)
     if as_json:
@@ -83,7 +79,7 @@ def memory(one: Memory, *, as_json: bool) -> None:
             print(f"{name:<12} {value}")
 
 
-def memories(all_: Iterable[Memory], *, as_json: bool) -> None:
+def print_memories(all_: Iterable[Memory], *, as_json: bool) -> None:
     """Many memories, one a line: JSON lines can be read back before the last one is written."""
     for one in all_:
         if as_json:

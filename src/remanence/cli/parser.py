@@ -8,15 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from remanence import __version__
-from remanence.cli import (
-    admin_commands,
-    commands,
-    eval_command,
-    graph_commands,
-    remember_commands,
-    upkeep_commands,
-)
-from remanence.schema import KINDS
+from remanence.cli import admin_commands, commands, eval_command, graph_commands, remember_commands, upkeep_commands
+from remanence.schema import MEMORY_KINDS
 
 DEFAULT_FOLDER = "./memory"
 _WHEN = "a date, or words such as 'last May'"
@@ -38,9 +31,7 @@ def make_parser() -> Parser:
     parser.set_defaults(run=None)
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
 
-    def command(
-        name: str, run: Verb, help: str, example: str, *, of: Any = subparsers, folder: bool = False
-    ) -> Parser:
+    def command(name: str, run: Verb, help: str, example: str, *, of: Any = subparsers, folder: bool = False) -> Parser:
         made: Parser = of.add_parser(
             name,
             help=help,
@@ -64,7 +55,7 @@ def make_parser() -> Parser:
     it = command("add", commands.add, "keep a text", 'add "Alice moved to Lisbon." --valid-from 2026-05-03')
     it.add_argument("text", help="the text; - reads it from standard input")
     it.add_argument("--key", help="the same key with another text is a new version")
-    it.add_argument("--kind", choices=KINDS, help="what sort of memory it is")
+    it.add_argument("--kind", choices=MEMORY_KINDS, help="what sort of memory it is")
     it.add_argument("--valid-from", metavar="WHEN", help=f"true from then on: {_WHEN}")
     it.add_argument("--valid-until", metavar="WHEN", help="true until then")
     it.add_argument("--importance", type=float, metavar="0..1", help="0.3 minor, 0.9 identity-defining")
@@ -77,24 +68,14 @@ def make_parser() -> Parser:
     as_json(it)
 
     for name, run, what, example in (
-        (
-            "add-many",
-            commands.add_many,
-            "texts, one JSON object a line with the fields of add",
-            "facts.jsonl",
-        ),
-        (
-            "add-turns",
-            commands.add_turns,
-            "chat turns: content, and speaker or role, time, ...",
-            "chat.jsonl",
-        ),
+        ("add-many", commands.add_many, "texts, one JSON object a line with the fields of add", "facts.jsonl"),
+        ("add-turns", commands.add_turns, "chat turns: content, and speaker or role, time, ...", "chat.jsonl"),
     ):
         it = command(name, run, f"keep many {what}", f"{name} {example}")
         it.add_argument("file", help="a file of JSON lines; - reads standard input")
         as_json(it)
 
-    remember_commands.declare(command, as_json, as_of)
+    remember_commands.add_commands(command, as_json, as_of)
 
     it = command("recall", commands.recall, "answer a question", 'recall "Where does Alice live?" --explain')
     it.add_argument("query", help="the question")
@@ -106,7 +87,7 @@ def make_parser() -> Parser:
         default="auto",
         help="bring versions that were replaced or have expired (else the wording decides)",
     )
-    it.add_argument("--kind", action="append", choices=KINDS, dest="kinds", help="only this kind; repeatable")
+    it.add_argument("--kind", action="append", choices=MEMORY_KINDS, dest="kinds", help="only this kind; repeatable")
     it.add_argument("--tag", action="append", dest="tags", help="only with this tag; repeatable: all of them")
     it.add_argument("--min-score", type=float, metavar="0..1", help="leave out weaker answers")
     it.add_argument("--now", metavar="WHEN", help="ask as if it were then: what 'last week' is read against")
@@ -122,32 +103,26 @@ def make_parser() -> Parser:
     as_of(it)
     as_json(it)
 
-    it = command(
-        "forget", commands.forget, "hide a memory from now on", f'forget {some_id} --why "she asked"'
-    )
+    it = command("forget", commands.forget, "hide a memory from now on", f'forget {some_id} --why "she asked"')
     it.add_argument("id")
     it.add_argument("--why", help="the reason, kept with it")
 
     it = command("unforget", commands.unforget, "bring a forgotten memory back", f"unforget {some_id}")
     it.add_argument("id")
 
-    it = command(
-        "erase", commands.erase, "blank the words of a memory for ever, in the past too", f"erase {some_id}"
-    )
+    it = command("erase", commands.erase, "blank the words of a memory for ever, in the past too", f"erase {some_id}")
     it.add_argument("id")
     it.add_argument("--yes", action="store_true", help="do not ask first")
 
-    graph_commands.declare(command, as_json, as_of)
+    graph_commands.add_commands(command, as_json, as_of)
 
-    it = command(
-        "touch", upkeep_commands.touch, "record that a memory was of use", f"touch {some_id} --boost"
-    )
+    it = command("touch", upkeep_commands.touch, "record that a memory was of use", f"touch {some_id} --boost")
     it.add_argument("id")
     it.add_argument("--boost", action="store_true", help="make it stronger, too")
 
     it = command("memories", commands.memories, "list every memory of a space", "memories", folder=True)
     it.add_argument(
-        "--status", choices=upkeep_commands.LISTED, help="only these, such as what upkeep has archived"
+        "--status", choices=upkeep_commands.LISTABLE_STATUSES, help="only these, such as what upkeep has archived"
     )
     as_of(it)
     as_json(it)
@@ -167,15 +142,11 @@ def make_parser() -> Parser:
         "compact ./memory",
         folder=True,
     )
-    it = command(
-        "export", admin_commands.export, "write a space into a file", "export memory.jsonl.gz --children"
-    )
+    it = command("export", admin_commands.export, "write a space into a file", "export memory.jsonl.gz --children")
     it.add_argument("file", help="where to; a name that ends in .gz is packed")
     it.add_argument("--children", action="store_true", help="with the spaces below it")
     it.add_argument("--vectors", action="store_true", help="with the embeddings")
-    it = command(
-        "import", admin_commands.import_, "bring an export into an empty space", "import memory.jsonl.gz"
-    )
+    it = command("import", admin_commands.import_, "bring an export into an empty space", "import memory.jsonl.gz")
     it.add_argument("file", help="what `remanence export` wrote")
 
     it = command(
@@ -211,9 +182,7 @@ def make_parser() -> Parser:
         folder=True,
     )
 
-    it = command(
-        "eval", eval_command.evaluate, "measure recall on your own questions", "eval ./my-sets --json"
-    )
+    it = command("eval", eval_command.evaluate, "measure recall on your own questions", "eval ./my-sets --json")
     it.add_argument("paths", nargs="+", help="folders or files: <name>.corpus.jsonl, <name>.questions.jsonl")
     it.add_argument("--signals", metavar="A,B", help="only these of vectors,words,graph,times")
     it.add_argument("--weights", metavar="A=1,B=2", help="other weights for the signals")
@@ -222,14 +191,10 @@ def make_parser() -> Parser:
     it.add_argument("--apart", action="append", default=[], metavar="CATEGORY", help="count it by itself")
     as_json(it)
 
-    it = command(
-        "models", commands.models_list, "list and get models: embedders and rerankers", "models list"
-    )
+    it = command("models", commands.models_list, "list and get models: embedders and rerankers", "models list")
     below = it.add_subparsers(title="commands", metavar="COMMAND")
     command("list", commands.models_list, "list the models there are", "models list", of=below)
-    it = command(
-        "get", commands.models_get, "fetch a model's files, once", "models get bge-small-en-v1.5", of=below
-    )
+    it = command("get", commands.models_get, "fetch a model's files, once", "models get bge-small-en-v1.5", of=below)
     it.add_argument("name", help="as `remanence models list` shows it")
 
     it = command("demo", commands.demo, "tell a short story in a temporary folder", "demo --keep ./memory")
@@ -241,10 +206,7 @@ def _place(parser: Parser, folder: str, other: str | None) -> None:
     """Where the memories are: the same three options before and after the verb."""
     group = parser.add_argument_group("where")
     group.add_argument(
-        "--memory",
-        metavar="DIR",
-        default=folder,
-        help=f"the folder ({DEFAULT_FOLDER}, or what REMANENCE_MEMORY says)",
+        "--memory", metavar="DIR", default=folder, help=f"the folder ({DEFAULT_FOLDER}, or what REMANENCE_MEMORY says)"
     )
     group.add_argument("--space", metavar="NAME", default=other, help="the space, as `spaces` shows it")
     group.add_argument("--embedder", metavar="NAME", default=other, help="as `models list` shows it")

@@ -10,14 +10,14 @@ from typing import Any
 
 from remanence.cli import output
 from remanence.cli.input_files import read_rows, read_text
-from remanence.cli.locations import every_space, space_of, view_of
+from remanence.cli.locations import list_spaces, open_space, open_view
 from remanence.errors import InvalidInput
 
 _PAUSE = 2.0
 """Seconds between looks for new jobs."""
 
 
-def declare(command: Any, as_json: Any, as_of: Any) -> None:
+def add_commands(command: Any, as_json: Any, as_of: Any) -> None:
     """What may be typed."""
     it = command("remember", remember, "keep a text or a chat and its facts", 'remember "I moved to Porto."')
     it.add_argument("text", nargs="?", help="the text; - reads it from standard input")
@@ -52,26 +52,26 @@ def remember(args: argparse.Namespace) -> None:
         raise InvalidInput("give either a text or --turns FILE.")
     given = read_rows(args.turns) if args.turns else read_text(args.text)
     options = {"now": args.now, "source": args.source, "observed_by": args.observed_by}
-    with space_of(args, new=True, extractor=_loaded(args.extractor)) as space:
+    with open_space(args, create=True, extractor=_loaded(args.extractor)) as space:
         if args.no_wait:
             print(space.remember(given, wait=False, **options).id)
             return
         facts = space.remember(given, **options)
-        output.memories(facts, as_json=args.json)
+        output.print_memories(facts, as_json=args.json)
         if not facts and not args.json:
             print("kept; nothing in it was taken for a fact", file=sys.stderr)
 
 
 def reextract(args: argparse.Namespace) -> None:
     """Read sources again."""
-    with space_of(args, extractor=_loaded(args.extractor)) as space:
-        found = space.admin.reextract(args.id, progress=output.at_a_terminal())
-        output.memories(found, as_json=args.json)
+    with open_space(args, extractor=_loaded(args.extractor)) as space:
+        found = space.admin.reextract(args.id, progress=output.stdout_is_terminal())
+        output.print_memories(found, as_json=args.json)
 
 
 def jobs(args: argparse.Namespace) -> None:
     """List the jobs of a space."""
-    with space_of(args) as space:
+    with open_space(args) as space:
         for job in space.jobs.list():
             print("\t".join([job.id, job.status, *([job.problem] if job.problem else [])]))
 
@@ -81,8 +81,8 @@ def work(args: argparse.Namespace) -> None:
     extractor = _loaded(args.extractor)
     while True:
         done = 0
-        for name in every_space(args) if args.space is None else [args.space]:
-            with space_of(args, name, extractor=extractor) as space:
+        for name in list_spaces(args) if args.space is None else [args.space]:
+            with open_space(args, name, extractor=extractor) as space:
                 done += space.jobs.work()
         if args.once:
             print(f"{done} {'job' if done == 1 else 'jobs'} worked on")
@@ -93,20 +93,18 @@ def work(args: argparse.Namespace) -> None:
 
 def sweep(args: argparse.Namespace) -> None:
     """Record expiries."""
-    with space_of(args) as space:
-        output.memories(space.upkeep.sweep(), as_json=False)
+    with open_space(args) as space:
+        output.print_memories(space.upkeep.sweep(), as_json=False)
 
 
 def profile(args: argparse.Namespace) -> None:
     """Print a profile."""
-    with view_of(args, extractor=_loaded(args.extractor)) as view:
+    with open_view(args, extractor=_loaded(args.extractor)) as view:
         print(view.profile(max_tokens=args.max_tokens))
 
 
 def _extractor(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--extractor", metavar="MODULE:NAME", help="a chat model or extractor of yours; else the rules"
-    )
+    parser.add_argument("--extractor", metavar="MODULE:NAME", help="a chat model or extractor of yours; else the rules")
 
 
 def _loaded(name: str | None) -> Any:

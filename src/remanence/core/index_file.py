@@ -28,20 +28,20 @@ _UNREADABLE = (
 )
 
 
-class Part(Protocol):
+class IndexPart(Protocol):
     """What can be put into a snapshot and taken out again."""
 
     def save(self) -> Mapping[str, NDArray[Any]]: ...
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None: ...
 
 
-class Snapshot:
+class IndexFile:
     """One file for all parts of an index, and a header that says what they were made of."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def write(self, header: Mapping[str, Any], parts: Mapping[str, Part]) -> None:
+    def write(self, header: Mapping[str, Any], parts: Mapping[str, IndexPart]) -> None:
         """Put the parts into the file, all of them or none. If that fails, only the head start is lost."""
         arrays: dict[str, NDArray[Any]] = {"header": pack(header)}
         for name, part in parts.items():
@@ -57,7 +57,7 @@ class Snapshot:
             with suppress(OSError):
                 partial.unlink()
 
-    def read(self, parts: Mapping[str, Part]) -> dict[str, Any] | None:
+    def read(self, parts: Mapping[str, IndexPart]) -> dict[str, Any] | None:
         """Fill the parts from the file, and give its header; None where there is none that can be read, and
         then the parts may be half filled."""
         if not self._path.exists():
@@ -80,10 +80,10 @@ class Snapshot:
             stale.unlink(missing_ok=True)
 
 
-def snapshot_name(space: str) -> str:
+def index_file_name(space: str) -> str:
     """A file name for the snapshot of a space, whatever the space is called.
 
-    >>> snapshot_name("users/../bob")[-8:]
+    >>> index_file_name("users/../bob")[-8:]
     '8d25.npz'
     """
     return hashlib.sha256(space.encode("utf-8", "surrogatepass")).hexdigest()[:32] + ".npz"

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from remanence.errors import InvalidInput
-from remanence.language.temporal import read_moment
-from remanence.language.text import cut
-from remanence.schema import KINDS, UTC, Memory, Window
+from remanence.language.temporal import parse_moment
+from remanence.language.text import truncate
+from remanence.schema import MEMORY_KINDS, UTC, Memory, Window
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 Moment: TypeAlias = datetime | date | str
 """A datetime (a naive one is taken as UTC), a date, ISO text, or words such as "last May"."""
 
-MOST_TEXT = 2_000_000
-MOST_TAGS = 256
-MOST_NAME = 512
-MOST_META = 1_000_000
-MOST_LIMIT = 10_000
+MAX_TEXT_LENGTH = 2_000_000
+MAX_TAGS = 256
+MAX_NAME_LENGTH = 512
+MAX_META_LENGTH = 1_000_000
+MAX_LIMIT = 10_000
 _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -54,8 +54,8 @@ def window(start: Moment | None, end: Moment | None, now: datetime) -> Window:
     if start is None and end is None:
         return _ALWAYS
     made = Window(
-        None if start is None else read_moment(start, now, what="valid_from"),
-        None if end is None else read_moment(end, now, what="valid_until"),
+        None if start is None else parse_moment(start, now, argument="valid_from"),
+        None if end is None else parse_moment(end, now, argument="valid_until"),
     )
     if made.start is not None and made.end is not None and made.end <= made.start:
         raise InvalidInput(
@@ -67,12 +67,12 @@ def window(start: Moment | None, end: Moment | None, now: datetime) -> Window:
 _ALWAYS = Window()
 
 
-def question(text: object) -> str:
+def query_text(text: object) -> str:
     """A question that can be asked; blank ones and ones of odd characters can, and find little."""
     if not isinstance(text, str):
         raise InvalidInput(f"query={text!r} is {type_name(text)}, not text. Ask with a string.")
-    if len(text) > MOST_TEXT:
-        raise InvalidInput(f"the query has {len(text):,} characters. At most {MOST_TEXT:,} are read.")
+    if len(text) > MAX_TEXT_LENGTH:
+        raise InvalidInput(f"the query has {len(text):,} characters. At most {MAX_TEXT_LENGTH:,} are read.")
     return _NOT_TEXT.sub(" ", text)
 
 
@@ -81,15 +81,15 @@ def limit(value: object) -> int:
     number = _integer(value)
     if number is None or number < 1:
         raise InvalidInput(f"limit={value!r} is not a whole number above zero. Ask for at least one hit.")
-    return min(number, MOST_LIMIT)
+    return min(number, MAX_LIMIT)
 
 
 def kinds(value: object) -> tuple[str, ...] | None:
     """The kinds asked for."""
     given = _names(value, "kinds")
     for kind in given or ():
-        if kind not in KINDS:
-            raise InvalidInput(f"kinds={value!r} holds {kind!r}. The kinds are {', '.join(KINDS)}.")
+        if kind not in MEMORY_KINDS:
+            raise InvalidInput(f"kinds={value!r} holds {kind!r}. The kinds are {', '.join(MEMORY_KINDS)}.")
     return given
 
 
@@ -98,7 +98,7 @@ def tags(value: object) -> tuple[str, ...] | None:
     return _names(value, "tags")
 
 
-def share(value: object, what: str) -> float | None:
+def fraction(value: object, what: str) -> float | None:
     """A number from 0 to 1, or nothing."""
     if value is None:
         return None
@@ -133,13 +133,11 @@ def vector(value: object) -> NDArray[np.float32] | None:
         raise InvalidInput(f"vector={shown(value)} is not a list of numbers: {error}.") from None
     length = float(np.linalg.norm(made)) if made.ndim == 1 else float("nan")
     if not np.isfinite(length):
-        raise InvalidInput(
-            f"vector has the shape {made.shape} or holds no finite numbers. Give one flat list."
-        )
+        raise InvalidInput(f"vector has the shape {made.shape} or holds no finite numbers. Give one flat list.")
     return made / length if length else made
 
 
-def whole(value: object, what: str, most: int | None = None) -> int:
+def positive_int(value: object, what: str, most: int | None = None) -> int:
     """A whole number above zero."""
     number = _integer(value)
     if number is None or number < 1 or (most and number > most):
@@ -159,27 +157,23 @@ def memory_id(value: object) -> str:
     """The id of a memory, given as such or as the memory. Whether it exists is not checked here."""
     given = value.id if isinstance(value, Memory) else value
     if not isinstance(given, str):
-        raise InvalidInput(
-            f"{shown(given)} is {type_name(given)}, not an id. Give a memory, or what memory.id holds."
-        )
+        raise InvalidInput(f"{shown(given)} is {type_name(given)}, not an id. Give a memory, or what memory.id holds.")
     return given
 
 
 def memory_ids(values: object) -> list[str]:
     """The ids of several memories, as they were given."""
     if isinstance(values, str | bytes | Memory) or not isinstance(values, Iterable):
-        raise InvalidInput(
-            f"{shown(values)} is {type_name(values)}. Give a list of memories or of their ids."
-        )
+        raise InvalidInput(f"{shown(values)} is {type_name(values)}. Give a list of memories or of their ids.")
     return [memory_id(value) for value in values]
 
 
 def reason(why: object) -> str | None:
     """Why something was done, in the caller's words."""
-    return None if why is None else clean(why, "why")
+    return None if why is None else storable_text(why, "why")
 
 
-def clean(value: object, what: str) -> str:
+def storable_text(value: object, what: str) -> str:
     """A text that can be written down and read back."""
     if not isinstance(value, str):
         raise InvalidInput(f"{what}={value!r} is {type_name(value)}, not text.")
@@ -190,7 +184,7 @@ def clean(value: object, what: str) -> str:
     return value
 
 
-def utc(moment: object, what: str) -> datetime:
+def as_utc(moment: object, what: str) -> datetime:
     """A clock's answer in UTC."""
     if not isinstance(moment, datetime):
         raise InvalidInput(f"{what} gave {moment!r}, not a datetime. Give a function that returns one.")
@@ -219,7 +213,7 @@ def shown(value: object) -> str:
         shown = ascii(value) if isinstance(value, str) and _NOT_TEXT.search(value) else repr(value)
     except RecursionError:
         shown = f"a very deep {type(value).__name__}"
-    return cut(shown, 120)
+    return truncate(shown, 120)
 
 
 def type_name(value: object) -> str:

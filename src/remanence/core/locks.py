@@ -20,7 +20,7 @@ _HELD_LOCK = threading.Lock()
 
 
 @contextmanager
-def held(engine: Engine, name: str) -> Iterator[bool]:
+def try_lock(engine: Engine, name: str) -> Iterator[bool]:
     """Hold a lock while in the block; False if somebody else does."""
     mine = (id(engine), name)
     with _HELD_LOCK:
@@ -37,7 +37,7 @@ def held(engine: Engine, name: str) -> Iterator[bool]:
             _HELD.discard(mine)
 
 
-def is_held(engine: Engine, name: str) -> bool:
+def is_locked(engine: Engine, name: str) -> bool:
     """Whether somebody, here or in another process, holds a lock."""
     with _HELD_LOCK:
         if (id(engine), name) in _HELD:
@@ -53,7 +53,7 @@ def _lock_file(folder: Path | None, name: str) -> Path | None:
     return None if folder is None else folder / "jobs" / f"{name}.lock"
 
 
-def drop_lock(engine: Engine, name: str) -> None:
+def remove_lock_file(engine: Engine, name: str) -> None:
     """Take a lock's file away, once nobody will want it any more."""
     path = _lock_file(engine.folder, name)
     if path is not None:

@@ -8,11 +8,11 @@ from itertools import takewhile
 
 from remanence.core.index import Index
 from remanence.events import Invalidated, Linked, Related
-from remanence.graph.history import Chronicle
-from remanence.graph.history_events import Happening
+from remanence.graph.history import HistoryReader
+from remanence.graph.history_events import HistoryEvent
 from remanence.ports import Ledger
-from remanence.read.supersession import stands
-from remanence.schema import Entry, Link, Memory, Relation, Sight
+from remanence.read.supersession import is_current_row
+from remanence.schema import Entry, Link, Memory, Relation, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Diff:
     related: tuple[Relation, ...] = ()
     linked: tuple[Link, ...] = ()
     invalidated: tuple[Relation | Link, ...] = ()
-    named: tuple[Happening, ...] = ()
+    entity_events: tuple[HistoryEvent, ...] = ()
 
     def __bool__(self) -> bool:
         return any(getattr(self, each.name) for each in fields(self))
@@ -46,15 +46,15 @@ class Diff:
         return ", ".join(f"{count} {name}" for count, name in counts if count) or "nothing changed"
 
 
-def difference(index: Index, ledger: Ledger, before: Sight, after: Sight) -> Diff:
+def difference(index: Index, ledger: Ledger, before: Snapshot, after: Snapshot) -> Diff:
     """What one sight knows that an earlier one of the same space did not. Under the lock of the index."""
     return _Between(index, ledger, before, after).diff()
 
 
 class _Between:
-    def __init__(self, index: Index, ledger: Ledger, before: Sight, after: Sight) -> None:
+    def __init__(self, index: Index, ledger: Ledger, before: Snapshot, after: Snapshot) -> None:
         self._index, self._before, self._after = index, before, after
-        self._chronicle = Chronicle(index, ledger, after)
+        self._chronicle = HistoryReader(index, ledger, after)
         lines = ledger.read(index.space, after=before.position)
         self._entries = list(takewhile(lambda entry: entry.position <= after.position, lines))
 
@@ -73,7 +73,7 @@ class _Between:
             related=tuple({relation.id: relation for relation in self._related(told)}.values()),
             linked=tuple(self._linked()),
             invalidated=tuple(self._invalidated()),
-            named=tuple(h for entry in self._entries if (h := self._chronicle.naming(entry)) is not None),
+            entity_events=tuple(h for entry in self._entries if (h := self._chronicle.entity_event(entry)) is not None),
         )
 
     def _subjects(self, kind: str) -> list[str]:
@@ -84,7 +84,7 @@ class _Between:
         rows = (self._row(memory_id, self._after) for memory_id in ids)
         return tuple(self._index.memories([row for row in rows if row is not None]))
 
-    def _row(self, memory_id: str, sight: Sight) -> int | None:
+    def _row(self, memory_id: str, sight: Snapshot) -> int | None:
         number = self._index.catalog.number(memory_id)
         if number is None or self._index.catalog.is_erased(number):
             return None
@@ -97,15 +97,15 @@ class _Between:
         for memory_id in told:
             row = self._row(memory_id, self._after)
             if row is not None:
-                rows += [row, *(other for other, _, _ in self._index.relations.clashes(row, self._after))]
+                rows += [row, *(other for other, _, _ in self._index.relations.disagreements(row, self._after))]
         found = dict.fromkeys(row for row in rows if row is not None)
         return tuple(self._index.memories([row for row in found if self._steps_back(row)]))
 
     def _steps_back(self, row: int) -> bool:
         return (
-            bool(self._after.rows[row])
-            and not stands(self._index, row, self._after)
-            and not (self._before.rows[row] and not stands(self._index, row, self._before))
+            bool(self._after.row_mask[row])
+            and not is_current_row(self._index, row, self._after)
+            and not (self._before.row_mask[row] and not is_current_row(self._index, row, self._before))
         )
 
     def _related(self, told: Iterable[str]) -> Iterator[Relation]:
@@ -116,7 +116,7 @@ class _Between:
                 yield relation
         for memory_id in told:
             number = self._index.catalog.number(memory_id)
-            claimed = [] if number is None else self._chronicle.evident(number, self._after)
+            claimed = [] if number is None else self._chronicle.evidenced_relations(number, self._after)
             yield from (relation for relation in claimed if relation.recorded_at > self._before.now)
 
     def _linked(self) -> Iterator[Link]:

@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from remanence.events import Extracted
-from remanence.language.text import cut
+from remanence.language.text import truncate
 from remanence.read.receipts import Receipt
-from remanence.schema import Entity, Link, Memory, Relation, short
+from remanence.schema import Entity, Link, Memory, Relation, format_moment
 
-What: TypeAlias = Literal[
+EventKind: TypeAlias = Literal[
     "memory added",
     "memory revised",
     "superseded",
@@ -29,7 +29,7 @@ What: TypeAlias = Literal[
     "extracted",
     "served",
 ]
-_SAID: dict[What, str] = {
+_SAID: dict[EventKind, str] = {
     "memory added": "learned",
     "memory revised": "revised",
     "edge added": "added",
@@ -44,7 +44,7 @@ Thing: TypeAlias = Memory | Entity | Relation | Link | Receipt | Extracted
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class HistoryEvent:
     """One thing that happened: `what`, when it was learned (`at`), and in which line of the ledger.
 
     `about` says in words what it happened to; `thing` is the value itself, None if its words were erased.
@@ -52,23 +52,23 @@ class Happening:
     a sentence.
     """
 
-    at: datetime
+    recorded_at: datetime
     position: int
-    what: What
-    about: str
-    who: str | None = None
+    kind: EventKind
+    description: str
+    actor: str | None = None
     why: str | None = None
-    thing: Thing | None = None
-    name: str | None = None
+    value: Thing | None = None
+    edge_name: str | None = None
 
     def __str__(self) -> str:
-        who = "" if self.who is None else f" by {self.who}"
+        who = "" if self.actor is None else f" by {self.actor}"
         why = "" if self.why is None else f": {self.why}"
-        return f"{short(self.at)}: {self.about} was {_SAID.get(self.what, self.what)}{who}{why}."
+        return f"{format_moment(self.recorded_at)}: {self.description} was {_SAID.get(self.kind, self.kind)}{who}{why}."
 
 
-def quoted(memory: Memory | None) -> str:
+def quote_memory(memory: Memory | None) -> str:
     """A memory as a sentence names it."""
     if memory is None:
         return "a memory whose words were erased"
-    return repr(cut(memory.text, _LONGEST))
+    return repr(truncate(memory.text, _LONGEST))

@@ -14,20 +14,20 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from remanence.errors import InvalidInput
-from remanence.schema import Relation, Window, ends_of
+from remanence.schema import Relation, Window, window_to_micros
 
 How: TypeAlias = Literal["while", "overlapping", "during", "before", "after"]
 
 
-class Joined(NamedTuple):
+class OverlapPeriod(NamedTuple):
     """Two relations that stand to each other in time as was asked, and the time that they share, if any."""
 
     left: Relation
     right: Relation
-    shared: Window | None
+    overlap: Window | None
 
 
-def join(left: Iterable[Relation], how: str, right: Iterable[Relation]) -> list[Joined]:
+def join(left: Iterable[Relation], how: str, right: Iterable[Relation]) -> list[OverlapPeriod]:
     """The pairs that stand to each other as `how` says, in the order of the left ones, then the right.
 
     >>> from datetime import datetime, timezone
@@ -43,20 +43,20 @@ def join(left: Iterable[Relation], how: str, right: Iterable[Relation]) -> list[
     if not isinstance(how, str) or how not in _HOLDS:
         raise InvalidInput(f"how={how!r} is no way to join in time. The ways are {', '.join(_HOLDS)}.")
     holds = _HOLDS[how]
-    others = [(other, ends_of(other.valid)) for other in right]
+    others = [(other, window_to_micros(other.valid)) for other in right]
     return [
-        Joined(one, other, shared(one.valid, other.valid))
+        OverlapPeriod(one, other, intersection(one.valid, other.valid))
         for one in left
         for other, there in others
-        if holds(ends_of(one.valid), there)
+        if holds(window_to_micros(one.valid), there)
     ]
 
 
-def shared(a: Window, b: Window) -> Window | None:
+def intersection(a: Window, b: Window) -> Window | None:
     """The time that lies in both windows; None if there is none.
 
     >>> from datetime import datetime
-    >>> str(shared(Window(datetime(2020, 1, 1), None), Window(None, datetime(2021, 1, 1))))
+    >>> str(intersection(Window(datetime(2020, 1, 1), None), Window(None, datetime(2021, 1, 1))))
     '2020-01-01 to 2021-01-01'
     """
     start = max((end for end in (a.start, b.start) if end is not None), default=None)

@@ -10,23 +10,23 @@ from collections.abc import Iterable
 from remanence.core.index import Index
 
 
-def about_memory(index: Index, memory: int) -> list[int]:
+def positions_about_memory(index: Index, memory: int) -> list[int]:
     """The lines about a memory itself, oldest first: whether it is kept, who read it or was given it, and
     the links from it and to it."""
     lines = (
-        *index.catalog.turning_points(memory),
-        *index.journal.lines_of(index.catalog.ids[memory]),
-        *index.links.lines_of(memory),
+        *index.catalog.visibility_changes(memory),
+        *index.journal.positions_of_memory(index.catalog.ids[memory]),
+        *index.links.positions_of_memory(memory),
     )
     return sorted(set(lines))
 
 
-def about_its_edges(index: Index, memory: int) -> list[int]:
+def positions_about_edges_of(index: Index, memory: int) -> list[int]:
     """The lines about the links of a memory, and about the relations that rest on it, oldest first."""
-    return about_edges(index, (*index.links.edges_of(memory), *index.relations.edges_of(memory)))
+    return positions_about_edges(index, (*index.links.edge_ids(memory), *index.relations.edge_ids(memory)))
 
 
-def about_edges(index: Index, edges: Iterable[str]) -> list[int]:
+def positions_about_edges(index: Index, edges: Iterable[str]) -> list[int]:
     """The lines that draw these edges, or say them outright, and that end them, oldest first."""
     parts = (index.links, index.relations)
-    return sorted({line for edge in edges for part in parts for line in part.lines_about(edge)})
+    return sorted({line for edge in edges for part in parts for line in part.positions_of_edge(edge)})

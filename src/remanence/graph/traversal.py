@@ -12,12 +12,12 @@ from datetime import datetime
 from itertools import islice
 from typing import Literal, TypeAlias
 
-from remanence.graph.graph_at_time import MENTIONS, Ground, Place, Tie
-from remanence.language.text import cut
+from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphEdge, GraphNode
+from remanence.language.text import truncate
 from remanence.schema import EPOCH, Memory, Relation, Window
 from remanence.state.relations import Direction
 
-MOST_DEPTH = 8
+MAX_DEPTH = 8
 FAN_OUT = 32
 """How many relations, and how many mentions, are followed from a node, unless the walk starts there."""
 _FAN_OUT_OF_PATHS = 256
@@ -62,7 +62,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class Subgraph:
     """Where a walk came: nodes nearest first, and the edges between them in the order they were met.
 
     `edges_walked` also counts edges to nodes that found no room. `truncated` says that not all was walked:
@@ -98,30 +98,30 @@ class Path:
 
 
 def walk(
-    ground: Ground,
-    starts: Iterable[Place],
+    graph: GraphAtTime,
+    starts: Iterable[GraphNode],
     *,
-    names: Collection[str] | None,
+    edge_names: Collection[str] | None,
     depth: int,
     direction: Direction,
     limit: int,
-) -> Walked:
+) -> Subgraph:
     """Everything within so many steps of some places, nearest first, up to so many nodes."""
     first = list(islice(starts, limit + 1))
-    met: dict[Place, int] = dict.fromkeys(first[:limit], 0)
-    ties: dict[object, Tie] = {}
+    met: dict[GraphNode, int] = dict.fromkeys(first[:limit], 0)
+    ties: dict[object, GraphEdge] = {}
     left_out: set[object] = set()
     cut = len(first) > limit
     frontier = list(met)
     for step in range(1, depth + 1):
-        following: list[Place] = []
+        following: list[GraphNode] = []
         for place in frontier:
             if left_out and step > 1:
                 break  # there is no room for whatever is further away
-            found, more = ground.ties(place, names, direction, max(FAN_OUT, limit) if step == 1 else FAN_OUT)
+            found, more = graph.edges(place, edge_names, direction, max(FAN_OUT, limit) if step == 1 else FAN_OUT)
             cut |= more
             for tie in found:
-                other = tie.other(place)
+                other = tie.other_end(place)
                 if other not in met:
                     if len(met) == limit:
                         left_out.add(tie.key)
@@ -132,10 +132,10 @@ def walk(
         frontier = following
     walked = len(ties) + len(left_out)
     reached = max(met.values(), default=0)
-    return Walked(*_seen(ground, met, ties.values()), reached, walked, cut or bool(left_out))
+    return Subgraph(*_seen(graph, met, ties.values()), reached, walked, cut or bool(left_out))
 
 
-def connect(ground: Ground, start: Place, goal: Place, most: int) -> Path | None:
+def shortest_path(graph: GraphAtTime, start: GraphNode, goal: GraphNode, max_depth: int) -> Path | None:
     """The shortest way between two places, in at most so many steps; None if none is found.
 
     Searched from both ends, always on from the one with less to look at. Of the ways that are equally
@@ -144,42 +144,42 @@ def connect(ground: Ground, start: Place, goal: Place, most: int) -> Path | None
     sides: tuple[_Side, _Side] = ({start: None}, {goal: None})
     frontiers = [[start], [goal]]
     ways = [_way(sides, start)] if start == goal else []
-    for _ in range(most):
+    for _ in range(max_depth):
         if ways or not all(frontiers):
             break
         near = 0 if len(frontiers[0]) <= len(frontiers[1]) else 1
-        frontiers[near] = _advance(ground, frontiers[near], sides[near])
+        frontiers[near] = _advance(graph, frontiers[near], sides[near])
         ways = [_way(sides, place) for place in frontiers[near] if place in sides[1 - near]]
     if not ways:
         return None
-    ties = min(ways, key=lambda way: sum(tie.says is None for tie in way))
+    ties = min(ways, key=lambda way: sum(tie.relation_or_link is None for tie in way))
     places = [start]
     for tie in ties:
-        places.append(tie.other(places[-1]))
-    return Path(*_seen(ground, {place: depth for depth, place in enumerate(places)}, ties))
+        places.append(tie.other_end(places[-1]))
+    return Path(*_seen(graph, {place: depth for depth, place in enumerate(places)}, ties))
 
 
-_Side: TypeAlias = dict[Place, "tuple[Place, Tie] | None"]
+_Side: TypeAlias = dict[GraphNode, "tuple[GraphNode, GraphEdge] | None"]
 """The places that were reached from one end, each with the one before it and the tie that led here."""
 
 
-def _advance(ground: Ground, frontier: Iterable[Place], side: _Side) -> list[Place]:
+def _advance(ground: GraphAtTime, frontier: Iterable[GraphNode], side: _Side) -> list[GraphNode]:
     """One step on from everywhere: the places that were not reached before."""
-    following: list[Place] = []
+    following: list[GraphNode] = []
     for place in frontier:
-        for tie in ground.ties(place, None, "both", _FAN_OUT_OF_PATHS)[0]:
-            other = tie.other(place)
+        for tie in ground.edges(place, None, "both", _FAN_OUT_OF_PATHS)[0]:
+            other = tie.other_end(place)
             if other not in side:
                 side[other] = place, tie
                 following.append(other)
     return following
 
 
-def _way(sides: tuple[_Side, _Side], meeting: Place) -> list[Tie]:
+def _way(sides: tuple[_Side, _Side], meeting: GraphNode) -> list[GraphEdge]:
     """The ties from the one end to where both sides met, and on to the other end."""
-    halves: list[list[Tie]] = []
+    halves: list[list[GraphEdge]] = []
     for side in sides:
-        ties: list[Tie] = []
+        ties: list[GraphEdge] = []
         before = side[meeting]
         while before is not None:
             ties.append(before[1])
@@ -191,7 +191,7 @@ def _way(sides: tuple[_Side, _Side], meeting: Place) -> list[Tie]:
 # From places and ties to what people see
 
 
-def _seen(ground: Ground, depths: Mapping[Place, int], ties: Iterable[Tie]) -> _Seen:
+def _seen(ground: GraphAtTime, depths: Mapping[GraphNode, int], ties: Iterable[GraphEdge]) -> _Seen:
     """These places as nodes, each with how far away it is, and these ties between them as edges."""
     told = [place for place in depths if place.kind == "memory"]
     memories = dict(zip(told, ground.index.memories([place.number for place in told]), strict=True))
@@ -206,22 +206,22 @@ def _seen(ground: Ground, depths: Mapping[Place, int], ties: Iterable[Tie]) -> _
 _Seen: TypeAlias = tuple[tuple[Node, ...], tuple[Edge, ...]]
 
 
-def _named(ground: Ground, place: Place, depth: int) -> Node:
-    registry, names, position = ground.index.registry, ground.index.names, ground.sight.position
+def _named(ground: GraphAtTime, place: GraphNode, depth: int) -> Node:
+    registry, names, position = ground.index.registry, ground.index.names, ground.snapshot.position
     entity_id = registry.entity_of(place.number, position)
     # Most are as they were first met; to ask about each of those would take long.
-    entity = ground.known.get(entity_id) if registry.registered(entity_id, position) else None
+    entity = ground.entities.get(entity_id) if registry.is_registered(entity_id, position) else None
     if entity is None:
-        return Node(entity_id, "entity", names.spelled[place.number], depth, names.kinds[place.number])
+        return Node(entity_id, "entity", names.spellings[place.number], depth, names.kinds[place.number])
     return Node(entity_id, "entity", entity.name, depth, entity.kind)
 
 
 def _told(memory: Memory, depth: int) -> Node:
-    return Node(memory.id, "memory", cut(memory.text, _LONGEST_LABEL), depth, memory.kind)
+    return Node(memory.id, "memory", truncate(memory.text, _LONGEST_LABEL), depth, memory.kind)
 
 
-def _edge(tie: Tie, source: str, target: str, memory: Memory | None) -> Edge:
-    says = tie.says
+def _edge(tie: GraphEdge, source: str, target: str, memory: Memory | None) -> Edge:
+    says = tie.relation_or_link
     if says is None:
         assert memory is not None, "a mention stands in a memory"
         valid = replace(memory.valid, end=None) if memory.kind == "episode" else memory.valid

@@ -14,16 +14,16 @@ _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
 _SPACE = re.compile(r"\s+")
 
 
-def split(text: str, *, target: int = 800, maximum: int = 1200) -> tuple[tuple[int, int], ...]:
+def split_passages(text: str, *, target: int = 800, maximum: int = 1200) -> tuple[tuple[int, int], ...]:
     """Passages of about `target` characters, as `(start, end)`; a text up to `maximum` has none.
 
     They lie in order, do not overlap, and together hold every character that is not a space. None is
     longer than `maximum`, except in a text so long that it would need more than 4,000 of them.
 
-    >>> split("A short note.")
+    >>> split_passages("A short note.")
     ()
     >>> text = "One day it rained. " * 100
-    >>> [text[start:end][-7:] for start, end in split(text)]
+    >>> [text[start:end][-7:] for start, end in split_passages(text)]
     ['rained.', 'rained.']
     """
     if len(text) <= maximum:

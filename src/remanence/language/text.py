@@ -11,13 +11,11 @@ from functools import lru_cache
 from string import ascii_lowercase, digits
 from typing import Any
 
-TOKENIZER = "words-1"
+TOKENIZER_VERSION = "words-1"
 """Changes whenever `tokens` would answer differently, so that an old word index is built anew."""
 
 # Scripts written without spaces: their runs are cut into single characters and pairs.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-)
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)?|[\U0001f300-\U0001faff]")
 _PLAIN = bytes(byte if chr(byte) in ascii_lowercase + digits else ord(" ") for byte in range(256))
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
@@ -151,10 +149,10 @@ def sentence_breaks(text: str, begin: int = 0, end: int | None = None) -> Iterat
         yield stop, found.end()
 
 
-def sentences_of(text: str) -> Iterator[str]:
+def split_sentences(text: str) -> Iterator[str]:
     """The sentences and lines of a text, every character of them but the spaces between.
 
-    >>> list(sentences_of('Dr. Who said "go." Then she left\\nHe stayed!'))
+    >>> list(split_sentences('Dr. Who said "go." Then she left\\nHe stayed!'))
     ['Dr. Who said "go."', 'Then she left', 'He stayed!']
     """
     begin = 0
@@ -169,15 +167,16 @@ def sentences_of(text: str) -> Iterator[str]:
 _OF_ONESELF = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
 
 
-def asking(text: str) -> float:
+def question_share(text: str) -> float:
     """How much of a text only asks, from 0 to 1: questions that tell nothing of the one who asks.
 
-    >>> asking("What do you cook?"), asking("I have a wok."), asking("Could you look at my wok?")
+    >>> texts = "What do you cook?", "I have a wok.", "Could you look at my wok?"
+    >>> tuple(map(question_share, texts))
     (1.0, 0.0, 0.0)
     """
     if "?" not in text and "？" not in text:
         return 0.0
-    sentences = list(sentences_of(text))
+    sentences = list(split_sentences(text))
     asked = (s for s in sentences if s[-1:] in ("?", "？") and not _OF_ONESELF.search(s))
     return sum(map(len, asked)) / max(sum(map(len, sentences)), 1)
 
@@ -192,10 +191,10 @@ def strip_accents(text: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def normal_name(name: str) -> str:
+def normalize_name(name: str) -> str:
     """One form for the spellings of one name.
 
-    >>> normal_name("  The Bank of  PORTO's"), normal_name("São José")
+    >>> normalize_name("  The Bank of  PORTO's"), normalize_name("São José")
     ('bank of porto', 'sao jose')
     """
     out = _SPACES.sub(" ", strip_accents(unicodedata.normalize("NFKC", name)).casefold()).strip()
@@ -203,28 +202,28 @@ def normal_name(name: str) -> str:
     return _NAME_EDGES.sub("", out) or out
 
 
-def cut(text: str, most: int) -> str:
+def truncate(text: str, limit: int) -> str:
     """The beginning of a text, in at most so many characters; an ellipsis says that there is more.
 
-    >>> cut("Alice lives in Porto.", 12), cut("Porto", 12)
+    >>> truncate("Alice lives in Porto.", 12), truncate("Porto", 12)
     ('Alice lives…', 'Porto')
     """
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
 
 
-def many(count: int, one: str, several: str | None = None) -> str:
+def pluralize(count: int, singular: str, plural: str | None = None) -> str:
     """A number with its noun.
 
-    >>> many(1, "memory", "memories"), many(2, "link")
+    >>> pluralize(1, "memory", "memories"), pluralize(2, "link")
     ('1 memory', '2 links')
     """
-    return f"{count} {one if count == 1 else several or f'{one}s'}"
+    return f"{count} {singular if count == 1 else plural or f'{singular}s'}"
 
 
-def normal_text(text: str) -> str:
+def normalize_text(text: str) -> str:
     """A text with its spacing and case evened out, for telling exact repeats.
 
-    >>> normal_text(" Alice  lives\\nin Porto. ")
+    >>> normalize_text(" Alice  lives\\nin Porto. ")
     'alice lives in porto.'
     """
     return " ".join(unicodedata.normalize("NFKC", text).split()).casefold()

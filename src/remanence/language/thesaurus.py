@@ -10,26 +10,26 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-FILE = Path(__file__).with_suffix(".txt")
+THESAURUS_FILE = Path(__file__).with_suffix(".txt")
 
 
 @lru_cache(4_096)
-def akin(word: str) -> Sequence[tuple[str, float]]:
+def related_words(word: str) -> Sequence[tuple[str, float]]:
     """The words used like this one, as `tokens` gives them, and how near each is, 0 to 1; nearest first.
 
-    >>> akin("journey")[1]
+    >>> related_words("journey")[1]
     ('trip', 0.57)
     """
     told = _lines().get(word, "").split()
     return tuple((other, int(near) / 100) for other, near in zip(told[::2], told[1::2], strict=True))
 
 
-def known() -> list[str]:
+def thesaurus_words() -> list[str]:
     """The words that have any, in order."""
     return list(_lines())
 
 
 @lru_cache(1)
 def _lines() -> dict[str, str]:
-    lines = FILE.read_text(encoding="ascii").splitlines()
+    lines = THESAURUS_FILE.read_text(encoding="ascii").splitlines()
     return dict(line.split(" ", 1) for line in lines if not line.startswith("#"))

@@ -25,9 +25,9 @@ def open_ledger(location: str | Path | None) -> Ledger:
     0
     """
     if location is None:
-        from remanence.ledger.in_memory import VolatileLedger
+        from remanence.ledger.in_memory import InMemoryLedger
 
-        return VolatileLedger()
+        return InMemoryLedger()
     if not isinstance(location, str | os.PathLike):
         raise InvalidInput(f"{location!r} is no folder. Give a path such as './memory', or None.")
     if "://" in str(location):

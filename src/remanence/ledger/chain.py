@@ -18,13 +18,13 @@ from typing import NamedTuple
 
 from remanence.errors import InvalidInput, LedgerCorrupt, LedgerTampered, LedgerTooNew
 from remanence.events import Erased, Event
-from remanence.ledger.codec import as_written, decode, encode, name_of, subject_of
+from remanence.ledger.codec import decode, encode, event_kind, event_subject, json_fragment
 from remanence.schema import Entry, from_micros, micros
 
 SALT = 16
 
 
-class Line(NamedTuple):
+class StoredEntry(NamedTuple):
     """One line as it is stored. `body` and `salt` are None once erased."""
 
     position: int
@@ -38,21 +38,21 @@ class Line(NamedTuple):
     digest: bytes
 
 
-class Tail(NamedTuple):
+class ChainHead(NamedTuple):
     """Where a ledger ends: its last position and the digest there."""
 
     position: int
     digest: bytes
 
 
-START = Tail(0, bytes(32))
+EMPTY_HEAD = ChainHead(0, bytes(32))
 
 
-def write(tail: Tail, space: str, events: Sequence[Event], at: int) -> list[Line]:
+def build_entries(tail: ChainHead, space: str, events: Sequence[Event], at: int) -> list[StoredEntry]:
     """The lines that say `events`, chained onto `tail`.
 
     >>> from remanence.events import Restored
-    >>> [line.position for line in write(START, "home", [Restored("m1"), Restored("m2")], at=0)]
+    >>> [line.position for line in build_entries(EMPTY_HEAD, "home", [Restored("m1"), Restored("m2")], at=0)]
     [1, 2]
     """
     position, digest = tail
@@ -61,7 +61,7 @@ def write(tail: Tail, space: str, events: Sequence[Event], at: int) -> list[Line
     for number, event in enumerate(events):
         position += 1
         salt = salts[SALT * number : SALT * (number + 1)]
-        kind, subject = name_of(event), subject_of(event)
+        kind, subject = event_kind(event), event_subject(event)
         try:
             body = encode(event)
             content = _content(salt, body)
@@ -71,14 +71,14 @@ def write(tail: Tail, space: str, events: Sequence[Event], at: int) -> list[Line
                 f"{subject!r} in space {space!r} cannot be written down: {error}. "
                 "Text must be valid Unicode (no lone surrogates) and `meta` must be plain JSON."
             ) from error
-        lines.append(Line(position, at, space, kind, subject, body, salt, content, digest))
+        lines.append(StoredEntry(position, at, space, kind, subject, body, salt, content, digest))
     return lines
 
 
-def blank(tail: Tail, space: str, kind: str, subject: str, at: int) -> Line:
+def build_erased_entry(tail: ChainHead, space: str, kind: str, subject: str, at: int) -> StoredEntry:
     """A line without words, chained onto `tail`. What it said is not known here, so its content is made up.
 
-    >>> blank(START, "home", "remembered", "m1", at=0).body is None
+    >>> build_erased_entry(EMPTY_HEAD, "home", "remembered", "m1", at=0).body is None
     True
     """
     content = os.urandom(32)
@@ -86,14 +86,14 @@ def blank(tail: Tail, space: str, kind: str, subject: str, at: int) -> Line:
         digest = _digest(tail.digest, tail.position + 1, at, space, kind, subject, content)
     except ValueError as error:
         raise InvalidInput(f"{subject!r} in space {space!r} cannot be written down: {error}.") from error
-    return Line(tail.position + 1, at, space, kind, subject, None, None, content, digest)
+    return StoredEntry(tail.position + 1, at, space, kind, subject, None, None, content, digest)
 
 
-def stamped(at: datetime) -> int:
+def checked_micros(at: datetime) -> int:
     """A moment as it is stored.
 
     >>> from datetime import timezone
-    >>> stamped(datetime(1970, 1, 1, 0, 0, 2, tzinfo=timezone.utc))
+    >>> checked_micros(datetime(1970, 1, 1, 0, 0, 2, tzinfo=timezone.utc))
     2000000
     """
     if at.tzinfo is None:
@@ -101,16 +101,16 @@ def stamped(at: datetime) -> int:
     return micros(at)
 
 
-def recorded(at: datetime, last: int) -> int:
+def recording_time(at: datetime, last: int) -> int:
     """When a line is recorded: at `at`, or if that lies before the `last` line, just after that line.
 
     Just after, not with it: a view as of the last line's moment must not change.
     """
-    moment = stamped(at)
+    moment = checked_micros(at)
     return moment if moment >= last else last + 1
 
 
-def entries(lines: Sequence[Line], events: Sequence[Event]) -> list[Entry]:
+def to_entries(lines: Sequence[StoredEntry], events: Sequence[Event]) -> list[Entry]:
     """The lines just written, with the events they were written from."""
     return [
         Entry(line.position, from_micros(line.at), line.space, line.kind, line.subject, event, line.digest)
@@ -118,12 +118,10 @@ def entries(lines: Sequence[Line], events: Sequence[Event]) -> list[Entry]:
     ]
 
 
-def entry(
-    position: int, at: int, space: str, kind: str, subject: str, body: str | None, digest: bytes
-) -> Entry:
+def decode_entry(position: int, at: int, space: str, kind: str, subject: str, body: str | None, digest: bytes) -> Entry:
     """A stored line as the rest of the library reads it.
 
-    >>> entry(7, 0, "home", "restored", "m1", '{"memory":"m1"}', b"").event
+    >>> decode_entry(7, 0, "home", "restored", "m1", '{"memory":"m1"}', b"").event
     Restored(memory='m1')
     """
     try:
@@ -136,18 +134,19 @@ def entry(
         ) from error
 
 
-def held(
-    bodies: Iterable[tuple[int, str | None]], texts: Collection[str], besides: Collection[int]
+def texts_in_other_entries(
+    bodies: Iterable[tuple[int, str | None]], texts: Collection[str], excluded_positions: Collection[int]
 ) -> set[str]:
     """Those of these texts that stand in a line other than these, given the lines' positions and bodies.
 
-    >>> held([(1, '{"text":"green tea"}'), (2, '{"text":"tea"}'), (3, None)], ["tea", "green"], besides=[1])
+    >>> entries = [(1, '{"text":"green tea"}'), (2, '{"text":"tea"}'), (3, None)]
+    >>> texts_in_other_entries(entries, ["tea", "green"], excluded_positions=[1])
     {'tea'}
     """
     # By length: most lines are far shorter than a passage of a long text, and need not be looked through.
-    wanted = sorted(((as_written(text), text) for text in set(texts)), key=lambda pair: len(pair[0]))
+    wanted = sorted(((json_fragment(text), text) for text in set(texts)), key=lambda pair: len(pair[0]))
     lengths = [len(written) for written, _ in wanted]
-    apart, found = set(besides), set[str]()
+    apart, found = set(excluded_positions), set[str]()
     for position, body in bodies:
         if isinstance(body, str) and position not in apart:  # one changed from outside may be anything
             room = bisect_right(lengths, len(body))
@@ -155,23 +154,23 @@ def held(
     return found
 
 
-def verify(lines: Iterable[Line], head: Tail | None) -> Tail:
+def verify(lines: Iterable[StoredEntry], head: ChainHead | None) -> ChainHead:
     """The end of the chain, if every line is what was written; else LedgerTampered names the first bad one.
     Where none is bad, but a later release erased something, LedgerTooNew: this one cannot tell what.
 
     `head` is what the writer noted as the end, so a tail that was cut off is missed. Whoever can rewrite
     the whole file can also rewrite the whole chain: compare the digest with one kept elsewhere.
 
-    >>> verify(write(START, "home", [], at=0), head=None) == START
+    >>> verify(build_entries(EMPTY_HEAD, "home", [], at=0), head=None) == EMPTY_HEAD
     True
     """
-    tail = START
+    tail = EMPTY_HEAD
     fault: tuple[int, str] | None = None
     blank: set[int] = set()  # lines without words that no later line has accounted for yet
     unread: LedgerTooNew | None = None
     for line in lines:
         fault = fault or _fault(line, tail)
-        tail = Tail(line.position, line.digest)
+        tail = ChainHead(line.position, line.digest)
         if line.body is None:
             blank.add(line.position)
         elif line.kind == "erased":
@@ -199,7 +198,7 @@ def verify(lines: Iterable[Line], head: Tail | None) -> Tail:
     return tail
 
 
-def _fault(line: Line, before: Tail) -> tuple[int, str] | None:
+def _fault(line: StoredEntry, before: ChainHead) -> tuple[int, str] | None:
     expected = before.position + 1
     if line.position != expected:
         return expected, f"it is missing (the next line there is {line.position!r})"
@@ -216,7 +215,7 @@ def _fault(line: Line, before: Tail) -> tuple[int, str] | None:
     return None
 
 
-def _erasures(line: Line) -> tuple[int, ...]:
+def _erasures(line: StoredEntry) -> tuple[int, ...]:
     try:
         event = decode(line.kind, line.body) if line.body is not None and _content_holds(line) else None
     except (TypeError, ValueError, KeyError):
@@ -224,26 +223,21 @@ def _erasures(line: Line) -> tuple[int, ...]:
     return event.positions if isinstance(event, Erased) else ()
 
 
-def _end_fault(tail: Tail, head: Tail | None) -> tuple[int, str] | None:
-    if head == tail or (head is None and tail == START):
+def _end_fault(tail: ChainHead, head: ChainHead | None) -> tuple[int, str] | None:
+    if head == tail or (head is None and tail == EMPTY_HEAD):
         return None
     if head is None:
         return tail.position, "the note of which line is the last is missing"
     if head.position > tail.position:
         return tail.position + 1, f"it is missing (the ledger was written up to line {head.position})"
     if head.position < tail.position:
-        return (
-            head.position + 1,
-            f"it was added from outside (the ledger was written up to line {head.position})",
-        )
+        return (head.position + 1, f"it was added from outside (the ledger was written up to line {head.position})")
     return tail.position, "its digest is not the one noted when it was written"
 
 
-def _content_holds(line: Line) -> bool:
+def _content_holds(line: StoredEntry) -> bool:
     try:
-        return (
-            line.body is not None and line.salt is not None and _content(line.salt, line.body) == line.content
-        )
+        return line.body is not None and line.salt is not None and _content(line.salt, line.body) == line.content
     except (TypeError, ValueError, AttributeError):
         return False
 
@@ -252,9 +246,7 @@ def _content(salt: bytes, body: str) -> bytes:
     return sha256(salt + body.encode()).digest()
 
 
-def _digest(
-    before: bytes, position: int, at: int, space: str, kind: str, subject: str, content: bytes
-) -> bytes:
+def _digest(before: bytes, position: int, at: int, space: str, kind: str, subject: str, content: bytes) -> bytes:
     # Lengths stand before the strings, so no two different lines are written the same way.
     head = f"{position},{at},{len(space)}:{space},{len(kind)}:{kind},{len(subject)}:{subject},"
     return sha256(before + head.encode() + content).digest()

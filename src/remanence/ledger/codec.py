@@ -17,7 +17,7 @@ from typing import Any, get_args
 from remanence.errors import LedgerTooNew
 from remanence.events import Event, Remembered
 from remanence.ledger.jsontext import json_writer
-from remanence.schema import Alias, Triple, Turn, Window, from_micros, mention, micros
+from remanence.schema import Alias, Triple, Turn, Window, cached_mention, from_micros, micros
 
 _BY_NAME: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(Event)}
 _NAMES = {kind: name for name, kind in _BY_NAME.items()}
@@ -25,21 +25,21 @@ _SUBJECTS = {kind: attrgetter(fields(kind)[0].name) for kind in get_args(Event)}
 _UPGRADE = "It was written by a later release: upgrade with `pip install -U remanence`."
 
 
-def name_of(event: Event) -> str:
+def event_kind(event: Event) -> str:
     """The name a line carries for this event.
 
     >>> from remanence.events import Restored
-    >>> name_of(Restored("m1"))
+    >>> event_kind(Restored("m1"))
     'restored'
     """
     return _NAMES[type(event)]
 
 
-def subject_of(event: Event) -> str:
+def event_subject(event: Event) -> str:
     """What a line is about: the first field of its event.
 
     >>> from remanence.events import Merged
-    >>> subject_of(Merged("e1", into="e2"))
+    >>> event_subject(Merged("e1", into="e2"))
     'e1'
     """
     subject: str = _SUBJECTS[type(event)](event)
@@ -56,10 +56,10 @@ def encode(event: Event) -> str:
     return _dump(_remembered_out(event) if isinstance(event, Remembered) else _out(event))
 
 
-def as_written(text: str) -> str:
+def json_fragment(text: str) -> str:
     """A text as it stands inside an encoded event.
 
-    >>> as_written('say "hi"')
+    >>> json_fragment('say "hi"')
     'say \\\\"hi\\\\"'
     """
     return _dump(text)[1:-1]
@@ -71,13 +71,13 @@ def decode(name: str, body: str) -> Event:
     >>> decode("forgotten", '{"memory":"m1"}')
     Forgotten(memory='m1', why=None, archived=False)
     """
-    return made_of(name, _load(body))
+    return event_from_fields(name, _load(body))
 
 
-def made_of(name: str, given: dict[str, Any]) -> Event:
+def event_from_fields(name: str, given: dict[str, Any]) -> Event:
     """The event that these fields, read from JSON, are of. They are used up.
 
-    >>> made_of("forgotten", {"memory": "m1"})
+    >>> event_from_fields("forgotten", {"memory": "m1"})
     Forgotten(memory='m1', why=None, archived=False)
     """
     kind = _BY_NAME.get(name)
@@ -89,13 +89,11 @@ def made_of(name: str, given: dict[str, Any]) -> Event:
         unknown = sorted(given.keys() - {each.name for each in fields(kind)})
         if unknown:
             raise LedgerTooNew(
-                f"a ledger line says {name!r} with {unknown[0]!r}, a field which this release does not know. "
-                f"{_UPGRADE}"
+                f"a ledger line says {name!r} with {unknown[0]!r}, a field which this release does not know. {_UPGRADE}"
             ) from None
         if longer := [field for field, most in _PARTS.items() if _longest(field, given.get(field)) > most]:
             raise LedgerTooNew(
-                f"a ledger line says {name!r} with more in its {longer[0]!r} than this release knows of. "
-                f"{_UPGRADE}"
+                f"a ledger line says {name!r} with more in its {longer[0]!r} than this release knows of. {_UPGRADE}"
             ) from None
         raise
     return event
@@ -158,7 +156,7 @@ def _remembered_in(fields: dict[str, Any]) -> dict[str, Any]:
     if "tags" in fields:
         fields["tags"] = tuple(fields["tags"])
     if "mentions" in fields:
-        fields["mentions"] = tuple([mention(*m) for m in fields["mentions"]])
+        fields["mentions"] = tuple([cached_mention(*m) for m in fields["mentions"]])
     if "triples" in fields:
         fields["triples"] = tuple([Triple(*t) for t in fields["triples"]])
     if "times" in fields:
@@ -190,23 +188,14 @@ def _written(value: Any) -> Any:
     if isinstance(value, Window):
         return [value.start and micros(value.start), value.end and micros(value.end)]
     if isinstance(value, Alias):
-        return [value.name, _written(value.valid)] if value.valid.bounded else [value.name]
+        return [value.name, _written(value.valid)] if value.valid.has_bound else [value.name]
     if isinstance(value, datetime):
         return micros(value)
     return [_written(item) for item in value] if isinstance(value, tuple) else value
 
 
 # How many parts there are to each value in these fields; in the last two there is one value.
-_PARTS = {
-    "mentions": 2,
-    "triples": 3,
-    "times": 2,
-    "passages": 2,
-    "aliases": 2,
-    "revised": 2,
-    "turn": 4,
-    "valid": 2,
-}
+_PARTS = {"mentions": 2, "triples": 3, "times": 2, "passages": 2, "aliases": 2, "revised": 2, "turn": 4, "valid": 2}
 
 
 def _longest(field: str, value: Any) -> int:

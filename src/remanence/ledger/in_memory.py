@@ -13,7 +13,7 @@ import numpy as np
 
 from remanence.errors import Closed, InvalidInput, LedgerError
 from remanence.ledger import chain
-from remanence.ledger.chain import START, Line, Tail
+from remanence.ledger.chain import EMPTY_HEAD, ChainHead, StoredEntry
 from remanence.schema import Entry
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from remanence.ports import Vector
 
 
-class VolatileLedger:
+class InMemoryLedger:
     """Lines in a list.
 
     >>> from datetime import datetime, timezone
     >>> from remanence.events import Restored
-    >>> ledger = VolatileLedger()
+    >>> ledger = InMemoryLedger()
     >>> with ledger.transaction() as pen:
     ...     written = pen.append("home", [Restored("m1")], at=datetime(2026, 5, 1, tzinfo=timezone.utc))
     >>> [entry.event for entry in ledger.read("home")]
@@ -37,7 +37,7 @@ class VolatileLedger:
         self._pen = threading.RLock()  # one writer at a time
         self._lock = threading.RLock()  # held only to look or to commit, so no reader waits for a writer
         self._writing = self._closed = False
-        self._lines: list[Line] = []
+        self._lines: list[StoredEntry] = []
         self._spaces: dict[str, list[int]] = {}
         self._vectors: dict[bytes, dict[str, Vector]] = {}
         self._meta: dict[str, str] = {}
@@ -65,14 +65,14 @@ class VolatileLedger:
             lines = [self._lines[p - 1] for p in positions[bisect_right(positions, after) :]]
         return map(_entry, lines)
 
-    def at(self, positions: Sequence[int]) -> dict[int, Entry]:
+    def entries_at(self, positions: Sequence[int]) -> dict[int, Entry]:
         """These lines, by position. Positions that do not exist are left out."""
         with self._open():
             return {p: _entry(self._lines[p - 1]) for p in positions if 1 <= p <= len(self._lines)}
 
     def position_at(self, space: str, moment: datetime) -> int:
         """The last position of this space recorded at or before `moment`; 0 if there is none."""
-        limit = chain.stamped(moment)
+        limit = chain.checked_micros(moment)
         with self._open():
             positions = self._spaces.get(space, [])
             count = bisect_right(positions, limit, key=lambda p: self._lines[p - 1].at)
@@ -88,23 +88,25 @@ class VolatileLedger:
         with self._open():
             return sorted(self._spaces)
 
-    def count(self, space: str, *, upto: int | None = None) -> int:
+    def count(self, space: str, *, up_to: int | None = None) -> int:
         """How many lines a space holds, up to a position, that one included."""
         with self._open():
             positions = self._spaces.get(space, [])
-            return len(positions) if upto is None else bisect_right(positions, upto)
+            return len(positions) if up_to is None else bisect_right(positions, up_to)
 
     def vectors(self, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         """The embeddings kept for these text hashes; unknown ones are left out."""
         with self._open():
             return {h: self._vectors[h][model] for h in hashes if model in self._vectors.get(h, ())}
 
-    def held(self, texts: Collection[str], *, besides: Collection[int]) -> set[str]:
+    def texts_in_other_entries(self, texts: Collection[str], *, excluded_positions: Collection[int]) -> set[str]:
         """Those of these texts that stand in the words of another line than these."""
         with self._open():
-            return chain.held(((line.position, line.body) for line in self._lines), texts, besides)
+            return chain.texts_in_other_entries(
+                ((line.position, line.body) for line in self._lines), texts, excluded_positions
+            )
 
-    def meta(self, name: str) -> str | None:
+    def get_meta(self, name: str) -> str | None:
         """A small fact that `set_meta` remembered."""
         with self._open():
             return self._meta.get(name)
@@ -133,8 +135,8 @@ class VolatileLedger:
         return self._lock
 
     @staticmethod
-    def _tail(lines: Sequence[Line]) -> Tail:
-        return Tail(lines[-1].position, lines[-1].digest) if lines else START
+    def _tail(lines: Sequence[StoredEntry]) -> ChainHead:
+        return ChainHead(lines[-1].position, lines[-1].digest) if lines else EMPTY_HEAD
 
     def _commit(self, draft: VolatileTransaction) -> None:
         with self._lock:
@@ -156,12 +158,12 @@ class VolatileLedger:
 class VolatileTransaction:
     """What one writer has said so far; the ledger takes it in when the block ends."""
 
-    def __init__(self, ledger: VolatileLedger) -> None:
+    def __init__(self, ledger: InMemoryLedger) -> None:
         self._ledger = ledger
         self._tail = ledger._tail(ledger._lines)
         self._last: dict[str, int] = {}
         self.ended = False
-        self.lines: list[Line] = []
+        self.lines: list[StoredEntry] = []
         self.blanked: set[int] = set()
         self.dropped: set[bytes] = set()
         self.vectors: dict[bytes, dict[str, Vector]] = {}
@@ -175,24 +177,26 @@ class VolatileTransaction:
     def append(self, space: str, events: Sequence[Event], *, at: datetime) -> list[Entry]:
         """Add one line for each event. Visible to others only once the transaction ends well."""
         self._check()
-        moment = chain.recorded(at, self._last_at(space))
-        lines = chain.write(self._tail, space, events, moment)
+        moment = chain.recording_time(at, self._last_at(space))
+        lines = chain.build_entries(self._tail, space, events, moment)
         if lines:
-            self._tail = Tail(lines[-1].position, lines[-1].digest)
+            self._tail = ChainHead(lines[-1].position, lines[-1].digest)
             self._last[space] = moment
         self.lines += lines
-        return chain.entries(lines, events)
+        return chain.to_entries(lines, events)
 
-    def append_blank(self, space: str, kind: str, subject: str, *, at: datetime) -> Entry:
+    def append_erased(self, space: str, kind: str, subject: str, *, at: datetime) -> Entry:
         """Add a line whose words were erased before it came here."""
         self._check()
-        line = chain.blank(self._tail, space, kind, subject, chain.recorded(at, self._last_at(space)))
-        self._tail = Tail(line.position, line.digest)
+        line = chain.build_erased_entry(
+            self._tail, space, kind, subject, chain.recording_time(at, self._last_at(space))
+        )
+        self._tail = ChainHead(line.position, line.digest)
         self._last[space] = line.at
         self.lines.append(line)
         return _entry(line)
 
-    def keep_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
+    def put_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
         """Keep embeddings by the hash of the text they were made of. Known ones stay as they are."""
         self._check()
         _writable(model)
@@ -209,7 +213,7 @@ class VolatileTransaction:
         for text_hash in vector_hashes:
             self.vectors.pop(text_hash, None)
 
-    def set_meta(self, name: str, value: str) -> None:
+    def put_meta(self, name: str, value: str) -> None:
         """Remember a small fact about the ledger itself."""
         self._check()
         _writable(name, value)
@@ -227,8 +231,8 @@ class VolatileTransaction:
         return self._last[space]
 
 
-def _entry(line: Line) -> Entry:
-    return chain.entry(line.position, line.at, line.space, line.kind, line.subject, line.body, line.digest)
+def _entry(line: StoredEntry) -> Entry:
+    return chain.decode_entry(line.position, line.at, line.space, line.kind, line.subject, line.body, line.digest)
 
 
 def _writable(*texts: str) -> None:

@@ -8,12 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from remanence.errors import InvalidInput
-from remanence.language.text import cut
+from remanence.language.text import truncate
 
 
-def json_writer(
-    *, sort_keys: bool = False, separators: tuple[str, str] = (", ", ": ")
-) -> Callable[[Any], str]:
+def json_writer(*, sort_keys: bool = False, separators: tuple[str, str] = (", ", ": ")) -> Callable[[Any], str]:
     """Writes values as `json.dumps(value, ensure_ascii=False, ...)` does, in half the time for small ones.
 
     It does not look for circles: one ends in a RecursionError all the same.
@@ -21,9 +19,7 @@ def json_writer(
     >>> json_writer(sort_keys=True)(["São José", {"b": None, "a": 1.5}])
     '["São José", {"a": 1.5, "b": null}]'
     """
-    usual = json.JSONEncoder(
-        ensure_ascii=False, sort_keys=sort_keys, separators=separators, check_circular=False
-    )
+    usual = json.JSONEncoder(ensure_ascii=False, sort_keys=sort_keys, separators=separators, check_circular=False)
     make = getattr(json.encoder, "c_make_encoder", None)
     if make is None:  # an interpreter without the C part
         return usual.encode
@@ -48,5 +44,5 @@ def json_objects(lines: Iterable[str], name: str) -> Iterator[tuple[str, dict[st
         except ValueError as error:
             raise InvalidInput(f"{where} is not JSON: {error}.") from None
         if not isinstance(row, dict):
-            raise InvalidInput(f"{where} is no JSON object, but {cut(line, 60)!r}.")
+            raise InvalidInput(f"{where} is no JSON object, but {truncate(line, 60)!r}.")
         yield where, row

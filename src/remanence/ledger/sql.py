@@ -24,7 +24,7 @@ from sqlalchemy.pool import NullPool
 
 from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
 from remanence.ledger import chain, sqlite, tables
-from remanence.ledger.chain import START, Line, Tail
+from remanence.ledger.chain import EMPTY_HEAD, ChainHead, StoredEntry
 from remanence.schema import Entry
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ class SqlLedger:
     _all: ClassVar[WeakSet[SqlLedger]] = WeakSet()
 
     def __init__(self, folder: Path) -> None:
-        self.path = sqlite.locate(folder)
+        self.path = sqlite.ensure_ledger_file(folder)
         self._pid = os.getpid()
         self._connected = self._closed = self._writing = self._unscrubbed = False
         self._pen = threading.RLock()
-        self._errors = sqlite.Translated(self.path)
+        self._errors = sqlite.ErrorTranslator(self.path)
         for other in self._all:
             if other.path == self.path and other._connected:
                 other._same_process()
@@ -68,11 +68,11 @@ class SqlLedger:
         )
         self._readers: deque[sqlite3.Connection] = deque()
         self._sql = tables.Statements(self._engine.dialect)
-        self._tail, self._last_at = START, dict[str, int]()
+        self._tail, self._last_at = EMPTY_HEAD, dict[str, int]()
         self._known: int | None = None  # the data_version for which these two are right
         with self._errors:
             self._writer = sqlite.connect(self.path)
-            self._file = sqlite.identity(self.path)
+            self._file = sqlite.file_identity(self.path)
             # 16 and 32 MB: a large batch need not spill midway, nor be moved out of the log before the next
             # ones have written over half of its pages.
             self._writer.execute("PRAGMA cache_size=-16000")
@@ -80,8 +80,8 @@ class SqlLedger:
             self._connected = True
             self._all.add(self)
             try:
-                sqlite.patiently(lambda: tables.prepare(self._engine, self.path))
-                self._writer.execute(self._sql.last_line).fetchone()  # damage at the end shows at once
+                sqlite.retry_while_locked(lambda: tables.create_or_migrate(self._engine, self.path))
+                self._writer.execute(self._sql.last_entry).fetchone()  # damage at the end shows at once
                 self._unscrubbed = True  # a crash may have left an erased line in the log
                 self._scrub(wait=0)
                 self._unscrubbed = False
@@ -127,13 +127,13 @@ class SqlLedger:
                 self._unscrubbed = True
                 self._scrub(wait=1000)
 
-    def _find_tail(self) -> Tail:
+    def _find_tail(self) -> ChainHead:
         """Where the chain ends, looked up again if another process wrote."""
         now = self._writer.execute("PRAGMA data_version").fetchone()[0]
         if now != self._known:
-            row = self._writer.execute(self._sql.last_line).fetchone()
-            tail = START if row is None else Tail(*row)
-            if (self._noted_head(self._writer) or START) != tail:
+            row = self._writer.execute(self._sql.last_entry).fetchone()
+            tail = EMPTY_HEAD if row is None else ChainHead(*row)
+            if (self._noted_head(self._writer) or EMPTY_HEAD) != tail:
                 raise LedgerTampered(
                     f"{self.path} does not end with the line that was written last; its last line is "
                     f"{tail.position}. Run `verify()`, and restore a backup before writing on.",
@@ -149,47 +149,47 @@ class SqlLedger:
                 self._writer.execute(f"PRAGMA busy_timeout={wait}")
                 busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
                 self._unscrubbed = bool(busy)
-            self._writer.execute(f"PRAGMA busy_timeout={int(sqlite.PATIENCE * 1000)}")
+            self._writer.execute(f"PRAGMA busy_timeout={int(sqlite.BUSY_TIMEOUT * 1000)}")
 
     # Reading
 
     def read(self, space: str, *, after: int = 0) -> Iterator[Entry]:
         """The lines of one space above position `after`, in order, erased ones with `event=None`."""
-        first = self._rows(self._sql.read, (space, after))
+        first = self._rows(self._sql.read_space, (space, after))
         return self._read(space, first)
 
     def _read(self, space: str, rows: list[Any]) -> Iterator[Entry]:
         while rows:
             for row in rows:
-                yield chain.entry(*row)
+                yield chain.decode_entry(*row)
             if len(rows) < tables.CHUNK:
                 return
-            rows = self._rows(self._sql.read, (space, rows[-1][0]))
+            rows = self._rows(self._sql.read_space, (space, rows[-1][0]))
 
-    def at(self, positions: Sequence[int]) -> dict[int, Entry]:
+    def entries_at(self, positions: Sequence[int]) -> dict[int, Entry]:
         """These lines, by position. Positions that do not exist are left out."""
         self._open()
         found: dict[int, Entry] = {}
         for batch in _batches([p for p in positions if 0 < p < 2**63]):
-            for row in self._rows(self._sql.lines(len(batch)), batch):
-                found[row[0]] = chain.entry(*row)
+            for row in self._rows(self._sql.entries_at(len(batch)), batch):
+                found[row[0]] = chain.decode_entry(*row)
         return found
 
     def position_at(self, space: str, moment: datetime) -> int:
         """The last position of this space recorded at or before `moment`; 0 if there is none."""
-        return self._one(self._sql.position_at, (space, chain.stamped(moment))) or 0
+        return self._one(self._sql.position_at, (space, chain.checked_micros(moment))) or 0
 
     def head(self) -> int:
         """The last position of all; 0 for an empty ledger."""
-        return self._one(self._sql.last_line) or 0
+        return self._one(self._sql.last_entry) or 0
 
     def spaces(self) -> list[str]:
         """The names of all spaces that hold a line, sorted."""
         return sorted(row[0] for row in self._rows(self._sql.spaces))
 
-    def count(self, space: str, *, upto: int | None = None) -> int:
+    def count(self, space: str, *, up_to: int | None = None) -> int:
         """How many lines a space holds, up to a position, that one included."""
-        return int(self._one(self._sql.count, (space, 2**63 - 1 if upto is None else upto)))
+        return int(self._one(self._sql.count, (space, 2**63 - 1 if up_to is None else up_to)))
 
     def vectors(self, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         """The embeddings kept for these text hashes; unknown ones are left out."""
@@ -200,13 +200,13 @@ class SqlLedger:
                 found[text_hash] = np.frombuffer(blob, FLOATS)
         return found
 
-    def held(self, texts: Collection[str], *, besides: Collection[int]) -> set[str]:
+    def texts_in_other_entries(self, texts: Collection[str], *, excluded_positions: Collection[int]) -> set[str]:
         """Those of these texts that stand in the words of another line than these."""
         self._open()
         with self._errors, self._reader() as reader:
-            return chain.held(reader.execute(self._sql.bodies), texts, besides)
+            return chain.texts_in_other_entries(reader.execute(self._sql.bodies), texts, excluded_positions)
 
-    def meta(self, name: str) -> str | None:
+    def get_meta(self, name: str) -> str | None:
         """A small fact that `set_meta` remembered."""
         value: str | None = self._one(self._sql.get_meta, (name,))
         return value
@@ -232,17 +232,17 @@ class SqlLedger:
                     self._writer.execute("VACUUM")
                 self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _whole(self, reader: sqlite3.Connection) -> Iterator[Line]:
+    def _whole(self, reader: sqlite3.Connection) -> Iterator[StoredEntry]:
         after = -(2**63)
-        while rows := reader.execute(self._sql.read_whole, (after,)).fetchall():
-            yield from map(Line._make, rows)
+        while rows := reader.execute(self._sql.read_stored, (after,)).fetchall():
+            yield from map(StoredEntry._make, rows)
             after = rows[-1][0]
 
-    def _noted_head(self, connection: sqlite3.Connection) -> Tail | None:
-        row = connection.execute(self._sql.get_meta, (tables.HEAD,)).fetchone()
+    def _noted_head(self, connection: sqlite3.Connection) -> ChainHead | None:
+        row = connection.execute(self._sql.get_meta, (tables.HEAD_KEY,)).fetchone()
         try:
             position, digest = row[0].split(" ")
-            return Tail(int(position), bytes.fromhex(digest))
+            return ChainHead(int(position), bytes.fromhex(digest))
         except (TypeError, ValueError, AttributeError):
             return None  # no note, or none that a writer of ours made
 
@@ -303,7 +303,7 @@ class SqlLedger:
     def _still_there(self) -> None:
         """Refuse to write where nobody will read: a file that is taken away still takes lines, in silence."""
         try:
-            found: tuple[int, int] | None = sqlite.identity(self.path)
+            found: tuple[int, int] | None = sqlite.file_identity(self.path)
         except OSError:
             found = None
         if found != self._file:
@@ -327,8 +327,8 @@ class SqlTransaction:
         self,
         writer: sqlite3.Connection,
         sql: tables.Statements,
-        errors: sqlite.Translated,
-        tail: Tail,
+        errors: sqlite.ErrorTranslator,
+        tail: ChainHead,
         known: Mapping[str, int],
     ) -> None:
         self._writer, self._sql, self._errors, self._known = writer, sql, errors, known
@@ -344,39 +344,41 @@ class SqlTransaction:
     def append(self, space: str, events: Sequence[Event], *, at: datetime) -> list[Entry]:
         """Add one line for each event. Visible to others only once the transaction ends well."""
         with self._writing():
-            moment = chain.recorded(at, self._last(space))
-            lines = chain.write(self.tail, space, events, moment)
+            moment = chain.recording_time(at, self._last(space))
+            lines = chain.build_entries(self.tail, space, events, moment)
             if lines:
-                self._writer.executemany(self._sql.add_line, map(_bound, lines))
-                self.tail = Tail(lines[-1].position, lines[-1].digest)
+                self._writer.executemany(self._sql.insert_entry, map(_bound, lines))
+                self.tail = ChainHead(lines[-1].position, lines[-1].digest)
                 self.last_at[space] = moment
-        return chain.entries(lines, events)
+        return chain.to_entries(lines, events)
 
-    def append_blank(self, space: str, kind: str, subject: str, *, at: datetime) -> Entry:
+    def append_erased(self, space: str, kind: str, subject: str, *, at: datetime) -> Entry:
         """Add a line whose words were erased before it came here."""
         with self._writing():
-            line = chain.blank(self.tail, space, kind, subject, chain.recorded(at, self._last(space)))
-            self._writer.execute(self._sql.add_line, line)
-            self.tail = Tail(line.position, line.digest)
+            line = chain.build_erased_entry(
+                self.tail, space, kind, subject, chain.recording_time(at, self._last(space))
+            )
+            self._writer.execute(self._sql.insert_entry, line)
+            self.tail = ChainHead(line.position, line.digest)
             self.last_at[space] = line.at
-        return chain.entry(line.position, line.at, space, kind, subject, None, line.digest)
+        return chain.decode_entry(line.position, line.at, space, kind, subject, None, line.digest)
 
-    def keep_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
+    def put_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
         """Keep embeddings by the hash of the text they were made of. Known ones stay as they are."""
         with self._writing():
             rows = ((model, bytearray(h), bytearray(np.asarray(v, FLOATS))) for h, v in vectors.items())
-            self._writer.executemany(self._sql.add_vector, rows)
+            self._writer.executemany(self._sql.insert_vector, rows)
 
     def erase(self, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> None:
         """Blank the words of these lines and drop these embeddings, of every model."""
         with self._writing():
             self.erased = True
-            self._writer.executemany(self._sql.blank_line, ((p,) for p in positions if 0 < p < 2**63))
-            self._writer.executemany(self._sql.drop_vector, ((h,) for h in vector_hashes))
+            self._writer.executemany(self._sql.erase_entry, ((p,) for p in positions if 0 < p < 2**63))
+            self._writer.executemany(self._sql.delete_vectors, ((h,) for h in vector_hashes))
 
-    def set_meta(self, name: str, value: str) -> None:
+    def put_meta(self, name: str, value: str) -> None:
         """Remember a small fact about the ledger itself."""
-        if name == tables.HEAD:
+        if name == tables.HEAD_KEY:
             raise InvalidInput(f"{name!r} is the ledger's own note. Choose another name.")
         with self._writing():
             self._writer.execute(self._sql.put_meta, (name, value))
@@ -385,9 +387,9 @@ class SqlTransaction:
         """Note where the chain ends, so that a tail cut off later is missed."""
         if self.tail != self._start:
             note = f"{self.tail.position} {self.tail.digest.hex()}"
-            self._writer.execute(self._sql.put_meta, (tables.HEAD, note))
+            self._writer.execute(self._sql.put_meta, (tables.HEAD_KEY, note))
 
-    def _writing(self) -> sqlite.Translated:
+    def _writing(self) -> sqlite.ErrorTranslator:
         if self.ended:
             raise LedgerError("this transaction has ended; start another with `ledger.transaction()`.")
         return self._errors
@@ -395,12 +397,12 @@ class SqlTransaction:
     def _last(self, space: str) -> int:
         at = self.last_at.get(space, self._known.get(space))
         if at is None:
-            row = self._writer.execute(self._sql.last_at, (space,)).fetchone()
+            row = self._writer.execute(self._sql.last_time, (space,)).fetchone()
             at = LONG_AGO if row is None else row[0]
         return int(at)
 
 
-def _bound(line: Line) -> tuple[Any, ...]:
+def _bound(line: StoredEntry) -> tuple[Any, ...]:
     """The values of a line as sqlite3 takes them fastest: for bytes it looks for an adapter each time."""
     *plain, salt, content, digest = line
     return (*plain, None if salt is None else bytearray(salt), bytearray(content), bytearray(digest))

@@ -14,10 +14,8 @@ from sqlalchemy.exc import DBAPIError
 
 from remanence.errors import Closed, InvalidInput, LedgerCorrupt, LedgerError, LedgerUnavailable
 
-APPLICATION_ID = (
-    0x52454D4E  # "REMN", at byte 68 of the file, so that no other program's file is taken for ours
-)
-PATIENCE = 30.0  # seconds to wait for another process's transaction
+APPLICATION_ID = 0x52454D4E  # "REMN", at byte 68 of the file, so that no other program's file is taken for ours
+BUSY_TIMEOUT = 30.0  # seconds to wait for another process's transaction
 T = TypeVar("T")
 
 _RESTORE = (
@@ -26,7 +24,7 @@ _RESTORE = (
 )
 
 
-def locate(folder: Path) -> Path:
+def ensure_ledger_file(folder: Path) -> Path:
     """The ledger file in this folder, made empty if there is none, and known to be ours or empty."""
     path = folder.absolute() / "ledger.db"
     try:
@@ -37,9 +35,7 @@ def locate(folder: Path) -> Path:
         with path.open("rb") as file:
             header = file.read(100)
     except FileExistsError as error:
-        raise LedgerUnavailable(
-            f"{folder} is a file, and a ledger needs a folder. Give another path."
-        ) from error
+        raise LedgerUnavailable(f"{folder} is a file, and a ledger needs a folder. Give another path.") from error
     except OSError as error:
         raise LedgerUnavailable(
             f"{path} cannot be opened ({error.strerror or error}). "
@@ -66,7 +62,7 @@ def locate(folder: Path) -> Path:
     return path
 
 
-def identity(path: Path) -> tuple[int, int]:
+def file_identity(path: Path) -> tuple[int, int]:
     """Which file it is that goes by this name."""
     found = os.stat(path)
     return found.st_dev, found.st_ino
@@ -76,7 +72,7 @@ def connect(path: Path) -> sqlite3.Connection:
     """A connection set up our way, that threads may hand to one another."""
     # mode=rw: if the file is taken away under us, that is an error and not a fresh, empty ledger.
     connection = sqlite3.connect(
-        f"{path.as_uri()}?mode=rw", uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+        f"{path.as_uri()}?mode=rw", uri=True, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
     )
     # For a new file: of 4,096, an embedding of a kilobyte leaves a quarter of each page empty.
     connection.execute("PRAGMA page_size=8192")
@@ -85,12 +81,12 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def patiently(work: Callable[[], T]) -> T:
+def retry_while_locked(work: Callable[[], T]) -> T:
     """Do `work` again while another process has the file locked.
 
     SQLite's own patience does not cover the switch to WAL, nor recovery after a crash.
     """
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + BUSY_TIMEOUT
     while True:
         try:
             return work()
@@ -100,7 +96,7 @@ def patiently(work: Callable[[], T]) -> T:
             time.sleep(0.01)
 
 
-class Translated:
+class ErrorTranslator:
     """Around every call to the database: its errors come out as ours, with the path and the next step."""
 
     def __init__(self, path: Path) -> None:
@@ -112,9 +108,7 @@ class Translated:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None and isinstance(
-            error, DBAPIError | sqlite3.Error | UnicodeEncodeError | OverflowError
-        ):
+        if error is not None and isinstance(error, DBAPIError | sqlite3.Error | UnicodeEncodeError | OverflowError):
             raise explained(error, self._path) from error
 
 
@@ -123,9 +117,7 @@ def explained(error: BaseException, path: Path) -> Exception:
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     said = str(cause)
     if isinstance(cause, UnicodeEncodeError):
-        return InvalidInput(
-            f"text with a lone surrogate cannot be kept ({said}). Repair it before adding it."
-        )
+        return InvalidInput(f"text with a lone surrogate cannot be kept ({said}). Repair it before adding it.")
     if isinstance(cause, OverflowError) or "binding" in said or "too big" in said:
         return InvalidInput(f"a value cannot be kept or asked for: {said}.")
     if "closed database" in said:
@@ -133,16 +125,13 @@ def explained(error: BaseException, path: Path) -> Exception:
     if "not a database" in said or "malformed" in said or "no such table" in said or "no such column" in said:
         return LedgerCorrupt(f"{path} is damaged: {said}. {_RESTORE}")
     if "full" in said:
-        return LedgerUnavailable(
-            f"{path}: the disk is full, and nothing was kept of this write. Free some space."
-        )
+        return LedgerUnavailable(f"{path}: the disk is full, and nothing was kept of this write. Free some space.")
     if "locked" in said or "busy" in said:
         return LedgerUnavailable(
-            f"{path}: another process has been writing for {PATIENCE:.0f} s. Try again, or end that process."
+            f"{path}: another process has been writing for {BUSY_TIMEOUT:.0f} s. Try again, or end that process."
         )
     if "readonly" in said or "unable to open" in said or "I/O" in said:
         return LedgerUnavailable(
-            f"{path} cannot be written ({said}). "
-            "Check its permissions, and that the disk is there and not read-only."
+            f"{path} cannot be written ({said}). Check its permissions, and that the disk is there and not read-only."
         )
     return LedgerError(f"{path}: {said}")

@@ -69,7 +69,7 @@ embedding = Table(
 meta = Table("meta", tables, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
 
 CHUNK = 2000  # lines read at a time; between two chunks no reader holds anything in the database
-HEAD = "ledger:head"  # the name in `meta` under which each writer notes the last line
+HEAD_KEY = "ledger:head"  # the name in `meta` under which each writer notes the last line
 
 _UNCHANGED = " AND ".join(f"NEW.{c.name} IS OLD.{c.name}" for c in entry.c if c.name not in ("body", "salt"))
 _NO_DELETE = """CREATE TRIGGER entry_stays BEFORE DELETE ON entry
@@ -84,7 +84,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = []
 """Version n to n + 1, in order; the first is 1 to 2. Those that are needed run in one transaction."""
 
 
-def prepare(engine: Engine, path: Path) -> None:
+def create_or_migrate(engine: Engine, path: Path) -> None:
     """Make the tables, or bring an older ledger up to date; then let readers and writers overlap."""
     newest = 1 + len(MIGRATIONS)
     with engine.connect() as connection:
@@ -113,9 +113,7 @@ def _migrate(connection: Connection, path: Path, newest: int) -> None:
     version = run("PRAGMA user_version").scalar_one()  # again: another process may have been faster
     if version == 0:
         if run("SELECT 1 FROM sqlite_master").first():
-            raise LedgerCorrupt(
-                f"{path} is not a Remanence ledger. It was left as it is: give another folder."
-            )
+            raise LedgerCorrupt(f"{path} is not a Remanence ledger. It was left as it is: give another folder.")
         tables.create_all(connection, checkfirst=False)
         run(f"PRAGMA application_id={APPLICATION_ID}")
     else:
@@ -136,33 +134,28 @@ class Statements:
         line = (c.position, c.at, c.space, c.kind, c.subject, c.body, c.digest)
         space = c.space == bindparam("space")
 
-        self.add_line = text(insert(entry))  # a chain.Line
-        self.blank_line = text(  # not an `Erased` line: it holds no words, and vouches for blank ones
+        self.insert_entry = text(insert(entry))  # a chain.Line
+        self.erase_entry = text(  # not an `Erased` line: it holds no words, and vouches for blank ones
             update(entry)
             .values(body=null(), salt=null())
             .where(c.position == bindparam("p"), c.kind != literal_column("'erased'"))
         )
-        self.add_vector = text(sqlite.insert(embedding).on_conflict_do_nothing())  # model, hash, vector
-        self.drop_vector = text(delete(embedding).where(e.hash == bindparam("h")))
+        self.insert_vector = text(sqlite.insert(embedding).on_conflict_do_nothing())  # model, hash, vector
+        self.delete_vectors = text(delete(embedding).where(e.hash == bindparam("h")))
         put = sqlite.insert(meta)
-        self.put_meta = text(
-            put.on_conflict_do_update(index_elements=[m.name], set_={"value": put.excluded.value})
-        )
+        self.put_meta = text(put.on_conflict_do_update(index_elements=[m.name], set_={"value": put.excluded.value}))
         self.get_meta = text(select(m.value).where(m.name == bindparam("n")))
-        self.read = text(  # space, after
+        self.read_space = text(  # space, after
             first(CHUNK, select(*line).where(space, c.position > bindparam("after")).order_by(c.position))
         )
-        self.read_whole = text(  # after: chain.Line
+        self.read_stored = text(  # after: chain.Line
             first(CHUNK, select(entry).where(c.position > bindparam("after")).order_by(c.position))
         )
-        self.last_line = text(first(1, select(c.position, c.digest).order_by(c.position.desc())))
-        self.last_at = text(first(1, select(c.at).where(space).order_by(c.position.desc())))
+        self.last_entry = text(first(1, select(c.position, c.digest).order_by(c.position.desc())))
+        self.last_time = text(first(1, select(c.at).where(space).order_by(c.position.desc())))
         self.position_at = text(  # space, moment
             first(
-                1,
-                select(c.position)
-                .where(space, c.at <= bindparam("moment"))
-                .order_by(c.at.desc(), c.position.desc()),
+                1, select(c.position).where(space, c.at <= bindparam("moment")).order_by(c.at.desc(), c.position.desc())
             )
         )
         self.bodies = text(select(c.position, c.body))
@@ -170,11 +163,9 @@ class Statements:
         self.count = text(  # space, up to which position
             select(func.count(c.position)).where(space, c.position <= bindparam("upto"))
         )
-        self.lines = lru_cache(lambda n: text(select(*line).where(c.position.in_([0] * n))))
+        self.entries_at = lru_cache(lambda n: text(select(*line).where(c.position.in_([0] * n))))
         self.vectors = lru_cache(  # model, then n hashes
-            lambda n: text(
-                select(e.hash, e.vector).where(e.model == bindparam("m", ""), e.hash.in_([b""] * n))
-            )
+            lambda n: text(select(e.hash, e.vector).where(e.model == bindparam("m", ""), e.hash.in_([b""] * n)))
         )
 
 

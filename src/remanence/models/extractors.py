@@ -13,31 +13,31 @@ from datetime import datetime
 from typing import cast
 
 from remanence.errors import InvalidInput
-from remanence.language.rules.name_rules import names_in
+from remanence.language.rules.name_rules import find_question_names
 from remanence.language.rules.rule_extractor import RuleExtractor, speaker_name
-from remanence.language.text import cut
-from remanence.models.llm_clients import is_langchain, is_llamaindex, returns
+from remanence.language.text import truncate
+from remanence.models.llm_clients import has_return_type, is_langchain, is_llamaindex
 from remanence.ports import Extractor
 from remanence.schema import SELF, Extraction
 
-__all__ = ["SELF", "RuleExtractor", "names_in", "resolve", "speaker_name"]
+__all__ = ["SELF", "RuleExtractor", "find_question_names", "resolve_extractor", "speaker_name"]
 
 _WRAP = "A function from a prompt to text is a language model: wrap it as LLMExtractor(function)."
 
 
-def resolve(extractor: object | None) -> Extractor:
+def resolve_extractor(extractor: object | None) -> Extractor:
     """The extractor that was meant.
 
     None is the rules. A LangChain chat model or a LlamaIndex LLM finds facts for `remember`. An object
     with `extract` is used as it is. A plain function goes from text to Extraction; one that goes from a
     prompt to text is a language model, and looks just the same, so it is wrapped: `LLMExtractor(function)`.
 
-    >>> resolve(None).name
+    >>> resolve_extractor(None).name
     'rules'
-    >>> resolve(lambda text: Extraction()).name
+    >>> resolve_extractor(lambda text: Extraction()).name
     'function:<lambda>'
     >>> def ask_gpt(prompt: str) -> str: ...
-    >>> resolve(ask_gpt)
+    >>> resolve_extractor(ask_gpt)
     Traceback (most recent call last):
         ...
     remanence.errors.InvalidInput: extractor=ask_gpt returns text, not an Extraction. A function from ...
@@ -45,9 +45,7 @@ def resolve(extractor: object | None) -> Extractor:
     if extractor is None:
         return RuleExtractor()
     if isinstance(extractor, type):
-        raise InvalidInput(
-            f"extractor={extractor.__name__} is a class; pass an instance: {extractor.__name__}()."
-        )
+        raise InvalidInput(f"extractor={extractor.__name__} is a class; pass an instance: {extractor.__name__}().")
     if callable(getattr(extractor, "extract", None)):
         return cast("Extractor", extractor)
     if is_langchain(extractor) or is_llamaindex(extractor):
@@ -68,7 +66,7 @@ class _FunctionExtractor:
 
     def __init__(self, function: Callable[[str], Extraction]) -> None:
         called = getattr(function, "__name__", type(function).__name__)
-        if returns(function, str):
+        if has_return_type(function, str):
             raise InvalidInput(f"extractor={called} returns text, not an Extraction. {_WRAP}")
         if inspect.iscoroutinefunction(function):
             raise InvalidInput(f"extractor={called} is async; it is called from a thread. Pass a plain one.")
@@ -81,5 +79,5 @@ class _FunctionExtractor:
         if isinstance(found, Extraction):
             return found
         hint = f" {_WRAP}" if isinstance(found, str) else ""
-        shown = f"{cut(found, 60)!r}" if isinstance(found, str) else f"{found!r}"
+        shown = f"{truncate(found, 60)!r}" if isinstance(found, str) else f"{found!r}"
         raise InvalidInput(f"{self.name} returned {shown}; it has to return an Extraction.{hint}")

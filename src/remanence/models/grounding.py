@@ -15,15 +15,15 @@ from datetime import datetime
 from typing import Any
 
 from remanence.language.rules.name_rules import find_names
-from remanence.language.rules.predicate_rules import STATE_AFTER, kind_of
-from remanence.language.rules.pronouns import find_self
+from remanence.language.rules.predicate_rules import STATE_AFTER_EVENT, claim_kind
+from remanence.language.rules.pronouns import find_first_person_singular
 from remanence.language.rules.rule_extractor import RuleExtractor
-from remanence.language.rules.state_changes import end_claims
-from remanence.language.temporal import read_window
-from remanence.language.text import normal_name, normal_text
+from remanence.language.rules.state_changes import claims_ended_by
+from remanence.language.temporal import parse_window
+from remanence.language.text import normalize_name, normalize_text
 from remanence.models.llm_replies import Row
-from remanence.models.llm_source import USER, Chunk
-from remanence.schema import KINDS, SELF, Fact, Kind, Mention, Said, Triple, Window
+from remanence.models.llm_source import USER_LABEL, Chunk
+from remanence.schema import MEMORY_KINDS, SELF, Fact, MemoryKind, Mention, Triple, Utterance, Window
 
 LONGEST = 1_000  # characters of a fact; what is longer is a copy of the source
 MOST_NAMES = 32
@@ -35,8 +35,8 @@ FEW = 1 / 3  # a smaller share of words from the source makes for doubt
 
 _RULES = RuleExtractor()
 _NUMBERS = {"low": 0.3, "minor": 0.3, "medium": 0.6, "moderate": 0.6, "high": 0.9, "certain": 0.95}
-_KINDS: dict[str, Kind] = {
-    **{kind: kind for kind in KINDS},
+_KINDS: dict[str, MemoryKind] = {
+    **{kind: kind for kind in MEMORY_KINDS},
     **dict.fromkeys(("event", "episodic", "plan"), "episode"),
     **dict.fromkeys(("fact", "state", "profile"), "semantic"),
     **dict.fromkeys(("opinion", "preference", "belief", "view"), "viewpoint"),
@@ -59,19 +59,19 @@ _NO_TEXT = re.compile("[\x00\ud800-\udfff]")  # cannot be written down
 _THE_USER = re.compile(r"\bthe user\b|\buser's\b", re.IGNORECASE)
 
 
-def ground(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
+def verified_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
     """The fact that a row states, as far as the chunk bears it out; None if it does not."""
     text = _text(row.get("text"))
     if not text or len(text) > LONGEST or _is_copy(text, chunk):
         return None
-    said = _turns(row.get("said"), chunk) or chunk.nearest(text)
-    text, written, invented = respelled(text, chunk)
+    said = _turns(row.get("said"), chunk) or chunk.nearest_turns(text)
+    text, written, invented = match_spelling(text, chunk)
     mentions = _mentions(row.get("names"), written, text, chunk, said)
-    share = chunk.share(text)
+    share = chunk.word_overlap(text)
     if share == 0 or (invented and not any(mention.name != SELF for mention in mentions)):
         return None
-    at = chunk.at(said, now)
-    plain = _by_rule(text, chunk.who("I", said), at)
+    at = chunk.time_of(said, now)
+    plain = _by_rule(text, chunk.resolve_speaker("I", said), at)
     kind = _kind(row.get("kind")) or plain.kind
     triples = tuple(_triples(row.get("triples"), chunk, said) or _triples(plain.triples, chunk, said))
     doubt = DOUBT if invented or share < FEW else 1.0
@@ -85,38 +85,38 @@ def ground(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
         confidence=round(doubt * _number(row.get("confidence"), CONFIDENCE), 3),
         tags=_tags(row.get("tags")),
         expires_at=_expiry(row.get("expires"), at),
-        said=said,
-        ends=tuple(end for end in _triples(row.get("ends"), chunk, said) if end not in triples),
+        source_turns=said,
+        ended_claims=tuple(end for end in _triples(row.get("ends"), chunk, said) if end not in triples),
     )
 
 
-def new_states(facts: Sequence[Fact]) -> Iterator[Fact]:
+def resulting_states(facts: Sequence[Fact]) -> Iterator[Fact]:
     """What holds after the events among these facts, where the model wrote down only the event."""
     known = {_claim(triple) for fact in facts if fact.kind != "episode" for triple in fact.triples}
     for event in facts:
         if event.kind != "episode":
             continue
-        ended = {end.predicate for end in event.ends}
+        ended = {end.predicate for end in event.ended_claims}
         for triple in event.triples:
-            state = replace(triple, predicate=STATE_AFTER.get(triple.predicate, triple.predicate))
+            state = replace(triple, predicate=STATE_AFTER_EVENT.get(triple.predicate, triple.predicate))
             changed = state.predicate in ended or state != triple
-            if changed and kind_of(state) != "episode" and _claim(state) not in known:
+            if changed and claim_kind(state) != "episode" and _claim(state) not in known:
                 known.add(_claim(state))
                 yield replace(
                     event,
                     text=_sentence(state),
-                    kind=kind_of(state),
+                    kind=claim_kind(state),
                     mentions=tuple(m for m in event.mentions if m.name in (state.subject, state.object)),
                     triples=(state,),
                     valid=Window(event.valid.start, None),
                     confidence=round(event.confidence * 0.9, 3),
                     expires_at=None,
-                    ends=event.ends or tuple(end_claims(event.triples)),
+                    ended_claims=event.ended_claims or tuple(claims_ended_by(event.triples)),
                 )
 
 
 def _claim(triple: Triple) -> tuple[str, str, str]:
-    return normal_name(triple.subject), triple.predicate, normal_name(triple.object)
+    return normalize_name(triple.subject), triple.predicate, normalize_name(triple.object)
 
 
 def _sentence(triple: Triple) -> str:
@@ -135,8 +135,8 @@ def _text(value: object) -> str:
 
 def _is_copy(text: str, chunk: Chunk) -> bool:
     """Whether the text is all that was said, where that is more than a sentence."""
-    whole = normal_text("\n".join(piece.said.text for piece in chunk.pieces))
-    return (len(chunk.pieces) > 1 or len(whole) > 300) and normal_text(text) == whole
+    whole = normalize_text("\n".join(piece.utterance.text for piece in chunk.pieces))
+    return (len(chunk.pieces) > 1 or len(whole) > 300) and normalize_text(text) == whole
 
 
 def _turns(value: object, chunk: Chunk) -> tuple[int, ...]:
@@ -145,12 +145,12 @@ def _turns(value: object, chunk: Chunk) -> tuple[int, ...]:
     return tuple(sorted({turn for turn in given if type(turn) is int and turn in turns}))
 
 
-def respelled(text: str, chunk: Chunk) -> tuple[str, list[Mention], bool]:
+def match_spelling(text: str, chunk: Chunk) -> tuple[str, list[Mention], bool]:
     """A text with its names spelled as they were said, these names, and whether it has others besides."""
     written: list[Mention] = []
     invented = False
     for name in find_names(text):
-        spelled = chunk.spelled(name.text)
+        spelled = chunk.find_spelling(name.text)
         if spelled is None:
             invented = invented or not _is_said(name.text, chunk)
             continue
@@ -166,18 +166,18 @@ def _mentions(
     found: dict[str, Mention] = {}
     listed = [_name(item) for item in given[:MOST_NAMES]] if isinstance(given, list | tuple) else []
     if _THE_USER.search(text):
-        listed.append((USER, "person"))
-    if find_self(text):
+        listed.append((USER_LABEL, "person"))
+    if find_first_person_singular(text):
         listed.append(("I", "person"))
     for name, kind in listed:
-        who = chunk.who(name, said) if name else None
-        spelled = who or (chunk.spelled(name) if name else None)
+        who = chunk.resolve_speaker(name, said) if name else None
+        spelled = who or (chunk.find_spelling(name) if name else None)
         if spelled:
-            found.setdefault(normal_name(spelled), Mention(spelled, "person" if who else kind))
+            found.setdefault(normalize_name(spelled), Mention(spelled, "person" if who else kind))
     for mention in written:
-        known = found.setdefault(normal_name(mention.name), mention)
+        known = found.setdefault(normalize_name(mention.name), mention)
         if known.kind == "thing" != mention.kind:
-            found[normal_name(mention.name)] = replace(known, kind=mention.kind)
+            found[normalize_name(mention.name)] = replace(known, kind=mention.kind)
     return tuple(found.values())[:MOST_NAMES]
 
 
@@ -190,8 +190,8 @@ def _name(item: object) -> tuple[str, str]:
 
 def _with_subjects(mentions: tuple[Mention, ...], triples: Sequence[Triple]) -> tuple[Mention, ...]:
     """The mentions, and whoever the claims are about."""
-    known = {normal_name(mention.name) for mention in mentions}
-    subjects = dict.fromkeys(t.subject for t in triples if normal_name(t.subject) not in known)
+    known = {normalize_name(mention.name) for mention in mentions}
+    subjects = dict.fromkeys(t.subject for t in triples if normalize_name(t.subject) not in known)
     return (*mentions, *(Mention(name, "person" if name == SELF else "thing") for name in subjects))
 
 
@@ -202,7 +202,7 @@ def _triples(given: object, chunk: Chunk, said: Sequence[int]) -> list[Triple]:
         subject, predicate, target = (_text(part) for part in _parts(item))
         who, what = (_said_as(part, chunk, said) for part in (subject, target))
         predicate = snake_case(predicate)
-        if who and what and predicate and normal_name(who) != normal_name(what):
+        if who and what and predicate and normalize_name(who) != normalize_name(what):
             found[Triple(who, predicate, what)] = None
     return list(found)
 
@@ -220,13 +220,13 @@ def _said_as(part: str, chunk: Chunk, said: Sequence[int]) -> str | None:
     """One end of a claim as it was said: a speaker, a name, plain words, or a date; None for an invention."""
     if not part or len(part) > 200:
         return None
-    known = chunk.who(part, said) or chunk.spelled(part)
+    known = chunk.resolve_speaker(part, said) or chunk.find_spelling(part)
     return known or (part if _is_said(part, chunk) or _ISO.fullmatch(part) else None)
 
 
 def _is_said(part: str, chunk: Chunk) -> bool:
     """Whether every word that is more than a plain one (a capital, a number, another script) was said."""
-    return all(word.islower() or chunk.spelled(word) for word in _WORD.findall(part))
+    return all(word.islower() or chunk.find_spelling(word) for word in _WORD.findall(part))
 
 
 def snake_case(predicate: str) -> str:
@@ -239,7 +239,7 @@ def snake_case(predicate: str) -> str:
     return _SAME_PREDICATE.get(plain, plain)
 
 
-def _kind(value: object) -> Kind | None:
+def _kind(value: object) -> MemoryKind | None:
     return _KINDS.get(value.strip().lower()) if isinstance(value, str) else None
 
 
@@ -262,17 +262,17 @@ def _tags(value: object) -> tuple[str, ...]:
 
 def _by_rule(text: str, speaker: str | None, at: datetime) -> Fact:
     """What the rules read in the model's own words, for what it left out."""
-    found = _RULES.facts([Said(text, speaker, at)], now=at).facts
+    found = _RULES.facts([Utterance(text, speaker, at)], now=at).facts
     return found[0] if found else Fact(text)
 
 
-def _window(row: Row, kind: Kind, at: datetime, plain: Fact) -> Window:
+def _window(row: Row, kind: MemoryKind, at: datetime, plain: Fact) -> Window:
     """When it happened, or from when until when it is so. An event of no other time is as old as its turn."""
     begun, ended = _read(row.get("when"), at), _read(row.get("until"), at)
     if begun is None and ended is None:
         if plain.kind == kind:
             return plain.valid
-        return Window.at(at) if kind == "episode" else Window()
+        return Window.from_moment(at) if kind == "episode" else Window()
     start = begun.start if begun else None
     end = (ended.end or ended.start) if ended else None
     if end is None and begun and kind == "episode":
@@ -294,6 +294,6 @@ def _read(value: Any, at: datetime) -> Window | None:
         return None
     start, slash, end = value.partition("/")
     try:
-        return read_window((start, end), at) if slash and _ISO.fullmatch(end) else read_window(value, at)
+        return parse_window((start, end), at) if slash and _ISO.fullmatch(end) else parse_window(value, at)
     except (ValueError, OverflowError):  # InvalidInput is a ValueError
         return None

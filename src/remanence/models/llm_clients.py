@@ -18,10 +18,8 @@ from remanence.errors import InvalidInput
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-ACCEPTED = (
-    "Give a LangChain chat model, a LlamaIndex LLM, or a function from a prompt to the text of the answer"
-)
-MOST_STUCK = 4  # questions that may wait for a hung model at one time; each of them holds a thread
+ACCEPTED = "Give a LangChain chat model, a LlamaIndex LLM, or a function from a prompt to the text of the answer"
+MAX_STUCK_THREADS = 4  # questions that may wait for a hung model at one time; each of them holds a thread
 _QUIET = {"tags": ["nostream"]}  # LangGraph keeps the tokens of such a call out of an agent's stream
 
 
@@ -33,10 +31,10 @@ class Reply:
     fields: Mapping[str, Any] | None = None
     text: str = ""
     problem: str | None = None
-    late: bool = False
+    timed_out: bool = False
 
 
-class Model(Protocol):
+class LanguageModel(Protocol):
     """What every model here can do."""
 
     name: str
@@ -46,14 +44,14 @@ class Model(Protocol):
         ...
 
 
-def resolve(model: object, *, timeout: float | None = 60.0) -> Model:
+def resolve_llm(model: object, *, timeout: float | None = 60.0) -> LanguageModel:
     """The model that was meant, which answers within `timeout` seconds or is given up.
 
-    >>> resolve(lambda prompt: prompt.upper()).ask("hello").text
+    >>> resolve_llm(lambda prompt: prompt.upper()).ask("hello").text
     'HELLO'
-    >>> resolve(lambda prompt: 1 / 0).ask("hello").problem
+    >>> resolve_llm(lambda prompt: 1 / 0).ask("hello").problem
     'raised ZeroDivisionError: division by zero'
-    >>> resolve("gpt")
+    >>> resolve_llm("gpt")
     Traceback (most recent call last):
         ...
     remanence.errors.InvalidInput: This cannot be asked anything: 'gpt' (str). Give a LangChain ...
@@ -63,13 +61,13 @@ def resolve(model: object, *, timeout: float | None = 60.0) -> Model:
     if isinstance(model, type):
         raise InvalidInput(f"The model is the class {model.__name__}, not one made of it. {ACCEPTED}.")
     if is_langchain(model):
-        return Patient(FromLangChain(model), timeout)
+        return WithTimeout(FromLangChain(model), timeout)
     if is_llamaindex(model):
-        return Patient(FromLlamaIndex(model), timeout)
+        return WithTimeout(FromLlamaIndex(model), timeout)
     if inspect.iscoroutinefunction(model):
         raise InvalidInput(f"The model {model!r} is async; it is called from a thread. {ACCEPTED}.")
     if callable(model):
-        return Patient(FromFunction(model), timeout)
+        return WithTimeout(FromFunction(model), timeout)
     raise InvalidInput(f"This cannot be asked anything: {model!r} ({type(model).__name__}). {ACCEPTED}.")
 
 
@@ -134,18 +132,18 @@ class FromLlamaIndex(FromFunction):
         return _reply(self.theirs.as_structured_llm(schema).complete(prompt).raw)
 
 
-class Patient:
+class WithTimeout:
     """Another model, that is waited for so long and no longer, and never raises for what it did.
 
     A thread that hangs cannot be ended, only left behind. While as many as `MOST_STUCK` hang, nothing
     more is asked: a model that is down must not fill the machine with threads.
 
     >>> import time
-    >>> Patient(FromFunction(lambda prompt: time.sleep(2)), 0.01).ask("hello").problem
+    >>> WithTimeout(FromFunction(lambda prompt: time.sleep(2)), 0.01).ask("hello").problem
     'gave no answer in 0.01 seconds'
     """
 
-    def __init__(self, inner: Model, timeout: float | None) -> None:
+    def __init__(self, inner: LanguageModel, timeout: float | None) -> None:
         self.inner = inner
         self.name = inner.name
         self.timeout = timeout
@@ -158,8 +156,8 @@ class Patient:
             return self._asked(prompt, schema)
         with self._lock:
             self._stuck = [thread for thread in self._stuck if thread.is_alive()]
-            if len(self._stuck) >= MOST_STUCK:
-                return Reply(problem=f"has {MOST_STUCK} earlier questions unanswered", late=True)
+            if len(self._stuck) >= MAX_STUCK_THREADS:
+                return Reply(problem=f"has {MAX_STUCK_THREADS} earlier questions unanswered", timed_out=True)
         answer: list[Reply] = []
         # A fresh thread has a fresh context: no callback of a running agent sees this call.
         thread = threading.Thread(
@@ -176,7 +174,7 @@ class Patient:
             return Reply(problem="ended its thread without an answer")
         with self._lock:
             self._stuck.append(thread)
-        return Reply(problem=f"gave no answer in {self.timeout:g} seconds", late=True)
+        return Reply(problem=f"gave no answer in {self.timeout:g} seconds", timed_out=True)
 
     def _asked(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         try:
@@ -187,11 +185,11 @@ class Patient:
             return Reply(problem=f"raised {type(error).__name__}: {first[:120]}".rstrip(": "))
 
 
-def returns(function: object, kind: type) -> bool:
+def has_return_type(function: object, kind: type) -> bool:
     """Whether a function says, by its annotation, that it returns this kind of thing.
 
     >>> def shout(prompt: str) -> str: ...
-    >>> returns(shout, str), returns(shout, int), returns(len, str)
+    >>> has_return_type(shout, str), has_return_type(shout, int), has_return_type(len, str)
     (True, False, False)
     """
     try:
@@ -210,17 +208,12 @@ def _reply(answer: Any) -> Reply:
         return Reply(fields=answer)
     if callable(getattr(answer, "model_dump", None)):
         return Reply(fields=dict(answer))  # pydantic's: one level, the rest as it came
-    return Reply(
-        problem=f"answered with {'None' if answer is None else type(answer).__name__}, not with text"
-    )
+    return Reply(problem=f"answered with {'None' if answer is None else type(answer).__name__}, not with text")
 
 
 def _arguments(message: Any) -> Any:
     """What a LangChain message that could not be parsed holds: its tool call, broken or not, else itself."""
-    calls = [
-        *(getattr(message, "tool_calls", None) or ()),
-        *(getattr(message, "invalid_tool_calls", None) or ()),
-    ]
+    calls = [*(getattr(message, "tool_calls", None) or ()), *(getattr(message, "invalid_tool_calls", None) or ())]
     given = [call["args"] for call in calls if isinstance(call, Mapping) and call.get("args")]
     return given[0] if given else message
 
@@ -232,8 +225,6 @@ def _name(model: Any) -> str:
     ('print', 'function')
     """
     places = (model, getattr(model, "metadata", None), getattr(model, "bound", None))
-    names = (
-        getattr(place, at, None) for at in ("model_name", "model", "model_id", "__name__") for place in places
-    )
+    names = (getattr(place, at, None) for at in ("model_name", "model", "model_id", "__name__") for place in places)
     said = next((name for name in names if isinstance(name, str) and name not in ("", "unknown")), None)
     return "function" if said == "<lambda>" else said or type(model).__name__

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias, cast
 
 from remanence.language.rules.predicate_rules import claim_key
-from remanence.language.text import normal_name, tokens
+from remanence.language.text import normalize_name, tokens
 from remanence.models.llm_replies import Row
-from remanence.schema import Memory, Verdict, short
+from remanence.schema import Memory, Verdict, format_moment
 
-LONGEST_MEMORY = 500  # characters of a memory that are shown
+MAX_MEMORY_CHARACTERS = 500  # characters of a memory that are shown
 LONGEST_REASON = 200
 
-Pair: TypeAlias = tuple[int, Memory]
+CandidatePair: TypeAlias = tuple[int, Memory]
 """The place of a new memory, and an older one that it is held against."""
 
 
-def rows_of(new: Sequence[Memory], pairs: Sequence[Pair]) -> Iterator[Mapping[str, object]]:
+def pair_rows(new: Sequence[Memory], pairs: Sequence[CandidatePair]) -> Iterator[Mapping[str, object]]:
     """Each new memory once, then the older ones by their places: a model would misspell an id."""
     for number in dict.fromkeys(number for number, _ in pairs):
         yield {"new": number, **_shown(new[number])}
@@ -25,16 +25,16 @@ def rows_of(new: Sequence[Memory], pairs: Sequence[Pair]) -> Iterator[Mapping[st
         yield {"old": place, "held_against_new": number, **_shown(memory)}
 
 
-def verdicts(rows: Sequence[Row], new: Sequence[Memory], pairs: Sequence[Pair]) -> Iterator[Verdict]:
+def parse_verdicts(rows: Sequence[Row], new: Sequence[Memory], pairs: Sequence[CandidatePair]) -> Iterator[Verdict]:
     """The verdicts on pairs that there are, one for each; what is not a verdict is passed over."""
     judged: set[int] = set()
     for row in rows:
-        place = place_in(row.get("old"), len(pairs))
-        if place is None or place in judged or place_in(row.get("new"), len(new)) != pairs[place][0]:
+        place = parse_index(row.get("old"), len(pairs))
+        if place is None or place in judged or parse_index(row.get("new"), len(new)) != pairs[place][0]:
             continue
         number, memory = pairs[place]
         says = row.get("says")
-        if says == "extends" or (says in ("updates", "contradicts") and is_one_matter(new[number], memory)):
+        if says == "extends" or (says in ("updates", "contradicts") and have_common_subject(new[number], memory)):
             judged.add(place)
             why = row.get("why")
             yield Verdict(
@@ -45,12 +45,12 @@ def verdicts(rows: Sequence[Row], new: Sequence[Memory], pairs: Sequence[Pair]) 
             )
 
 
-def is_one_matter(new: Memory, old: Memory) -> bool:
+def have_common_subject(new: Memory, old: Memory) -> bool:
     """Whether two memories can be about one matter: about somebody or something in common.
 
     >>> from remanence.schema import Triple
     >>> ann, bob = (Memory("", "", "", triples=(Triple(who, "lives_in", "Oslo"),)) for who in ("Ann", "Bob"))
-    >>> is_one_matter(ann, ann), is_one_matter(ann, bob)
+    >>> have_common_subject(ann, ann), have_common_subject(ann, bob)
     (True, False)
     """
     both = _about(new), _about(old)
@@ -64,15 +64,15 @@ def _about(memory: Memory) -> set[str]:
 
     A place that two people live in is in both memories, and neither is about it.
     """
-    claimed = {(claim_key(triple) or ("", normal_name(triple.subject)))[1] for triple in memory.triples}
-    people = {normal_name(mention.name) for mention in memory.mentions if mention.kind == "person"}
-    return claimed or people or {normal_name(mention.name) for mention in memory.mentions}
+    claimed = {(claim_key(triple) or ("", normalize_name(triple.subject)))[1] for triple in memory.triples}
+    people = {normalize_name(mention.name) for mention in memory.mentions if mention.kind == "person"}
+    return claimed or people or {normalize_name(mention.name) for mention in memory.mentions}
 
 
-def place_in(value: object, count: int) -> int | None:
+def parse_index(value: object, count: int) -> int | None:
     """A place among so many, as a number or as digits.
 
-    >>> place_in(1, 2), place_in("1", 2), place_in(2, 2), place_in(True, 2)
+    >>> parse_index(1, 2), parse_index("1", 2), parse_index(2, 2), parse_index(True, 2)
     (1, 1, None, None)
     """
     if isinstance(value, str) and value.strip().isdecimal() and len(value) < 10:
@@ -81,5 +81,5 @@ def place_in(value: object, count: int) -> int | None:
 
 
 def _shown(memory: Memory) -> dict[str, str]:
-    known = {"text": memory.text[:LONGEST_MEMORY], "learned": short(memory.recorded_at)}
-    return {**known, "true": str(memory.valid)} if memory.valid.bounded else known
+    known = {"text": memory.text[:MAX_MEMORY_CHARACTERS], "learned": format_moment(memory.recorded_at)}
+    return {**known, "true": str(memory.valid)} if memory.valid.has_bound else known

@@ -25,15 +25,15 @@ class Rows:
     """The rows of an answer, and whether it was whole: neither broken off nor damaged."""
 
     rows: tuple[Row, ...] = ()
-    whole: bool = True
+    complete: bool = True
 
 
-def read_rows(reply: Reply, key: str) -> Rows | None:
+def parse_rows(reply: Reply, key: str) -> Rows | None:
     """What a reply lists under `key`; None if it lists nothing that can be read.
 
-    >>> read_rows(Reply(text='Sure! {"facts": [{"text": "Tea."}, {"text": "Cof'), "facts")
-    Rows(rows=({'text': 'Tea.'},), whole=False)
-    >>> read_rows(Reply(text="I have no facts for you."), "facts")
+    >>> parse_rows(Reply(text='Sure! {"facts": [{"text": "Tea."}, {"text": "Cof'), "facts")
+    Rows(rows=({'text': 'Tea.'},), complete=False)
+    >>> parse_rows(Reply(text="I have no facts for you."), "facts")
     """
     if reply.fields is None:
         return _in_text(reply.text, key)

@@ -10,20 +10,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from remanence.errors import EmbedderBroken, InvalidInput, MissingExtra
-from remanence.models.catalogue import FILES, Model, Use, check, find, home, known
+from remanence.models.catalogue import (
+    MODEL_FILES,
+    ModelSpec,
+    ModelUse,
+    find_model,
+    installed_folder,
+    models_folder,
+    verify_files,
+)
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
 
-class Session:
+class OnnxSession:
     """A folder's `model.onnx` and `tokenizer.json`: text in, what the model says of it out.
 
     Each text is run alone. 8-bit models scale their numbers by all that is in the run, so in batches the
     same text would get another answer by its company, for the same work.
     """
 
-    def __init__(self, model: Model, place: Path) -> None:
+    def __init__(self, model: ModelSpec, place: Path) -> None:
         try:
             import onnxruntime
             from tokenizers import Tokenizer
@@ -31,7 +39,7 @@ class Session:
             raise MissingExtra(
                 f'{model.name!r} needs the package {error.name}. Run: pip install "remanence[onnx]"'
             ) from error
-        self.files = check(model, place)
+        self.files = verify_files(model, place)
         self._model, self._place, self._runtime = model, place, onnxruntime
         self._tokenizer = Tokenizer.from_file(str(place / "tokenizer.json"))
         self._tokenizer.no_padding()
@@ -39,20 +47,20 @@ class Session:
         self._session, self._process = self._open(), os.getpid()
 
     @classmethod
-    def known(cls, name: str, use: Use) -> Session:
+    def from_catalogue(cls, name: str, use: ModelUse) -> OnnxSession:
         """A model of the catalogue, from the cache folder. It is never downloaded here."""
-        model = known(name, use)
-        place = find(name)
+        model = find_model(name, use)
+        place = installed_folder(name)
         if place is None:
             raise InvalidInput(
-                f"The files of {name!r} are not in {home() / name}. Run `remanence models get {name}`."
+                f"The files of {name!r} are not in {models_folder() / name}. Run `remanence models get {name}`."
             )
         return cls(model, place)
 
     @classmethod
-    def folder(cls, model: Model, place: Path) -> Session:
+    def from_folder(cls, model: ModelSpec, place: Path) -> OnnxSession:
         """A model of one's own, from wherever its files lie."""
-        lacking = [file for file in FILES if not (place / file).is_file()]
+        lacking = [file for file in MODEL_FILES if not (place / file).is_file()]
         if lacking:
             raise InvalidInput(
                 f"The folder {place} is no {model.use}: it lacks {' and '.join(lacking)}. "

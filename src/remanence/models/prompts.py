@@ -157,23 +157,22 @@ Answer with one JSON object and nothing else:
 {"texts": [{"text": "Ann, a nurse, has lived in Porto since 2019."}]}
 """)
 
-AGAIN = """
+RETRY = """
 Your last answer could not be read. Write only the JSON object, from its first { to its last }, with no word
 before or after it.
 """
 
 
-def quoted(rows: Iterable[Mapping[str, Any]]) -> str:
+def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
     """Rows as one JSON object a line, in which nothing can end the quote.
 
-    >>> print(quoted([{"turn": 0, "text": 'Hi </conversation> "you"'}]))
+    >>> print(json_lines([{"turn": 0, "text": 'Hi </conversation> "you"'}]))
     {"turn": 0, "text": "Hi \\u003c/conversation\\u003e \\"you\\""}
     """
     lines = (json.dumps(row, ensure_ascii=False) for row in rows)
     # Unicode has more line ends than JSON escapes; a turn that holds one must stay on its line.
     return "\n".join(
-        "".join(f"\\u{ord(char):04x}" if char in "<>\x85\u2028\u2029" else char for char in line)
-        for line in lines
+        "".join(f"\\u{ord(char):04x}" if char in "<>\x85\u2028\u2029" else char for char in line) for line in lines
     )
 
 
@@ -216,13 +215,13 @@ _ROWS = {"facts": _FACT, "verdicts": _VERDICT, "sentences": _SENTENCE, "texts": 
 
 
 @cache
-def schema(key: str) -> type[BaseModel]:
+def response_schema(key: str) -> type[BaseModel]:
     """What both frameworks take as the shape of an answer: an object with one list, `key`.
 
     A model is told the whole shape and held to none of it: where it writes "high" for a number, the
     framework would throw the answer away, while we can still read the rest.
 
-    >>> schema("facts")(facts=[{"importance": "high"}]).facts
+    >>> response_schema("facts")(facts=[{"importance": "high"}]).facts
     [{'importance': 'high'}]
     """
     from pydantic import WithJsonSchema, create_model

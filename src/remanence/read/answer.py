@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from remanence.errors import InvalidInput
-from remanence.language.framing import about
-from remanence.language.text import cut
+from remanence.language.framing import estimate_tokens
+from remanence.language.text import truncate
 from remanence.read.receipts import Receipt
-from remanence.schema import Evidence, Hit, Memory, Window, short
+from remanence.schema import Evidence, Hit, Memory, Window, format_moment
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -55,8 +55,8 @@ class Recall(Sequence[Hit]):
         return "\n".join(line(hit) for hit in self.hits)
 
     def __repr__(self) -> str:
-        first = f", first {cut(self.hits[0].memory.text, 60)!r}" if self.hits else ""
-        return f"<Recall of {cut(self.question, 60)!r}: {len(self.hits)} hits{first}>"
+        first = f", first {truncate(self.hits[0].memory.text, 60)!r}" if self.hits else ""
+        return f"<Recall of {truncate(self.question, 60)!r}: {len(self.hits)} hits{first}>"
 
     def fit(self, tokens: int, count: Callable[[str], int] | None = None) -> Recall:
         """The first hits whose lines fit into so many tokens.
@@ -65,7 +65,7 @@ class Recall(Sequence[Hit]):
         """
         if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
             raise InvalidInput(f"tokens={tokens!r} is not a whole number from 0 on.")
-        count = count or about
+        count = count or estimate_tokens
         kept: list[Hit] = []
         for hit in self.hits:
             tokens -= count(line(hit) + "\n")
@@ -78,7 +78,7 @@ class Recall(Sequence[Hit]):
         """Every hit with its reasons, and what each silent signal said."""
         out = [f"{self.question!r}{self._setting()}"]
         for number, hit in enumerate(self.hits, 1):
-            out.append(f"{number:>2}. {hit.score:.2f}  {cut(hit.memory.text, 200)}{_label(hit)}")
+            out.append(f"{number:>2}. {hit.score:.2f}  {truncate(hit.memory.text, 200)}{_label(hit)}")
             for evidence in sorted(hit.evidence, key=lambda e: (-e.share, e.signal)):
                 out.append(f"      {evidence.share:+.2f} {evidence.signal} #{evidence.rank}: {evidence.note}")
         if not self.hits:
@@ -96,13 +96,7 @@ class Recall(Sequence[Hit]):
                 "superseded_by": hit.superseded_by.text if hit.superseded_by else None,
                 "memory": memory_dict(hit.memory),
                 "evidence": [
-                    {
-                        "signal": e.signal,
-                        "rank": e.rank,
-                        "share": round(e.share, 6),
-                        "raw": e.raw,
-                        "note": e.note,
-                    }
+                    {"signal": e.signal, "rank": e.rank, "share": round(e.share, 6), "raw": e.raw, "note": e.note}
                     for e in hit.evidence
                 ],
             }
@@ -113,15 +107,13 @@ class Recall(Sequence[Hit]):
         from rich.markup import escape
         from rich.table import Table
 
-        table = Table(
-            title=escape(f"{self.question}{self._setting()}"), title_justify="left", show_lines=True
-        )
+        table = Table(title=escape(f"{self.question}{self._setting()}"), title_justify="left", show_lines=True)
         for header, style in (("score", "bold"), ("memory", ""), ("when", "cyan"), ("because", "dim")):
             table.add_column(header, style=style)
         for hit in self.hits:
             table.add_row(
                 f"{hit.score:.2f}",
-                escape(cut(hit.memory.text, 300) + _label(hit)),
+                escape(truncate(hit.memory.text, 300) + _label(hit)),
                 str(hit.memory.valid),
                 escape("\n".join(_reasons(hit))),
             )
@@ -133,7 +125,7 @@ class Recall(Sequence[Hit]):
         from html import escape
 
         rows = "".join(
-            f"<tr><td><b>{hit.score:.2f}</b></td><td>{escape(cut(hit.memory.text, 300) + _label(hit))}</td>"
+            f"<tr><td><b>{hit.score:.2f}</b></td><td>{escape(truncate(hit.memory.text, 300) + _label(hit))}</td>"
             f"<td>{escape(str(hit.memory.valid))}</td><td>{'<br>'.join(map(escape, _reasons(hit)))}</td></tr>"
             for hit in self.hits
         )
@@ -146,7 +138,7 @@ class Recall(Sequence[Hit]):
 
     def _setting(self) -> str:
         parts = [f"time: {window}" for window in self.times]
-        parts += [f"as of {short(self.as_of)}"] if self.as_of else []
+        parts += [f"as of {format_moment(self.as_of)}"] if self.as_of else []
         parts += ["past versions included"] if self.history else []
         return f"  ({', '.join(parts)})" if parts else ""
 
@@ -158,15 +150,15 @@ class Recall(Sequence[Hit]):
 def line(hit: Hit) -> str:
     """One hit as one line of a prompt: when, who, what."""
     memory = hit.memory
-    when = f"[{memory.valid}] " if memory.valid.bounded else ""
+    when = f"[{memory.valid}] " if memory.valid.has_bound else ""
     who = f"{memory.turn.speaker}: " if memory.turn is not None and memory.turn.speaker else ""
     return f"- {when}{who}{' '.join(memory.text.split())}{_label(hit)}"
 
 
-def from_archive(hit: Hit) -> Hit:
+def mark_archived(hit: Hit) -> Hit:
     """A hit that lies in the archive, and says so.
 
-    >>> line(from_archive(Hit(Memory("m1", "default", "A dog barked."), 0.5)))
+    >>> line(mark_archived(Hit(Memory("m1", "default", "A dog barked."), 0.5)))
     '- A dog barked.  (archived)'
     """
     told = Evidence(_ARCHIVE, 1, 0.0, 0.0, f"archived; space.unforget({hit.memory.id!r}) brings it back")
@@ -213,7 +205,7 @@ def _label(hit: Hit) -> str:
     if hit.current:
         return ""
     if hit.superseded_by is not None:
-        return f"  (replaced {short(hit.superseded_by.revised_at)} by: {cut(hit.superseded_by.text, 80)})"
+        return f"  (replaced {format_moment(hit.superseded_by.revised_at)} by: {truncate(hit.superseded_by.text, 80)})"
     archived = any(evidence.signal == _ARCHIVE for evidence in hit.evidence)
     return "  (archived)" if archived else "  (expired)"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from remanence.language.framing import unframed
+from remanence.language.framing import strip_frames
 from remanence.language.text import tokens
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class HasMemory(Protocol):
     def memory(self) -> Memory | None: ...
 
 
-def taken_up(shown: Iterable[HasMemory], *, told: str | Iterable[str], answer: str) -> list[str]:
+def memories_used(results: Iterable[HasMemory], *, context: str | Iterable[str], answer: str) -> list[str]:
     """The ids of the memories that an answer took something from, as far as its words show.
 
     Words of theirs stand in the answer and nowhere else in what the model was `told` (the question, the
@@ -36,19 +36,17 @@ def taken_up(shown: Iterable[HasMemory], *, told: str | Iterable[str], answer: s
     >>> with remanence.open(None) as space:
     ...     _ = space.add_many(["Ana lives in Porto.", "Ana is allergic to hazelnuts."])
     ...     shown, asked = space.recall("Ana"), "What must she not eat?"
-    ...     used = taken_up(shown, told=asked, answer="Ana must not eat hazelnuts.")
+    ...     used = memories_used(shown, context=asked, answer="Ana must not eat hazelnuts.")
     ...     [space.get(memory_id).text for memory_id in used]
     ['Ana is allergic to hazelnuts.']
     """
-    texts = [told] if isinstance(told, str) else told
-    known = {word for text in texts for word in tokens(unframed(text))}
-    brought = set(tokens(unframed(answer))) - known
+    texts = [context] if isinstance(context, str) else context
+    known = {word for text in texts for word in tokens(strip_frames(text))}
+    brought = set(tokens(strip_frames(answer))) - known
     shared: dict[str, set[str]] = {}
-    for memory in (each.memory for each in shown):
+    for memory in (each.memory for each in results):
         if memory is not None:  # an older version of it may stand beside the newest
             shared.setdefault(memory.id, set()).update(brought.intersection(tokens(memory.text)))
     return [
-        memory_id
-        for memory_id, words in shared.items()
-        if words and not any(words < more for more in shared.values())
+        memory_id for memory_id, words in shared.items() if words and not any(words < more for more in shared.values())
     ]

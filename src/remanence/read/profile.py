@@ -17,8 +17,8 @@ import numpy as np
 
 from remanence.core.engine import Engine
 from remanence.core.index import Index
-from remanence.language.framing import about
-from remanence.read.supersession import stands
+from remanence.language.framing import estimate_tokens
+from remanence.read.supersession import is_current_row
 from remanence.schema import SELF, Memory
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Profile:
     until: datetime | None = None
     """From when to when it is so, if nothing is learned: then something in it, or left out, changes."""
 
-    def holds(self, now: datetime) -> bool:
+    def is_valid_at(self, now: datetime) -> bool:
         """Whether it is still, or was already, so at a moment."""
         return (self.since is None or self.since <= now) and (self.until is None or now < self.until)
 
@@ -72,12 +72,12 @@ def profile(
 ) -> Profile:
     """The profile of a space as one view knows it; made once for each position."""
     now = moment or engine.now()
-    with engine.using(space) as index:
+    with engine.open_index(space) as index:
         at = position(index)
         cache = _CACHE.setdefault(index, {})
         made = cache.get((at, max_tokens))
         # Time passes without an entry being written: a fact may have expired since.
-        if made is None or not made.holds(now):
+        if made is None or not made.is_valid_at(now):
             made = _make_profile(index, engine.extractor, at, now, max_tokens)
             if len(cache) >= _MOST_PROFILES:
                 cache.clear()
@@ -85,9 +85,7 @@ def profile(
         return made
 
 
-def _make_profile(
-    index: Index, extractor: Extractor, position: int, now: datetime, max_tokens: int
-) -> Profile:
+def _make_profile(index: Index, extractor: Extractor, position: int, now: datetime, max_tokens: int) -> Profile:
     """The profile of a space as one view knows it."""
     considered = _considered(index, position, now)
     turning = [moment for m in considered for moment in _turns(m) if moment > now]
@@ -109,24 +107,24 @@ def _considered(index: Index, position: int, now: datetime) -> list[Memory]:
         rows = rows[index.catalog.current(rows, position, now)]
         importance = index.catalog.importance(rows)
         rows, importance = rows[importance >= _LEAST_IMPORTANCE], importance[importance >= _LEAST_IMPORTANCE]
-        order = np.lexsort((-index.catalog.when(rows), -importance))[: 4 * _MOST_MEMORIES]
+        order = np.lexsort((-index.catalog.event_times(rows), -importance))[: 4 * _MOST_MEMORIES]
         wanted = rows[order].tolist()
-        sight = index.sight(position, now)
+        sight = index.snapshot(position, now)
         # A sentence of which half is past would say something untrue.
         standing = [
             row
             for row in wanted
-            if stands(index, row, sight) and not index.relations.partly_stale(row, sight)
+            if is_current_row(index, row, sight) and not index.relations.is_partly_stale(row, sight)
         ]
-        memories = index.legible(standing)
-        sources = index.journal.opinions
+        memories = index.readable_memories(standing)
+        sources = index.journal.extractions
     facts = [m for m in memories if m.turn is None and m.kind != "episode" and len(m.text) <= _LONGEST]
     # A source that told several things is spoken for by the facts found in it.
     return [fact for fact in facts if fact.id not in sources or _is_its_own_fact(fact, index)]
 
 
 def _is_its_own_fact(memory: Memory, index: Index) -> bool:
-    return memory.id in index.journal.opinions[memory.id][-1].facts
+    return memory.id in index.journal.extractions[memory.id][-1].facts
 
 
 _LONGEST = 300
@@ -187,7 +185,7 @@ def _third_person(text: str, who: str) -> str:
 def _fitting(statements: Sequence[Statement], max_tokens: int) -> Iterator[Statement]:
     room = max_tokens
     for statement in statements:
-        room -= about(statement.text)
+        room -= estimate_tokens(statement.text)
         if room < 0:
             return
         yield statement

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from remanence.language.rules.common_words import is_ordinary
+from remanence.language.rules.common_words import is_common_word
 from remanence.language.temporal import TimePhrase, find_times
 from remanence.language.text import tokens
-from remanence.models.extractors import names_in
+from remanence.models.extractors import find_question_names
 from remanence.schema import Window
 
 Beside: TypeAlias = Literal["before", "after", "during"]
@@ -30,8 +30,7 @@ _OVER = re.compile(
     re.IGNORECASE,
 )
 _FIRST = re.compile(
-    rf"\b(?:originally|at first|initially|in the beginning)\b|{_DID.pattern}[^.?!]{{0,99}}\bfirst\W*$",
-    re.IGNORECASE,
+    rf"\b(?:originally|at first|initially|in the beginning)\b|{_DID.pattern}[^.?!]{{0,99}}\bfirst\W*$", re.IGNORECASE
 )
 # Lets in what was replaced. Plain past tense does not: "Where did Alice meet Bob?" asks for an event that is
 # as true today as it was then.
@@ -42,8 +41,7 @@ _PAST = re.compile(
 )
 # Says when, and not what is asked.
 _OF_THE_PAST = re.compile(
-    rf"\b(?:{_LAST}|{_ONCE}|use to|before|originally|at first|initially|in the beginning|first)\b",
-    re.IGNORECASE,
+    rf"\b(?:{_LAST}|{_ONCE}|use to|before|originally|at first|initially|in the beginning|first)\b", re.IGNORECASE
 )
 # Asks in the past tense, beside something else that held: "before she moved to Lisbon", "while at Google".
 _BESIDE = re.compile(r"\s(before|prior to|after|when|while)\s+(?=\S)", re.IGNORECASE)
@@ -91,46 +89,46 @@ _NAMED_TIME, _NO_WORD = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)"), re.compile(r"(?!
 
 
 @dataclass(frozen=True, slots=True)
-class Then:
+class TimeRelation:
     """How a question asks for what held at another time, besides the times it names."""
 
     asked: str = ""
     """The clause that asks, without its times."""
     order: Literal["last", "first"] | None = None
     """Whether it asks for what holds no longer: the last of it ("previously") or the first ("originally")."""
-    beside: Beside | None = None
+    relation: Beside | None = None
     """Whether it asks for what held before, after or during something else, and names no time besides."""
-    beside_words: frozenset[str] = frozenset()
+    anchor_words: frozenset[str] = frozenset()
     """The words for that: "she moved to Lisbon"."""
 
-    def matter(self, names: Iterable[str]) -> frozenset[str]:
+    def topic_words(self, names: Iterable[str]) -> frozenset[str]:
         """What it asks: the words of the clause without wording of the past, and without these names."""
         return frozenset(tokens(_OF_THE_PAST.sub(" ", self.asked))).difference(*map(tokens, names))
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedQuestion:
     """What a question says about itself."""
 
     times: tuple[Window, ...]
     names: tuple[str, ...]
     """Who and what it names; "I" is `SELF`."""
-    small: tuple[str, ...]
+    uncommon_words: tuple[str, ...]
     """Words in small letters that are no ordinary ones: where somebody is called so, they are meant."""
-    you_said: bool
+    asks_assistant: bool
     """Whether it asks for what the one it is put to has said."""
-    past: bool
-    words: str
+    asks_about_past: bool
+    search_text: str
     """The text without how it asks and what only the calendar answers: "could you remind me", "how many",
     "two weeks ago"."""
-    then: Then
+    time_relation: TimeRelation
 
 
-def read(text: str, now: datetime) -> Reading:
+def parse_question(text: str, now: datetime) -> ParsedQuestion:
     """Read a question against `now`.
 
     >>> from remanence.schema import UTC
-    >>> reading = read("Where did Alice live in May 2026?", datetime(2026, 11, 15, tzinfo=UTC))
+    >>> reading = parse_question("Where did Alice live in May 2026?", datetime(2026, 11, 15, tzinfo=UTC))
     >>> reading.names, str(reading.times[0])
     (('Alice',), '2026-05-01 to 2026-06-01')
     """
@@ -140,21 +138,21 @@ def read(text: str, now: datetime) -> Reading:
     times = tuple(phrase.window for phrase in phrases)
     ended = any(window.end is not None and window.end <= now for window in times)
     then = _then(text, phrases)
-    return Reading(
+    return ParsedQuestion(
         times=times,
-        names=names_in(text),
-        small=tuple(word for word in _SMALL.findall(text) if word.islower() and not is_ordinary(word)),
-        you_said=bool(_YOU_SAID.search(text)),
-        past=ended or bool(_PAST.search(text)),
-        words=_words(text, phrases, _NAMED_TIME),
-        then=then,
+        names=find_question_names(text),
+        uncommon_words=tuple(word for word in _SMALL.findall(text) if word.islower() and not is_common_word(word)),
+        asks_assistant=bool(_YOU_SAID.search(text)),
+        asks_about_past=ended or bool(_PAST.search(text)),
+        search_text=_words(text, phrases, _NAMED_TIME),
+        time_relation=then,
     )
 
 
-def of_oneself(text: str, speakers: Iterable[str]) -> str:
+def in_first_person(text: str, speakers: Iterable[str]) -> str:
     """A question as those would put it whom it is about: what they tell of themselves has no name in it.
 
-    >>> of_oneself("Where did Elise go with Elise's sister?", ["Elise"]), of_oneself("Elise?", ["Elise"])
+    >>> in_first_person("Where did Elise go with Elise's sister?", ["Elise"]), in_first_person("Elise?", ["Elise"])
     ('Where did I go with my sister?', 'Elise?')
     """
     out = text
@@ -165,20 +163,20 @@ def of_oneself(text: str, speakers: Iterable[str]) -> str:
     return out if tokens(out) else text
 
 
-def _then(text: str, phrases: Sequence[TimePhrase]) -> Then:
+def _then(text: str, phrases: Sequence[TimePhrase]) -> TimeRelation:
     verb = _FINITE.search(text)
     if verb is None or not _DID.fullmatch(verb[0]):
-        return Then(asked=_words(text, phrases, _NO_WORD))  # asks of now, whatever else it speaks of
+        return TimeRelation(asked=_words(text, phrases, _NO_WORD))  # asks of now, whatever else it speaks of
     found = _BESIDE.search(text, verb.end())
     if found is None or _SENTENCE_ENDS.search(text, verb.end(), found.start()):
         asked, beside, what = text, None, ""
     else:
         asked, beside, what = text[: found.start()], _WHEN[found[1].lower()], text[found.end() :]
-    return Then(
+    return TimeRelation(
         asked=_words(asked, phrases, _NO_WORD),
         order="last" if _OVER.search(asked) else "first" if _FIRST.search(asked) else None,
-        beside=None if phrases else beside,
-        beside_words=frozenset(tokens(what)).difference(tokens(asked)) if not phrases else frozenset(),
+        relation=None if phrases else beside,
+        anchor_words=frozenset(tokens(what)).difference(tokens(asked)) if not phrases else frozenset(),
     )
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from remanence.errors import InvalidInput
-from remanence.language.text import cut
+from remanence.language.text import truncate
 from remanence.schema import Memory, Window, from_micros, micros
 
 
@@ -85,7 +85,7 @@ class Receipt:
             return cls(**fields)
         except (TypeError, KeyError, ValueError, OverflowError) as error:
             raise InvalidInput(
-                f"{cut(str(given), 80)!r} is not a receipt ({error}). Give what `recall(...).receipt` holds."
+                f"{truncate(str(given), 80)!r} is not a receipt ({error}). Give what `recall(...).receipt` holds."
             ) from None
 
 

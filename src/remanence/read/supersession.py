@@ -15,87 +15,85 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index import Index
-from remanence.language.text import cut, normal_name
-from remanence.read.fusion import Fused
-from remanence.schema import Disagreement, Sight
-from remanence.state.intervals import Disagreement as How
+from remanence.language.text import normalize_name, truncate
+from remanence.read.fusion import FusedRanking
+from remanence.schema import Disagreement, Snapshot
+from remanence.state.intervals import DisagreementKind as How
 
-AFTER = 0.999
+DEMOTION_FACTOR = 0.999
 """What is put right behind another has this share of its score."""
-LONGEST = 240
+MAX_CLAIM_TEXT_LENGTH = 240
 """A text with more characters says more than its claims."""
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedRanking:
     """Candidates as they stand, with a note for each that is here because of another."""
 
-    fused: Fused
+    fused: FusedRanking
     notes: dict[int, str] = field(default_factory=dict)
-    ahead: frozenset[int] = frozenset()
+    pinned_rows: frozenset[int] = frozenset()
     """The rows that go first for their time, whatever they read like; the list begins with them."""
 
 
-def is_plain(index: Index, row: int) -> bool:
+def is_isolated(index: Index, row: int) -> bool:
     """Whether a row claims nothing and is tied to nothing, so that only a later version can replace it."""
-    return not index.relations.claims(row) and not index.links.tied(index.catalog.memory_of(row))
+    return not index.relations.has_claims(row) and not index.links.has_links(index.catalog.memory_of(row))
 
 
-def stands(index: Index, row: int, sight: Sight) -> bool:
+def is_current_row(index: Index, row: int, sight: Snapshot) -> bool:
     """Whether nothing has taken the place of this row, or ended what it claims."""
-    return bool(standing(index, np.array([row]), sight)[0])
+    return bool(current_mask(index, np.array([row]), sight)[0])
 
 
-def standing(index: Index, rows: NDArray[np.int64], sight: Sight) -> NDArray[np.bool_]:
+def current_mask(index: Index, rows: NDArray[np.int64], sight: Snapshot) -> NDArray[np.bool_]:
     """Which of these rows nothing has taken the place of, or ended what they claim."""
     catalog = index.catalog
-    out = catalog.standing(rows, sight.position)
-    out &= ~index.links.superseded(sight)[[catalog.memory_of(row) for row in rows.tolist()]]
+    out = catalog.active(rows, sight.position)
+    out &= ~index.links.superseded_mask(sight)[[catalog.memory_of(row) for row in rows.tolist()]]
     for place in np.flatnonzero(out).tolist():
         out[place] = not _retired(index, int(rows[place]), sight)
     return out
 
 
-def replaced_by(index: Index, row: int, sight: Sight) -> int | None:
+def replacement_row(index: Index, row: int, sight: Snapshot) -> int | None:
     """The row that stands in the place of this one; None if it stands itself, or nothing followed it."""
     catalog = index.catalog
     later = catalog.successor(row, sight.position)
     if later is not None:
         return later
-    drawn = index.links.of(catalog.memory_of(row), sight, kinds=("supersedes",), direction="in", at=sight.now)
-    if drawn and index.links.superseded(sight)[catalog.memory_of(row)]:
+    drawn = index.links.links_of(catalog.memory_of(row), sight, kinds=("supersedes",), direction="in", at=sight.now)
+    if drawn and index.links.superseded_mask(sight)[catalog.memory_of(row)]:
         source = catalog.number(drawn[-1].source)
         return None if source is None else catalog.row_at(source, sight.position)
-    return index.relations.superseded(row, sight) if index.graph.is_short(row, LONGEST) else None
+    return index.relations.superseding_row(row, sight) if index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH) else None
 
 
-def disagreements(index: Index, row: int, sight: Sight) -> tuple[Disagreement, ...]:
+def disagreements(index: Index, row: int, sight: Snapshot) -> tuple[Disagreement, ...]:
     """What says otherwise than this row: by links, and by its claims."""
     catalog = index.catalog
     linked: list[tuple[int | None, How, str]] = [
         (catalog.row_at(number, sight.position), "conflict", "as a link says")
         for number in index.links.contradicting(catalog.memory_of(row), sight)
     ]
-    claimed = index.relations.clashes(row, sight)
+    claimed = index.relations.disagreements(row, sight)
     rows = [(other, how, about) for other, how, about in [*linked, *claimed] if other is not None]
     memories = index.memories([other for other, _, _ in rows])
-    return tuple(
-        Disagreement(how, about, memory) for (_, how, about), memory in zip(rows, memories, strict=True)
-    )
+    return tuple(Disagreement(how, about, memory) for (_, how, about), memory in zip(rows, memories, strict=True))
 
 
-def resolve(
-    index: Index, fused: Fused, sight: Sight, allowed: np.ndarray, limit: int, names: Iterable[str] = ()
-) -> Resolved:
+def rank_by_supersession(
+    index: Index, fused: FusedRanking, sight: Snapshot, allowed: np.ndarray, limit: int, names: Iterable[str] = ()
+) -> ResolvedRanking:
     """Put what stands in the place of what does not, at the score of whichever ranked higher.
 
     Looks no further than the first `limit` that stand: the rest is not asked for. `names` are those in the
     question: what it asks about by name stays, right behind what took its place.
     """
     first = fused.rows[:limit].tolist()
-    if all(is_plain(index, row) for row in first):
-        return Resolved(fused)
-    called = {normal_name(name) for name in names}
+    if all(is_isolated(index, row) for row in first):
+        return ResolvedRanking(fused)
+    called = {normalize_name(name) for name in names}
     scores = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
     notes: dict[int, str] = {}
     kept: set[int] = set()
@@ -113,53 +111,52 @@ def resolve(
             kept.add(later)
         if index.graph.is_turn(row) or (later is not None and _is_named(index, row, called)):
             # What somebody said stays said: it only lets the newer word go first.
-            scores[row] = score * AFTER
+            scores[row] = score * DEMOTION_FACTOR
     # By the scores they had before: what is brought forward brings nothing else, or a longer list would
     # begin otherwise than a short one.
     had = dict(scores)
     for row in sorted(kept, key=lambda row: -had[row])[:limit]:
-        for other in () if is_plain(index, row) else _against(index, row, sight):
-            beside = had[row] * AFTER
+        for other in () if is_isolated(index, row) else _against(index, row, sight):
+            beside = had[row] * DEMOTION_FACTOR
             if beside > scores.get(other, 0.0) and allowed[other] and not _retired(index, other, sight):
                 scores[other] = beside
                 notes[other] = f"contradicts {_said(index, row)}"
     rows = np.fromiter(scores, np.int64, len(scores))
     resolved = replace(fused, rows=rows, scores=np.fromiter(scores.values(), np.float64, len(rows)))
-    return Resolved(resolved.rescored(resolved.scores), notes)
+    return ResolvedRanking(resolved.with_scores(resolved.scores), notes)
 
 
 def _is_named(index: Index, row: int, names: set[str]) -> bool:
     """Whether a question with these names asks about what a row claims: "When did Alice move to Lisbon?"."""
     claims = index.memories([row])[0].triples
-    return any({normal_name(claim.subject), normal_name(claim.object)} <= names for claim in claims)
+    return any({normalize_name(claim.subject), normalize_name(claim.object)} <= names for claim in claims)
 
 
-def _retired(index: Index, row: int, sight: Sight) -> bool:
+def _retired(index: Index, row: int, sight: Snapshot) -> bool:
     """Whether all that a row says is what it claims, and none of that holds any longer."""
-    return index.graph.is_short(row, LONGEST) and index.relations.stale(row, sight)
+    return index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH) and index.relations.is_stale(row, sight)
 
 
-def _standing_for(index: Index, row: int, sight: Sight) -> int | None:
+def _standing_for(index: Index, row: int, sight: Snapshot) -> int | None:
     """What stands in the place of this row, by its claims; None if what followed holds no longer either."""
     passed = {row}
-    later = index.relations.superseded(row, sight)
-    while later is not None and index.relations.stale(later, sight):
+    later = index.relations.superseding_row(row, sight)
+    while later is not None and index.relations.is_stale(later, sight):
         passed.add(later)
-        later = index.relations.superseded(later, sight)
+        later = index.relations.superseding_row(later, sight)
         if later in passed:
             return None
     return later
 
 
-def _against(index: Index, row: int, sight: Sight) -> list[int]:
+def _against(index: Index, row: int, sight: Snapshot) -> list[int]:
     catalog = index.catalog
     linked = (
-        catalog.row_at(number, sight.position)
-        for number in index.links.contradicting(catalog.memory_of(row), sight)
+        catalog.row_at(number, sight.position) for number in index.links.contradicting(catalog.memory_of(row), sight)
     )
-    conflicts = (other for other, how, _ in index.relations.clashes(row, sight) if how == "conflict")
+    conflicts = (other for other, how, _ in index.relations.disagreements(row, sight) if how == "conflict")
     return [other for other in (*linked, *conflicts) if other is not None]
 
 
 def _said(index: Index, row: int) -> str:
-    return repr(cut(index.memories([row])[0].text, 60))
+    return repr(truncate(index.memories([row])[0].text, 60))

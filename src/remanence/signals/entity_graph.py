@@ -22,14 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.language.text import asking, normal_name, text_hash, tokens
+from remanence.language.text import normalize_name, question_share, text_hash, tokens
 from remanence.schema import Query, Ranking, micros
-from remanence.signals.graph_walk import Rows, Walk
+from remanence.signals.graph_walk import Rows, WalkScores
 from remanence.signals.speakers import Speakers
-from remanence.signals.vector_sketch import Sketches
+from remanence.signals.vector_sketch import SketchedVectors
 from remanence.state.adjacency import Adjacency
-from remanence.state.columns import Column, distinct, pack, top, unpack
-from remanence.state.names import Names, named_in, spoken_by
+from remanence.state.columns import Column, pack, top_indices, unique_inverse, unpack
+from remanence.state.names import Names, names_in, speaker_of
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -39,9 +39,9 @@ SITTING_GAP = 6 * 3600 * 1_000_000
 """Turns of one conversation further apart than this (microseconds) belong to different sittings."""
 
 # How much each tie is worth, beside a memory that both meaning and words put first, which is worth 1.
-SAID_BY, ABOUT_NAMED, ABOUT_ALIKE = 0.4, 0.4, 0.15
-ONE_HOP, BY_RELATION = 0.9, 0.3
-BEFORE, AFTER, SAME_SITTING, SAME_DOCUMENT = 0.15, 0.25, 0.25, 1.5
+SPEAKER_WEIGHT, SUBJECT_WEIGHT, SIMILAR_SUBJECT_WEIGHT = 0.4, 0.4, 0.15
+ONE_HOP_WEIGHT, RELATION_WEIGHT = 0.9, 0.3
+NEXT_TURN_WEIGHT, PREVIOUS_TURN_WEIGHT, SAME_SESSION_WEIGHT, SAME_DOCUMENT_WEIGHT = 0.15, 0.25, 0.25, 1.5
 CEILING = 1.0
 LEAD = 1.0
 ASKING = 0.65
@@ -61,7 +61,7 @@ _MOST_ALIKE = 4
 Kept = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
 
 
-class Graph:
+class EntityGraph:
     """Memories by what they are about."""
 
     name = "graph"
@@ -77,7 +77,7 @@ class Graph:
         self._subjects: dict[int, int] = {}
         self._described = Column(np.int64, width=3)
         self._hashes: list[bytes] = []
-        self._vectors = Sketches()
+        self._vectors = SketchedVectors()
         # Edges run from a name to a row; of each: what it says.
         self._edges = Adjacency()
         self._says = Column(np.int8)
@@ -102,15 +102,12 @@ class Graph:
         """Take in versions numbered from row `first`."""
         known = len(self._before)
         new = versions[max(0, known - first) :]
-        for column in (
-            *(self._speaker, self._subject),
-            *(self._before, self._after, self._answer, self._batch),
-        ):
+        for column in (*(self._speaker, self._subject), *(self._before, self._after, self._answer, self._batch)):
             column.fill(len(new), -1)
         self._turn.extend([v is not None and v.turn is not None for v in new])
         self._short.extend([1.0 if v is None else min(1.0, _SHORT / len(v.text)) for v in new])
         self._length.extend([0 if v is None else len(v.text) for v in new])
-        self._asks.extend([0.0 if v is None or v.turn is None else asking(v.text) for v in new])
+        self._asks.extend([0.0 if v is None or v.turn is None else question_share(v.text) for v in new])
         self._used += [0] * (len(self._names) - len(self._used))
         edges: list[tuple[int, int]] = []
         says: list[int] = []
@@ -123,7 +120,7 @@ class Graph:
         self._says.extend(says)
         self._learn_vectors(described)
 
-    def describe(self, name: int, text: str, position: int) -> None:
+    def add_description(self, name: int, text: str, position: int) -> None:
         """Take in what a registered entity is called in full, for the second seed."""
         described = len(self._hashes)
         self._describe(name, len(self._before), position, text)
@@ -131,23 +128,23 @@ class Graph:
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows tied closest to the seeds."""
-        walk = Walk(query)
-        if query.near:
+        walk = WalkScores(query)
+        if query.candidate_scores:
             self._from_turns(walk)
             self._from_batches(walk)
             self._from_memories(query, walk)
         self._from_names(query, walk)
-        rows, scores = walk.scored()
+        rows, scores = walk.total_scores()
         if not len(rows):
             return Ranking.abstain(self.name, "nothing that may answer is tied to what the question is about")
         scores *= 1 - ASKING * self._asks.values[rows]
-        best = top(scores, limit)
+        best = top_indices(scores, limit)
         return Ranking(
             self.name,
             rows[best].tolist(),
             np.minimum(scores[best], CEILING).tolist(),
             ceiling=CEILING,
-            why=walk.reasons,
+            explain_rows=walk.reasons,
         )
 
     def save(self) -> Mapping[str, NDArray[Any]]:
@@ -162,11 +159,9 @@ class Graph:
             "words": pack(words),
             "batches": np.array([self._batches]),
             "used": np.array(self._used, np.int32),
-            "ends": self._edges.ends,
+            "ends": self._edges.endpoints,
         }
-        return (
-            out | dict(self._vectors.save()) | {name: getattr(self, f"_{name}").values for name in _COLUMNS}
-        )
+        return out | dict(self._vectors.save()) | {name: getattr(self, f"_{name}").values for name in _COLUMNS}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become the index that `save` wrote."""
@@ -185,47 +180,47 @@ class Graph:
         self._speakers = Speakers()
         for number, row in zip(speakers.tolist(), firsts.tolist(), strict=True):
             if number >= 0:
-                self._speakers.hear(number, self._names.spelled[number], row)
+                self._speakers.add(number, self._names.spellings[number], row)
         for place, (name, _, _) in enumerate(self._described.values.tolist()):
             self._subjects.setdefault(name, place)
 
-    def described(self, name: str) -> bool:
+    def is_subject(self, name: str) -> bool:
         """Whether this is a name that some memory is about, so that its vector was asked for before."""
         number = self._names.number(name)
         return number is not None and number in self._subjects
 
-    def hashes(self) -> list[bytes]:
+    def text_hashes(self) -> list[bytes]:
         """The hashes of the names and descriptions that are embedded."""
         return list(self._hashes)
 
-    def fill_unmade(self) -> None:
+    def fill_missing_vectors(self) -> None:
         """Try again the names that had no embedding."""
-        self._fill(self._vectors.blank(len(self._hashes)))
+        self._fill(self._vectors.places_without_vector(len(self._hashes)))
 
-    def rows_naming(self, number: int) -> NDArray[np.int64]:
+    def rows_mentioning(self, number: int) -> NDArray[np.int64]:
         """The rows that name this, oldest first, whoever may see them."""
-        return self._edges.ends[self._edges.at(_name_vertex(number)), 1].astype(np.int64) // 2
+        return self._edges.endpoints[self._edges.edges_of(_name_vertex(number)), 1].astype(np.int64) // 2
 
-    def named_by(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def names_in_rows(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The numbers of the names that these rows say."""
-        ends = self._edges.ends
+        ends = self._edges.endpoints
         found: NDArray[np.int64] = np.unique(ends[rows[ends[:, 1] // 2], 0] // 2)
         return found
 
-    def names_in(self, row: int) -> list[int]:
+    def names_in_row(self, row: int) -> list[int]:
         """The numbers of the names that a row says."""
-        named: list[int] = (self._edges.ends[self._edges.at(_row_vertex(row)), 0] // 2).tolist()
+        named: list[int] = (self._edges.endpoints[self._edges.edges_of(_row_vertex(row)), 0] // 2).tolist()
         return named
 
-    def answered(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+    def next_turns(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
         """The turn said right after each of these, where both are short; -1 where there is none."""
         found: NDArray[np.integer[Any]] = self._answer.values[rows]
         return found
 
-    def speaker(self, name: str, visible: NDArray[np.bool_]) -> str | None:
+    def full_speaker_name(self, name: str, visible: NDArray[np.bool_]) -> str | None:
         """The full name of the one who is called so and had said something by the last row a view knows."""
-        number = self._speakers.called(name, self._names.number(name), visible)
-        return None if number is None else self._names.spelled[number]
+        number = self._speakers.find(name, self._names.number(name), visible)
+        return None if number is None else self._names.spellings[number]
 
     def is_turn(self, row: int) -> bool:
         """Whether a row is something said in a conversation."""
@@ -274,20 +269,20 @@ class Graph:
     def _tie(self, row: int, version: Remembered, edges: list[tuple[int, int]], says: list[int]) -> None:
         """Tie a row to the names in it."""
         said: dict[int, int] = {}
-        speaker = spoken_by(version)
+        speaker = speaker_of(version)
         if speaker:
-            number = self._names.learn(speaker)
+            number = self._names.intern(speaker)
             said[number] = SAID
             self._speaker.values[row] = number
-            self._speakers.hear(number, speaker, row)
-        for place, name in enumerate(about(version)):
-            number = self._names.learn(name)
+            self._speakers.add(number, speaker, row)
+        for place, name in enumerate(subject_names(version)):
+            number = self._names.intern(name)
             said[number] = ABOUT
             self._subject.values[row, place] = number
             if number not in self._subjects:
-                self._describe(number, row, 0, self._names.spelled[number])
-        for name, _ in named_in(version):
-            said.setdefault(self._names.learn(name), NAMES)
+                self._describe(number, row, 0, self._names.spellings[number])
+        for name, _ in names_in(version):
+            said.setdefault(self._names.intern(name), NAMES)
         vertex = _row_vertex(row)
         for number, what in said.items():
             used = self._used[number] = self._used[number] + 1
@@ -325,99 +320,99 @@ class Graph:
         if horizon == len(self._before):
             used = self._used[number] if number < len(self._used) else 0
         else:
-            used = int(np.count_nonzero(self.rows_naming(number) < horizon))
+            used = int(np.count_nonzero(self.rows_mentioning(number) < horizon))
         return math.log((horizon + 1) / min(max(used, 1), horizon + 1)) / math.log(horizon + 1)
 
     def _is_known(self, number: int, visible: NDArray[np.bool_]) -> bool:
         """Whether a memory that a view may see names this. Nearly always the first one does."""
-        ends = self._edges.ends
-        return any(visible[ends[edge, 1] // 2] for edge in self._edges.at(_name_vertex(number)))
+        ends = self._edges.endpoints
+        return any(visible[ends[edge, 1] // 2] for edge in self._edges.edges_of(_name_vertex(number)))
 
     def _is_hub(self, number: int, horizon: int) -> bool:
         """Whether a name was named all over by the last row this view knows."""
         return self._hub_since.get(number, _NEVER) < horizon
 
-    def _from_names(self, query: Query, walk: Walk) -> None:
+    def _from_names(self, query: Query, walk: WalkScores) -> None:
         """First seed: what the question names. Or else the second: names that mean something near it."""
-        near = walk.near
+        near = walk.near_rows
         speakers = self._speaker.values[near]
-        found = (self._names.number(name) for name in query.names)
+        found = (self._names.number(name) for name in query.entity_names)
         named = list(dict.fromkeys(number for number in found if number is not None))
         for number in named:
-            name = self._names.spelled[number]
+            name = self._names.spellings[number]
             # If one person said everything, who said it tells nothing.
             said = near[speakers == number]
             if len(said) < len(near):
-                walk.reach(said, SAID_BY, f"said by {name}, named in the question")
+                walk.add_score(said, SPEAKER_WEIGHT, f"said by {name}, named in the question")
             subject = self._rows_about(number, walk)
             also = near[np.any(self._subject.values[near] == number, axis=1)]
-            either, _ = distinct(np.concatenate((subject, also)))
-            walk.reach(either, ABOUT_NAMED, f"about {name}, named in the question")
-            if self._is_hub(number, walk.horizon):
+            either, _ = unique_inverse(np.concatenate((subject, also)))
+            walk.add_score(either, SUBJECT_WEIGHT, f"about {name}, named in the question")
+            if self._is_hub(number, walk.visible_end):
                 continue
-            for other, predicate in query.related(number)[-_FAN_OUT:]:
-                worth = BY_RELATION * self._telling(other, walk.horizon)
-                through = f"two steps from {name} through {predicate} to {self._names.spelled[other]}"
-                walk.reach(self._rows_about(other, walk), worth, through)
+            for other, predicate in query.related_names(number)[-_FAN_OUT:]:
+                worth = RELATION_WEIGHT * self._telling(other, walk.visible_end)
+                through = f"two steps from {name} through {predicate} to {self._names.spellings[other]}"
+                walk.add_score(self._rows_about(other, walk), worth, through)
         known = any(self._is_known(number, query.visible) for number in named)
-        for number, alike in () if known else self._alike(query, walk.horizon):
-            near_name = f"about {self._names.spelled[number]}, a name near the question"
-            for same in query.same(number):
-                walk.reach(self._rows_about(same, walk), ABOUT_ALIKE * alike, near_name)
+        for number, alike in () if known else self._alike(query, walk.visible_end):
+            near_name = f"about {self._names.spellings[number]}, a name near the question"
+            for same in query.same_entity(number):
+                walk.add_score(self._rows_about(same, walk), SIMILAR_SUBJECT_WEIGHT * alike, near_name)
 
-    def _from_memories(self, query: Query, walk: Walk) -> None:
+    def _from_memories(self, query: Query, walk: WalkScores) -> None:
         """Third seed: what the nearest memories name that the question does not, and what is about that."""
         asked = set(tokens(query.text))
         best: dict[int, tuple[float, str]] = {}
-        for row in walk.near[:_HOP_FROM].tolist():
-            edges = self._edges.at(_row_vertex(row))
-            vertices = self._edges.ends[edges, 0].tolist()
+        for row in walk.near_rows[:_HOP_FROM].tolist():
+            edges = self._edges.edges_of(_row_vertex(row))
+            vertices = self._edges.endpoints[edges, 0].tolist()
             for vertex, says in zip(vertices, self._says.values[edges].tolist(), strict=True):
                 number = vertex // 2
-                name = self._names.spelled[number]
+                name = self._names.spellings[number]
                 if says == SAID or words_of(name) <= asked:
                     continue
-                same = query.same(number)
+                same = query.same_entity(number)
                 rows = self._rows_about(number, walk)
                 if len(same) > 1:
                     rows = np.concatenate([self._rows_about(each, walk) for each in same])
                 if not 0 < len(rows) <= _FEW:
                     continue
-                worth = ONE_HOP * query.near[row] * self._telling(number, walk.horizon)
+                worth = ONE_HOP_WEIGHT * query.candidate_scores[row] * self._telling(number, walk.visible_end)
                 why = f"about {name}, which a memory near the question names"
                 for other in rows.tolist():
                     # The memory that leads on stays ahead of the one it leads to.
-                    least = min(worth, LEAD * query.near[row] - query.near.get(other, 0.0))
+                    least = min(worth, LEAD * query.candidate_scores[row] - query.candidate_scores.get(other, 0.0))
                     if other != row and least > best.get(other, (0.0, ""))[0]:
                         best[other] = least, why
         for row, (worth, why) in best.items():
-            walk.reach(np.array([row]), worth, why)
+            walk.add_score(np.array([row]), worth, why)
 
-    def _from_turns(self, walk: Walk) -> None:
+    def _from_turns(self, walk: WalkScores) -> None:
         """The answer often stands in the turn after or before the one that matches, or near it."""
-        weights = walk.nearness * self._short.values[walk.near]
+        weights = walk.near_scores * self._short.values[walk.near_rows]
         for column, worth, why in (
-            (self._after, BEFORE, "follows a turn near the question"),
-            (self._before, AFTER, "leads up to a turn near the question"),
+            (self._after, NEXT_TURN_WEIGHT, "follows a turn near the question"),
+            (self._before, PREVIOUS_TURN_WEIGHT, "leads up to a turn near the question"),
         ):
-            beside = column.values[walk.near]
+            beside = column.values[walk.near_rows]
             there = beside >= 0
             rows = beside[there]
-            walk.reach_each(rows, worth * weights[there] * self._short.values[rows], why)
+            walk.add_scores(rows, worth * weights[there] * self._short.values[rows], why)
 
-    def _from_batches(self, walk: Walk) -> None:
+    def _from_batches(self, walk: WalkScores) -> None:
         """The best turn of a sitting lifts the others of it that are in question.
 
         And so in a document, but only as far as a piece is near itself: the same `source` may also be a
         label on notes that have nothing in common. One that is alone in question would only lift itself.
         """
-        came = self._batch.values[walk.near] >= 0
-        near, worth = walk.near[came], walk.nearness[came]
+        came = self._batch.values[walk.near_rows] >= 0
+        near, worth = walk.near_rows[came], walk.near_scores[came]
         if not len(near):
             return
-        rows = walk.reached(near)
+        rows = walk.scored_rows_with(near)
         rows = rows[self._batch.values[rows] >= 0]
-        _, places = distinct(self._batch.values[rows])
+        _, places = unique_inverse(self._batch.values[rows])
         spoken = self._turn.values[rows]
         fade = np.where(spoken, self._short.values[rows], 1.0)
         nearness = np.zeros(len(rows))
@@ -425,18 +420,18 @@ class Graph:
         best = np.zeros(places.max() + 1)
         np.maximum.at(best, places, nearness * fade)
         lift = best[places]
-        walk.reach_each(rows, SAME_SITTING * lift * fade * spoken, "said when a near one was said")
+        walk.add_scores(rows, SAME_SESSION_WEIGHT * lift * fade * spoken, "said when a near one was said")
         if not spoken.all():
             several = np.bincount(places, nearness > 0)[places] > 1
-            lift *= SAME_DOCUMENT * nearness * (several & ~spoken)
-            walk.reach_each(rows, lift, "of one document with a near one")
+            lift *= SAME_DOCUMENT_WEIGHT * nearness * (several & ~spoken)
+            walk.add_scores(rows, lift, "of one document with a near one")
 
-    def _rows_about(self, number: int, walk: Walk) -> Rows:
+    def _rows_about(self, number: int, walk: WalkScores) -> Rows:
         """The newest rows about a name that may answer; none for one that is named all over."""
-        if number not in self._subjects or self._is_hub(number, walk.horizon):
+        if number not in self._subjects or self._is_hub(number, walk.visible_end):
             return np.empty(0, np.int32)
-        edges = np.array(self._edges.at(_name_vertex(number)), np.int64)
-        rows = self._edges.ends[edges, 1] // 2
+        edges = np.array(self._edges.edges_of(_name_vertex(number)), np.int64)
+        rows = self._edges.endpoints[edges, 1] // 2
         found: Rows = rows[(self._says.values[edges] == ABOUT) & walk.allowed[rows]][-_FAN_OUT:]
         return found
 
@@ -475,7 +470,7 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(tokens(name))
 
 
-def about(version: Remembered) -> list[str]:
+def subject_names(version: Remembered) -> list[str]:
     """What a memory is about: its heading, and the first name in it that is not who speaks.
 
     The first name in a chat turn is as often the person spoken to, so a turn is about nobody.
@@ -483,10 +478,10 @@ def about(version: Remembered) -> list[str]:
     if version.turn is not None or not version.mentions:
         return []
     room = 2 if version.mentions[0].kind == "heading" else 1
-    forms = {normal_name(speaker) for speaker in (spoken_by(version),) if speaker}
+    forms = {normalize_name(speaker) for speaker in (speaker_of(version),) if speaker}
     found: list[str] = []
     for mention in version.mentions:
-        form = normal_name(mention.name)
+        form = normalize_name(mention.name)
         if form not in forms:
             forms.add(form)
             found.append(mention.name)

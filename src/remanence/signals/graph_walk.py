@@ -9,43 +9,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.schema import Query
-from remanence.state.columns import distinct
+from remanence.state.columns import unique_inverse
 
 Rows = NDArray[np.integer[Any]]
 Worths = NDArray[np.floating[Any]]
 
 
-class Walk:
+class WalkScores:
     """What each row was worth on the way. Put down step by step and added up at the end: there may be
     millions of rows, and a walk comes by some hundred."""
 
     def __init__(self, query: Query) -> None:
         self.allowed = query.allowed
-        self.horizon = _known(query.visible)
-        self.near: Rows = np.fromiter(query.near, np.int64, len(query.near))
+        self.visible_end = _known(query.visible)
+        self.near_rows: Rows = np.fromiter(query.candidate_scores, np.int64, len(query.candidate_scores))
         """The rows that meaning and words agree on, best first, and below how much they do."""
-        self.nearness: Worths = np.fromiter(query.near.values(), np.float64, len(query.near))
+        self.near_scores: Worths = np.fromiter(query.candidate_scores.values(), np.float64, len(query.candidate_scores))
         self._rows: list[Rows] = [np.empty(0, np.int64)]
         self._worths: list[Worths] = [np.empty(0)]
         self._reasons: list[str] = [""]
 
-    def reach(self, rows: Rows, worth: float, why: str) -> None:
+    def add_score(self, rows: Rows, worth: float, why: str) -> None:
         """Add `worth` to these rows, each of which stands there once and may answer."""
         if worth > 0:
             self._put(rows, np.full(len(rows), worth), why)
 
-    def reach_each(self, rows: Rows, worths: Worths, why: str) -> None:
+    def add_scores(self, rows: Rows, worths: Worths, why: str) -> None:
         """Add its own worth to each of these rows, as far as they may answer."""
         kept = np.flatnonzero(self.allowed[rows] & (worths > 0))
         self._put(rows[kept], worths[kept], why)
 
-    def reached(self, also: Rows) -> Rows:
+    def scored_rows_with(self, also: Rows) -> Rows:
         """These rows and those that are worth anything so far, in order, each once."""
-        return distinct(np.concatenate((also, *self._rows)))[0]
+        return unique_inverse(np.concatenate((also, *self._rows)))[0]
 
-    def scored(self) -> tuple[Rows, NDArray[np.float64]]:
+    def total_scores(self) -> tuple[Rows, NDArray[np.float64]]:
         """The rows that are worth anything, in order, and what each came to."""
-        rows, places = distinct(np.concatenate(self._rows))
+        rows, places = unique_inverse(np.concatenate(self._rows))
         scores: NDArray[Any] = np.bincount(places, weights=np.concatenate(self._worths), minlength=len(rows))
         return rows, scores
 

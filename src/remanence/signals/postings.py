@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.state.columns import Column, pack_texts, runs, unpack_texts
+from remanence.state.columns import Column, pack_texts, run_starts, unpack_texts
 
 _SHORT = 2_048
 """Words in a tail that is searched as it is, beside one for every 32 in the base."""
@@ -33,7 +33,7 @@ class Postings:
         self._tail_terms = Column(np.int32)
         self._tail_docs = Column(np.int32)
 
-    def numbers(self, words: Iterable[str]) -> Iterable[int]:
+    def term_ids(self, words: Iterable[str]) -> Iterable[int]:
         """The numbers that these words go by; new ones are given one."""
         return map(self._terms.__getitem__, words)
 
@@ -42,7 +42,7 @@ class Postings:
         self._tail_terms.extend(terms)
         self._tail_docs.extend(docs)
 
-    def of(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def lookup(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The documents that hold a word, in order, and how often each does."""
         term = self._terms.get(word)
         if term is None:
@@ -57,10 +57,10 @@ class Postings:
         if not len(places):
             return docs, counts
         new = self._tail_docs.values[places]
-        firsts = runs(new)
+        firsts = run_starts(new)
         return np.concatenate((docs, new[firsts])), np.concatenate((counts, _lengths(firsts, len(new))))
 
-    def settle(self) -> None:
+    def pack_if_needed(self) -> None:
         """Pack the tail if it has grown long."""
         if len(self._tail_terms) > _SHORT + len(self._docs) // 32:
             self._pack()
@@ -68,20 +68,13 @@ class Postings:
     def save(self) -> Mapping[str, NDArray[Any]]:
         """All of it, packed."""
         self._pack()
-        return {
-            "terms": pack_texts(self._terms),
-            "starts": self._starts,
-            "docs": self._docs,
-            "counts": self._counts,
-        }
+        return {"terms": pack_texts(self._terms), "starts": self._starts, "docs": self._docs, "counts": self._counts}
 
     @classmethod
     def load(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings:
         """What `save` wrote."""
         postings = cls(unpack_texts(arrays["terms"]))
-        postings._starts, postings._docs, postings._counts = (
-            arrays[name] for name in ("starts", "docs", "counts")
-        )
+        postings._starts, postings._docs, postings._counts = (arrays[name] for name in ("starts", "docs", "counts"))
         return postings
 
     def _pack(self) -> None:
@@ -90,7 +83,7 @@ class Postings:
             return
         order = np.argsort(self._tail_terms.values, kind="stable")
         terms, docs = self._tail_terms.values[order], self._tail_docs.values[order]
-        firsts = runs(terms.astype(np.int64) << 32 | docs)
+        firsts = run_starts(terms.astype(np.int64) << 32 | docs)
         terms, docs, counts = terms[firsts], docs[firsts], _lengths(firsts, len(terms))
         ends = np.full(len(self._terms), len(self._docs), np.int64)
         ends[: len(self._starts) - 1] = self._starts[1:]

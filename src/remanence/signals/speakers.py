@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.language.text import normal_name
+from remanence.language.text import normalize_name
 
 
 class Speakers:
     """Those who spoke, by the number of their name.
 
     >>> speakers, visible = Speakers(), np.ones(2, np.bool_)
-    >>> speakers.hear(7, "Fahim Khan", row=0)
-    >>> speakers.hear(8, "Akib Khan", row=1)
-    >>> speakers.called("Fahim", None, visible), speakers.called("Khan", None, visible)
+    >>> speakers.add(7, "Fahim Khan", row=0)
+    >>> speakers.add(8, "Akib Khan", row=1)
+    >>> speakers.find("Fahim", None, visible), speakers.find("Khan", None, visible)
     (7, None)
     """
 
@@ -22,19 +22,19 @@ class Speakers:
         self._first: dict[int, int] = {}
         self._bearers: dict[str, list[int]] = {}
 
-    def hear(self, number: int, name: str, row: int) -> None:
+    def add(self, number: int, name: str, row: int) -> None:
         """Take in that the one of this name said a row."""
         if number not in self._first:
             self._first[number] = row
-            for word in set(normal_name(name).split()):
+            for word in set(normalize_name(name).split()):
                 self._bearers.setdefault(word, []).append(number)
 
-    def called(self, name: str, number: int | None, visible: NDArray[np.bool_]) -> int | None:
+    def find(self, name: str, number: int | None, visible: NDArray[np.bool_]) -> int | None:
         """Who of those that had spoken by the last row of a view is meant: the one of this name (that is its
         number), else the only one who has this word in theirs."""
         if number is not None and self._spoke(number, visible):
             return number
-        meant = [other for other in self._bearers.get(normal_name(name), ()) if self._spoke(other, visible)]
+        meant = [other for other in self._bearers.get(normalize_name(name), ()) if self._spoke(other, visible)]
         return meant[0] if len(meant) == 1 else None
 
     def _spoke(self, number: int, visible: NDArray[np.bool_]) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from remanence.events import Remembered
 from remanence.schema import Query, Ranking, Window, from_micros, micros
-from remanence.state.columns import Column, runs, top
+from remanence.state.columns import Column, run_starts, top_indices
 
 EARLIEST, LATEST = np.iinfo(np.int64).min // 4, np.iinfo(np.int64).max // 4
 _DAY = 86_400 * 1_000_000
@@ -59,7 +59,7 @@ class Times:
             self._what.extend(whats)
         self._rows = max(self._rows, first + len(versions))
 
-    def within(self, asked: Sequence[Window], allowed: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    def rows_within(self, asked: Sequence[Window], allowed: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
         """Which rows may answer and are from the time asked for; None where there are none, or many.
 
         A time with an open end ("since May") is none to be from.
@@ -86,12 +86,12 @@ class Times:
         places, fits = places[kept], fits[kept]
         if not len(places):
             asked = " or ".join(map(str, query.times))
-            return Ranking.nothing(self.name, f"nothing that may answer is from {asked} or near it")
+            return Ranking.empty(self.name, f"nothing that may answer is from {asked} or near it")
         # Windows of one row lie side by side, and the best of them speaks for it.
         rows = self._row.values[places]
-        firsts = runs(rows)
+        firsts = run_starts(rows)
         best = np.maximum.reduceat(fits, firsts)
-        order = top(best, limit)
+        order = top_indices(best, limit)
         found: list[int] = rows[firsts[order]].tolist()
         ends = np.append(firsts[1:], len(rows))
         theirs = dict(zip(found, map(slice, firsts[order].tolist(), ends[order].tolist()), strict=True))
@@ -99,13 +99,11 @@ class Times:
         def why(rows: Sequence[int]) -> list[str]:
             return [self._why(int(places[theirs[row]][fits[theirs[row]].argmax()])) for row in rows]
 
-        return Ranking(self.name, found, best[order].tolist(), ceiling=1.0, why=why)
+        return Ranking(self.name, found, best[order].tolist(), ceiling=1.0, explain_rows=why)
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         """The windows."""
-        return {"rows": np.array([self._rows])} | {
-            name: getattr(self, f"_{name}").values for name in _COLUMNS
-        }
+        return {"rows": np.array([self._rows])} | {name: getattr(self, f"_{name}").values for name in _COLUMNS}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become the index that `save` wrote."""
@@ -121,9 +119,9 @@ class Times:
         """
         inside, near = self._beside(query.times, 0), self._beside(query.times, _REACH)
         rows = self._row.values[inside]
-        if len(runs(rows[query.allowed[rows]])) >= limit:
+        if len(run_starts(rows[query.allowed[rows]])) >= limit:
             backed = np.zeros(len(query.allowed), np.bool_)
-            backed[list(query.near)] = True
+            backed[list(query.candidate_scores)] = True
             near &= inside | backed[self._row.values]
         places: NDArray[np.int64] = np.flatnonzero(near)
         found: NDArray[np.int64] = places[query.allowed[self._row.values[places]]]
@@ -144,22 +142,20 @@ class Times:
         Thousands of memories may lie in the year a question names: being from that year tells among
         those that fit the question, and little about the rest. Of a Saturday there are a dozen.
         """
-        if not query.near:
+        if not query.candidate_scores:
             return np.ones(len(places))
         backing = np.zeros(len(query.allowed))
-        backing[list(query.near)] = list(query.near.values())
-        backing /= max(query.near.values()) or 1.0  # what the others found may all be worth nothing
+        backing[list(query.candidate_scores)] = list(query.candidate_scores.values())
+        backing /= max(query.candidate_scores.values()) or 1.0  # what the others found may all be worth nothing
         alone = UNBACKED
-        if query.within is not None:
-            alone = min(1.0, (_FEW / np.count_nonzero(query.within)) ** 0.25)
+        if query.time_mask is not None:
+            alone = min(1.0, (_FEW / np.count_nonzero(query.time_mask)) ** 0.25)
         told: NDArray[np.float64] = alone + (1 - alone) * backing[self._row.values[places]]
         return told
 
     def _why(self, place: int) -> str:
         start, end = int(self._from.values[place]), int(self._until.values[place])
-        window = Window(
-            from_micros(start) if start > EARLIEST else None, from_micros(end) if end < LATEST else None
-        )
+        window = Window(from_micros(start) if start > EARLIEST else None, from_micros(end) if end < LATEST else None)
         return f"{_SAYS[self._what.values[place]]} {window}"
 
 
@@ -168,13 +164,13 @@ _COLUMNS = ("from", "until", "row", "what")
 
 def windows(version: Remembered) -> Iterator[tuple[int, Window]]:
     """The windows of a version and what each is to it."""
-    if version.valid.bounded:
+    if version.valid.has_bound:
         yield TRUE, version.valid
     for window in version.times:
         if window != version.valid:
             yield NAMED, window
     said = version.turn.at if version.turn is not None else None
-    if said is not None and version.valid != (then := Window.at(said)):
+    if said is not None and version.valid != (then := Window.from_moment(said)):
         yield SAID, then
 
 

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.state.columns import Column, top
+from remanence.state.columns import Column, top_indices
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
-_ALL = 16_384
+_MAX_EXACT_SCAN = 16_384
 _DIRECTIONS = 64
 _IN_FULL = 512
 
 
-class Sketches:
+class SketchedVectors:
     """Vectors by place; one that is blank is near nothing.
 
-    >>> near = Sketches()
+    >>> near = SketchedVectors()
     >>> near.put({1: np.array([0.0, 1.0], np.float32)}, 3)
     >>> near.nearest(np.array([0.6, 0.8], np.float32), np.array([True, True, True]), 1)
     [(1, 0.800000011920929)]
@@ -50,7 +50,7 @@ class Sketches:
             old = [place for place in vectors if place < len(self._sketches)]
             self._sketches.values[old] = self._sketched(self._vectors.values[old])
 
-    def blank(self, count: int) -> list[int]:
+    def places_without_vector(self, count: int) -> list[int]:
         """The places, of `count`, that have no vector yet."""
         known = 0 if self._vectors is None else len(self._vectors)
         there = [] if self._vectors is None else np.flatnonzero(~self._vectors.values.any(axis=1)).tolist()
@@ -61,16 +61,16 @@ class Sketches:
         if self._vectors is None or not len(self._vectors):
             return []
         among: Sequence[int] | NDArray[np.int64] | slice = slice(0, len(self._vectors))
-        if len(self._vectors) > _ALL:
+        if len(self._vectors) > _MAX_EXACT_SCAN:
             self._sketches.extend(self._sketched(self._vectors.values[len(self._sketches) :]))
             shadow = self._sketched(vector[None])[0]
             # Not `@`: BLAS threads wait for each other, 12 ms on a busy machine where this takes 0.1.
             alike = np.einsum("ij,j->i", self._sketches.values, shadow)
             alike[~known] = -np.inf
-            among = top(alike, _IN_FULL)
+            among = top_indices(alike, _IN_FULL)
         alike = np.einsum("ij,j->i", self._vectors.values[among], vector)
         alike = np.where(known[among], alike, 0.0)
-        best = top(alike, limit)
+        best = top_indices(alike, limit)
         places = np.arange(len(self._vectors))[among][best]
         return list(zip(places.tolist(), alike[best].tolist(), strict=True))
 

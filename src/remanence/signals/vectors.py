@@ -46,7 +46,7 @@ class Vectors:
         self._points = Column(np.int64)
         self._hashes = Column(np.uint8, width=16)
         self._rows = 0
-        self.unmade: dict[int, bytes] = {}
+        self.missing_vectors: dict[int, bytes] = {}
         """Points whose text has no embedding yet: the embedder was down when they were added."""
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
@@ -57,7 +57,7 @@ class Vectors:
             if row < self._rows:
                 continue
             self._rows = row + 1
-            for number, text in enumerate(spoken(version)):
+            for number, text in enumerate(passage_texts(version)):
                 points.append(row << PASSAGE_BITS | number)
                 hashes.append(text_hash(text))
         if points:
@@ -80,18 +80,18 @@ class Vectors:
             hashes = self._hashes.values[lacking]
             self._fill(expected[lacking].tolist(), [h.tobytes() for h in hashes])
 
-    def hashes(self) -> list[bytes]:
+    def text_hashes(self) -> list[bytes]:
         """The hashes of the texts that have a point, each once, in the order they came."""
         return list(dict.fromkeys(h.tobytes() for h in self._hashes.values))
 
-    def unmade_rows(self) -> list[int]:
+    def rows_missing_vectors(self) -> list[int]:
         """The rows that have a passage without an embedding."""
-        return sorted({point >> PASSAGE_BITS for point in self.unmade})
+        return sorted({point >> PASSAGE_BITS for point in self.missing_vectors})
 
-    def fill_unmade(self) -> None:
+    def fill_missing_vectors(self) -> None:
         """Try again the points that had no embedding."""
-        if self.unmade:
-            waiting, self.unmade = self.unmade, {}
+        if self.missing_vectors:
+            waiting, self.missing_vectors = self.missing_vectors, {}
             self._fill(list(waiting), list(waiting.values()))
 
     def rank(self, query: Query, limit: int) -> Ranking:
@@ -101,13 +101,13 @@ class Vectors:
         if not np.any(query.vector):
             return Ranking.abstain(self.name, "the question holds no word the embedder knows")
         if not len(self._points):
-            return Ranking.nothing(self.name, "nothing is remembered yet")
+            return Ranking.empty(self.name, "nothing is remembered yet")
         nearest = self._nearest(query.vector, query.allowed, limit)
         if not nearest:
-            return Ranking.nothing(self.name, "no memory that may answer has a vector")
-        if query.within is not None:
-            nearest |= self._nearest(query.vector, query.within, limit // 2)
-        by_row = nearest | self._of_rows(query, set(query.also) - nearest.keys())
+            return Ranking.empty(self.name, "no memory that may answer has a vector")
+        if query.time_mask is not None:
+            nearest |= self._nearest(query.vector, query.time_mask, limit // 2)
+        by_row = nearest | self._of_rows(query, set(query.candidate_rows) - nearest.keys())
         found = np.fromiter(by_row, np.int64, len(by_row))
         nearness = np.fromiter(by_row.values(), np.float64, len(by_row))
         order = np.lexsort((found, -nearness))
@@ -116,8 +116,8 @@ class Vectors:
             found[order].tolist(),
             nearness[order].tolist(),
             # Where all are further off than that, it says nothing about which of them is nearest.
-            floor=query.usual if nearness.max() > query.usual else 0.0,
-            why=lambda rows: [f"nearness {by_row[row]:.2f}" for row in rows],
+            floor=query.similarity_floor if nearness.max() > query.similarity_floor else 0.0,
+            explain_rows=lambda rows: [f"nearness {by_row[row]:.2f}" for row in rows],
         )
 
     def save(self) -> Mapping[str, NDArray[Any]]:
@@ -131,9 +131,9 @@ class Vectors:
         self._hashes = Column(np.uint8, arrays["hashes"])
         self._rows = int(arrays["rows"][0])
 
-    def lost(self) -> int:
+    def count_mismatched_points(self) -> int:
         """How many points the store lacks or has too many, less those that have no embedding yet."""
-        expected = {int(point) for point in self._points.values} - set(self.unmade)
+        expected = {int(point) for point in self._points.values} - set(self.missing_vectors)
         return len(expected ^ set(self._store.ids()))
 
     def clear(self) -> None:
@@ -149,7 +149,7 @@ class Vectors:
             some, keys = points[begin : begin + _BATCH], hashes[begin : begin + _BATCH]
             kept = self._kept(keys)
             made = [(point, kept[key]) for point, key in zip(some, keys, strict=True) if key in kept]
-            self.unmade.update((p, k) for p, k in zip(some, keys, strict=True) if k not in kept)
+            self.missing_vectors.update((p, k) for p, k in zip(some, keys, strict=True) if k not in kept)
             if made:
                 self._store.upsert([point for point, _ in made], np.array([vector for _, vector in made]))
 
@@ -183,7 +183,7 @@ class Vectors:
             wanted *= 4
 
 
-def spoken(version: Remembered | None) -> list[str]:
+def passage_texts(version: Remembered | None) -> list[str]:
     """The texts of one version that are embedded: each passage, or the whole."""
     if version is None:
         return []
@@ -192,9 +192,7 @@ def spoken(version: Remembered | None) -> list[str]:
     return [version.text[start:end] for start, end in version.passages]
 
 
-def _by_row(
-    points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.bool_], limit: int
-) -> dict[int, float]:
+def _by_row(points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:
     """The first `limit` rows that may answer, each with its best point's score."""
     rows = np.array(points, np.int64) >> PASSAGE_BITS
     # A server may hold points of rows that another process has added since this view was taken.

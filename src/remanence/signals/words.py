@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from remanence.events import Remembered
 from remanence.language.text import tokens
-from remanence.language.thesaurus import akin
+from remanence.language.thesaurus import related_words
 from remanence.schema import Query, Ranking
 from remanence.signals.postings import Postings
-from remanence.state.columns import Column, runs, top
+from remanence.state.columns import Column, run_starts, top_indices
 
 K1, B = 0.9, 0.5
 LENT = 0.5
@@ -72,8 +72,8 @@ class Words:
         lengths: list[int] = []
         rows: list[int] = []
         for row, version in enumerate(versions[known:], first + known):
-            for words in documents(version):
-                terms.extend(self._postings.numbers(words))
+            for words in passage_tokens(version):
+                terms.extend(self._postings.term_ids(words))
                 lengths.append(len(words))
                 rows.append(row)
         if rows:
@@ -89,33 +89,33 @@ class Words:
         if not asked:
             return Ranking.abstain(self.name, "the question holds only stop words")
         if not self._rows:
-            return Ranking.nothing(self.name, "nothing is remembered yet")
-        seen = self.seen(query.visible)
-        scores, holding = self.scores(asked, seen, query.answered)
+            return Ranking.empty(self.name, "nothing is remembered yet")
+        seen = self.corpus_statistics(query.visible)
+        scores, holding = self.scores(asked, seen, query.next_turns)
         kin = self._by_kin(scores, asked, seen, holding)
         if not holding and not kin:
-            return Ranking.nothing(self.name, f"no memory holds {_listed(asked)}")
+            return Ranking.empty(self.name, f"no memory holds {_listed(asked)}")
         rows, best = self._per_row(scores, query.allowed)
         if not len(rows):
             found = [*holding, *(word for word in kin if word not in holding)]
-            return Ranking.nothing(self.name, f"no memory that may answer holds {_listed(found)}")
-        order = top(best, limit)
-        if query.within is not None:
-            inside = np.flatnonzero(query.within[rows])
-            order = np.union1d(order, inside[top(best[inside], limit // 2)])
-            order = order[top(best[order], len(order))]
+            return Ranking.empty(self.name, f"no memory that may answer holds {_listed(found)}")
+        order = top_indices(best, limit)
+        if query.time_mask is not None:
+            inside = np.flatnonzero(query.time_mask[rows])
+            order = np.union1d(order, inside[top_indices(best[inside], limit // 2)])
+            order = order[top_indices(best[order], len(order))]
         return Ranking(
             self.name,
             rows[order].tolist(),
             best[order].tolist(),
             # Without any of its own words nothing answers fully.
             ceiling=None if self._any(holding, query.allowed) else float(best[order[0]]) / KIN,
-            why=lambda wanted: self._reasons(wanted, holding, kin),
+            explain_rows=lambda wanted: self._reasons(wanted, holding, kin),
         )
 
-    def seen(self, visible: NDArray[np.bool_]) -> Seen:
+    def corpus_statistics(self, visible: NDArray[np.bool_]) -> Seen:
         """What a view that knows these rows sees."""
-        self._postings.settle()
+        self._postings.pack_if_needed()
         lengths = self._lengths.values
         which = None if visible.all() else visible[self._row_of.values]
         total = len(lengths) if which is None else int(np.count_nonzero(which))
@@ -158,7 +158,7 @@ class Words:
             own, _ = holding.get(word, _NOWHERE)
             most = _telling(own, seen) if len(own) else inf
             kept = scores[own]
-            for other, nearness in akin(word):
+            for other, nearness in related_words(word):
                 docs, _ = _NOWHERE if other in asked else self._holders(other, seen)
                 if len(docs):
                     scores[docs] += KIN * nearness**2 * min(most, _telling(docs, seen))
@@ -200,7 +200,7 @@ class Words:
 
     def _holders(self, word: str, seen: Seen) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The documents seen that hold a word, and how often each does."""
-        docs, counts = self._postings.of(word)
+        docs, counts = self._postings.lookup(word)
         if seen.which is None or not len(docs):
             return docs, counts
         among = seen.which[docs]
@@ -220,7 +220,7 @@ class Words:
         rows, found = rows[kept], scores[docs[kept]]
         if len(self._row_of) == self._rows or not len(rows):
             return rows, found
-        firsts = runs(rows)  # documents of one row lie side by side
+        firsts = run_starts(rows)  # documents of one row lie side by side
         return rows[firsts], np.maximum.reduceat(found, firsts)
 
     def _reasons(self, rows: Sequence[int], holding: Holding, kin: Kin) -> list[str]:
@@ -228,9 +228,7 @@ class Words:
         otherwise."""
         # Rows and documents both grow, so a row's documents are a stretch, and so are a posting's.
         # Numbers of another type would have the posting copied for each look-up.
-        firsts, ends = (
-            self._row_of.values.searchsorted(rows, side).astype(np.int32) for side in ("left", "right")
-        )
+        firsts, ends = (self._row_of.values.searchsorted(rows, side).astype(np.int32) for side in ("left", "right"))
 
         def holds(docs: NDArray[np.int32]) -> list[bool]:
             held: list[bool] = (docs.searchsorted(firsts) < docs.searchsorted(ends)).tolist()
@@ -258,7 +256,7 @@ class Words:
         return out
 
 
-def documents(version: Remembered | None) -> list[list[str]]:
+def passage_tokens(version: Remembered | None) -> list[list[str]]:
     """The word lists of one version: one for each passage, or one for the whole."""
     if version is None:
         return [[]]

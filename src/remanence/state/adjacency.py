@@ -23,7 +23,7 @@ class Adjacency:
 
     >>> ties = Adjacency()
     >>> ties.extend([(0, 1), (1, 2)])
-    >>> ties.at(1), ties.at(7)
+    >>> ties.edges_of(1), ties.edges_of(7)
     ([0, 1], [])
     """
 
@@ -39,7 +39,7 @@ class Adjacency:
         return len(self._ends)
 
     @property
-    def ends(self) -> NDArray[np.int32]:
+    def endpoints(self) -> NDArray[np.int32]:
         """The two vertices of each edge."""
         return self._ends.values
 
@@ -47,7 +47,7 @@ class Adjacency:
         """Add edges. The price is paid by the next look at them."""
         self._ends.extend(ends)
 
-    def at(self, vertex: int) -> list[int]:
+    def edges_of(self, vertex: int) -> list[int]:
         """The edges that meet at a vertex, oldest first. Not to be written to: it may be given again."""
         self._catch_up()
         new = self._overlay.get(vertex, [])

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Forgotten, Remembered
-from remanence.schema import ALWAYS, FOREVER, KINDS, Entry, Window, ends_of, from_micros, micros
+from remanence.schema import MEMORY_KINDS, OPEN_END, OPEN_START, Entry, Window, from_micros, micros, window_to_micros
 from remanence.state.columns import Column, pack, pack_texts, unpack, unpack_texts
 
-ABOUT_MEMORIES = ("remembered", "forgotten", "restored", "erased")
+MEMORY_ENTRY_KINDS = ("remembered", "forgotten", "restored", "erased")
 """The lines that change what is seen."""
 _MOST_SEEN = 8
 
@@ -31,7 +31,7 @@ class Catalog:
         self.ids: list[str] = []
         self._number: dict[str, int] = {}
         self._by_identity: dict[str, int] = {}
-        self.contents: list[str] = []
+        self.content_digests: list[str] = []
         self._tags: dict[str, list[int]] = {}
         self._turns: dict[str, int] = {}
         self._last_row = Column(np.int64)  # of each memory
@@ -59,7 +59,7 @@ class Catalog:
     def __len__(self) -> int:
         return len(self._opened)
 
-    def open(self, entries: Sequence[Entry]) -> None:
+    def apply_versions(self, entries: Sequence[Entry]) -> None:
         """Take in lines that say memories, in order, all after `position`: each opens a new row."""
         if not entries:
             return
@@ -75,27 +75,27 @@ class Catalog:
         self._memory.extend(memories)
         self._earlier.fill(len(entries), -1)
         self._opened.extend([entry.position for entry in entries])
-        self._revised.fill(len(entries), FOREVER)
+        self._revised.fill(len(entries), OPEN_END)
         self._recorded.extend([micros(entry.at) for entry in entries])
         # Only `erase` blanks a line, and it hides the whole memory in every view.
-        spans = [(ALWAYS, FOREVER) if version is None else ends_of(version.valid) for version in versions]
+        spans = [(OPEN_START, OPEN_END) if version is None else window_to_micros(version.valid) for version in versions]
         self._valid_from.extend([start for start, _ in spans])
         self._valid_until.extend([end for _, end in spans])
         self._expires.extend(
-            [FOREVER if v is None or v.expires_at is None else micros(v.expires_at) for v in versions]
+            [OPEN_END if v is None or v.expires_at is None else micros(v.expires_at) for v in versions]
         )
         self._importance.extend([0.0 if version is None else version.importance for version in versions])
-        self._kind.extend([0 if version is None else KINDS.index(version.kind) for version in versions])
+        self._kind.extend([0 if version is None else MEMORY_KINDS.index(version.kind) for version in versions])
         self._said.extend([_said(version) for version in versions])
         for row in again:
             self._revise(row)
 
-    def apply(self, entry: Entry) -> None:
+    def apply_entry(self, entry: Entry) -> None:
         """Take in one line that says no memory. A line at or below `position` is passed over."""
         if entry.position <= self.position:
             return
         self.position = entry.position
-        if entry.kind in ABOUT_MEMORIES:
+        if entry.kind in MEMORY_ENTRY_KINDS:
             self._changed, self._seen = entry.position, {}
         memory = self._number.get(entry.subject)
         if memory is None:
@@ -120,15 +120,15 @@ class Catalog:
         """Whether the words of a memory are gone for ever."""
         return memory in self._erased
 
-    def lines_of(self, memory: int) -> list[int]:
+    def positions_of_memory(self, memory: int) -> list[int]:
         """Every ledger line that holds words about a memory: its versions, and why it was forgotten."""
-        return self.positions(self.rows_of(memory)) + self._reasons.get(memory, [])
+        return self.positions_of_rows(self.rows_of(memory)) + self._reasons.get(memory, [])
 
-    def turning_points(self, memory: int) -> list[int]:
+    def visibility_changes(self, memory: int) -> list[int]:
         """The ledger lines since which a memory is hidden, shown again, or erased."""
         spans = self._hidden.values
         lines: list[int] = spans[spans[:, 0] == memory, 1:].ravel().tolist()
-        return sorted({line for line in (*lines, self._erased.get(memory, 0)) if 0 < line < FOREVER})
+        return sorted({line for line in (*lines, self._erased.get(memory, 0)) if 0 < line < OPEN_END})
 
     def with_identity(self, identity: str) -> int | None:
         """The number of the memory whose latest version is this very one."""
@@ -156,7 +156,7 @@ class Catalog:
         found: NDArray[np.bool_] = memories[self._memory.values]
         return found
 
-    def positions(self, rows: Sequence[int]) -> list[int]:
+    def positions_of_rows(self, rows: Sequence[int]) -> list[int]:
         """The ledger lines that hold these rows."""
         return self._opened.values[list(rows)].tolist()  # type: ignore[no-any-return]
 
@@ -175,7 +175,7 @@ class Catalog:
         """The number that the next turn of this conversation gets."""
         return self._turns.get(conversation, 0)
 
-    def shown(self, memory: int, position: int) -> bool:
+    def is_visible(self, memory: int, position: int) -> bool:
         """Whether a memory is not hidden at this position."""
         spans = self._hidden.values
         return not np.any((spans[:, 0] == memory) & (spans[:, 1] <= position) & (position < spans[:, 2]))
@@ -185,7 +185,7 @@ class Catalog:
         span = self._open_hiding.get(memory)
         return None if span is None else int(self._hidden.values[span, 1])
 
-    def archived(self, position: int) -> NDArray[np.bool_]:
+    def archived_mask(self, position: int) -> NDArray[np.bool_]:
         """The memories, by number, that lie in the archive at this position."""
         out = np.zeros(len(self.ids), np.bool_)
         spans = self._hidden.values[sorted(self._archived)]
@@ -210,7 +210,7 @@ class Catalog:
         earlier = [row for row in self.rows_of(memory) if self._opened.values[row] <= position]
         return earlier[-1] if earlier else None
 
-    def known(self, position: int) -> int:
+    def row_count(self, position: int) -> int:
         """How many rows there are at this position."""
         return int(np.searchsorted(self._opened.values, position, side="right"))
 
@@ -221,27 +221,27 @@ class Catalog:
         found: NDArray[np.int64] = rows[np.argsort(self._memory.values[rows])]
         return found
 
-    def kinds(self, rows: NDArray[np.int64]) -> dict[str, int]:
+    def count_kinds(self, rows: NDArray[np.int64]) -> dict[str, int]:
         """How many of these rows are of which kind."""
-        counts = np.bincount(self._kind.values[rows], minlength=len(KINDS)).tolist()
-        return {kind: count for kind, count in zip(KINDS, counts, strict=True) if count}
+        counts = np.bincount(self._kind.values[rows], minlength=len(MEMORY_KINDS)).tolist()
+        return {kind: count for kind, count in zip(MEMORY_KINDS, counts, strict=True) if count}
 
-    def erased(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def erased_mask(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of these rows are of memories whose words are gone for ever."""
         return np.isin(self._memory.values[rows], list(self._erased))
 
-    def standing(self, rows: NDArray[np.int64], position: int) -> NDArray[np.bool_]:
+    def active(self, rows: NDArray[np.int64], position: int) -> NDArray[np.bool_]:
         """Which of these rows no later version has replaced."""
         return self._revised.values[rows] > position
 
-    def standing_among(self, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+    def active_among(self, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
         """Which of the rows in this mask no later version has replaced."""
         found: NDArray[np.bool_] = rows & (self._revised.values > position)
         return found
 
     def current(self, rows: NDArray[np.int64], position: int, now: datetime) -> NDArray[np.bool_]:
         """Which of these rows no later version has replaced and no expiry has ended."""
-        return self.standing(rows, position) & (self._expires.values[rows] > micros(now))
+        return self.active(rows, position) & (self._expires.values[rows] > micros(now))
 
     def successor(self, row: int, position: int) -> int | None:
         """The version that stands at `position` in place of this one."""
@@ -253,12 +253,12 @@ class Catalog:
         """How important each row is."""
         return self._importance.values[rows]
 
-    def when(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def event_times(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The moment each row speaks of, in microseconds: when it began to be true, else was recorded."""
         starts = self._valid_from.values[rows]
-        return np.where(starts == ALWAYS, self._recorded.values[rows], starts)
+        return np.where(starts == OPEN_START, self._recorded.values[rows], starts)
 
-    def said(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def turn_times(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The moment each row was said, in microseconds, if it is a chat turn; else the beginning of time."""
         return self._said.values[rows]
 
@@ -298,7 +298,7 @@ class Catalog:
             mask &= self._revised.values > position
             mask &= self._expires.values > micros(now)
         if kinds is not None:
-            mask &= np.isin(self._kind.values, [KINDS.index(kind) for kind in kinds])
+            mask &= np.isin(self._kind.values, [MEMORY_KINDS.index(kind) for kind in kinds])
         for tag in tags or ():
             tagged = np.zeros(len(mask), np.bool_)
             tagged[self._tags.get(tag, [])] = True
@@ -324,7 +324,7 @@ class Catalog:
         }
         return {
             "ids": pack_texts(self.ids),
-            "contents": pack_texts(self.contents),
+            "contents": pack_texts(self.content_digests),
             "identities": pack_texts(self._by_identity),
             "identified": np.fromiter(self._by_identity.values(), np.int64, len(self._by_identity)),
             "words": pack(words),
@@ -337,7 +337,7 @@ class Catalog:
         words = unpack(arrays["words"])
         self.position = self._changed = int(arrays["position"][0])
         self._seen = {}
-        self.ids, self.contents = unpack_texts(arrays["ids"]), unpack_texts(arrays["contents"])
+        self.ids, self.content_digests = unpack_texts(arrays["ids"]), unpack_texts(arrays["contents"])
         self._number = {memory_id: number for number, memory_id in enumerate(self.ids)}
         identities = unpack_texts(arrays["identities"])
         self._by_identity = dict(zip(identities, arrays["identified"].tolist(), strict=True))
@@ -361,7 +361,7 @@ class Catalog:
             if memory is None:
                 memory = self._number[entry.subject] = len(self.ids)
                 self.ids.append(entry.subject)
-                self.contents.append("")
+                self.content_digests.append("")
                 new.append(row)
             else:
                 again.append(row)
@@ -370,7 +370,7 @@ class Catalog:
 
     def _note(self, row: int, memory: int, version: Remembered) -> None:
         """Keep what a version is known by."""
-        self.contents[memory] = version.content
+        self.content_digests[memory] = version.content
         self._by_identity[version.identity] = memory
         for tag in version.tags:
             self._tags.setdefault(tag, []).append(row)
@@ -393,7 +393,7 @@ class Catalog:
             self._show(memory, position)  # to forget what lies in the archive takes it out of there
         if memory not in self._open_hiding:
             span = len(self._hidden)
-            self._hidden.append((memory, position, FOREVER))
+            self._hidden.append((memory, position, OPEN_END))
             self._open_hiding[memory] = span
             if archived:
                 self._archived.add(span)
@@ -404,16 +404,14 @@ class Catalog:
             self._hidden.values[span, 2] = position
 
     def _erase(self, memory: int, position: int) -> None:
-        self._hidden.append((memory, 0, FOREVER))
+        self._hidden.append((memory, 0, OPEN_END))
         self._erased[memory] = position
         self._reasons.pop(memory, None)
         rows = set(self.rows_of(memory))
-        self.contents[memory] = ""
+        self.content_digests[memory] = ""
         self._by_identity = _without(self._by_identity, memory)
         self._tags = {
-            tag: kept
-            for tag, held in self._tags.items()
-            if (kept := [row for row in held if row not in rows])
+            tag: kept for tag, held in self._tags.items() if (kept := [row for row in held if row not in rows])
         }
         # Said again after it was erased, it is another memory: the old id stays blank for ever.
         self._open_hiding.pop(memory, None)
@@ -438,7 +436,7 @@ _COLUMNS = (
 
 def _said(version: Remembered | None) -> int:
     turn = None if version is None else version.turn
-    return ALWAYS if turn is None or turn.at is None else micros(turn.at)
+    return OPEN_START if turn is None or turn.at is None else micros(turn.at)
 
 
 def _without(index: Mapping[str, int], memory: int) -> dict[str, int]:

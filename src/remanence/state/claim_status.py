@@ -6,48 +6,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from remanence.schema import Sight, micros
-from remanence.state.claim_view import Look, Tie
+from remanence.schema import Snapshot, micros
+from remanence.state.claim_view import ClaimView, EntityEdge
 from remanence.state.claims import Claims
-from remanence.state.intervals import Claim, Disagreement, Stretch, classify
+from remanence.state.intervals import Claim, DisagreementKind, Interval, classify_disagreement
 from remanence.state.names import Names
 
 _MOST_CLASHES = 64
 
-Clash: TypeAlias = tuple[int, Disagreement, str]
+RowDisagreement: TypeAlias = tuple[int, DisagreementKind, str]
 """A row that disagrees with another one, how, and about what."""
 
 
-class Fates:
+class ClaimStatus:
     """The fates of rows, kept until another sight asks: a recall asks several times of each."""
 
     def __init__(self, names: Names, claims: Claims) -> None:
         self._names, self._claims = names, claims
-        self._asked: Sight | None = None
+        self._asked: Snapshot | None = None
         self._known: dict[int, list[_Fate]] = {}
-        self._clashes: dict[int, list[Clash]] = {}
+        self._clashes: dict[int, list[RowDisagreement]] = {}
 
-    def superseded(self, row: int, look: Look, sight: Sight) -> int | None:
+    def superseding_row(self, row: int, look: ClaimView, sight: Snapshot) -> int | None:
         """The last of the rows that took the place of all that this one claims."""
         fates = self._of(row, look, sight)
         rows = [self._row_of(fate.replaced_by, sight) for fate in fates]
         found = [row for row in rows if row is not None]
         return max(found) if found and len(found) == len(fates) else None
 
-    def over(self, row: int, look: Look, sight: Sight) -> list[bool]:
+    def stale_flags(self, row: int, look: ClaimView, sight: Snapshot) -> list[bool]:
         """Of each claim of a row, whether it was replaced or ended by hand."""
         return [bool(fate.replaced_by) or fate.ended for fate in self._of(row, look, sight)]
 
-    def held(self, row: int, look: Look, sight: Sight) -> list[tuple[Tie, Stretch]]:
+    def valid_periods(self, row: int, look: ClaimView, sight: Snapshot) -> list[tuple[EntityEdge, Interval]]:
         """What a row claims, and when it holds, as far as something else holds there at another time."""
-        out: list[tuple[Tie, Stretch]] = []
+        out: list[tuple[EntityEdge, Interval]] = []
         for tie in self._made_by(row, look, sight):
-            line = [held.stretch for held in look.held(tie)] if tie.rule.single else []
+            line = [held.interval for held in look.resolved_claims(tie)] if tie.rule.single_valued else []
             if len({stretch.value for stretch in line}) > 1:
                 out += [(tie, stretch) for stretch in line if tie.claim in stretch.claims]
         return out
 
-    def clashes(self, row: int, look: Look, sight: Sight) -> list[Clash]:
+    def disagreements(self, row: int, look: ClaimView, sight: Snapshot) -> list[RowDisagreement]:
         """The rows that disagree with this one: which, how, and about what ("Alice lives_in")."""
         self._turn_to(sight)
         known = self._clashes.get(row)
@@ -55,7 +55,7 @@ class Fates:
             known = self._clashes[row] = self._disagreeing(row, look, sight)
         return known
 
-    def _of(self, row: int, look: Look, sight: Sight) -> list[_Fate]:
+    def _of(self, row: int, look: ClaimView, sight: Snapshot) -> list[_Fate]:
         """What each claim of a row has come to by now."""
         self._turn_to(sight)
         known = self._known.get(row)
@@ -63,43 +63,43 @@ class Fates:
             known = self._known[row] = self._worked_out(row, look, sight)
         return known
 
-    def _turn_to(self, sight: Sight) -> None:
+    def _turn_to(self, sight: Snapshot) -> None:
         # Not only what is seen matters, but also when it is asked.
         if self._asked is not sight:
             self._asked, self._known, self._clashes = sight, {}, {}
 
-    def _worked_out(self, row: int, look: Look, sight: Sight) -> list[_Fate]:
+    def _worked_out(self, row: int, look: ClaimView, sight: Snapshot) -> list[_Fate]:
         now = micros(sight.now)
         out: list[_Fate] = []
         for tie in self._made_by(row, look, sight):
-            ended = tie.claim.until <= now
-            held = look.held(tie) if tie.rule.single else []
-            begun = [h for h in held if h.stretch.start <= now]
-            latest = [h for h in begun if now in h.stretch] or begun[-1:]
-            lasting = any(h.stretch.end > now and tie.claim in h.stretch.claims for h in held)
-            replacing = [h for h in latest if any(_replaces(c, tie.claim) for c in h.stretch.claims)]
-            out.append(_Fate(() if lasting or not replacing else replacing[0].stretch.claims, ended))
+            ended = tie.claim.ended_at <= now
+            held = look.resolved_claims(tie) if tie.rule.single_valued else []
+            begun = [h for h in held if h.interval.start <= now]
+            latest = [h for h in begun if now in h.interval] or begun[-1:]
+            lasting = any(h.interval.end > now and tie.claim in h.interval.claims for h in held)
+            replacing = [h for h in latest if any(_replaces(c, tie.claim) for c in h.interval.claims)]
+            out.append(_Fate(() if lasting or not replacing else replacing[0].interval.claims, ended))
         return out
 
-    def _disagreeing(self, row: int, look: Look, sight: Sight) -> list[Clash]:
-        out: dict[tuple[int, str], Disagreement] = {}
+    def _disagreeing(self, row: int, look: ClaimView, sight: Snapshot) -> list[RowDisagreement]:
+        out: dict[tuple[int, str], DisagreementKind] = {}
         for tie in self._made_by(row, look, sight):
-            if not tie.rule.single:
+            if not tie.rule.single_valued:
                 continue
-            others = [other for other in look.slot(tie).ties if other.claim.value != tie.claim.value]
-            about = f"{self._names.spelled[tie.ends[tie.rule.of_object]]} {tie.rule.name}"
+            others = [other for other in look.group_of(tie).edges if other.claim.value != tie.claim.value]
+            about = f"{self._names.spellings[tie.endpoints[tie.rule.keyed_by_object]]} {tie.rule.name}"
             for other in others[-_MOST_CLASHES:]:
-                for another in self._claims.rows_for(other.claim.number, sight):
+                for another in self._claims.evidence_rows(other.claim.number, sight):
                     if another != row:
-                        out[another, about] = classify(tie.claim, other.claim)
+                        out[another, about] = classify_disagreement(tie.claim, other.claim)
         return [(another, how, about) for (another, about), how in out.items()]
 
-    def _made_by(self, row: int, look: Look, sight: Sight) -> list[Tie]:
-        claims = self._claims.of_row(row)
-        return list(map(look.tie, self._claims.seen(claims, sight))) if claims else []
+    def _made_by(self, row: int, look: ClaimView, sight: Snapshot) -> list[EntityEdge]:
+        claims = self._claims.claims_of_row(row)
+        return list(map(look.to_edge, self._claims.active_claims(claims, sight))) if claims else []
 
-    def _row_of(self, claims: Sequence[Claim], sight: Sight) -> int | None:
-        rows = [row for claim in claims for row in self._claims.rows_for(claim.number, sight)]
+    def _row_of(self, claims: Sequence[Claim], sight: Snapshot) -> int | None:
+        rows = [row for claim in claims for row in self._claims.evidence_rows(claim.number, sight)]
         return max(rows, default=None)
 
 
@@ -114,9 +114,9 @@ def _replaces(other: Claim, claim: Claim) -> bool:
     """Whether another claim took the place of this one: began while it held, or after it was ended."""
     if other.value == claim.value:
         return False
-    if claim.until <= other.since:
+    if claim.ended_at <= other.effective_start:
         return True
-    how = classify(claim, other)
-    return (how == "succession" and other.since > claim.since) or (
+    how = classify_disagreement(claim, other)
+    return (how == "succession" and other.effective_start > claim.effective_start) or (
         how == "correction" and other.number > claim.number
     )

@@ -15,20 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Invalidated, Related, Remembered
-from remanence.language.text import normal_name
-from remanence.schema import ALWAYS, FOREVER, Entry, Sight, ends_of, micros
+from remanence.language.text import normalize_name
+from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, micros, window_to_micros
 from remanence.state.adjacency import Adjacency
 from remanence.state.catalog import Catalog
 from remanence.state.columns import Column, pack, unpack
 from remanence.state.names import Names
-from remanence.state.predicates import Predicates, lasting, normal_predicate, states
+from remanence.state.predicates import Predicates, is_state, normalize_predicate, resulting_states
 
 _DAY = 86_400 * 1_000_000
 _SOURCE = 6
 _AT_ONCE = 256
 
 
-class Said(NamedTuple):
+class StatedClaim(NamedTuple):
     """One claim as it was made: names, predicate and sayer by number, times in microseconds.
 
     `source` is the row that makes it, or if negative, which of the claims made outright it is.
@@ -40,9 +40,9 @@ class Said(NamedTuple):
     predicate: int
     start: int
     end: int
-    recorded: int
+    recorded_at: int
     source: int
-    sayer: int
+    attribution: int
 
 
 class Claims:
@@ -68,16 +68,16 @@ class Claims:
 
     # Looking
 
-    def at(self, name: int) -> list[int]:
+    def with_name(self, name: int) -> list[int]:
         """The claims with this name on either side, oldest first, whoever may see them."""
-        return self._ties.at(name)
+        return self._ties.edges_of(name)
 
-    def names(self) -> list[int]:
+    def name_numbers(self) -> list[int]:
         """The names that a claim has on either side."""
-        named: list[int] = np.unique(self._ties.ends).tolist()
+        named: list[int] = np.unique(self._ties.endpoints).tolist()
         return named
 
-    def said_outright(self, sight: Sight) -> set[int]:
+    def asserted_names(self, sight: Snapshot) -> set[int]:
         """The names in standing claims that were made outright, not by a memory."""
         facts = self._facts.values
         made = facts[facts[:, _SOURCE] < 0]
@@ -86,49 +86,49 @@ class Claims:
             stands[place] = self._stands(int(made[place, _SOURCE]), sight)
         return set(made[stands, :2].ravel().tolist())
 
-    def is_stated(self, name: int, sight: Sight) -> bool:
+    def is_asserted(self, name: int, sight: Snapshot) -> bool:
         """Whether a standing claim with this name was made outright, not by a memory."""
-        return any(said.source < 0 for said in self.seen(self.at(name), sight))
+        return any(said.source < 0 for said in self.active_claims(self.with_name(name), sight))
 
-    def of_row(self, row: int) -> range:
+    def claims_of_row(self, row: int) -> range:
         """The claims that a row makes."""
         if row >= len(self._of_row):
             return range(0)
         first, count = self._of_row.values[row].tolist()
         return range(first, first + count)
 
-    def seen(
-        self, claims: Sequence[int], sight: Sight, predicates: Collection[int] | None = None
-    ) -> Iterator[Said]:
+    def active_claims(
+        self, claims: Sequence[int], sight: Snapshot, predicates: Collection[int] | None = None
+    ) -> Iterator[StatedClaim]:
         """Those of these claims that stand in this sight, perhaps only those with some predicates."""
         if not claims:
             return
         for number, fact in zip(claims, self._facts.values[list(claims)].tolist(), strict=True):
             if (predicates is None or fact[2] in predicates) and self._stands(fact[_SOURCE], sight):
-                yield Said(number, *fact)
+                yield StatedClaim(number, *fact)
 
-    def newest(
-        self, claims: Sequence[int], sight: Sight, predicates: Collection[int] | None, limit: int
-    ) -> tuple[list[Said], bool]:
+    def newest_active(
+        self, claims: Sequence[int], sight: Snapshot, predicates: Collection[int] | None, limit: int
+    ) -> tuple[list[StatedClaim], bool]:
         """The newest of these claims that stand in this sight, oldest first; and whether there are more."""
-        found: list[Said] = []
+        found: list[StatedClaim] = []
         for end in range(len(claims), 0, -_AT_ONCE):
             some = claims[max(0, end - _AT_ONCE) : end]
-            for said in reversed(list(self.seen(some, sight, predicates))):
+            for said in reversed(list(self.active_claims(some, sight, predicates))):
                 if len(found) == limit:
                     return found[::-1], True
                 found.append(said)
         return found[::-1], False
 
-    def count(self, sight: Sight) -> int:
+    def count(self, sight: Snapshot) -> int:
         """How many different things are claimed in this sight."""
         facts = self._facts.values.tolist()
         return len({tuple(fact[:3]) for fact in facts if self._stands(fact[_SOURCE], sight)})
 
-    def for_rows(self, rows: Collection[int]) -> dict[int, list[int]]:
+    def supported_by_rows(self, rows: Collection[int]) -> dict[int, list[int]]:
         """The claims that rest on each of these rows: those it makes, and those made outright with its
         memory for evidence."""
-        found = {row: list(self.of_row(row)) for row in rows}
+        found = {row: list(self.claims_of_row(row)) for row in rows}
         by_memory = {self._catalog.memory_of(row): row for row in rows}
         for made, memories in self._evidence.items():
             for memory in memories:
@@ -136,48 +136,48 @@ class Claims:
                     found[by_memory[memory]].append(self._numbers[self._ids[made]])
         return found
 
-    def sayer(self, number: int) -> tuple[str | None, float]:
+    def attribution(self, number: int) -> tuple[str | None, float]:
         """Who says so, and how sure they are."""
         return self._sayers[number]
 
-    def until(self, claim: int, position: int) -> int:
+    def ended_at(self, claim: int, position: int) -> int:
         """When a claim was ended, as far as is known at a position."""
         ended = self._until.get(claim)
         if ended is None:
-            return FOREVER
-        return min((until for line, until in ended if line <= position), default=FOREVER)
+            return OPEN_END
+        return min((until for line, until in ended if line <= position), default=OPEN_END)
 
-    def outright(self, subject: int, claim: Related, sight: Sight) -> Iterator[Said]:
+    def matching_assertions(self, subject: int, claim: Related, sight: Snapshot) -> Iterator[StatedClaim]:
         """The standing claims at a name that were made outright as this one is, whatever their object."""
-        predicate = self._predicates.number(normal_predicate(claim.predicate))
+        predicate = self._predicates.number(normalize_predicate(claim.predicate))
         evidence = {self._catalog.number(memory_id) for memory_id in claim.evidence}
-        for said in [] if predicate is None else self.seen(self.at(subject), sight, [predicate]):
+        for said in [] if predicate is None else self.active_claims(self.with_name(subject), sight, [predicate]):
             if (
                 said.source < 0
-                and (said.subject, said.start, said.end) == (subject, *ends_of(claim.valid))
-                and self._sayers[said.sayer] == (claim.observed_by, claim.confidence)
+                and (said.subject, said.start, said.end) == (subject, *window_to_micros(claim.valid))
+                and self._sayers[said.attribution] == (claim.observed_by, claim.confidence)
                 and evidence <= set(self._shown(said.source, sight))
             ):
                 yield said
 
-    def lines_of(self, memory: int) -> list[int]:
+    def positions_of_memory(self, memory: int) -> list[int]:
         """The ledger lines of the claims made outright that rest on this memory alone."""
         return [self._lines[made] for made, rests_on in self._evidence.items() if set(rests_on) == {memory}]
 
-    def lines_about(self, edge: str) -> list[int]:
+    def positions_of_edge(self, edge: str) -> list[int]:
         """The ledger lines about the claims with an id: where it was made, if outright, and where ended."""
-        claims = self.with_edge(edge)
+        claims = self.with_edge_id(edge)
         sources = self._facts.values[claims, _SOURCE].tolist()
         made = [self._lines[~source] for source in sources if source < 0]
         return [*made, *(line for claim in claims for line, _ in self._until.get(claim, ()))]
 
-    def stated(self, names: Iterable[int]) -> list[str]:
+    def asserted_ids(self, names: Iterable[int]) -> list[str]:
         """The ids of the claims made outright with one of these names on either side, oldest first."""
-        claims = np.array(sorted({claim for name in names for claim in self.at(name)}), np.int64)
+        claims = np.array(sorted({claim for name in names for claim in self.with_name(name)}), np.int64)
         sources = self._facts.values[claims, _SOURCE]
         return [self._ids[~source] for source in sources[sources < 0].tolist()]
 
-    def rows_for(self, claim: int, sight: Sight) -> list[int]:
+    def evidence_rows(self, claim: int, sight: Snapshot) -> list[int]:
         """The rows that a standing claim rests on: the one that makes it, or its evidence as it stands."""
         source = int(self._facts.values[claim, _SOURCE])
         if source >= 0:
@@ -185,21 +185,21 @@ class Claims:
         rows = [self._catalog.row_at(memory, sight.position) for memory in self._shown(source, sight)]
         return [row for row in rows if row is not None]
 
-    def edge(self, claim: int) -> str:
+    def edge_id(self, claim: int) -> str:
         """The id of a claim: its own, or one made of the memory's and of what it says."""
         source = int(self._facts.values[claim, _SOURCE])
         if source < 0:
             return self._ids[~source]
         return f"{self._catalog.ids[self._catalog.memory_of(source)]}:{self._digest(claim)}"
 
-    def with_edge(self, edge: str) -> list[int]:
+    def with_edge_id(self, edge: str) -> list[int]:
         """The claims that go by this id: one, or the same one in each version of a memory."""
         if edge in self._numbers:
             return [self._numbers[edge]]
         memory_id, _, digest = edge.rpartition(":")
         memory = self._catalog.number(memory_id)
         rows = [] if memory is None else self._catalog.rows_of(memory)
-        return [claim for row in rows for claim in self.of_row(row) if self._digest(claim) == digest]
+        return [claim for row in rows for claim in self.claims_of_row(row) if self._digest(claim) == digest]
 
     # Taking in
 
@@ -212,7 +212,7 @@ class Claims:
                 self._claim(row, version)
             self._of_row.append((begin, len(self) - begin))
 
-    def take(self, entry: Entry) -> None:
+    def apply_entry(self, entry: Entry) -> None:
         """Take in a claim made outright, or the end of one."""
         event = entry.event
         if isinstance(event, Related):
@@ -222,12 +222,12 @@ class Claims:
             self._lines.append(entry.position)
             self._numbers[event.relation] = len(self)
             self._ids.append(event.relation)
-            ends = self._names.learn(event.subject), self._names.learn(event.object)
-            predicate = self._predicates.learn(normal_predicate(event.predicate))
-            times = (*ends_of(event.valid), micros(entry.at))
+            ends = self._names.intern(event.subject), self._names.intern(event.object)
+            predicate = self._predicates.intern(normalize_predicate(event.predicate))
+            times = (*window_to_micros(event.valid), micros(entry.at))
             self._append(ends, predicate, times, ~(len(self._ids) - 1), event)
         elif isinstance(event, Invalidated):
-            for claim in self.with_edge(event.edge):
+            for claim in self.with_edge_id(event.edge):
                 self._until.setdefault(claim, []).append((entry.position, micros(event.until)))
 
     def save(self) -> Mapping[str, NDArray[Any]]:
@@ -240,7 +240,7 @@ class Claims:
         }
         return {
             "claims": pack(words),
-            "ends": self._ties.ends,
+            "ends": self._ties.endpoints,
             "facts": self._facts.values,
             "of_row": self._of_row.values,
             "lines": np.array(self._lines, np.int64),
@@ -264,20 +264,20 @@ class Claims:
 
     def _claim(self, row: int, version: Remembered) -> None:
         """Keep what one version claims, each claim once, and the states that it says begin with it."""
-        start, end = ends_of(version.valid)
+        start, end = window_to_micros(version.valid)
         # An episode is dated by when it happened or was said; what it says to be so lasts from then on.
-        moment = version.kind == "episode" and start != ALWAYS and end - start <= _DAY
+        moment = version.kind == "episode" and start != OPEN_START and end - start <= _DAY
         made: dict[tuple[int, str, int], int] = {}
         for triple in version.triples:
-            subject, object_ = self._names.learn(triple.subject), self._names.learn(triple.object)
-            predicate = normal_predicate(triple.predicate)
-            made[subject, predicate, object_] = FOREVER if moment and lasting(predicate) else end
-            for state in states(predicate):
-                made.setdefault((subject, state, object_), FOREVER)
+            subject, object_ = self._names.intern(triple.subject), self._names.intern(triple.object)
+            predicate = normalize_predicate(triple.predicate)
+            made[subject, predicate, object_] = OPEN_END if moment and is_state(predicate) else end
+            for state in resulting_states(predicate):
+                made.setdefault((subject, state, object_), OPEN_END)
         recorded = micros(self._catalog.recorded_at(row))
         before = self._before(row)
         for (subject, predicate, object_), over in made.items():
-            number = self._predicates.learn(predicate)
+            number = self._predicates.intern(predicate)
             # A version that says again what the one before it said has not learned it anew.
             same = before.get((subject, number, object_))
             if same is not None and same in self._until:
@@ -288,7 +288,7 @@ class Claims:
     def _before(self, row: int) -> dict[tuple[int, int, int], int]:
         """What the version before this one claims."""
         earlier = [r for r in self._catalog.rows_of(self._catalog.memory_of(row)) if r < row]
-        claims = self.of_row(earlier[-1]) if earlier else ()
+        claims = self.claims_of_row(earlier[-1]) if earlier else ()
         facts = self._facts.values[list(claims), :3].tolist()
         return {(s, p, o): claim for claim, (s, o, p) in zip(claims, facts, strict=True)}
 
@@ -307,20 +307,20 @@ class Claims:
         self._ties.extend([ends])
         self._facts.append((*ends, predicate, *times, source, number))
 
-    def _stands(self, source: int, sight: Sight) -> bool:
+    def _stands(self, source: int, sight: Snapshot) -> bool:
         if source >= 0:
-            return source < len(sight.rows) and bool(sight.rows[source])
+            return source < len(sight.row_mask) and bool(sight.row_mask[source])
         if self._lines[~source] > sight.position:
             return False
         return ~source not in self._evidence or bool(self._shown(source, sight))
 
-    def _shown(self, source: int, sight: Sight) -> list[int]:
+    def _shown(self, source: int, sight: Snapshot) -> list[int]:
         """The evidence, memories by number, of a claim made outright, as far as this sight shows it."""
         memories = self._evidence.get(~source, ())
-        return [m for m in memories if 0 <= m < len(sight.memories) and sight.memories[m]]
+        return [m for m in memories if 0 <= m < len(sight.memory_mask) and sight.memory_mask[m]]
 
     def _digest(self, claim: int) -> str:
         subject, object_, predicate = self._facts.values[claim, :3].tolist()
-        spelled, predicates = self._names.spelled, self._predicates.names
-        said = normal_name(spelled[subject]), predicates[predicate], normal_name(spelled[object_])
+        spelled, predicates = self._names.spellings, self._predicates.names
+        said = normalize_name(spelled[subject]), predicates[predicate], normalize_name(spelled[object_])
         return hashlib.blake2b("\x1f".join(said).encode(), digest_size=6).hexdigest()

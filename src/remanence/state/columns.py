@@ -77,9 +77,7 @@ def pack(value: Any) -> NDArray[np.uint8]:
     >>> unpack(pack(["a", "b"]))
     ['a', 'b']
     """
-    return np.frombuffer(
-        json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"), dtype=np.uint8
-    )
+    return np.frombuffer(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"), dtype=np.uint8)
 
 
 def unpack(array: NDArray[np.uint8]) -> Any:
@@ -106,23 +104,23 @@ def unpack_texts(array: NDArray[np.uint8]) -> list[str]:
     return [written[start:end] for start, end in pairwise(ends)]
 
 
-def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def unique_inverse(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """The values in order, each once, and for each value given its place among them.
 
     `np.unique` says the same in three times the time, and a recall asks for it some seven times.
 
-    >>> [found.tolist() for found in distinct(np.array([5, 3, 5]))]
+    >>> [found.tolist() for found in unique_inverse(np.array([5, 3, 5]))]
     [[3, 5], [1, 0, 1]]
     """
     ordered = np.sort(values)
-    found = ordered[runs(ordered)]
+    found = ordered[run_starts(ordered)]
     return found, found.searchsorted(values)
 
 
-def runs(values: NDArray[Any]) -> NDArray[np.int64]:
+def run_starts(values: NDArray[Any]) -> NDArray[np.int64]:
     """Where in a sorted array each value first stands.
 
-    >>> runs(np.array([3, 3, 5])).tolist()
+    >>> run_starts(np.array([3, 3, 5])).tolist()
     [0, 2]
     """
     new = np.empty(len(values), np.bool_)
@@ -131,10 +129,10 @@ def runs(values: NDArray[Any]) -> NDArray[np.int64]:
     return new.nonzero()[0]
 
 
-def top(scores: NDArray[Any], limit: int) -> NDArray[np.int64]:
+def top_indices(scores: NDArray[Any], limit: int) -> NDArray[np.int64]:
     """Where the `limit` highest scores stand, highest first; equal ones by place, so always the same.
 
-    >>> top(np.array([1.0, 3.0, 3.0, 2.0]), 3).tolist()
+    >>> top_indices(np.array([1.0, 3.0, 3.0, 2.0]), 3).tolist()
     [1, 2, 3]
     """
     if limit < len(scores):

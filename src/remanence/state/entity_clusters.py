@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.language.text import normal_name
+from remanence.language.text import normalize_name
 from remanence.schema import Window
 from remanence.state.columns import pack, unpack
 from remanence.state.names import Names
 from remanence.state.position_spans import Span, Spans
 
-OWNED, CALLED, KIND, PART_OF = range(4)
+NAME_OWNER, DISPLAY_NAME, ENTITY_KIND, PART_OF = range(4)
 _SHAPE = re.compile(r"e[0-9a-f]{16}(-\d+)?")
 
 
@@ -45,13 +45,13 @@ def is_entity_id(text: str) -> bool:
     return _SHAPE.fullmatch(text) is not None
 
 
-class Named(NamedTuple):
+class EntityName(NamedTuple):
     """A name that an entity goes by; `said` in a line about entities, or only in memories."""
 
     number: int
-    spelled: str
+    spelling: str
     valid: Window
-    said: bool
+    is_registered: bool
 
 
 class Clusters:
@@ -62,7 +62,7 @@ class Clusters:
         self.spans = Spans()
         self.ids: list[str] = []
         """The ids of the entities that some line is about."""
-        self.words: list[str] = []
+        self.strings: list[str] = []
         """Names as lines about entities spell them, and kinds."""
         self._homes: list[int] = []  # of each entity, the number of the name that its id comes from
         self._number: dict[str, int] = {}
@@ -75,43 +75,43 @@ class Clusters:
         """The number of an entity, or None for one that no line is about."""
         return self._number.get(id_)
 
-    def learn(self, id_: str, name: str | None = None) -> int:
+    def intern(self, id_: str, name: str | None = None) -> int:
         """The number of an entity, a new one if need be; `name` is one that it may have its id from."""
         if name is not None:
-            self._names.learn(name)
+            self._names.intern(name)
         number = self._number.get(id_)
         if number is None:
-            own = None if name is None or entity_id(normal_name(name)) != id_ else self._names.number(name)
-            home = self.home(id_) if own is None else own
+            own = None if name is None or entity_id(normalize_name(name)) != id_ else self._names.number(name)
+            home = self.source_name(id_) if own is None else own
             number = self._number[id_] = len(self.ids)
             self.ids.append(id_)
             self._homes.append(-1 if home is None else home)
         return number
 
-    def spell(self, word: str) -> int:
+    def intern_string(self, word: str) -> int:
         """The number of a word."""
         number = self._word.get(word)
         if number is None:
-            number = self._word[word] = len(self.words)
-            self.words.append(word)
+            number = self._word[word] = len(self.strings)
+            self.strings.append(word)
         return number
 
     def fresh_id(self, name: str) -> str:
         """An id for another entity of this name, which no line has been about."""
-        own = made = entity_id(normal_name(name))
+        own = made = entity_id(normalize_name(name))
         count = 1
         while made in self._number:
             count += 1
             made = f"{own}-{count}"
         return made
 
-    def id_of(self, number: int) -> str:
+    def default_id(self, number: int) -> str:
         """The id of the entity that a name stands for of itself."""
-        own = entity_id(normal_name(self._names.spelled[number]))
+        own = entity_id(normalize_name(self._names.spellings[number]))
         self._by_id[own] = number
         return own
 
-    def home(self, id_: str) -> int | None:
+    def source_name(self, id_: str) -> int | None:
         """The number of the name that an id comes from, if that name was met."""
         entity = self._number.get(id_)
         if entity is not None and self._homes[entity] >= 0:
@@ -120,15 +120,15 @@ class Clusters:
             return None  # made for a name whose own id was in use
         if id_ not in self._by_id:
             for number in range(self._hashed, len(self._names)):
-                self.id_of(number)
+                self.default_id(number)
             self._hashed = len(self._names)
         return self._by_id.get(id_)
 
     # At a position
 
-    def top(self, entity: int, position: int) -> int:
+    def root_number(self, entity: int, position: int) -> int:
         """What an entity is part of in the end; itself if of nothing."""
-        while whole := self.spans.at(PART_OF, entity, position):
+        while whole := self.spans.with_key(PART_OF, entity, position):
             entity = whole[0].value
         return entity
 
@@ -138,59 +138,59 @@ class Clusters:
         while waiting:
             member = waiting.pop()
             yield member
-            waiting += [span.key for span in reversed(self.spans.of(PART_OF, member, position))]
+            waiting += [span.key for span in reversed(self.spans.with_value(PART_OF, member, position))]
 
-    def owners(self, number: int, position: int) -> list[Span]:
+    def owner_spans(self, number: int, position: int) -> list[Span]:
         """To whom a name was given."""
-        return self.spans.at(OWNED, number, position)
+        return self.spans.with_key(NAME_OWNER, number, position)
 
-    def owner(self, number: int, position: int) -> str:
+    def owner_id(self, number: int, position: int) -> str:
         """The id of what a name stands for, the last one if there were several."""
-        owners = self.owners(number, position)
+        owners = self.owner_spans(number, position)
         if owners:
             last = max(owners, key=lambda span: (span.end, span.start, span.opened))
-            return self.ids[self.top(last.value, position)]
-        own = self.id_of(number)
+            return self.ids[self.root_number(last.value, position)]
+        own = self.default_id(number)
         entity = self._number.get(own)
-        return own if entity is None else self.ids[self.top(entity, position)]
+        return own if entity is None else self.ids[self.root_number(entity, position)]
 
-    def root(self, id_: str, position: int) -> str:
+    def root_id(self, id_: str, position: int) -> str:
         """The id of what an entity is part of in the end."""
         entity = self._number.get(id_)
         if entity is not None:
-            entity = self.top(entity, position)
+            entity = self.root_number(entity, position)
             id_ = self.ids[entity]
-            if next(self.numbers(entity, position), None) is not None:
+            if next(self.name_numbers(entity, position), None) is not None:
                 return id_
         # No name is left to it: it is whatever the name now stands for that its id comes from.
-        home = self.home(id_)
-        return id_ if home is None else self.owner(home, position)
+        home = self.source_name(id_)
+        return id_ if home is None else self.owner_id(home, position)
 
-    def numbers(self, entity: int, position: int) -> Iterator[int]:
+    def name_numbers(self, entity: int, position: int) -> Iterator[int]:
         """The numbers of the names of an entity and of all that is part of it."""
         for member in self.members(entity, position):
-            home = self.home(self.ids[member])
-            if home is not None and not self.owners(home, position):
+            home = self.source_name(self.ids[member])
+            if home is not None and not self.owner_spans(home, position):
                 yield home
-            for span in self.spans.of(OWNED, member, position):
+            for span in self.spans.with_value(NAME_OWNER, member, position):
                 yield span.key
 
-    def named(self, root: str, position: int) -> Iterator[Named]:
+    def names_of(self, root: str, position: int) -> Iterator[EntityName]:
         """The names of an entity, which is part of no other, as they are spelled."""
         entity = self._number.get(root)
         for member in [None] if entity is None else self.members(entity, position):
-            home = self.home(root if member is None else self.ids[member])
-            if home is not None and not self.owners(home, position):
-                yield Named(home, self._names.spelled[home], Window(), said=False)
-            for span in () if member is None else self.spans.of(OWNED, member, position):
-                yield Named(span.key, self.words[span.word], span.valid, said=True)
+            home = self.source_name(root if member is None else self.ids[member])
+            if home is not None and not self.owner_spans(home, position):
+                yield EntityName(home, self._names.spellings[home], Window(), is_registered=False)
+            for span in () if member is None else self.spans.with_value(NAME_OWNER, member, position):
+                yield EntityName(span.key, self.strings[span.spelling], span.valid, is_registered=True)
 
     # Snapshots
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Everything as plain arrays."""
         return {
-            "words": pack({"ids": self.ids, "words": self.words}),
+            "words": pack({"ids": self.ids, "words": self.strings}),
             "homes": np.array(self._homes, np.int64),
             "spans": self.spans.rows,
         }
@@ -198,8 +198,8 @@ class Clusters:
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become what `save` wrote."""
         words = unpack(arrays["words"])
-        self.ids, self.words = words["ids"], words["words"]
+        self.ids, self.strings = words["ids"], words["words"]
         self._homes = arrays["homes"].tolist()
         self._number = {id_: number for number, id_ in enumerate(self.ids)}
-        self._word = {word: number for number, word in enumerate(self.words)}
+        self._word = {word: number for number, word in enumerate(self.strings)}
         self.spans = Spans(arrays["spans"])

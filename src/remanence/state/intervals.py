@@ -27,9 +27,9 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
-from remanence.schema import ALWAYS, FOREVER
+from remanence.schema import OPEN_END, OPEN_START
 
-Disagreement: TypeAlias = Literal["succession", "correction", "conflict", "coexistence"]
+DisagreementKind: TypeAlias = Literal["succession", "correction", "conflict", "coexistence"]
 
 
 class Claim(NamedTuple):
@@ -41,27 +41,27 @@ class Claim(NamedTuple):
 
     number: int
     value: int
-    start: int = ALWAYS
-    end: int = FOREVER
-    recorded: int = ALWAYS
+    start: int = OPEN_START
+    end: int = OPEN_END
+    recorded_at: int = OPEN_START
     observer: str | None = None
     confidence: float = 1.0
-    until: int = FOREVER
+    ended_at: int = OPEN_END
 
     @property
-    def since(self) -> int:
+    def effective_start(self) -> int:
         """The start by which claims are put in order."""
-        if self.start != ALWAYS:
+        if self.start != OPEN_START:
             return self.start
-        return self.recorded if self.recorded < min(self.end, self.until) else ALWAYS
+        return self.recorded_at if self.recorded_at < min(self.end, self.ended_at) else OPEN_START
 
     @property
-    def over(self) -> int:
+    def effective_end(self) -> int:
         """When it holds no longer, for whichever reason."""
-        return min(self.end, self.until)
+        return min(self.end, self.ended_at)
 
 
-class Stretch(NamedTuple):
+class Interval(NamedTuple):
     """`value` holds from `start` to `end`, as `claims` say, in the order they were said.
 
     `lead` is the claim that is taken for it: the one with which the stretch begins.
@@ -70,96 +70,96 @@ class Stretch(NamedTuple):
     value: int
     start: int
     end: int
-    lead: Claim
+    first_claim: Claim
     claims: tuple[Claim, ...]
 
     def __contains__(self, moment: object) -> bool:
         return isinstance(moment, int) and self.start <= moment < self.end
 
 
-def classify(a: Claim, b: Claim, single_valued: bool = True) -> Disagreement:
+def classify_disagreement(a: Claim, b: Claim, single_valued: bool = True) -> DisagreementKind:
     """How two claims about one thing, with different values, disagree. See the table above.
 
     >>> porto, lisbon = Claim(1, value=7, start=10), Claim(2, value=8, start=20)
-    >>> classify(porto, lisbon), classify(porto, lisbon, single_valued=False)
+    >>> classify_disagreement(porto, lisbon), classify_disagreement(porto, lisbon, single_valued=False)
     ('succession', 'coexistence')
     """
     earlier, later = (a, b) if a.number < b.number else (b, a)
-    if not single_valued or max(a.since, b.since) >= min(a.over, b.over):
+    if not single_valued or max(a.effective_start, b.effective_start) >= min(a.effective_end, b.effective_end):
         return "coexistence"
-    if a.since != b.since:
+    if a.effective_start != b.effective_start:
         return "succession"
     if a.observer == b.observer:
         return "correction"
-    stated = (a.start, a.end) == (b.start, b.end) and a.start != ALWAYS
+    stated = (a.start, a.end) == (b.start, b.end) and a.start != OPEN_START
     if None in (a.observer, b.observer) and stated and later.confidence >= earlier.confidence:
         return "correction"
     return "conflict"
 
 
-def resolve(claims: Iterable[Claim]) -> list[Stretch]:
+def resolve_single_valued(claims: Iterable[Claim]) -> list[Interval]:
     """What holds when, where only one value can hold at a time: the whole line, in order.
 
     >>> porto, lisbon = Claim(1, value=7, start=10), Claim(2, value=8, start=50)
     >>> faro = Claim(3, value=9, start=30, end=40)  # learned last, and lands where it belongs
-    >>> [(s.value, s.start, s.end) for s in resolve([porto, lisbon, faro])][:3]
+    >>> [(s.value, s.start, s.end) for s in resolve_single_valued([porto, lisbon, faro])][:3]
     [(7, 10, 30), (9, 30, 40), (7, 40, 50)]
     """
-    told = [claim for claim in claims if claim.since < claim.over]
+    told = [claim for claim in claims if claim.effective_start < claim.effective_end]
     if len(told) < 2:  # as nearly always, in a graph of many things
         return [_alone(claim) for claim in told]
     runs = _runs(told)
-    first = min(run[0].since for run in runs)
+    first = min(run[0].effective_start for run in runs)
     begins = [_begin(run, first) for run in runs]
     if _each_followed(runs):
-        ends = [*begins[1:], FOREVER]
+        ends = [*begins[1:], OPEN_END]
         return [
-            Stretch(run[0].value, begin, end, run[0], tuple(run))
+            Interval(run[0].value, begin, end, run[0], tuple(run))
             for run, begin, end in zip(runs, begins, ends, strict=True)
         ]
     order = sorted(range(len(runs)), key=begins.__getitem__, reverse=True)
-    marks = {mark for run in runs for mark in (run[0].end, run[0].until)}
+    marks = {mark for run in runs for mark in (run[0].end, run[0].ended_at)}
     active: list[tuple[int, int]] = []
     open_: dict[int, _Open] = {}
-    done: list[Stretch] = []
+    done: list[Interval] = []
     for begin, end in pairwise(sorted(marks.union(begins))):
         while order and begins[order[-1]] <= begin:
             run = order.pop()
-            heappush(active, (-runs[run][0].since, run))
+            heappush(active, (-runs[run][0].effective_start, run))
         holding = _holding(active, runs, begin)
         done += [open_.pop(value).closed() for value in list(open_) if value not in holding]
         for value, saying in holding.items():
             open_.setdefault(value, _Open(value, begin)).extend(end, saying)
     done += [stretch.closed() for stretch in open_.values()]
-    return sorted(done, key=lambda stretch: (stretch.start, stretch.lead.number))
+    return sorted(done, key=lambda stretch: (stretch.start, stretch.first_claim.number))
 
 
-def unite(claims: Iterable[Claim]) -> list[Stretch]:
+def merge_same_value(claims: Iterable[Claim]) -> list[Interval]:
     """When one value holds that several claims give, where many values may hold at a time.
 
-    >>> [(s.start, s.end) for s in unite([Claim(1, 7, 10, 30), Claim(2, 7, 20, 40), Claim(3, 7, 50, 60)])]
+    >>> [(s.start, s.end) for s in merge_same_value([Claim(1, 7, 10, 30), Claim(2, 7, 20, 40), Claim(3, 7, 50, 60)])]
     [(10, 40), (50, 60)]
     """
-    told = [claim for claim in claims if claim.start < claim.over]
+    told = [claim for claim in claims if claim.start < claim.effective_end]
     if len(told) < 2:
         return [_alone(claim) for claim in told]
     out: list[_Open] = []
     for claim in sorted(told, key=lambda claim: (claim.start, claim.number)):
         if not out or claim.start > out[-1].end:
             out.append(_Open(claim.value, claim.start))
-        out[-1].extend(max(out[-1].end, claim.over), [claim])
+        out[-1].extend(max(out[-1].end, claim.effective_end), [claim])
     return [stretch.closed() for stretch in out]
 
 
-def _alone(claim: Claim) -> Stretch:
-    return Stretch(claim.value, claim.start, claim.over, claim, (claim,))
+def _alone(claim: Claim) -> Interval:
+    return Interval(claim.value, claim.start, claim.effective_end, claim, (claim,))
 
 
 class _Open:
     """A stretch that may grow yet."""
 
     def __init__(self, value: int, start: int) -> None:
-        self.value, self.start, self.end = value, start, ALWAYS
+        self.value, self.start, self.end = value, start, OPEN_START
         self._claims: dict[int, Claim] = {}
 
     def extend(self, end: int, claims: Iterable[Claim]) -> None:
@@ -167,9 +167,9 @@ class _Open:
         for claim in claims:
             self._claims.setdefault(claim.number, claim)
 
-    def closed(self) -> Stretch:
+    def closed(self) -> Interval:
         claims = tuple(self._claims.values())
-        return Stretch(self.value, self.start, self.end, claims[0], tuple(sorted(claims)))
+        return Interval(self.value, self.start, self.end, claims[0], tuple(sorted(claims)))
 
 
 def _runs(claims: Sequence[Claim]) -> list[list[Claim]]:
@@ -180,14 +180,14 @@ def _runs(claims: Sequence[Claim]) -> list[list[Claim]]:
     """
     starting: dict[int, set[int]] = {}
     for claim in claims:
-        starting.setdefault(claim.since, set()).add(claim.value)
+        starting.setdefault(claim.effective_start, set()).add(claim.value)
     out: list[list[Claim]] = []
-    for claim in sorted(claims, key=lambda claim: (claim.since, claim.number)):
+    for claim in sorted(claims, key=lambda claim: (claim.effective_start, claim.number)):
         last = out[-1][-1] if out else None
         if (
             last is not None
-            and (last.value, last.end, last.until) == (claim.value, claim.end, claim.until)
-            and len(starting[last.since]) == len(starting[claim.since]) == 1
+            and (last.value, last.end, last.ended_at) == (claim.value, claim.end, claim.ended_at)
+            and len(starting[last.effective_start]) == len(starting[claim.effective_start]) == 1
         ):
             out[-1].append(claim)
         else:
@@ -197,19 +197,17 @@ def _runs(claims: Sequence[Claim]) -> list[list[Claim]]:
 
 def _each_followed(runs: Sequence[Sequence[Claim]]) -> bool:
     """Whether each run simply lasts until the next one starts: none has an end of its own."""
-    open_ = all(run[0].end == run[0].until == FOREVER for run in runs)
-    return open_ and all(a[-1].since < b[0].since for a, b in pairwise(runs))
+    open_ = all(run[0].end == run[0].ended_at == OPEN_END for run in runs)
+    return open_ and all(a[-1].effective_start < b[0].effective_start for a, b in pairwise(runs))
 
 
 def _begin(run: Sequence[Claim], first: int) -> int:
     """Where a run begins: an undated one reaches back to always if nothing came before it."""
-    undated = any(claim.start == ALWAYS and claim.since == first for claim in run)
-    return ALWAYS if undated else run[0].since
+    undated = any(claim.start == OPEN_START and claim.effective_start == first for claim in run)
+    return OPEN_START if undated else run[0].effective_start
 
 
-def _holding(
-    active: list[tuple[int, int]], runs: Sequence[Sequence[Claim]], moment: int
-) -> dict[int, list[Claim]]:
+def _holding(active: list[tuple[int, int]], runs: Sequence[Sequence[Claim]], moment: int) -> dict[int, list[Claim]]:
     """The values that hold from `moment` to the next mark, each with the claims that say so.
 
     These are the runs that started last; and behind them others of the same value, up to the first that
@@ -223,7 +221,7 @@ def _holding(
         if run[0].end <= moment:
             continue  # over for good
         taken.append(item)
-        if leading and -item[0] != leading[0].since and {claim.value for claim in leading} != {run[0].value}:
+        if leading and -item[0] != leading[0].effective_start and {claim.value for claim in leading} != {run[0].value}:
             break
         leading += run
     for item in taken:
@@ -231,7 +229,7 @@ def _holding(
     disputed = any(claim.value != leading[0].value for claim in leading)
     out: dict[int, list[Claim]] = {}
     for claim in leading:
-        if moment < claim.until and not (disputed and any(_corrects(other, claim) for other in leading)):
+        if moment < claim.ended_at and not (disputed and any(_corrects(other, claim) for other in leading)):
             out.setdefault(claim.value, []).append(claim)
     return out
 
@@ -240,6 +238,6 @@ def _corrects(later: Claim, claim: Claim) -> bool:
     return (
         later.number > claim.number
         and later.value != claim.value
-        and later.since == claim.since
-        and classify(claim, later) == "correction"
+        and later.effective_start == claim.effective_start
+        and classify_disagreement(claim, later) == "correction"
     )

@@ -48,29 +48,29 @@ class JobState:
     memories: tuple[str, ...] = ()
 
     @property
-    def over(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether nothing more will happen."""
         return self.status in ("done", "given up")
 
-    def due(self, now: datetime) -> bool:
+    def is_due(self, now: datetime) -> bool:
         """Whether it may be taken up: never tried, or its wait is over."""
-        return not self.over and self.until <= micros(now)
+        return not self.is_finished and self.until <= micros(now)
 
 
 class Journal:
     """Extractions, jobs, recalls served and expiries of one space."""
 
     def __init__(self) -> None:
-        self.opinions: dict[str, list[Opinion]] = {}
+        self.extractions: dict[str, list[Opinion]] = {}
         """What was found in each source memory, oldest first."""
         self.jobs: dict[str, JobState] = {}
-        self.served: dict[str, list[int]] = {}
+        self.recall_positions: dict[str, list[int]] = {}
         """The lines of recorded recalls, by the memories they gave."""
-        self.expired: dict[str, list[int]] = {}
+        self.expiry_positions: dict[str, list[int]] = {}
         """The lines that say that a memory has expired, by its id."""
         self._read: dict[str, list[int]] = {}  # the lines of extractions, by their sources and facts
 
-    def take(self, entry: Entry) -> None:
+    def apply_entry(self, entry: Entry) -> None:
         """Take in one line."""
         event = entry.event
         if isinstance(event, Extracted):
@@ -82,31 +82,33 @@ class Journal:
             self._work(event)
         elif isinstance(event, Served):
             for memory in event.memories:
-                self.served.setdefault(memory, []).append(entry.position)
+                self.recall_positions.setdefault(memory, []).append(entry.position)
         elif isinstance(event, Expired):
-            self.expired.setdefault(event.memory, []).append(entry.position)
+            self.expiry_positions.setdefault(event.memory, []).append(entry.position)
 
-    def said_by(self, memory: str, author: tuple[str, str | None, str | None]) -> Opinion | None:
+    def extraction_by(self, memory: str, author: tuple[str, str | None, str | None]) -> Opinion | None:
         """What this author found in a memory, if it was asked already."""
-        told = (opinion for opinion in self.opinions.get(memory, ()) if opinion.author == author)
+        told = (opinion for opinion in self.extractions.get(memory, ()) if opinion.author == author)
         return next(told, None)
 
-    def lines_of(self, memory: str) -> list[int]:
+    def positions_of_memory(self, memory: str) -> list[int]:
         """The ledger lines in which something was found in a memory or came to be it, in which it was given
         out, or had expired."""
-        return [line for told in (self._read, self.served, self.expired) for line in told.get(memory, ())]
+        return [
+            line for told in (self._read, self.recall_positions, self.expiry_positions) for line in told.get(memory, ())
+        ]
 
-    def unfinished(self) -> list[JobState]:
+    def unfinished_jobs(self) -> list[JobState]:
         """Jobs that something is still to be done about, oldest first."""
-        return [job for job in list(self.jobs.values()) if not job.over]
+        return [job for job in list(self.jobs.values()) if not job.is_finished]
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         """Everything as plain arrays."""
         words = {
-            "opinions": {source: [asdict(o) for o in told] for source, told in self.opinions.items()},
+            "opinions": {source: [asdict(o) for o in told] for source, told in self.extractions.items()},
             "jobs": [asdict(job) for job in self.jobs.values()],
-            "served": self.served,
-            "expired": self.expired,
+            "served": self.recall_positions,
+            "expired": self.expiry_positions,
         }
         return {"words": pack(words)}
 
@@ -118,11 +120,11 @@ class Journal:
                 self._opine(source, Opinion(**{**opinion, "facts": tuple(opinion["facts"])}))
         states = (JobState(**{**job, "memories": tuple(job["memories"])}) for job in words["jobs"])
         self.jobs = {job.id: job for job in states}
-        self.served = words["served"]
-        self.expired = words["expired"]
+        self.recall_positions = words["served"]
+        self.expiry_positions = words["expired"]
 
     def _opine(self, source: str, opinion: Opinion) -> None:
-        self.opinions.setdefault(source, []).append(opinion)
+        self.extractions.setdefault(source, []).append(opinion)
         for memory in dict.fromkeys((source, *opinion.facts)):
             self._read.setdefault(memory, []).append(opinion.position)
 

@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 
 from remanence.events import Invalidated, Linked
 from remanence.schema import (
-    FOREVER,
-    LINKS,
+    LINK_KINDS,
+    OPEN_END,
     Entry,
     Link,
     LinkKind,
-    Sight,
-    ends_of,
+    Snapshot,
     from_micros,
     micros,
-    window_of,
+    window_from_micros,
+    window_to_micros,
 )
 from remanence.state.adjacency import Adjacency
 from remanence.state.catalog import Catalog
 from remanence.state.columns import Column, pack, unpack
 
-SUPERSEDES = LINKS.index("supersedes")
+SUPERSEDES = LINK_KINDS.index("supersedes")
 
 
 class Links:
@@ -45,13 +45,13 @@ class Links:
         self._numbers: dict[str, int] = {}
         self._words: list[tuple[str | None, str | None]] = []  # of each link: who drew it, and why
         self._until: dict[int, list[tuple[int, int]]] = {}  # of each ended link: from which line, until when
-        self._looked: tuple[Sight, NDArray[np.bool_]] | None = None  # who was superseded in the last sight
+        self._looked: tuple[Snapshot, NDArray[np.bool_]] | None = None  # who was superseded in the last sight
         self._circular = False  # whether memories supersede each other in a circle
 
-    def of(
+    def links_of(
         self,
         memory: int,
-        sight: Sight,
+        sight: Snapshot,
         *,
         kinds: Collection[str] | None = None,
         direction: Literal["out", "in", "both"] = "both",
@@ -59,81 +59,77 @@ class Links:
     ) -> list[Link]:
         """The links of a memory, in the order they were drawn; with `at`, those that hold then."""
         out: list[Link] = []
-        for number in self._ties.at(memory):
-            source, target = self._ties.ends[number].tolist()
+        for number in self._ties.edges_of(memory):
+            source, target = self._ties.endpoints[number].tolist()
             if (direction == "out" and source != memory) or (direction == "in" and target != memory):
                 continue
             link = self._link(number, sight)
-            if (
-                link is not None
-                and (kinds is None or link.kind in kinds)
-                and (at is None or at in link.valid)
-            ):
+            if link is not None and (kinds is None or link.kind in kinds) and (at is None or at in link.valid):
                 out.append(link)
         return out
 
-    def get(self, link_id: str, sight: Sight) -> Link | None:
+    def get(self, link_id: str, sight: Snapshot) -> Link | None:
         """The link with this id as this sight knows it; None if it knows of none."""
         number = self._numbers.get(link_id)
         return None if number is None else self._link(number, sight)
 
-    def count(self, sight: Sight) -> int:
+    def count(self, sight: Snapshot) -> int:
         """How many links stand, whenever they hold."""
         known = np.flatnonzero(self._facts.values[:, 4] <= sight.position)
-        ends = self._ties.ends[known]
-        ends = ends[np.all(ends < len(sight.memories), axis=1)]
-        return int(np.count_nonzero(np.all(sight.memories[ends], axis=1)))
+        ends = self._ties.endpoints[known]
+        ends = ends[np.all(ends < len(sight.memory_mask), axis=1)]
+        return int(np.count_nonzero(np.all(sight.memory_mask[ends], axis=1)))
 
-    def superseded(self, sight: Sight) -> NDArray[np.bool_]:
+    def superseded_mask(self, sight: Snapshot) -> NDArray[np.bool_]:
         """The memories, by number, that another one has taken the place of by now.
 
         Where memories supersede each other in a circle, the link that was drawn last is believed.
         """
         if self._looked is None or self._looked[0] is not sight:  # a recall asks for each of its hits
-            out = np.zeros(len(sight.memories), np.bool_)
+            out = np.zeros(len(sight.memory_mask), np.bool_)
             if self._ids:
-                ends = self._ties.ends[self._standing(SUPERSEDES, sight)]
+                ends = self._ties.endpoints[self._standing(SUPERSEDES, sight)]
                 out[(_uncircled(ends) if self._circular else ends)[:, 1]] = True
             self._looked = sight, out
         return self._looked[1]
 
-    def contradicting(self, memory: int, sight: Sight) -> list[int]:
+    def contradicting(self, memory: int, sight: Snapshot) -> list[int]:
         """The memories, by number, that contradict this one, or that it contradicts, now."""
-        found = self.of(memory, sight, kinds=("contradicts",), at=sight.now)
+        found = self.links_of(memory, sight, kinds=("contradicts",), at=sight.now)
         numbers = (self._catalog.number(end) for link in found for end in (link.source, link.target))
         return list(dict.fromkeys(n for n in numbers if n is not None and n != memory))
 
-    def ever(self, memory: int, kind: LinkKind, direction: Literal["out", "in"]) -> list[int]:
+    def ever_linked(self, memory: int, kind: LinkKind, direction: Literal["out", "in"]) -> list[int]:
         """The memories at the other end of every link of a kind that was ever drawn, whoever may see it."""
-        edges = np.array(self._ties.at(memory), np.int64)
-        edges = edges[self._facts.values[edges, 0] == LINKS.index(kind)]
-        ends = self._ties.ends[edges] if direction == "out" else self._ties.ends[edges, ::-1]
+        edges = np.array(self._ties.edges_of(memory), np.int64)
+        edges = edges[self._facts.values[edges, 0] == LINK_KINDS.index(kind)]
+        ends = self._ties.endpoints[edges] if direction == "out" else self._ties.endpoints[edges, ::-1]
         return list(dict.fromkeys(ends[ends[:, 0] == memory, 1].tolist()))
 
-    def tied(self, memory: int) -> bool:
+    def has_links(self, memory: int) -> bool:
         """Whether a link was ever drawn from or to a memory."""
-        return bool(self._ids) and bool(self._ties.at(memory))
+        return bool(self._ids) and bool(self._ties.edges_of(memory))
 
-    def lines_of(self, memory: int) -> list[int]:
+    def positions_of_memory(self, memory: int) -> list[int]:
         """The ledger lines that draw a link from or to a memory."""
-        lines: list[int] = self._facts.values[self._ties.at(memory), 4].tolist()
+        lines: list[int] = self._facts.values[self._ties.edges_of(memory), 4].tolist()
         return lines
 
-    def edges_of(self, memory: int) -> list[str]:
+    def edge_ids(self, memory: int) -> list[str]:
         """The ids of the links that were ever drawn from or to a memory."""
-        return [self._ids[number] for number in self._ties.at(memory)]
+        return [self._ids[number] for number in self._ties.edges_of(memory)]
 
-    def lines_about(self, link_id: str) -> list[int]:
+    def positions_of_edge(self, link_id: str) -> list[int]:
         """The ledger lines that draw a link and that end it."""
         number = self._numbers.get(link_id)
         if number is None:
             return []
         return [int(self._facts.values[number, 4]), *(line for line, _ in self._until.get(number, ()))]
 
-    def repeated(self, link: Linked, sight: Sight) -> str | None:
+    def find_duplicate(self, link: Linked, sight: Snapshot) -> str | None:
         """The id of a link that was drawn in the very same words, and was not ended since."""
         source = self._catalog.number(link.source)
-        for drawn in [] if source is None else self.of(source, sight, kinds=(link.kind,), direction="out"):
+        for drawn in [] if source is None else self.links_of(source, sight, kinds=(link.kind,), direction="out"):
             same = (drawn.target, drawn.valid, drawn.confidence, drawn.observed_by, drawn.why)
             if same == (link.target, link.valid, link.confidence, link.observed_by, link.why):
                 return drawn.id
@@ -141,7 +137,7 @@ class Links:
 
     # Taking in
 
-    def take(self, entry: Entry) -> None:
+    def apply_entry(self, entry: Entry) -> None:
         """Take in a line that is not a version of a memory."""
         event = entry.event
         if isinstance(event, Linked):
@@ -157,7 +153,7 @@ class Links:
         words = {"ids": self._ids, "words": self._words, "until": list(self._until.items())}
         return {
             "words": pack({**words, "circular": self._circular}),
-            "ends": self._ties.ends,
+            "ends": self._ties.endpoints,
             "facts": self._facts.values,
             "confidence": self._confidence.values,
         }
@@ -176,14 +172,14 @@ class Links:
     # Helpers
 
     def _draw(self, source: int, target: int, event: Linked, entry: Entry) -> None:
-        kind = LINKS.index(event.kind)
+        kind = LINK_KINDS.index(event.kind)
         if kind == SUPERSEDES and not self._circular:
             self._circular = self._leads(target, source)
         self._numbers[event.link] = len(self._ids)
         self._ids.append(event.link)
         self._words.append((event.observed_by, event.why))
         self._ties.extend([(source, target)])
-        self._facts.append((kind, *ends_of(event.valid), micros(entry.at), entry.position))
+        self._facts.append((kind, *window_to_micros(event.valid), micros(entry.at), entry.position))
         self._confidence.append(event.confidence)
 
     def _leads(self, start: int, goal: int) -> bool:
@@ -193,44 +189,44 @@ class Links:
             memory = waiting.pop()
             if memory == goal:
                 return True
-            edges = self._ties.at(memory)
+            edges = self._ties.edges_of(memory)
             kinds = self._facts.values[edges, 0] == SUPERSEDES
-            ends = self._ties.ends[edges][kinds]
+            ends = self._ties.endpoints[edges][kinds]
             below = ends[ends[:, 0] == memory, 1].tolist()
             waiting += [other for other in below if other not in met]
             met.update(below)
         return False
 
-    def _standing(self, kind: int, sight: Sight) -> NDArray[np.int64]:
+    def _standing(self, kind: int, sight: Snapshot) -> NDArray[np.int64]:
         """The links of one kind that stand and hold now."""
         facts, now = self._facts.values, micros(sight.now)
         holds = (facts[:, 0] == kind) & (facts[:, 4] <= sight.position)
         holds &= (facts[:, 1] <= now) & (now < facts[:, 2])
         links = np.flatnonzero(holds)
-        ends = self._ties.ends[links]
-        links = links[np.all(ends < len(sight.memories), axis=1)]
-        links = links[np.all(sight.memories[self._ties.ends[links]], axis=1)]
+        ends = self._ties.endpoints[links]
+        links = links[np.all(ends < len(sight.memory_mask), axis=1)]
+        links = links[np.all(sight.memory_mask[self._ties.endpoints[links]], axis=1)]
         ended = [link for link in self._until if self._ended(link, sight.position) <= now]
         return links[~np.isin(links, ended)]
 
     def _ended(self, link: int, position: int) -> int:
         ended = self._until.get(link, ())
-        return min((until for line, until in ended if line <= position), default=FOREVER)
+        return min((until for line, until in ended if line <= position), default=OPEN_END)
 
-    def _link(self, number: int, sight: Sight) -> Link | None:
+    def _link(self, number: int, sight: Snapshot) -> Link | None:
         """One link, if it stands."""
         kind, start, end, recorded, position = self._facts.values[number].tolist()
-        ends = self._ties.ends[number]
-        if position > sight.position or not all(m < len(sight.memories) and sight.memories[m] for m in ends):
+        ends = self._ties.endpoints[number]
+        if position > sight.position or not all(m < len(sight.memory_mask) and sight.memory_mask[m] for m in ends):
             return None
         end = min(end, self._ended(number, sight.position))
         observer, why = self._words[number]
         return Link(
             id=self._ids[number],
             source=self._catalog.ids[ends[0]],
-            kind=LINKS[kind],
+            kind=LINK_KINDS[kind],
             target=self._catalog.ids[ends[1]],
-            valid=window_of(start, end),
+            valid=window_from_micros(start, end),
             recorded_at=from_micros(recorded),
             confidence=float(self._confidence.values[number]),
             observed_by=observer,

@@ -50,7 +50,7 @@ _UNSPACED_FROM = "\u0e00"
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class NameSimilarity:
     """How alike two names are, 0..1, and in what a person may see it."""
 
     score: float
@@ -99,14 +99,14 @@ class _Read(NamedTuple):
         return all(word in _CALENDAR or not any(map(str.isalpha, word)) for word in self.words)
 
 
-def likeness(one: str, other: str) -> Likeness | None:
+def name_similarity(one: str, other: str) -> NameSimilarity | None:
     """How alike two names are; None if nothing speaks for it, or anything against.
 
-    >>> likeness("AlphaOne", "AlphaOne LLC")
-    Likeness(score=0.9, reason="the same but for 'llc'")
-    >>> likeness("A. Smith", "Alice Smith").reason
+    >>> name_similarity("AlphaOne", "AlphaOne LLC")
+    NameSimilarity(score=0.9, reason="the same but for 'llc'")
+    >>> name_similarity("A. Smith", "Alice Smith").reason
     "'a' may stand for 'alice'"
-    >>> likeness("Bob Smith", "Alice Smith"), likeness("GPT-4", "GPT-5")
+    >>> name_similarity("Bob Smith", "Alice Smith"), name_similarity("GPT-4", "GPT-5")
     (None, None)
     """
     a, b = _read(one), _read(other)
@@ -117,34 +117,34 @@ def likeness(one: str, other: str) -> Likeness | None:
     return _same_words(a, b) or _acronym(a, b) or _initials(a, b) or _typo(a, b)
 
 
-def _same_words(a: _Read, b: _Read) -> Likeness | None:
+def _same_words(a: _Read, b: _Read) -> NameSimilarity | None:
     if sorted(a.words) != sorted(b.words) and a.squeezed != b.squeezed:
         return None
     if len(a.squeezed) < _SHORTEST and not (a.capitals and b.capitals):
         return None
     if a.words != b.words:
         if a.squeezed == b.squeezed:
-            return Likeness(0.95, "the same but for spaces")
+            return NameSimilarity(0.95, "the same but for spaces")
         inverted = a.inverted or b.inverted
-        return Likeness(0.9 if inverted else 0.6, "the same words in another order")
+        return NameSimilarity(0.9 if inverted else 0.6, "the same words in another order")
     if a.titles != b.titles:
         # "Dr. Smith" and "Mr. Smith" share a surname, which says nothing.
-        return Likeness(0.9, _but_for(a.titles ^ b.titles)) if len(a.words) > 1 else None
+        return NameSimilarity(0.9, _but_for(a.titles ^ b.titles)) if len(a.words) > 1 else None
     if a.legal != b.legal:
         unlike = frozenset(a.legal) ^ frozenset(b.legal)
-        return Likeness(0.7 if a.legal and b.legal else 0.9, _but_for(unlike))
-    return Likeness(0.95, "the same but for how it is written")
+        return NameSimilarity(0.7 if a.legal and b.legal else 0.9, _but_for(unlike))
+    return NameSimilarity(0.95, "the same but for how it is written")
 
 
-def _acronym(a: _Read, b: _Read) -> Likeness | None:
+def _acronym(a: _Read, b: _Read) -> NameSimilarity | None:
     for short, long in ((a, b), (b, a)):
         name = short.squeezed
         if short.capitals and len(short.words) == 1 and len(name) in _ACRONYM and name == long.initials:
-            return Likeness(min(8, 3 + len(name)) / 10, f"'{name.upper()}' are the initials of the other")
+            return NameSimilarity(min(8, 3 + len(name)) / 10, f"'{name.upper()}' are the initials of the other")
     return None
 
 
-def _initials(a: _Read, b: _Read) -> Likeness | None:
+def _initials(a: _Read, b: _Read) -> NameSimilarity | None:
     """Given names against initials, before the same surname."""
     if min(len(a.words), len(b.words)) < 2 or a.words[-1] != b.words[-1] or len(a.words[-1]) < 2:
         return None
@@ -160,11 +160,11 @@ def _initials(a: _Read, b: _Read) -> Likeness | None:
     if any(len(name) > 1 for name in middle):
         return None
     if stood:
-        return Likeness(0.7, ", ".join(stood))
-    return Likeness(0.75, _but_for(frozenset(middle))) if middle else None
+        return NameSimilarity(0.7, ", ".join(stood))
+    return NameSimilarity(0.75, _but_for(frozenset(middle))) if middle else None
 
 
-def _typo(a: _Read, b: _Read) -> Likeness | None:
+def _typo(a: _Read, b: _Read) -> NameSimilarity | None:
     if len(a.words) != len(b.words):
         return None
     unlike = [place for place, pair in enumerate(zip(a.words, b.words, strict=True)) if pair[0] != pair[1]]
@@ -173,14 +173,12 @@ def _typo(a: _Read, b: _Read) -> Likeness | None:
     one, other = a.words[unlike[0]], b.words[unlike[0]]
     slip = _slip(one, other)
     alone = len(a.words) == 1
-    if slip is None or min(len(one), len(other)) < (
-        _TYPO_ALONE if alone else _TYPO if slip == "letter" else 5
-    ):
+    if slip is None or min(len(one), len(other)) < (_TYPO_ALONE if alone else _TYPO if slip == "letter" else 5):
         return None
     # "Martin" and "Marvin" before one surname are two people; "Micheal" and "Michael" hardly are.
     if slip == "letter" and not alone and unlike[0] == 0:
         return None
-    return Likeness(0.6 if slip == "letter" else 0.75, f"one letter differs in '{one}' and '{other}'")
+    return NameSimilarity(0.6 if slip == "letter" else 0.75, f"one letter differs in '{one}' and '{other}'")
 
 
 def _slip(one: str, other: str) -> str | None:
@@ -191,9 +189,7 @@ def _slip(one: str, other: str) -> str | None:
     short, long = sorted((one, other), key=len)
     if len(long) - len(short) > 1 or short[0] != long[0] or short[-1] != long[-1]:
         return None
-    first = next(
-        (i for i, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]), len(short)
-    )
+    first = next((i for i, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]), len(short))
     if len(short) == len(long):
         if short[first + 1 :] == long[first + 1 :]:
             return "letter"
@@ -244,13 +240,13 @@ def _legal_or_initials(dotted: re.Match[str]) -> str:
     return joined if joined.casefold() in _LEGAL else dotted.group()
 
 
-class Alike:
+class SimilarNames:
     """The names of a space by what may make another name like them, so that few have to be compared.
 
     >>> names = Names()
     >>> for name in ("AlphaOne LLC", "Alice Smith", "Bob Smith"):
-    ...     _ = names.learn(name)
-    >>> [(names.spelled[n], like.score) for n, like in Alike(names).to("A. Smith")]
+    ...     _ = names.intern(name)
+    >>> [(names.spellings[n], like.score) for n, like in SimilarNames(names).find("A. Smith")]
     [('Alice Smith', 0.7)]
     """
 
@@ -259,10 +255,10 @@ class Alike:
         self._by_key: dict[str, list[int]] = defaultdict(list)
         self._known = 0
 
-    def to(self, name: str) -> list[tuple[int, Likeness]]:
+    def find(self, name: str) -> list[tuple[int, NameSimilarity]]:
         """The names like this one, by number, most alike first."""
         for number in range(self._known, len(self._names)):
-            for key in _keys(self._names.spelled[number]):
+            for key in _keys(self._names.spellings[number]):
                 self._by_key[key].append(number)
         self._known = len(self._names)
         near: dict[int, None] = {}
@@ -270,7 +266,7 @@ class Alike:
             sharing = self._by_key.get(key, [])
             if len(sharing) <= _CROWD:
                 near |= dict.fromkeys(sharing)
-        like = [(number, found) for number in near if (found := likeness(name, self._names.spelled[number]))]
+        like = [(number, found) for number in near if (found := name_similarity(name, self._names.spellings[number]))]
         return sorted(like, key=lambda item: (-item[1].score, item[0]))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.language.text import normal_name
+from remanence.language.text import normalize_name
 from remanence.schema import SELF
 from remanence.state.columns import pack, unpack
 
@@ -21,14 +21,14 @@ class Names:
     """Names by number.
 
     >>> names = Names()
-    >>> names.learn("Alice", "person"), names.learn("Porto"), names.learn("alice")
+    >>> names.intern("Alice", "person"), names.intern("Porto"), names.intern("alice")
     (0, 1, 0)
-    >>> names.spelled[0], names.kinds[0], names.number("ALICE"), names.number("Bob")
+    >>> names.spellings[0], names.kinds[0], names.number("ALICE"), names.number("Bob")
     ('Alice', 'person', 0, None)
     """
 
     def __init__(self) -> None:
-        self.spelled: list[str] = []
+        self.spellings: list[str] = []
         """Each name as it was first written."""
         self.kinds: list[str] = []
         """What each name seems to name: the first kind that says more than "thing"."""
@@ -36,19 +36,19 @@ class Names:
         self._rows = 0
 
     def __len__(self) -> int:
-        return len(self.spelled)
+        return len(self.spellings)
 
     def number(self, name: str) -> int | None:
         """The number of a name, or None for one never met."""
-        return self._numbers.get(normal_name(name))
+        return self._numbers.get(normalize_name(name))
 
-    def learn(self, name: str, kind: str = "thing") -> int:
+    def intern(self, name: str, kind: str = "thing") -> int:
         """The number of a name, a new one if need be."""
-        form = normal_name(name)
+        form = normalize_name(name)
         number = self._numbers.get(form)
         if number is None:
-            number = self._numbers[form] = len(self.spelled)
-            self.spelled.append(name)
+            number = self._numbers[form] = len(self.spellings)
+            self.spellings.append(name)
             self.kinds.append(kind)
         elif kind != "thing" and self.kinds[number] == "thing":
             self.kinds[number] = kind
@@ -60,23 +60,23 @@ class Names:
             if row < self._rows:
                 continue
             self._rows = row + 1
-            for name, kind in () if version is None else named_in(version):
-                self.learn(name, kind)
+            for name, kind in () if version is None else names_in(version):
+                self.intern(name, kind)
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         """The names as plain arrays."""
-        return {"words": pack({"spelled": self.spelled, "kinds": self.kinds, "rows": self._rows})}
+        return {"words": pack({"spelled": self.spellings, "kinds": self.kinds, "rows": self._rows})}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become the names that `save` wrote."""
         words = unpack(arrays["words"])
-        self.spelled, self.kinds, self._rows = words["spelled"], words["kinds"], words["rows"]
-        self._numbers = {normal_name(name): number for number, name in enumerate(self.spelled)}
+        self.spellings, self.kinds, self._rows = words["spelled"], words["kinds"], words["rows"]
+        self._numbers = {normalize_name(name): number for number, name in enumerate(self.spellings)}
 
 
-def named_in(version: Remembered) -> Iterable[tuple[str, str]]:
+def names_in(version: Remembered) -> Iterable[tuple[str, str]]:
     """Every name in a version with its kind: who speaks, what it mentions, what its claims are about."""
-    speaker = spoken_by(version)
+    speaker = speaker_of(version)
     if speaker:
         yield speaker, "person"
     for mention in version.mentions:
@@ -86,7 +86,7 @@ def named_in(version: Remembered) -> Iterable[tuple[str, str]]:
         yield triple.object, "thing"
 
 
-def spoken_by(version: Remembered) -> str | None:
+def speaker_of(version: Remembered) -> str | None:
     """Who speaks in a memory: the speaker of a turn, who observed it, or "me" where it says "I"."""
     if version.turn is not None:
         return version.turn.speaker

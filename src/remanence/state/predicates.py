@@ -16,7 +16,12 @@ from typing import Any, NamedTuple
 
 from remanence.errors import InvalidInput
 from remanence.events import Declared
-from remanence.language.rules.predicate_rules import EVENTS, STATE_AFTER, UNCHANGING, claim_key
+from remanence.language.rules.predicate_rules import (
+    EVENT_PREDICATES,
+    IMMUTABLE_PREDICATES,
+    STATE_AFTER_EVENT,
+    claim_key,
+)
 from remanence.schema import Entry, Triple
 
 MOST_LETTERS = 128
@@ -24,7 +29,7 @@ _BETWEEN = re.compile(r"[\W_]+")
 _PLAIN = re.compile(r"[\w -]+")
 
 
-class Rule(NamedTuple):
+class PredicateRule(NamedTuple):
     """How claims with a predicate are taken, as one view knows it.
 
     A claim with a `flipped` predicate is one with `name` and its ends exchanged. `single`: one value at
@@ -34,13 +39,13 @@ class Rule(NamedTuple):
 
     name: str
     inverse: str | None = None
-    flipped: bool = False
-    single: bool = False
-    of_object: bool = False
-    fixed: bool = False
+    is_inverse: bool = False
+    single_valued: bool = False
+    keyed_by_object: bool = False
+    immutable: bool = False
 
     @property
-    def mirrored(self) -> bool:
+    def symmetric(self) -> bool:
         """Whether it is its own inverse, as married_to may be."""
         return self.inverse == self.name
 
@@ -52,9 +57,9 @@ class Predicates:
         self.names: list[str] = []
         self._numbers: dict[str, int] = {}
         self._declared: list[tuple[int, str, bool | None, str | None]] = []
-        self._rules: dict[tuple[str, int], Rule] = {}
+        self._rules: dict[tuple[str, int], PredicateRule] = {}
 
-    def learn(self, name: str) -> int:
+    def intern(self, name: str) -> int:
         """The number of a predicate in its normal form, a new one if need be."""
         number = self._numbers.get(name)
         if number is None:
@@ -66,19 +71,19 @@ class Predicates:
         """The number of a predicate in its normal form, or None for one never met."""
         return self._numbers.get(name)
 
-    def take(self, entry: Entry, declared: Declared) -> None:
+    def apply_entry(self, entry: Entry, declared: Declared) -> None:
         """Take in a declaration."""
-        inverse = None if declared.inverse is None else normal_predicate(declared.inverse)
-        name = normal_predicate(declared.predicate)
+        inverse = None if declared.inverse is None else normalize_predicate(declared.inverse)
+        name = normalize_predicate(declared.predicate)
         self._declared.append((entry.position, name, declared.single_valued, inverse))
         self._rules.clear()
 
-    def declared(self, name: str, position: int) -> bool | None:
+    def declared_single_valued(self, name: str, position: int) -> bool | None:
         """Whether a predicate was declared single-valued, by the last word on that; None if by nobody."""
         said = [one for _, about, one, _ in self._declared[: self._count(position)] if about == name]
         return next((one for one in reversed(said) if one is not None), None)
 
-    def rule(self, name: str, position: int) -> Rule:
+    def rule(self, name: str, position: int) -> PredicateRule:
         """How claims with this predicate are taken."""
         key = name, self._count(position)
         rule = self._rules.get(key)
@@ -86,7 +91,7 @@ class Predicates:
             rule = self._rules[key] = self._made(name, position)
         return rule
 
-    def alike(self, name: str, position: int) -> list[int]:
+    def equivalent_numbers(self, name: str, position: int) -> list[int]:
         """The numbers of the predicates that say the same as `name`, one way or the other."""
         rule = self.rule(name, position)
         spelled = {rule.name, rule.inverse}
@@ -105,43 +110,43 @@ class Predicates:
     def _count(self, position: int) -> int:
         return bisect_right(self._declared, position, key=lambda declared: declared[0])
 
-    def _made(self, name: str, position: int) -> Rule:
+    def _made(self, name: str, position: int) -> PredicateRule:
         inverses = _pairs([(p, q) for _, p, _, q in self._declared[: self._count(position)] if q is not None])
         forward = next((p for p, q in inverses.items() if q == name), None)
         if name not in inverses and forward is not None:
-            return self._made(forward, position)._replace(flipped=True)
+            return self._made(forward, position)._replace(is_inverse=True)
         inverse = inverses.get(name)
         of_subject = self._one(name, position, of_object=False)
         of_object = self._one(name, position, of_object=True)
         if inverse is not None and inverse != name:
             of_object = of_object or self._one(inverse, position, of_object=False)
         single = of_subject or of_object
-        return Rule(name, inverse, False, single, single and not of_subject, name in UNCHANGING)
+        return PredicateRule(name, inverse, False, single, single and not of_subject, name in IMMUTABLE_PREDICATES)
 
     def _one(self, name: str, position: int, *, of_object: bool) -> bool:
         """Whether one end of a predicate has one other end at a time: as declared, or else as usual."""
-        single = self.declared(name, position)
+        single = self.declared_single_valued(name, position)
         if single is not None:
             return single and not of_object
         return _usual(name) == ("object" if of_object else "subject")
 
 
 @lru_cache(1 << 12)
-def normal_predicate(text: str) -> str:
+def normalize_predicate(text: str) -> str:
     """One form for the spellings of one predicate, whatever it is made of.
 
-    >>> normal_predicate("Lives in"), normal_predicate("works/at"), normal_predicate("?!")
+    >>> normalize_predicate("Lives in"), normalize_predicate("works/at"), normalize_predicate("?!")
     ('lives_in', 'works_at', 'related_to')
     """
     return _snake(text) or "related_to"
 
 
-def read_predicate(value: object, what: str = "predicate") -> str:
+def parse_predicate(value: object, what: str = "predicate") -> str:
     """A predicate as somebody gives it, in its normal form.
 
-    >>> read_predicate("lives in")
+    >>> parse_predicate("lives in")
     'lives_in'
-    >>> read_predicate("a->b")
+    >>> parse_predicate("a->b")
     Traceback (most recent call last):
     remanence.errors.InvalidInput: predicate='a->b' holds '>'. Use letters, digits and underscores.
     """
@@ -156,23 +161,23 @@ def read_predicate(value: object, what: str = "predicate") -> str:
     return name
 
 
-def states(predicate: str) -> Sequence[str]:
+def resulting_states(predicate: str) -> Sequence[str]:
     """The states that a claim with this predicate says begin with it: who moved to Porto lives there.
 
-    >>> states("moved_to"), states("lives_in")
+    >>> resulting_states("moved_to"), resulting_states("lives_in")
     (('lives_in',), ())
     """
-    after = STATE_AFTER.get(predicate)
+    after = STATE_AFTER_EVENT.get(predicate)
     return () if after is None else (after,)
 
 
-def lasting(predicate: str) -> bool:
+def is_state(predicate: str) -> bool:
     """Whether this says how things are, rather than what happened once.
 
-    >>> lasting("lives_in"), lasting("visited")
+    >>> is_state("lives_in"), is_state("visited")
     (True, False)
     """
-    return predicate not in EVENTS
+    return predicate not in EVENT_PREDICATES
 
 
 def _snake(text: str) -> str:

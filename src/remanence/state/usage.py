@@ -16,12 +16,12 @@ from remanence.events import Demoted, Promoted, Ran, Reversed, Served, Used
 from remanence.schema import Entry, micros
 from remanence.state.columns import pack, unpack
 
-MOST_TIMES = 64
+MAX_TRACKED_USES = 64
 """How many uses of a memory are remembered one by one, the last: enough to count those of a fortnight."""
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class MemoryUsage:
     """How a memory was used: how often, how much stronger that made it, and when (in microseconds)."""
 
     times: int = 0
@@ -30,7 +30,7 @@ class Use:
     line: int = 0
     """The last line that says so."""
 
-    def since(self, moment: int) -> int:
+    def count_since(self, moment: int) -> int:
         """How many of the uses remembered one by one were at `moment` or later."""
         return sum(1 for each in self.moments if each >= moment)
 
@@ -54,45 +54,43 @@ class RunState:
     undone: bool = False
 
 
-NEVER = Use()
+NEVER_USED = MemoryUsage()
 
 
 class Usage:
     """Uses, promotions, recorded recalls and upkeep runs of one space."""
 
     def __init__(self) -> None:
-        self.used: dict[str, Use] = {}
-        self.promoted: dict[str, str | None] = {}
+        self.by_memory: dict[str, MemoryUsage] = {}
+        self.promoted_notes: dict[str, str | None] = {}
         """Memories that are kept for long, each with its note in the vault, if it has one."""
         self.runs: dict[str, RunState] = {}
-        self.recalls: list[int] = []
+        self.recall_positions: list[int] = []
         """The lines of recorded recalls; also of those that gave nothing."""
 
-    def of(self, memory: str) -> Use:
+    def get(self, memory: str) -> MemoryUsage:
         """How a memory was used."""
-        return self.used.get(memory, NEVER)
+        return self.by_memory.get(memory, NEVER_USED)
 
     def last_run(self, step: str, given: Mapping[str, Any]) -> RunState | None:
         """The last run that took a step with these very settings and was not undone."""
-        same = (
-            run for run in reversed(self.runs.values()) if not run.undone and run.given.get(step) == given
-        )
+        same = (run for run in reversed(self.runs.values()) if not run.undone and run.given.get(step) == given)
         return next(same, None)
 
-    def take(self, entry: Entry) -> None:
+    def apply_entry(self, entry: Entry) -> None:
         """Take in one line that is not a version of a memory."""
         event = entry.event
         if isinstance(event, Used):
-            before = self.of(event.memory)
-            moments = (*before.moments, micros(entry.at))[-MOST_TIMES:]
-            use = Use(before.times + event.times, before.boost + event.boost, moments, entry.position)
-            self.used[event.memory] = use
+            before = self.get(event.memory)
+            moments = (*before.moments, micros(entry.at))[-MAX_TRACKED_USES:]
+            use = MemoryUsage(before.times + event.times, before.boost + event.boost, moments, entry.position)
+            self.by_memory[event.memory] = use
         elif isinstance(event, Promoted):
-            self.promoted[event.memory] = event.note
+            self.promoted_notes[event.memory] = event.note
         elif isinstance(event, Demoted):
-            self.promoted.pop(event.memory, None)
+            self.promoted_notes.pop(event.memory, None)
         elif isinstance(event, Served):
-            self.recalls.append(entry.position)
+            self.recall_positions.append(entry.position)
         elif isinstance(event, Ran):
             self._run(event, entry)
         elif isinstance(event, Reversed) and event.run in self.runs:
@@ -101,27 +99,25 @@ class Usage:
     def save(self) -> Mapping[str, NDArray[Any]]:
         """Everything as plain arrays."""
         words = {
-            "used": {memory: asdict(use) for memory, use in self.used.items()},
-            "promoted": self.promoted,
+            "used": {memory: asdict(use) for memory, use in self.by_memory.items()},
+            "promoted": self.promoted_notes,
             "runs": [asdict(run) for run in self.runs.values()],
-            "recalls": self.recalls,
+            "recalls": self.recall_positions,
         }
         return {"words": pack(words)}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become what `save` wrote."""
         words = unpack(arrays["words"])
-        self.used = {
-            memory: Use(**{**use, "moments": tuple(use["moments"])}) for memory, use in words["used"].items()
+        self.by_memory = {
+            memory: MemoryUsage(**{**use, "moments": tuple(use["moments"])}) for memory, use in words["used"].items()
         }
-        self.promoted, self.recalls = words["promoted"], words["recalls"]
+        self.promoted_notes, self.recall_positions = words["promoted"], words["recalls"]
         states = (RunState(**{name: _tupled(value) for name, value in run.items()}) for run in words["runs"])
         self.runs = {run.id: run for run in states}
 
     def _run(self, event: Ran, entry: Entry) -> None:
-        before = self.runs.get(event.run) or RunState(
-            event.run, micros(entry.at), entry.position, event.planned
-        )
+        before = self.runs.get(event.run) or RunState(event.run, micros(entry.at), entry.position, event.planned)
         self.runs[event.run] = replace(
             before,
             line=entry.position,

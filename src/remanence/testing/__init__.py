@@ -31,14 +31,7 @@ _HOMES = {
     "VectorStoreContract": "vector_store_contract",
 }
 
-__all__ = [
-    "FakeClock",
-    "HashingEmbedder",
-    "HungModel",
-    "LedgerContract",
-    "ScriptedModel",
-    "VectorStoreContract",
-]
+__all__ = ["FakeClock", "HashingEmbedder", "HungModel", "LedgerContract", "ScriptedModel", "VectorStoreContract"]
 
 
 def __getattr__(name: str) -> Any:

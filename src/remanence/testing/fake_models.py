@@ -52,17 +52,17 @@ class HungModel:
 
     >>> model = HungModel()
     >>> model.release()
-    >>> model("hello"), model.asked
+    >>> model("hello"), model.call_count
     ('', 1)
     """
 
     def __init__(self) -> None:
         self.model = "hung"
-        self.asked = 0
+        self.call_count = 0
         self._released = threading.Event()
 
     def __call__(self, prompt: str) -> str:
-        self.asked += 1
+        self.call_count += 1
         self._released.wait()
         return ""
 
@@ -71,10 +71,10 @@ class HungModel:
         self._released.set()
 
 
-def answer(*facts: Mapping[str, object] | str) -> str:
+def facts_reply(*facts: Mapping[str, object] | str) -> str:
     """The JSON that a well-behaved model answers with; a plain text is a fact with no other field.
 
-    >>> answer("Alice lives in Porto.")
+    >>> facts_reply("Alice lives in Porto.")
     '{"facts": [{"text": "Alice lives in Porto."}]}'
     """
     rows = [{"text": fact} if isinstance(fact, str) else dict(fact) for fact in facts]
@@ -82,10 +82,10 @@ def answer(*facts: Mapping[str, object] | str) -> str:
 
 
 def _of_wrong_types() -> str:
-    return answer({"text": 7, "kind": ["?"], "names": {"a": 1}, "triples": "none", "said": {"x": None}})
+    return facts_reply({"text": 7, "kind": ["?"], "names": {"a": 1}, "triples": "none", "said": {"x": None}})
 
 
-MISBEHAVIOURS: Mapping[str, object] = MappingProxyType(
+UNUSABLE_REPLIES: Mapping[str, object] = MappingProxyType(
     {
         "prose": "I'm happy to help! Alice seems nice, and Porto is a lovely city.",
         "an apology": "I cannot help with that request.",
@@ -98,21 +98,17 @@ MISBEHAVIOURS: Mapping[str, object] = MappingProxyType(
         "a fact of wrong types": _of_wrong_types(),
         "a list of numbers": '{"facts": [1, 2, 3]}',
         "the schema again": '{"type": "object", "properties": {"facts": {"type": "array"}}}',
-        "facts of somebody else": answer(
-            "Zaphod Beeblebrox stole Heart of Gold.", "Trillian met Arthur Dent."
-        ),
+        "facts of somebody else": facts_reply("Zaphod Beeblebrox stole Heart of Gold.", "Trillian met Arthur Dent."),
         "an exception": ConnectionError("503 Service Unavailable"),
         "an exception of no words": TimeoutError(),
     }
 )
 """Lines for a ScriptedModel that hold no usable fact, by what they are."""
 
-REPAIRABLE: Mapping[str, Callable[[str], str]] = MappingProxyType(
+REPAIRABLE_REPLIES: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
         "a fence": lambda good: f"```json\n{good}\n```",
-        "prose around it": lambda good: (
-            f"Sure! Here are the facts:\n\n{good}\n\nLet me know if I missed one."
-        ),
+        "prose around it": lambda good: f"Sure! Here are the facts:\n\n{good}\n\nLet me know if I missed one.",
         "thinking aloud": lambda good: f'<think>Is {{"facts": [{{"text": "x"}}]}} right?</think>{good}',
         "a bare list": lambda good: good[good.index("[") : good.rindex("]") + 1],
         "a lost bracket": lambda good: good[: good.rindex("]")],

@@ -30,16 +30,16 @@ MONDAY = datetime(2026, 5, 4, 9, tzinfo=timezone.utc)
 TUESDAY = MONDAY + timedelta(days=1)
 
 
-def said(text: str, memory: str = "m1") -> Remembered:
+def remembered_event(text: str, memory: str = "m1") -> Remembered:
     """A small memory for tests.
 
-    >>> said("The bridge is closed.").memory
+    >>> remembered_event("The bridge is closed.").memory
     'm1'
     """
     return Remembered(memory=memory, text=text, identity=text)
 
 
-def write(ledger: Ledger, *events: Event, space: str = "home", at: datetime = MONDAY) -> list[Entry]:
+def append_events(ledger: Ledger, *events: Event, space: str = "home", at: datetime = MONDAY) -> list[Entry]:
     """Append in a transaction of its own."""
     with ledger.transaction() as pen:
         return pen.append(space, events, at=at)
@@ -62,8 +62,8 @@ class LedgerContract:
 
     def test_positions_are_one_two_three(self, ledger: Ledger) -> None:
         """Positions grow by one, across spaces and transactions, and leave no gap."""
-        first = write(ledger, said("a"), said("b"))
-        second = write(ledger, said("c"), space="work")
+        first = append_events(ledger, remembered_event("a"), remembered_event("b"))
+        second = append_events(ledger, remembered_event("c"), space="work")
         assert [e.position for e in first + second] == [1, 2, 3]
         assert ledger.head() == 3
 
@@ -90,7 +90,7 @@ class LedgerContract:
             meta={"n": 1, "deep": [{"x": None}]},
         )
         events: Sequence[Event] = [full, Forgotten("m1", why="she asked"), Restored("m1"), Forgotten("m1")]
-        written = write(ledger, *events)
+        written = append_events(ledger, *events)
         assert [e.event for e in written] == events
         assert list(ledger.read("home")) == written
         assert {e.subject for e in written} == {"m1"}
@@ -99,50 +99,50 @@ class LedgerContract:
         """Also before 1970, and whatever the timezone it was given in."""
         old = datetime(1815, 6, 18, 11, 35, 0, 1, tzinfo=timezone.utc)
         east = datetime(2026, 5, 4, 9, tzinfo=timezone(timedelta(hours=9)))
-        write(ledger, said("a"), at=old)
-        write(ledger, said("b"), at=east)
+        append_events(ledger, remembered_event("a"), at=old)
+        append_events(ledger, remembered_event("b"), at=east)
         assert [e.at for e in ledger.read("home")] == [old, east]
 
     def test_a_moment_without_a_timezone_is_refused(self, ledger: Ledger) -> None:
         """A naive time names no moment."""
         with pytest.raises(InvalidInput):
-            write(ledger, said("a"), at=datetime(2026, 5, 4))
+            append_events(ledger, remembered_event("a"), at=datetime(2026, 5, 4))
         assert ledger.head() == 0
 
     def test_a_failed_transaction_leaves_nothing(self, ledger: Ledger) -> None:
         """Not a line, not a vector, not a fact; and the next one works."""
-        write(ledger, said("kept"))
+        append_events(ledger, remembered_event("kept"))
         with suppress(ZeroDivisionError), ledger.transaction() as pen:
-            pen.append("home", [said("lost")], at=TUESDAY)
-            pen.keep_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
-            pen.set_meta("name", "lost")
+            pen.append("home", [remembered_event("lost")], at=TUESDAY)
+            pen.put_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
+            pen.put_meta("name", "lost")
             pen.erase([1], [])
             raise ZeroDivisionError
-        assert [e.event for e in ledger.read("home")] == [said("kept")]
+        assert [e.event for e in ledger.read("home")] == [remembered_event("kept")]
         assert ledger.vectors("m", [b"h"]) == {}
-        assert ledger.meta("name") is None
-        assert [e.position for e in write(ledger, said("next"))] == [2]
+        assert ledger.get_meta("name") is None
+        assert [e.position for e in append_events(ledger, remembered_event("next"))] == [2]
         assert [e.at for e in ledger.read("home")] == [MONDAY, MONDAY]
         assert ledger.verify()[0] == 2
 
     def test_a_line_that_cannot_be_written_takes_its_transaction_along(self, ledger: Ledger) -> None:
         """Lone surrogates and values that are no JSON are InvalidInput, and nothing is half-written."""
-        impossible = said("a"), Remembered("m1", "a", "i", meta={"x": object()}), said("\ud800")
+        impossible = remembered_event("a"), Remembered("m1", "a", "i", meta={"x": object()}), remembered_event("\ud800")
         for bad in impossible[1:]:
             with pytest.raises(InvalidInput):
-                write(ledger, impossible[0], bad)
+                append_events(ledger, impossible[0], bad)
         for space, text in (("\udfff", "a"), ("home", "\udfff")):
             with pytest.raises(InvalidInput):
-                write(ledger, said(text), space=space)
+                append_events(ledger, remembered_event(text), space=space)
         with ledger.transaction() as pen, pytest.raises(InvalidInput):
-            pen.set_meta("name", "\ud800")
+            pen.put_meta("name", "\ud800")
         assert ledger.head() == 0
-        assert len(write(ledger, said("fine"))) == 1
+        assert len(append_events(ledger, remembered_event("fine"))) == 1
 
     def test_an_open_transaction_is_not_visible(self, ledger: Ledger) -> None:
         """Readers see whole transactions only."""
         with ledger.transaction() as pen:
-            pen.append("home", [said("a")], at=MONDAY)
+            pen.append("home", [remembered_event("a")], at=MONDAY)
             assert ledger.head() == 0
             assert list(ledger.read("home")) == []
         assert ledger.head() == 1
@@ -150,7 +150,7 @@ class LedgerContract:
     def test_the_pen_is_not_held_twice(self, ledger: Ledger) -> None:
         """A second transaction inside the first would wait for itself for ever: refused."""
         with ledger.transaction() as pen:
-            pen.append("home", [said("a")], at=MONDAY)
+            pen.append("home", [remembered_event("a")], at=MONDAY)
             with pytest.raises(LedgerError), ledger.transaction():
                 pass
         assert ledger.head() == 1
@@ -167,62 +167,62 @@ class LedgerContract:
     def test_spaces_do_not_see_each_other(self, ledger: Ledger) -> None:
         """`read` gives one space; names are exact, not prefixes, not patterns."""
         for space in ("ali", "alice", "ALI", "ali%", ""):
-            write(ledger, said(space), space=space)
+            append_events(ledger, remembered_event(space), space=space)
         for space in ("ali", "alice", "ALI", "ali%", ""):
-            assert [e.event for e in ledger.read(space)] == [said(space)]
+            assert [e.event for e in ledger.read(space)] == [remembered_event(space)]
         assert ledger.spaces() == ["", "ALI", "ali", "ali%", "alice"]
 
     def test_reading_goes_on_after_a_position(self, ledger: Ledger) -> None:
         """`after` leaves out what was read before."""
         for n in range(5):
-            write(ledger, said(str(n)), space="home" if n % 2 == 0 else "work")
+            append_events(ledger, remembered_event(str(n)), space="home" if n % 2 == 0 else "work")
         assert [e.position for e in ledger.read("home", after=1)] == [3, 5]
         assert list(ledger.read("home", after=5)) == []
 
     def test_many_lines_come_in_order(self, ledger: Ledger) -> None:
         """More than any chunk holds."""
-        write(ledger, *(said(str(n)) for n in range(5003)))
+        append_events(ledger, *(remembered_event(str(n)) for n in range(5003)))
         assert [e.position for e in ledger.read("home")] == list(range(1, 5004))
-        assert len(ledger.at(range(6000))) == 5003
+        assert len(ledger.entries_at(range(6000))) == 5003
 
     def test_lines_by_position(self, ledger: Ledger) -> None:
         """Known ones are given, of whatever space; others are left out."""
-        write(ledger, said("a"), said("b"))
-        write(ledger, said("c"), space="work")
-        found = ledger.at([3, 1, 99, 0, -1, 1, 2**70])
-        assert {p: e.event for p, e in found.items()} == {3: said("c"), 1: said("a")}
+        append_events(ledger, remembered_event("a"), remembered_event("b"))
+        append_events(ledger, remembered_event("c"), space="work")
+        found = ledger.entries_at([3, 1, 99, 0, -1, 1, 2**70])
+        assert {p: e.event for p, e in found.items()} == {3: remembered_event("c"), 1: remembered_event("a")}
         assert found[3].space == "work"
-        assert ledger.at([]) == {}
+        assert ledger.entries_at([]) == {}
 
     def test_it_knows_which_texts_another_line_holds(self, ledger: Ledger) -> None:
         """Quotes and all; the lines named do not count, nor do those without words."""
-        write(ledger, said('she said "tea"'), said("coffee"))
-        write(ledger, said('he said "tea" too'), said("cocoa"), space="work")
+        append_events(ledger, remembered_event('she said "tea"'), remembered_event("coffee"))
+        append_events(ledger, remembered_event('he said "tea" too'), remembered_event("cocoa"), space="work")
         texts = ['said "tea"', "coffee", "cocoa", "she", "a text longer than any line " * 50]
-        assert ledger.held(texts, besides=[1]) == {'said "tea"', "coffee", "cocoa"}
-        assert ledger.held(texts, besides=[1, 2, 3]) == {"cocoa"}
+        assert ledger.texts_in_other_entries(texts, excluded_positions=[1]) == {'said "tea"', "coffee", "cocoa"}
+        assert ledger.texts_in_other_entries(texts, excluded_positions=[1, 2, 3]) == {"cocoa"}
         with ledger.transaction() as pen:
             pen.erase([4], [])
             pen.append("work", [Erased("m", (4,))], at=TUESDAY)
-        assert ledger.held(texts, besides=[]) == {'said "tea"', "coffee", "she"}
-        assert ledger.held([], besides=[]) == set()
+        assert ledger.texts_in_other_entries(texts, excluded_positions=[]) == {'said "tea"', "coffee", "she"}
+        assert ledger.texts_in_other_entries([], excluded_positions=[]) == set()
 
     def test_an_earlier_moment_is_taken_as_just_after_the_last_one(self, ledger: Ledger) -> None:
         """A clock set back does not reorder a space, and does not touch another."""
-        write(ledger, said("a"), at=TUESDAY)
-        write(ledger, said("b"), at=MONDAY)
-        write(ledger, said("c"), space="work", at=MONDAY)
+        append_events(ledger, remembered_event("a"), at=TUESDAY)
+        append_events(ledger, remembered_event("b"), at=MONDAY)
+        append_events(ledger, remembered_event("c"), space="work", at=MONDAY)
         with ledger.transaction() as pen:
-            pen.append("work", [said("d")], at=TUESDAY)
-            pen.append("work", [said("e")], at=MONDAY)
+            pen.append("work", [remembered_event("d")], at=TUESDAY)
+            pen.append("work", [remembered_event("e")], at=MONDAY)
         assert [e.at for e in ledger.read("home")] == [TUESDAY, TUESDAY + timedelta(microseconds=1)]
         assert [e.at for e in ledger.read("work")] == [MONDAY, TUESDAY, TUESDAY + timedelta(microseconds=1)]
 
     def test_the_position_at_a_moment(self, ledger: Ledger) -> None:
         """The last line at or before it: all of a tie, none before the first."""
-        write(ledger, said("a"), said("b"), at=MONDAY)
-        write(ledger, said("x"), space="work", at=MONDAY)
-        write(ledger, said("c"), at=TUESDAY)
+        append_events(ledger, remembered_event("a"), remembered_event("b"), at=MONDAY)
+        append_events(ledger, remembered_event("x"), space="work", at=MONDAY)
+        append_events(ledger, remembered_event("c"), at=TUESDAY)
         tick = timedelta(microseconds=1)
         assert ledger.position_at("home", MONDAY - tick) == 0
         assert ledger.position_at("home", MONDAY) == 2
@@ -232,25 +232,25 @@ class LedgerContract:
 
     def test_erasing_blanks_the_words_and_keeps_the_line(self, ledger: Ledger) -> None:
         """The line stays where it was; its event is gone; the chain still holds."""
-        write(ledger, said("secret"), said("public", "m2"))
+        append_events(ledger, remembered_event("secret"), remembered_event("public", "m2"))
         with ledger.transaction() as pen:
-            pen.keep_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
-            pen.keep_vectors("n", {b"h": np.ones(3, dtype=np.float32), b"i": np.ones(3, dtype=np.float32)})
+            pen.put_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
+            pen.put_vectors("n", {b"h": np.ones(3, dtype=np.float32), b"i": np.ones(3, dtype=np.float32)})
         before = list(ledger.read("home"))
         with ledger.transaction() as pen:
             pen.erase([1, 77], [b"h", b"unknown"])
             pen.append("home", [Erased("m1", (1,))], at=TUESDAY)
         after = list(ledger.read("home"))
-        assert [e.event for e in after] == [None, said("public", "m2"), Erased("m1", (1,))]
+        assert [e.event for e in after] == [None, remembered_event("public", "m2"), Erased("m1", (1,))]
         assert [e.digest for e in after[:2]] == [e.digest for e in before]
-        assert ledger.at([1])[1].event is None
+        assert ledger.entries_at([1])[1].event is None
         assert ledger.vectors("m", [b"h"]) == {}
         assert list(ledger.vectors("n", [b"h", b"i"])) == [b"i"]
         assert ledger.verify()[0] == 3
 
     def test_a_line_that_records_an_erasure_stays(self, ledger: Ledger) -> None:
         """Else the blank line it vouches for would look like tampering."""
-        write(ledger, said("secret"))
+        append_events(ledger, remembered_event("secret"))
         for position in (1, 2):
             with ledger.transaction() as pen:
                 pen.erase([position], [])
@@ -261,7 +261,7 @@ class LedgerContract:
     def test_a_line_may_come_without_its_words(self, ledger: Ledger) -> None:
         """As one that was erased elsewhere does; the chain holds once a line says that it was erased."""
         with ledger.transaction() as pen:
-            first = pen.append_blank("home", "remembered", "m1", at=MONDAY)
+            first = pen.append_erased("home", "remembered", "m1", at=MONDAY)
             second = pen.append("home", [Erased("m1", (first.position,))], at=MONDAY)
         assert list(ledger.read("home")) == [first, *second]
         assert (first.position, first.at, first.subject, first.event) == (1, MONDAY, "m1", None)
@@ -270,41 +270,41 @@ class LedgerContract:
     def test_a_blank_line_that_nobody_vouches_for_is_noticed(self, ledger: Ledger) -> None:
         """It might be one whose words somebody cut out."""
         with ledger.transaction() as pen:
-            pen.append_blank("home", "remembered", "m1", at=MONDAY)
+            pen.append_erased("home", "remembered", "m1", at=MONDAY)
         with pytest.raises(LedgerTampered, match="line 1 is not what was written"):
             ledger.verify()
 
     def test_lines_are_counted_by_space(self, ledger: Ledger) -> None:
         """All of them, or up to a position."""
-        write(ledger, said("a"), said("b"))
-        write(ledger, said("c"), space="work")
-        write(ledger, said("d"))
+        append_events(ledger, remembered_event("a"), remembered_event("b"))
+        append_events(ledger, remembered_event("c"), space="work")
+        append_events(ledger, remembered_event("d"))
         assert [ledger.count(space) for space in ("home", "work", "nowhere")] == [3, 1, 0]
-        assert [ledger.count("home", upto=upto) for upto in range(5)] == [0, 1, 2, 2, 3]
+        assert [ledger.count("home", up_to=upto) for upto in range(5)] == [0, 1, 2, 2, 3]
 
     def test_compacting_changes_nothing_that_was_kept(self, ledger: Ledger) -> None:
         """Lines, blank ones too, vectors and facts are as before."""
-        write(ledger, *(said(f"{n} " * 500) for n in range(50)))
+        append_events(ledger, *(remembered_event(f"{n} " * 500) for n in range(50)))
         with ledger.transaction() as pen:
             pen.erase(range(1, 40), [])
             pen.append("home", [Erased("m1", tuple(range(1, 40)))], at=TUESDAY)
-            pen.keep_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
-            pen.set_meta("name", "kept")
+            pen.put_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
+            pen.put_meta("name", "kept")
         before = list(ledger.read("home"))
         ledger.compact()
         assert list(ledger.read("home")) == before
         assert ledger.vectors("m", [b"h"])[b"h"].tolist() == [1.0, 1.0]
-        assert ledger.meta("name") == "kept"
+        assert ledger.get_meta("name") == "kept"
         assert ledger.verify()[0] == 51
-        assert write(ledger, said("next"))[0].position == 52
+        assert append_events(ledger, remembered_event("next"))[0].position == 52
 
     def test_vectors_come_back_as_they_were(self, ledger: Ledger) -> None:
         """Bit for bit, by model and hash; unknown ones are left out."""
         rng = np.random.default_rng(7)
         kept = {bytes([n, 0, 255]): rng.random(256).astype(np.float32) for n in range(200)}
         with ledger.transaction() as pen:
-            pen.keep_vectors("a", kept)
-            pen.keep_vectors("a", {})
+            pen.put_vectors("a", kept)
+            pen.put_vectors("a", {})
         found = ledger.vectors("a", [*kept, b"unknown"])
         assert found.keys() == kept.keys()
         assert all(found[h].dtype == np.float32 and np.array_equal(found[h], kept[h]) for h in kept)
@@ -316,7 +316,7 @@ class LedgerContract:
         vector = np.ones(2, dtype=np.float32)
         for _ in range(2):
             with ledger.transaction() as pen:
-                pen.keep_vectors("m", {b"h": vector})
+                pen.put_vectors("m", {b"h": vector})
             vector *= 2
         assert ledger.vectors("m", [b"h"])[b"h"].tolist() == [1.0, 1.0]
 
@@ -324,30 +324,30 @@ class LedgerContract:
         """`set_meta` keeps the last value."""
         for value in ("one", "two"):
             with ledger.transaction() as pen:
-                pen.set_meta("name", value)
-        assert ledger.meta("name") == "two"
-        assert ledger.meta("other") is None
+                pen.put_meta("name", value)
+        assert ledger.get_meta("name") == "two"
+        assert ledger.get_meta("other") is None
 
     def test_the_head_stays_until_somebody_writes(self, ledger: Ledger) -> None:
         """Reading changes nothing; writing does."""
-        write(ledger, said("a"))
+        append_events(ledger, remembered_event("a"))
         before = ledger.head()
         list(ledger.read("home"))
         assert ledger.head() == before
-        write(ledger, said("b"))
+        append_events(ledger, remembered_event("b"))
         assert ledger.head() != before
 
     def test_who_holds_the_pen_knows_the_head(self, ledger: Ledger) -> None:
         """What it appended itself is part of it; what it takes back is not."""
-        write(ledger, said("a"))
+        append_events(ledger, remembered_event("a"))
         with ledger.transaction() as pen:
             assert pen.head == ledger.head()
-            pen.append("home", [said("b")], at=MONDAY)
+            pen.append("home", [remembered_event("b")], at=MONDAY)
             assert pen.head == ledger.head() + 1
 
         def take_back() -> None:
             with ledger.transaction() as pen:
-                pen.append("home", [said("c")], at=MONDAY)
+                pen.append("home", [remembered_event("c")], at=MONDAY)
                 raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
@@ -357,7 +357,7 @@ class LedgerContract:
 
     def test_each_line_is_chained_to_the_ones_before(self, ledger: Ledger) -> None:
         """`verify` gives the last digest, and no two lines share one, not even when they say the same."""
-        digests = [write(ledger, said("same"))[0].digest for _ in range(3)]
+        digests = [append_events(ledger, remembered_event("same"))[0].digest for _ in range(3)]
         assert len(set(digests)) == 3
         assert ledger.verify() == (3, digests[-1])
 
@@ -367,7 +367,9 @@ class LedgerContract:
 
         def writing(name: str) -> None:
             for n in range(25):
-                write(ledger, said(f"{name} {n}", name), said(f"{name} {n}b", name), space=name)
+                append_events(
+                    ledger, remembered_event(f"{name} {n}", name), remembered_event(f"{name} {n}b", name), space=name
+                )
 
         def reading() -> None:
             seen = 0
@@ -404,14 +406,14 @@ class LedgerContract:
 
     def test_a_closed_ledger_says_so(self, ledger: Ledger) -> None:
         """Every call, at once; closing twice is fine."""
-        write(ledger, said("a"))
+        append_events(ledger, remembered_event("a"))
         ledger.close()
         ledger.close()
         calls: list[Callable[[], object]] = [
             lambda: ledger.transaction().__enter__(),
             lambda: ledger.read("home"),
-            lambda: ledger.at([1]),
-            lambda: ledger.at([]),
+            lambda: ledger.entries_at([1]),
+            lambda: ledger.entries_at([]),
             lambda: ledger.position_at("home", MONDAY),
             ledger.head,
             ledger.head,
@@ -419,7 +421,7 @@ class LedgerContract:
             lambda: ledger.count("home"),
             ledger.compact,
             lambda: ledger.vectors("m", []),
-            lambda: ledger.meta("x"),
+            lambda: ledger.get_meta("x"),
             ledger.verify,
         ]
         for call in calls:
@@ -429,9 +431,9 @@ class LedgerContract:
 
 def _uses(pen: Transaction) -> list[Callable[[], object]]:
     return [
-        lambda: pen.append("home", [said("late")], at=MONDAY),
-        lambda: pen.append_blank("home", "remembered", "m1", at=MONDAY),
-        lambda: pen.keep_vectors("m", {b"h": np.ones(1, dtype=np.float32)}),
+        lambda: pen.append("home", [remembered_event("late")], at=MONDAY),
+        lambda: pen.append_erased("home", "remembered", "m1", at=MONDAY),
+        lambda: pen.put_vectors("m", {b"h": np.ones(1, dtype=np.float32)}),
         lambda: pen.erase([1], []),
-        lambda: pen.set_meta("a", "b"),
+        lambda: pen.put_meta("a", "b"),
     ]

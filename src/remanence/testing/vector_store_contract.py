@@ -49,7 +49,7 @@ class VectorStoreContract:
 
     def test_what_is_kept_is_found(self, store: VectorStore) -> None:
         """A vector is nearest to itself, with the score numpy gives."""
-        vectors = unit(20, 8)
+        vectors = unit_vectors(20, 8)
         store.upsert(list(range(20)), vectors)
 
         for n in range(20):
@@ -61,7 +61,7 @@ class VectorStoreContract:
     def test_answers_are_exact(self, dimension: int) -> None:
         """The best fifty are numpy's best fifty, in falling order."""
         store = self.make(dimension)
-        vectors, queries = unit(1_000, dimension), unit(5, dimension, seed=1)
+        vectors, queries = unit_vectors(1_000, dimension), unit_vectors(5, dimension, seed=1)
         store.upsert(list(range(1_000)), vectors)
 
         for query in queries:
@@ -71,7 +71,7 @@ class VectorStoreContract:
     def test_only_these_points_are_ranked(self) -> None:
         """Five thousand allowed points out of seven: the best of those, and no other."""
         store = self.make(32)
-        vectors, query = unit(7_000, 32), unit(1, 32, seed=1)[0]
+        vectors, query = unit_vectors(7_000, 32), unit_vectors(1, 32, seed=1)[0]
         store.upsert(list(range(7_000)), vectors)
         only = np.random.default_rng(2).choice(7_000, 5_000, replace=False)
 
@@ -80,7 +80,7 @@ class VectorStoreContract:
 
     def test_only_may_name_few_none_unknown_or_twice(self, store: VectorStore) -> None:
         """Unknown points in `only` are passed over, repeated ones count once, none gives none."""
-        vectors = unit(100, 8)
+        vectors = unit_vectors(100, 8)
         store.upsert(list(range(100)), vectors)
 
         ids, _ = store.search(vectors[3], 10, [3, 4, 4, 9_999])
@@ -91,7 +91,7 @@ class VectorStoreContract:
 
     def test_the_last_vector_under_a_number_stands(self, store: VectorStore) -> None:
         """Keeping a number again replaces its vector, in one call or in two."""
-        east, west = axis(0), -axis(0)
+        east, west = axis_vector(0), -axis_vector(0)
         store.upsert([1], east[None])
         store.upsert([1], west[None])
         assert store.ids() == [1]
@@ -103,7 +103,7 @@ class VectorStoreContract:
 
     def test_what_is_deleted_is_gone(self, store: VectorStore) -> None:
         """Deleted points are found no more, the others are; unknown numbers do no harm."""
-        vectors = unit(50, 8)
+        vectors = unit_vectors(50, 8)
         store.upsert(list(range(50)), vectors)
         store.delete([0, 25, 49, 1_000])
         store.delete([])
@@ -119,7 +119,7 @@ class VectorStoreContract:
 
     def test_a_cleared_store_is_empty_and_usable(self, store: VectorStore) -> None:
         """Nothing is found after `clear`, and new points are."""
-        vectors = unit(10, 8)
+        vectors = unit_vectors(10, 8)
         store.upsert(list(range(10)), vectors)
         store.clear()
         assert store.ids() == []
@@ -131,8 +131,8 @@ class VectorStoreContract:
     def test_an_empty_store_answers_with_nothing(self, store: VectorStore) -> None:
         """No points is no error."""
         assert store.ids() == []
-        assert store.search(axis(0), 5) == ([], [])
-        assert store.search(axis(0), 5, [1, 2]) == ([], [])
+        assert store.search(axis_vector(0), 5) == ([], [])
+        assert store.search(axis_vector(0), 5, [1, 2]) == ([], [])
         store.delete([1])
         store.upsert([], np.empty((0, 8), np.float32))
         store.clear()
@@ -140,7 +140,7 @@ class VectorStoreContract:
 
     def test_the_limit_may_be_anything(self, store: VectorStore) -> None:
         """None for 0; all of them for more than there are."""
-        vectors = unit(10, 8)
+        vectors = unit_vectors(10, 8)
         store.upsert(list(range(10)), vectors)
         assert store.search(vectors[0], 0) == ([], [])
         assert len(store.search(vectors[0], 10)[0]) == 10
@@ -149,16 +149,16 @@ class VectorStoreContract:
     def test_equal_points_come_by_number(self, store: VectorStore) -> None:
         """Of equal vectors the smaller numbers come first, also where the limit cuts among them."""
         numbers = np.random.default_rng(0).permutation(300).tolist()
-        store.upsert(numbers, np.repeat(unit(1, 8), 300, axis=0))
-        store.upsert([1_000], axis(0)[None])
+        store.upsert(numbers, np.repeat(unit_vectors(1, 8), 300, axis=0))
+        store.upsert([1_000], axis_vector(0)[None])
 
-        assert store.search(unit(1, 8)[0], 10)[0] == list(range(10))
-        assert store.search(unit(1, 8)[0], 10, range(50, 1_001))[0] == list(range(50, 60))
+        assert store.search(unit_vectors(1, 8)[0], 10)[0] == list(range(10))
+        assert store.search(unit_vectors(1, 8)[0], 10, range(50, 1_001))[0] == list(range(50, 60))
 
     def test_big_numbers_keep_every_digit(self, store: VectorStore) -> None:
         """Numbers as large as a row and its passage make them."""
         numbers = [0, 1, BIG - 1, BIG, 2**53 + 1]
-        vectors = unit(5, 8)
+        vectors = unit_vectors(5, 8)
         store.upsert(numbers, vectors)
         assert sorted(store.ids()) == numbers
         assert store.search(vectors[3], 1, [BIG - 1, BIG])[0] == [BIG]
@@ -168,16 +168,16 @@ class VectorStoreContract:
 
     def test_a_vector_of_another_dimension_is_refused(self, store: VectorStore) -> None:
         """Too short, too long, or too few: nothing is kept."""
-        for ids, vectors in (([1], unit(1, 7)), ([1], unit(1, 1)), ([1, 2], unit(1, 8))):
+        for ids, vectors in (([1], unit_vectors(1, 7)), ([1], unit_vectors(1, 1)), ([1, 2], unit_vectors(1, 8))):
             with pytest.raises(InvalidInput):
                 store.upsert(ids, vectors)
         with pytest.raises(InvalidInput):
-            store.search(unit(1, 9)[0], 1)
+            store.search(unit_vectors(1, 9)[0], 1)
         assert store.ids() == []
 
     def test_eight_threads_lose_nothing(self, store: VectorStore) -> None:
         """Threads that write, search and delete at once: all that was kept is there after."""
-        vectors = unit(1_600, 8)
+        vectors = unit_vectors(1_600, 8)
 
         def work(thread: int) -> None:
             for start in range(thread * 200, thread * 200 + 200, 50):
@@ -194,13 +194,13 @@ class VectorStoreContract:
 
     def test_closing_twice_is_fine(self, store: VectorStore) -> None:
         """The second close does nothing."""
-        store.upsert([1], axis(0)[None])
+        store.upsert([1], axis_vector(0)[None])
         store.close()
         store.close()
 
     def test_points_outlive_a_close(self, store: VectorStore) -> None:
         """What was kept before a close is found after, and can be replaced and deleted."""
-        vectors = unit(1_500, 8)
+        vectors = unit_vectors(1_500, 8)
         store.upsert(list(range(1_500)), vectors)
         for _ in range(3):
             store.upsert([5], vectors[6:7])
@@ -218,9 +218,7 @@ class VectorStoreContract:
         assert 6 not in again.ids()
         again.close()
 
-    def agrees(
-        self, answer: tuple[list[int], list[float]], ids: NDArray[Any], scores: Vector, limit: int
-    ) -> None:
+    def agrees(self, answer: tuple[list[int], list[float]], ids: NDArray[Any], scores: Vector, limit: int) -> None:
         """The answer is the true one, but for points nearer to each other than the tolerance."""
         true = dict(zip(ids.tolist(), scores.tolist(), strict=True))
         best = sorted(true.values(), reverse=True)[:limit]
@@ -230,14 +228,14 @@ class VectorStoreContract:
         assert answer[1] == pytest.approx(best, abs=self.tolerance)
 
 
-def unit(count: int, dimension: int, seed: int = 0) -> Vector:
+def unit_vectors(count: int, dimension: int, seed: int = 0) -> Vector:
     """Random vectors of length one, the same for the same seed."""
     vectors = np.random.default_rng(seed).standard_normal((count, dimension)).astype(np.float32)
     rows: Vector = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return rows
 
 
-def axis(n: int, dimension: int = 8) -> Vector:
+def axis_vector(n: int, dimension: int = 8) -> Vector:
     """The unit vector along one axis."""
     vector: Vector = np.eye(dimension, dtype=np.float32)[n]
     return vector

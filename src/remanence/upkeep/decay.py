@@ -35,7 +35,7 @@ def two_component(halvings: float) -> float:
     return float(_FAST_SHARE * 2**-fast + (1 - _FAST_SHARE) * 2 ** -(fast / _SLOWER))
 
 
-MODELS: Mapping[str, Callable[[float], float]] = {
+DECAY_MODELS: Mapping[str, Callable[[float], float]] = {
     "power_law": power_law,
     "exponential": exponential,
     "two_component": two_component,
@@ -45,18 +45,18 @@ MODELS: Mapping[str, Callable[[float], float]] = {
 def retention(model: str, days: float, half_life: float) -> float:
     """What share is left after so many days.
 
-    >>> [round(retention(model, 3, half_life=3), 3) for model in MODELS]
+    >>> [round(retention(model, 3, half_life=3), 3) for model in DECAY_MODELS]
     [0.5, 0.5, 0.5]
     >>> retention("exponential", 1e9, half_life=3) > 0
     True
     """
-    return max(LEAST, MODELS[model](max(0.0, days) / half_life))
+    return max(LEAST, DECAY_MODELS[model](max(0.0, days) / half_life))
 
 
-def stretched(half_life: float, importance: float, lasting: float) -> float:
+def stretched_half_life(half_life: float, importance: float, lasting: float) -> float:
     """A half-life lengthened by importance: `lasting` times for something identity-defining (0.9).
 
-    >>> [stretched(3, importance, 16) for importance in (0.3, 0.5, 0.9)]
+    >>> [stretched_half_life(3, importance, 16) for importance in (0.3, 0.5, 0.9)]
     [3.0, 3.0, 48.0]
     """
     above = max(0.0, importance - _ORDINARY) / (_DEFINING - _ORDINARY)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from remanence.language.text import many
-from remanence.upkeep.scored_memories import Item, Standing
+from remanence.language.text import pluralize
+from remanence.upkeep.scored_memories import ScoredMemories, ScoredMemory
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.text_tables import table
+from remanence.upkeep.text_tables import format_table
 
 Urgency = Literal["high", "medium", "low"]
 Action = Literal["reinforce", "gc candidate", "needs review"]
@@ -17,7 +17,7 @@ _WORTH_KEEPING = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class AtRisk:
+class MemoryAtRisk:
     """A memory that fades: what it scores, how urgent that is, and what is suggested."""
 
     memory: str
@@ -32,38 +32,38 @@ class AtRisk:
 class DecayReport:
     """Every memory at risk, the weakest first. It prints as a table."""
 
-    at_risk: tuple[AtRisk, ...]
-    looked_at: int
+    at_risk: tuple[MemoryAtRisk, ...]
+    examined_count: int
     position: int
 
     def __len__(self) -> int:
         return len(self.at_risk)
 
-    def __iter__(self) -> Iterator[AtRisk]:
+    def __iter__(self) -> Iterator[MemoryAtRisk]:
         return iter(self.at_risk)
 
     def __str__(self) -> str:
-        title = f"decay: {len(self.at_risk)} of {many(self.looked_at, 'memory', 'memories')} at risk"
+        title = f"decay: {len(self.at_risk)} of {pluralize(self.examined_count, 'memory', 'memories')} at risk"
         rows = [(r.score, r.urgency, r.action, r.uses, r.memory, r.text) for r in self.at_risk]
-        return table(title, ("score", "urgency", "suggested", "uses", "id", "memory"), rows)
+        return format_table(title, ("score", "urgency", "suggested", "uses", "id", "memory"), rows)
 
 
-def report(there: Standing, settings: UpkeepSettings) -> DecayReport:
+def report(memories: ScoredMemories, settings: UpkeepSettings) -> DecayReport:
     """Which memories are in danger, or beyond it."""
-    found = [_at_risk(item, settings) for item in there.items if item.score < settings.danger_until]
+    found = [_at_risk(item, settings) for item in memories.items if item.score < settings.danger_until]
     return DecayReport(
-        tuple(sorted(found, key=lambda risk: (risk.score, risk.memory))), len(there.items), there.position
+        tuple(sorted(found, key=lambda risk: (risk.score, risk.memory))), len(memories.items), memories.position
     )
 
 
-def _at_risk(item: Item, settings: UpkeepSettings) -> AtRisk:
+def _at_risk(item: ScoredMemory, settings: UpkeepSettings) -> MemoryAtRisk:
     memory = item.memory
     worth = memory.importance >= _WORTH_KEEPING or item.use.times > 0
     if item.score < settings.forget_below:
         action: Action = "gc candidate"
     else:
         action = "reinforce" if worth else "needs review"
-    return AtRisk(memory.id, memory.text, item.score, urgency(item.score, settings), action, item.use.times)
+    return MemoryAtRisk(memory.id, memory.text, item.score, urgency(item.score, settings), action, item.use.times)
 
 
 def urgency(score: float, settings: UpkeepSettings) -> Urgency:

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.events import Event, Linked, Ran
-from remanence.language.text import many
+from remanence.language.text import pluralize
 from remanence.schema import Mention
-from remanence.upkeep.consolidation import BY
-from remanence.upkeep.existing_links import Drawn
-from remanence.upkeep.merging import Merging
-from remanence.upkeep.scored_memories import Stale, Standing, still_standing, unchanged
+from remanence.upkeep.consolidation import OBSERVED_BY
+from remanence.upkeep.existing_links import ExistingLinks
+from remanence.upkeep.merging import Merge
+from remanence.upkeep.scored_memories import ScoredMemories, StalePlan, check_current, check_unchanged
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.text_tables import table
+from remanence.upkeep.text_tables import format_table
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -39,7 +39,7 @@ _LOOKED_THROUGH = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RelatedPair:
     """Two memories that belong together: how much, and why."""
 
     source: str
@@ -52,7 +52,7 @@ class Found:
 class DiscoveryPlan:
     """Which memories are to be related. It prints as a table; `space.upkeep.apply(plan)` does it."""
 
-    relations: tuple[Found, ...]
+    relations: tuple[RelatedPair, ...]
     lines: tuple[tuple[str, int], ...]
     given: dict[str, Any]
     position: int
@@ -62,14 +62,14 @@ class DiscoveryPlan:
     def __len__(self) -> int:
         return len(self.relations)
 
-    def __iter__(self) -> Iterator[Found]:
+    def __iter__(self) -> Iterator[RelatedPair]:
         return iter(self.relations)
 
     def __str__(self) -> str:
         done = f"run {self.run} drew" if self.run else "would draw"
         rows = [(each.score, each.source, each.target, each.why) for each in self.relations]
-        title = f"discover: {done} {many(len(self.relations), 'relation')}"
-        return table(title, ("score", "memory", "related to", "because"), rows)
+        title = f"discover: {done} {pluralize(len(self.relations), 'relation')}"
+        return format_table(title, ("score", "memory", "related to", "because"), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,59 +84,56 @@ class _Node:
 
 def plan(
     index: Index,
-    there: Standing,
+    memories: ScoredMemories,
     settings: UpkeepSettings,
     progress: Progress | None = None,
-    to_come: Sequence[Merging] = (),
+    pending_merges: Sequence[Merge] = (),
 ) -> DiscoveryPlan:
     """Relations that nobody has drawn yet; `to_come` are memories that the same run is about to make."""
-    names = _Names(index, there.position)
+    names = _Names(index, memories.position)
     nodes = [
-        _Node(i.memory.id, names.of(i.memory.mentions), frozenset(i.memory.tags), i.line) for i in there.items
+        _Node(i.memory.id, names.of(i.memory.mentions), frozenset(i.memory.tags), i.position) for i in memories.items
     ]
     nodes += [
-        _Node(m.version.memory, names.of(m.version.mentions), frozenset(m.version.tags), None)
-        for m in to_come
+        _Node(m.version.memory, names.of(m.version.mentions), frozenset(m.version.tags), None) for m in pending_merges
     ]
     best = _best(nodes, settings, progress)
-    drawn = Drawn(index, there.sight)
+    drawn = ExistingLinks(index, memories.snapshot)
     found = [
-        Found(nodes[a].memory, nodes[b].memory, round(score, 4), names.reason(nodes[a], nodes[b]))
+        RelatedPair(nodes[a].memory, nodes[b].memory, round(score, 4), names.reason(nodes[a], nodes[b]))
         for (a, b), score in best
         if not drawn(nodes[a].memory, nodes[b].memory)
     ]
     ends = {memory for each in found for memory in (each.source, each.target)}
     lines = tuple((node.memory, node.line) for node in nodes if node.memory in ends and node.line is not None)
     given = {"shared": settings.relate_shared, "above": settings.relate_above, "most": settings.relate_most}
-    return DiscoveryPlan(tuple(found), lines, given, there.position)
+    return DiscoveryPlan(tuple(found), lines, given, memories.position)
 
 
 def check(engine: Engine, space: str, plan: DiscoveryPlan) -> None:
     """Refuse if a memory of the plan stands no more, or two of them were tied since."""
-    with engine.using(space) as index:
+    with engine.open_index(space) as index:
         now = engine.now()
-        still_standing(index, dict(plan.lines), now)
-        sight = index.sight(index.catalog.position, now)
-        Drawn(index, sight).refuse((each.source, each.target) for each in plan.relations)
+        check_current(index, dict(plan.lines), now)
+        sight = index.snapshot(index.catalog.position, now)
+        ExistingLinks(index, sight).check_unlinked((each.source, each.target) for each in plan.relations)
 
 
-def write(
-    engine: Engine, space: str, plan: DiscoveryPlan, run: str, progress: Progress | None = None
-) -> None:
+def write(engine: Engine, space: str, plan: DiscoveryPlan, run: str, progress: Progress | None = None) -> None:
     """Draw the links of the plan, some thousand in each transaction."""
     lines = dict(plan.lines)
     for begin in range(0, len(plan.relations), _BATCH):
         some = plan.relations[begin : begin + _BATCH]
 
-        def decide(index: Index, some: Sequence[Found] = some) -> list[Event]:
+        def decide(index: Index, some: Sequence[RelatedPair] = some) -> list[Event]:
             ends = {memory for each in some for memory in (each.source, each.target)}
-            unchanged(index, {memory: lines[memory] for memory in ends & lines.keys()})
+            check_unchanged(index, {memory: lines[memory] for memory in ends & lines.keys()})
             for memory in ends - lines.keys():
                 if index.catalog.number(memory) is None:
-                    raise Stale(f"memory {memory!r}, which the same run was to make, has not been made")
+                    raise StalePlan(f"memory {memory!r}, which the same run was to make, has not been made")
             ties = [
                 Linked(
-                    new_id(), f.source, "related_to", f.target, confidence=f.score, observed_by=BY, why=f.why
+                    new_id(), f.source, "related_to", f.target, confidence=f.score, observed_by=OBSERVED_BY, why=f.why
                 )
                 for f in some
             ]
@@ -176,9 +173,7 @@ def _best(
                     ranked[place].append((-score, pair))
         if progress is not None and done % 256 == 0:
             progress(done, len(telling))
-    chosen = {
-        pair: -score for best in ranked.values() for score, pair in sorted(best)[: settings.relate_most]
-    }
+    chosen = {pair: -score for best in ranked.values() for score, pair in sorted(best)[: settings.relate_most]}
     return sorted(chosen.items(), key=lambda each: (-each[1], each[0]))
 
 

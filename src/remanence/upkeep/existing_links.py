@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from remanence.core.index import Index
-from remanence.schema import Link, Sight
-from remanence.upkeep.scored_memories import Stale
+from remanence.schema import Link, Snapshot
+from remanence.upkeep.scored_memories import StalePlan
 
 
-class Drawn:
+class ExistingLinks:
     """Whether two memories are tied, by whatever link that holds."""
 
-    def __init__(self, index: Index, sight: Sight) -> None:
-        self._index, self._sight = index, sight
+    def __init__(self, index: Index, snapshot: Snapshot) -> None:
+        self._index, self._sight = index, snapshot
         self._beside: dict[str, set[str]] = {}
 
     def __call__(self, a: str, b: str) -> bool:
         return b in self._of(a)
 
-    def refuse(self, pairs: Iterable[tuple[str, str]]) -> None:
+    def check_unlinked(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Refuse a plan to tie these if two of them are tied by now."""
         for a, b in pairs:
             if self(a, b):
-                raise Stale(f"memories {a!r} and {b!r} were tied together")
+                raise StalePlan(f"memories {a!r} and {b!r} were tied together")
 
     def _of(self, memory: str) -> set[str]:
         if memory not in self._beside:
@@ -34,4 +34,4 @@ class Drawn:
         return self._beside[memory]
 
     def _links(self, number: int) -> list[Link]:
-        return self._index.links.of(number, self._sight, at=self._sight.now)
+        return self._index.links.links_of(number, self._sight, at=self._sight.now)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from remanence.core.index import Index
-from remanence.language.passages import split
-from remanence.language.text import cut, many, text_hash
-from remanence.upkeep.merge_conflicts import difference
-from remanence.upkeep.near_pairs import Nearness, Pairs
-from remanence.upkeep.scored_memories import Item, Standing
+from remanence.language.passages import split_passages
+from remanence.language.text import pluralize, text_hash, truncate
+from remanence.upkeep.merge_conflicts import find_conflict
+from remanence.upkeep.near_pairs import NearPairFinder, Pairs
+from remanence.upkeep.scored_memories import ScoredMemories, ScoredMemory
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.text_tables import table
+from remanence.upkeep.text_tables import format_table
 
 if TYPE_CHECKING:
     from remanence.ports import Progress, Vector
@@ -34,13 +34,13 @@ class Cluster:
     """Memories near each other: how near on average (`cohesion`), what is suggested, and why."""
 
     id: str
-    items: tuple[Item, ...]
+    items: tuple[ScoredMemory, ...]
     cohesion: float
     action: Action
     why: str = ""
 
     @property
-    def memories(self) -> tuple[str, ...]:
+    def memory_ids(self) -> tuple[str, ...]:
         """The ids of its memories, in the order they were learned."""
         return tuple(item.memory.id for item in self.items)
 
@@ -54,32 +54,32 @@ class Cluster:
 class Clusters:
     """All clusters, the tightest first. It prints as a table."""
 
-    found: tuple[Cluster, ...]
-    looked_at: int
+    clusters: tuple[Cluster, ...]
+    examined_count: int
     position: int
     similarity: float
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.clusters)
 
     def __iter__(self) -> Iterator[Cluster]:
-        return iter(self.found)
+        return iter(self.clusters)
 
     def __str__(self) -> str:
         title = (
-            f"clusters: {len(self.found)} among {many(self.looked_at, 'memory', 'memories')}, "
+            f"clusters: {len(self.clusters)} among {pluralize(self.examined_count, 'memory', 'memories')}, "
             f"similarity {self.similarity:g} and up"
         )
         rows = [
-            (c.cohesion, c.action, len(c.items), " | ".join(cut(text, 40) for text in c.texts), c.why)
-            for c in self.found
+            (c.cohesion, c.action, len(c.items), " | ".join(truncate(text, 40) for text in c.texts), c.why)
+            for c in self.clusters
         ]
-        return table(title, ("cohesion", "action", "size", "memories", "because"), rows)
+        return format_table(title, ("cohesion", "action", "size", "memories", "because"), rows)
 
 
-def find(
+def find_clusters(
     index: Index,
-    there: Standing,
+    memories: ScoredMemories,
     settings: UpkeepSettings,
     *,
     similarity: float,
@@ -91,25 +91,25 @@ def find(
     What was said in a conversation, or was given to `remember` as a source, stays as it was said; a long
     text is a document, of which no other memory is a copy. Those are left out.
     """
-    items, vectors = _embedded(index, [item for item in there.items if _may_be_merged(index, item)])
-    near = Nearness(vectors, similarity, settings.cluster_neighbours)
+    items, vectors = _embedded(index, [item for item in memories.items if _may_be_merged(index, item)])
+    near = NearPairFinder(vectors, similarity, settings.cluster_neighbours)
     wanted = None
     if seeds is not None:
         chosen = set(seeds)
         wanted = [place for place, item in enumerate(items) if item.row in chosen]
     groups = _joined(near.pairs(wanted, progress), settings.cluster_size)
-    found = [_cluster(index, there, items, places, near, settings) for places in groups]
-    found.sort(key=lambda cluster: (-cluster.cohesion, cluster.memories))
-    return Clusters(tuple(found), len(items), there.position, similarity)
+    found = [_cluster(index, memories, items, places, near, settings) for places in groups]
+    found.sort(key=lambda cluster: (-cluster.cohesion, cluster.memory_ids))
+    return Clusters(tuple(found), len(items), memories.position, similarity)
 
 
-def _embedded(index: Index, items: Sequence[Item]) -> tuple[list[Item], Vector]:
+def _embedded(index: Index, items: Sequence[ScoredMemory]) -> tuple[list[ScoredMemory], Vector]:
     """Those of the items whose text has a vector that says anything, and the vectors, one below the other."""
-    kept: list[Item] = []
+    kept: list[ScoredMemory] = []
     parts: list[Vector] = []
     for begin in range(0, len(items), _CHUNK):
         hashes = [text_hash(item.memory.text) for item in items[begin : begin + _CHUNK]]
-        vectors = index.kept(hashes)
+        vectors = index.load_vectors(hashes)
         for item, key in zip(items[begin:], hashes, strict=False):
             if key in vectors and np.any(vectors[key]):
                 kept.append(item)
@@ -117,9 +117,9 @@ def _embedded(index: Index, items: Sequence[Item]) -> tuple[list[Item], Vector]:
     return kept, np.stack(parts) if parts else np.empty((0, 1), np.float32)
 
 
-def _may_be_merged(index: Index, item: Item) -> bool:
+def _may_be_merged(index: Index, item: ScoredMemory) -> bool:
     memory = item.memory
-    return memory.turn is None and memory.id not in index.journal.opinions and not split(memory.text)
+    return memory.turn is None and memory.id not in index.journal.extractions and not split_passages(memory.text)
 
 
 def _joined(pairs: Pairs, most: int) -> list[list[int]]:
@@ -137,7 +137,7 @@ def _joined(pairs: Pairs, most: int) -> list[list[int]]:
             leader[place] = place = leader[leader[place]]
         return place
 
-    for one, other in zip(pairs.one.tolist(), pairs.other.tolist(), strict=True):
+    for one, other in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):
         a, b = lead(one), lead(other)
         if a == b:
             continue
@@ -150,10 +150,10 @@ def _joined(pairs: Pairs, most: int) -> list[list[int]]:
 
 def _cluster(
     index: Index,
-    there: Standing,
-    items: Sequence[Item],
+    there: ScoredMemories,
+    items: Sequence[ScoredMemory],
     places: Sequence[int],
-    near: Nearness,
+    near: NearPairFinder,
     settings: UpkeepSettings,
 ) -> Cluster:
     cohesion, inside = near.cohesion(places), [items[place] for place in places]
@@ -164,11 +164,11 @@ def _cluster(
 
 
 def _suggested(
-    index: Index, there: Standing, items: Sequence[Item], cohesion: float, settings: UpkeepSettings
+    index: Index, there: ScoredMemories, items: Sequence[ScoredMemory], cohesion: float, settings: UpkeepSettings
 ) -> tuple[Action, str]:
     if cohesion < settings.review_cohesion:
         return "keep", "they are not alike enough"
     if cohesion < settings.merge_cohesion:
         return "review", "they may say different things"
-    different = difference(index, there, items)
+    different = find_conflict(index, there, items)
     return ("merge", "") if different is None else ("review", different)

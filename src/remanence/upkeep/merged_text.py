@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from remanence.language.rules.name_rules import find_names
-from remanence.language.text import normal_text, sentences_of, tokens
+from remanence.language.text import normalize_text, split_sentences, tokens
 
 if TYPE_CHECKING:
     from remanence.ports import Extractor
@@ -17,38 +17,38 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _CLOSED = re.compile(r"[.!?…。！？:;][\"'”’)\]」』]*$")
-NEGATED = re.compile(
+NEGATION_PATTERN = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|without|cannot|stopped|quit)\b|n['’]t\b", re.IGNORECASE
 )
 _CLAUSES = re.compile(r"[,;:]|\b(?:and|but|while|whereas|though|although)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
-NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-PATIENCE = 2
+NUMBER_PATTERN = re.compile(r"\d+(?:[.,:]\d+)*")
+MAX_FAILURES = 2
 _COVERED = 0.8
 _KNOWN = 0.6
 """How many of the words that a model writes must be words of the memories, at least."""
 _LONGER = 1.2
 
 
-def merged(texts: Sequence[str]) -> str:
+def merge_sentences(texts: Sequence[str]) -> str:
     """All of these texts, in this order, each sentence once.
 
-    >>> merged(["Alice likes tea. She is from Porto.", "Alice likes  tea", "Bob likes tea"])
+    >>> merge_sentences(["Alice likes tea. She is from Porto.", "Alice likes  tea", "Bob likes tea"])
     'Alice likes tea. She is from Porto. Bob likes tea.'
     """
     kept: dict[str, str] = {}
-    for sentence in (sentence for text in texts for sentence in sentences_of(text)):
-        kept.setdefault(form(sentence), sentence)
+    for sentence in (sentence for text in texts for sentence in split_sentences(text)):
+        kept.setdefault(sentence_key(sentence), sentence)
     return _spoken(kept.values())
 
 
-def form(sentence: str) -> str:
+def sentence_key(sentence: str) -> str:
     """What two writings of one sentence have in common.
 
-    >>> form("Alice likes  Tea.") == form("alice likes tea")
+    >>> sentence_key("Alice likes  Tea.") == sentence_key("alice likes tea")
     True
     """
-    return normal_text(sentence).rstrip(". ")
+    return normalize_text(sentence).rstrip(". ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +57,19 @@ class Wording:
     asked and its text could not be used, why."""
 
     text: str
-    by: str = "rules"
+    author: str = "rules"
     model: str | None = None
     prompt: str | None = None
     problem: str | None = None
 
     @property
-    def writer(self) -> str:
+    def author_label(self) -> str:
         """Who wrote it, in a few words."""
         told = ", ".join(part for part in (self.model, self.prompt and f"prompt {self.prompt}") if part)
-        return f"{self.by} ({told})" if told else self.by
+        return f"{self.author} ({told})" if told else self.author
 
 
-class Writer:
+class TextMerger:
     """Makes one text of several: by the extractor's `merge(texts)`, where it has one, and else by rule.
 
     What it writes is held against the sources. Where it fails, a name or number is lost or made up, or
@@ -81,28 +81,26 @@ class Writer:
         self._extractor = extractor
         self._failed = 0
 
-    def write(self, texts: Sequence[str], names: Iterable[str] = ()) -> Wording:
+    def merge(self, texts: Sequence[str], names: Iterable[str] = ()) -> Wording:
         """These texts as one; `names` are the names in them."""
-        by_rule = merged(texts)
+        by_rule = merge_sentences(texts)
         if not callable(getattr(self._extractor, "merge", None)):
             return Wording(by_rule)
-        if self._failed >= PATIENCE:
+        if self._failed >= MAX_FAILURES:
             return Wording(by_rule, problem="was not asked again")
         answer, problem = self._asked(texts)
         if problem is None:
             problem = _unsound(answer, texts, names, by_rule)
         self._failed = 0 if problem is None else self._failed + 1
         if problem is not None:
-            more = " It is not asked again." if self._failed == PATIENCE else ""
-            log.warning(
-                "%s %s, so the rules merge %d memories.%s", self._extractor.name, problem, len(texts), more
-            )
+            more = " It is not asked again." if self._failed == MAX_FAILURES else ""
+            log.warning("%s %s, so the rules merge %d memories.%s", self._extractor.name, problem, len(texts), more)
             return Wording(by_rule, problem=problem)
         said = set(tokens(answer))
-        wanted = (sentence for text in texts for sentence in sentences_of(text))
+        wanted = (sentence for text in texts for sentence in split_sentences(text))
         lacking = [sentence for sentence in wanted if not _is_covered(sentence, said)]
         return Wording(
-            merged([answer, *lacking]),
+            merge_sentences([answer, *lacking]),
             self._extractor.name,
             getattr(self._extractor, "model", None),
             getattr(self._extractor, "prompt", None),
@@ -118,13 +116,14 @@ class Writer:
         return answer.strip(), None
 
 
-def stands_in(name: str, text: str) -> bool:
+def contains_name(name: str, text: str) -> bool:
     """Whether a name stands in a text, as words of its own.
 
-    >>> stands_in("Al", "Al's dog"), stands_in("Al", "She also has a dog."), stands_in("田中", "田中さんの犬")
+    >>> pairs = ("Al", "Al's dog"), ("Al", "She also has a dog."), ("田中", "田中さんの犬")
+    >>> tuple(contains_name(name, text) for name, text in pairs)
     (True, False, True)
     """
-    wanted, said = normal_text(name), normal_text(text)
+    wanted, said = normalize_text(name), normalize_text(text)
     if wanted == wanted.upper():  # a script without capitals, which may do without spaces too
         return wanted in said
     return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", said) is not None
@@ -135,12 +134,12 @@ def _unsound(answer: str, texts: Sequence[str], names: Iterable[str], by_rule: s
     sources = "\n".join(texts)
     if len(answer) > _LONGER * len(by_rule):
         return f"wrote {len(answer)} characters in the place of {len(by_rule)}"
-    if lost := [name for name in names if not stands_in(name, answer)]:
+    if lost := [name for name in names if not contains_name(name, answer)]:
         return f"left out {lost[0]!r}"
     said = _words(sources)
     if strange := [name.text for name in find_names(answer) if not _words(name.text) <= said]:
         return f"made up the name {strange[0]!r}"
-    before, after = set(NUMBER.findall(sources)), set(NUMBER.findall(answer))
+    before, after = set(NUMBER_PATTERN.findall(sources)), set(NUMBER_PATTERN.findall(answer))
     if before != after:
         return f"{'left out' if before - after else 'made up'} the number {min(before ^ after)}"
     if _denies_otherwise(answer, texts, by_rule):
@@ -153,8 +152,8 @@ def _unsound(answer: str, texts: Sequence[str], names: Iterable[str], by_rule: s
 
 def _denies_otherwise(answer: str, texts: Sequence[str], by_rule: str) -> bool:
     """Whether the answer denies less than one of the texts, more than all of them, or something else."""
-    least = max(len(NEGATED.findall(text)) for text in texts)
-    if not least <= len(NEGATED.findall(answer)) <= len(NEGATED.findall(by_rule)):
+    least = max(len(NEGATION_PATTERN.findall(text)) for text in texts)
+    if not least <= len(NEGATION_PATTERN.findall(answer)) <= len(NEGATION_PATTERN.findall(by_rule)):
         return True
     stated, denied = _stated_and_denied("\n".join(texts))
     now_stated, now_denied = _stated_and_denied(answer)
@@ -163,14 +162,14 @@ def _denies_otherwise(answer: str, texts: Sequence[str], by_rule: str) -> bool:
 
 def _stated_and_denied(text: str) -> tuple[set[str], set[str]]:
     """The words of a text that stand in clauses without a denial, and those in clauses with one."""
-    clauses = [clause for sentence in sentences_of(text) for clause in _CLAUSES.split(sentence)]
-    denials = [clause for clause in clauses if NEGATED.search(clause)]
+    clauses = [clause for sentence in split_sentences(text) for clause in _CLAUSES.split(sentence)]
+    denials = [clause for clause in clauses if NEGATION_PATTERN.search(clause)]
     stated = {word for clause in clauses if clause not in denials for word in tokens(clause)}
     return stated, {word for clause in denials for word in tokens(clause)}
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(normal_text(text)))
+    return set(_WORD.findall(normalize_text(text)))
 
 
 def _is_covered(sentence: str, said: set[str]) -> bool:

@@ -11,18 +11,18 @@ from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.events import Remembered
-from remanence.language.passages import split
+from remanence.language.passages import split_passages
 from remanence.language.text import text_hash
 from remanence.schema import Mention, Window
 from remanence.upkeep.memory_clusters import Cluster
-from remanence.upkeep.merged_text import Wording, Writer, stands_in
+from remanence.upkeep.merged_text import TextMerger, Wording, contains_name
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
 
 
 @dataclass(frozen=True, slots=True)
-class Merging:
+class Merge:
     """A cluster, the version of a new memory that says what its memories say, and who worded it."""
 
     cluster: Cluster
@@ -35,29 +35,29 @@ class Merging:
         return self.version.text
 
 
-def merges_of(
-    writer: Writer, index: Index, wanted: Sequence[Cluster], progress: Progress | None
-) -> tuple[Merging, ...]:
+def plan_merges(
+    merger: TextMerger, index: Index, clusters: Sequence[Cluster], progress: Progress | None
+) -> tuple[Merge, ...]:
     """For each of the clusters the memory that takes its place."""
-    out: list[Merging] = []
-    for cluster in wanted:
-        out.append(_merging(writer, index, cluster))
+    out: list[Merge] = []
+    for cluster in clusters:
+        out.append(_merging(merger, index, cluster))
         if progress is not None:
-            progress(len(out), len(wanted))
+            progress(len(out), len(clusters))
     return tuple(out)
 
 
-def _merging(writer: Writer, index: Index, cluster: Cluster) -> Merging:
+def _merging(writer: TextMerger, index: Index, cluster: Cluster) -> Merge:
     """The new memory: what all of them say, and everything that is known of any of them."""
-    found = [index.version(memory) for memory in cluster.memories]
+    found = [index.latest_version(memory) for memory in cluster.memory_ids]
     versions = [version for version in found if version is not None]
     if len(versions) != len(found):
         raise InvalidInput(f"a memory of cluster {cluster.id} was erased meanwhile. Look for clusters again.")
     mentions = _every(version.mentions for version in versions)
-    wording = writer.write(cluster.texts, _names(mentions, cluster.texts))
+    wording = writer.merge(cluster.texts, _names(mentions, cluster.texts))
     text = wording.text
     first = versions[0]
-    identity = text_hash("|".join(("consolidated", *sorted(cluster.memories)))).hex()
+    identity = text_hash("|".join(("consolidated", *sorted(cluster.memory_ids)))).hex()
     number = index.catalog.with_identity(identity)
     ends = [version.expires_at for version in versions]
     version = Remembered(
@@ -78,21 +78,21 @@ def _merging(writer: Writer, index: Index, cluster: Cluster) -> Merging:
         mentions=mentions,
         triples=_every(version.triples for version in versions),
         times=_every(version.times for version in versions),
-        passages=split(text),
+        passages=split_passages(text),
         meta=_written_by(wording),
     )
-    return Merging(cluster, version, wording)
+    return Merge(cluster, version, wording)
 
 
 def _names(mentions: Sequence[Mention], texts: Sequence[str]) -> list[str]:
     """The names that stand in these texts as they are: not "Ann" where the text says "I"."""
     said = "\n".join(texts)
-    return [mention.name for mention in mentions if stands_in(mention.name, said)]
+    return [mention.name for mention in mentions if contains_name(mention.name, said)]
 
 
 def _written_by(wording: Wording) -> dict[str, Any]:
     """Who wrote a text, if a model was asked: its id and that of the prompt, as with facts that it finds."""
-    told = {"by": wording.by, "model": wording.model, "prompt": wording.prompt, "problem": wording.problem}
+    told = {"by": wording.author, "model": wording.model, "prompt": wording.prompt, "problem": wording.problem}
     known = {name: value for name, value in told.items() if value is not None}
     return {} if known == {"by": "rules"} else {"merged": known}
 
@@ -103,7 +103,7 @@ def _every(parts: Any) -> tuple[Any, ...]:
 
 def _whole(windows: Sequence[Window]) -> Window:
     """From the earliest start that is known to the latest end, if all of them end."""
-    bounded = [window for window in windows if window.bounded]
+    bounded = [window for window in windows if window.has_bound]
     starts = [window.start for window in bounded if window.start is not None]
     ends: list[datetime | None] = [window.end for window in bounded]
     latest = max((end for end in ends if end is not None), default=None)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.upkeep.vector_cells import Cells, Places
+from remanence.upkeep.vector_cells import Indices, VectorCells
 
 if TYPE_CHECKING:
     from remanence.ports import Progress, Vector
@@ -21,28 +21,31 @@ _ROWS = 1_024
 """Vectors that are followed at a time from a few seeds."""
 _COMPARED = 4_194_304
 """Pairs compared at a time."""
-_HELD = 4_000_000
+_MAX_BUFFERED_PAIRS = 4_000_000
 
 
 class Pairs(NamedTuple):
     """Places of two vectors, and how near they are (dot product)."""
 
-    one: Places
-    other: Places
+    first: Indices
+    second: Indices
     score: Vector
 
 
-class Nearness:
+class NearPairFinder:
     """The pairs among these vectors that are at least so near, of each vector no more than the nearest few.
 
-    >>> near = Nearness(np.array([[1, 0], [0, 1], [0.8, 0.6], [1, 0]], np.float32), least=0.7, most=2)
+    >>> vectors = np.array([[1, 0], [0, 1], [0.8, 0.6], [1, 0]], np.float32)
+    >>> near = NearPairFinder(vectors, min_similarity=0.7, max_neighbours=2)
     >>> [(int(a), int(b), round(float(score), 2)) for a, b, score in zip(*near.pairs())]
     [(0, 3, 1.0), (0, 2, 0.8), (2, 3, 0.8)]
     """
 
-    def __init__(self, vectors: Vector, least: float, most: int, *, cells: Cells | None = None) -> None:
-        self._vectors, self._least, self._most = vectors, least, most
-        self._cells = cells or Cells(vectors)
+    def __init__(
+        self, vectors: Vector, min_similarity: float, max_neighbours: int, *, cells: VectorCells | None = None
+    ) -> None:
+        self._vectors, self._least, self._most = vectors, min_similarity, max_neighbours
+        self._cells = cells or VectorCells(vectors)
 
     def pairs(self, seeds: Sequence[int] | None = None, progress: Progress | None = None) -> Pairs:
         """Each pair once, the smaller place first, the nearest pairs first.
@@ -79,7 +82,7 @@ class Nearness:
             for _, found in self._found(rows):
                 best.add(*found)
             parts.append(best.settled())
-            new = np.unique(parts[-1].other)
+            new = np.unique(parts[-1].second)
             new = new[~met[new]]
             met[new] = True
             waiting = np.concatenate([waiting, new])
@@ -88,9 +91,9 @@ class Nearness:
                 progress(done, done + len(waiting))
         return _joined(parts)
 
-    def _found(self, places: Places) -> Iterator[tuple[float, Pairs]]:
+    def _found(self, places: Indices) -> Iterator[tuple[float, Pairs]]:
         """The near pairs of one of these with any, and which share of the work is done."""
-        visits = list(self._cells.visits(places))
+        visits = list(self._cells.candidate_groups(places))
         whole, done = sum(len(looking) * len(there) for looking, there in visits), 0
         for looking, there in visits:
             vectors, step = self._vectors[there], max(1, _COMPARED // len(there))
@@ -116,10 +119,10 @@ class _Best:
         self._parts: list[Pairs] = []
         self._new = 0
 
-    def add(self, one: Places, other: Places, score: Vector) -> None:
+    def add(self, one: Indices, other: Indices, score: Vector) -> None:
         self._parts.append(Pairs(one, other, score))
         self._new += len(one)
-        if self._new > _HELD:
+        if self._new > _MAX_BUFFERED_PAIRS:
             self._parts, self._new = [self.settled()], 0
 
     def settled(self) -> Pairs:
@@ -142,7 +145,7 @@ def _nearest(scores: Vector, most: int) -> NDArray[np.bool_]:
 
 
 def _ordered(pairs: Pairs) -> Pairs:
-    one, other = np.minimum(pairs.one, pairs.other), np.maximum(pairs.one, pairs.other)
+    one, other = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
     # From its two ends a pair may have scores that differ in the last place: one of them is taken.
     _, once = np.unique(one << 32 | other, return_index=True)
     order = once[np.lexsort((other[once], one[once], -pairs.score[once]))]

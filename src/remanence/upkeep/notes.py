@@ -19,7 +19,7 @@ from typing import Any
 
 from remanence.errors import LedgerUnavailable
 
-MEMORIES, ENTITIES = "memories", "entities"
+MEMORY_FOLDER, ENTITY_FOLDER = "memories", "entities"
 _LONGEST_NAME = 120  # bytes: most file systems take 255, and half are for what is put around it
 _UNSAFE = re.compile(r"[^\w \-.,'()&+@]", re.UNICODE)
 _SPACES = re.compile(r"\s+")
@@ -38,29 +38,29 @@ class Note:
     body: str = ""
 
     @property
-    def edited(self) -> bool:
+    def is_edited(self) -> bool:
         """Whether its text or its tags are not those that were written."""
-        return self.reworded or self.retagged
+        return self.text_changed or self.tags_changed
 
     @property
-    def reworded(self) -> bool:
+    def text_changed(self) -> bool:
         """Whether its text is not the one that was written."""
         return self._digests[0] != digest(self.body)
 
     @property
-    def retagged(self) -> bool:
+    def tags_changed(self) -> bool:
         """Whether its tags are not those that were written."""
         return self._digests[1] != _digest_of_tags(self._tags)
 
     @property
     def tags(self) -> tuple[str, ...]:
         """Its tags, without the sign that some editors put before them."""
-        return self.tags_as(())
+        return self.tags_spelled_as(())
 
-    def tags_as(self, known: Sequence[str]) -> tuple[str, ...]:
+    def tags_spelled_as(self, known: Sequence[str]) -> tuple[str, ...]:
         """Its tags, those that are known in the way they are.
 
-        >>> Note("a.md", {"tags": ["todo", "#new"]}).tags_as(["#todo"])
+        >>> Note("a.md", {"tags": ["todo", "#new"]}).tags_spelled_as(["#todo"])
         ('#todo', 'new')
         """
         same = {_bare(tag): tag for tag in reversed(known)}
@@ -86,7 +86,7 @@ class Note:
 
 def digest(body: str) -> str:
     """What stands for a text, whatever an editor does to line ends and blank lines around it."""
-    return hashlib.blake2b(plain(body).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return hashlib.blake2b(normalize_newlines(body).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _digest_of_tags(tags: Sequence[str]) -> str:
@@ -106,9 +106,9 @@ def parse(path: str, text: str) -> Note:
     """
     text = text.replace("\r\n", "\n").removeprefix("\ufeff")
     if not text.startswith("---\n") or "\n---" not in text[3:]:
-        return Note(path, {}, plain(text))
+        return Note(path, {}, normalize_newlines(text))
     head, _, body = text[3:].partition("\n---")
-    return Note(path, dict(_fields(head)), plain(body.partition("\n")[2]))
+    return Note(path, dict(_fields(head)), normalize_newlines(body.partition("\n")[2]))
 
 
 def read(vault: Path, path: str) -> Note | None:
@@ -120,7 +120,7 @@ def read(vault: Path, path: str) -> Note | None:
         return None
 
 
-def check_room(vault: Path) -> None:
+def check_writable(vault: Path) -> None:
     """Refuse a vault where no note can be written."""
     nearest = next(place for place in (vault, *vault.parents) if place.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
@@ -145,7 +145,7 @@ def write(vault: Path, note: Note) -> None:
         ) from error
 
 
-def paths(vault: Path) -> Iterator[str]:
+def note_paths(vault: Path) -> Iterator[str]:
     """Every note in a vault, in order; what editors hide (`.obsidian`, `.trash`) is left out."""
     for file in sorted(vault.rglob("*.md")):
         place = file.relative_to(vault)
@@ -170,20 +170,20 @@ def safe_name(name: str) -> str:
     return f"{out} {mark}".strip()
 
 
-def wiki_link(file: str, shown: str | None = None) -> str:
+def wiki_link(file: str, label: str | None = None) -> str:
     """A link to a note, that nothing in its name can end.
 
     >>> wiki_link("Alice"), wiki_link("etc passwd 1f", "../../etc|passwd]]")
     ('[[Alice]]', '[[etc passwd 1f|../../etc passwd]]')
     """
-    words = file if shown is None else _SPACES.sub(" ", re.sub(r"[\[\]|#^\n]", " ", shown)).strip()
+    words = file if label is None else _SPACES.sub(" ", re.sub(r"[\[\]|#^\n]", " ", label)).strip()
     return f"[[{file}]]" if words == file or not words else f"[[{file}|{words}]]"
 
 
-def without_links(text: str) -> str:
+def strip_links(text: str) -> str:
     """A text with its wiki links as plain words.
 
-    >>> without_links("[[Alice]] met [[people/bob|Bob]].")
+    >>> strip_links("[[Alice]] met [[people/bob|Bob]].")
     'Alice met Bob.'
     """
     return _WIKI_LINK.sub(lambda link: link[2] or link[1], text)
@@ -215,6 +215,6 @@ def _value(written: str) -> Any:
         return written.strip("'\"")
 
 
-def plain(body: str) -> str:
+def normalize_newlines(body: str) -> str:
     """A text with line ends of one sort, and none around it."""
     return body.replace("\r\n", "\n").strip("\n").rstrip()

@@ -10,14 +10,14 @@ from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.errors import NotFound
 from remanence.events import Event, Used
-from remanence.language.text import many
+from remanence.language.text import pluralize
 from remanence.schema import Memory
 from remanence.upkeep.scored_memories import score_of, strength_of
 from remanence.upkeep.settings import UpkeepSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class TouchReport:
     """That a memory was used, and what that did to its score. `cross_domain` is set where it was of use for
     something that shares hardly any tag with it, which made it stronger."""
 
@@ -30,7 +30,7 @@ class Touched:
 
     def __str__(self) -> str:
         boosted = f", strength {self.strength:.2f}" if self.strength > 1 else ""
-        used = many(self.uses, "use")
+        used = pluralize(self.uses, "use")
         return f"{self.memory}: score {self.old_score:.2f} -> {self.new_score:.2f} ({used}{boosted})"
 
 
@@ -42,7 +42,7 @@ def touch(
     *,
     context: Sequence[str] = (),
     boost: bool = False,
-) -> list[Touched]:
+) -> list[TouchReport]:
     """Record one use of each of these memories, all in one transaction."""
     before: dict[str, tuple[Memory, float, bool]] = {}
     now = engine.now()
@@ -52,7 +52,7 @@ def touch(
         lines: list[Event] = []
         for memory_id in dict.fromkeys(ids):
             memory = _shown(index, memory_id)
-            use = index.usage.of(memory_id)
+            use = index.usage.get(memory_id)
             abroad = _is_cross_domain(memory.tags, context, settings.cross_domain_below)
             before[memory_id] = memory, score_of(memory, use, now, settings), abroad
             room = 2.0 - strength_of(memory, use)
@@ -61,21 +61,21 @@ def touch(
         return lines
 
     engine.write(space, decide)
-    with engine.using(space) as index:
+    with engine.open_index(space) as index:
         return [_touched(index, *told, now, settings) for told in before.values()]
 
 
 def _touched(
     index: Index, memory: Memory, old: float, abroad: bool, now: datetime, settings: UpkeepSettings
-) -> Touched:
-    use = index.usage.of(memory.id)
+) -> TouchReport:
+    use = index.usage.get(memory.id)
     new = score_of(memory, use, now, settings)
-    return Touched(memory.id, old, new, use.times, strength_of(memory, use), abroad)
+    return TouchReport(memory.id, old, new, use.times, strength_of(memory, use), abroad)
 
 
 def _shown(index: Index, memory_id: str) -> Memory:
-    index.known(memory_id)  # one that there is not, or whose words are erased, is told of in other words
-    row = index.shown_row(memory_id, index.catalog.position)
+    index.require_unerased(memory_id)  # one that there is not, or whose words are erased, is told of in other words
+    row = index.current_row(memory_id, index.catalog.position)
     if row is None:
         raise NotFound(
             f"memory {memory_id!r} is forgotten or archived, so it cannot be of use. "

@@ -16,10 +16,10 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _INTERVAL = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
 
 
-def seconds(every: str | float | timedelta) -> float:
+def parse_interval(every: str | float | timedelta) -> float:
     """An interval in seconds: a number of them, a timedelta, or such as "90s", "15m", "1h" and "2d".
 
-    >>> seconds("1h"), seconds("1.5m"), seconds(10), seconds(timedelta(minutes=1))
+    >>> parse_interval("1h"), parse_interval("1.5m"), parse_interval(10), parse_interval(timedelta(minutes=1))
     (3600.0, 90.0, 10.0, 60.0)
     """
     if isinstance(every, timedelta):

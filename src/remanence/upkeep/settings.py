@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from remanence.errors import InvalidInput
-from remanence.schema import KINDS
-from remanence.state.usage import MOST_TIMES
-from remanence.upkeep.decay import MODELS
+from remanence.schema import MEMORY_KINDS
+from remanence.state.usage import MAX_TRACKED_USES
+from remanence.upkeep.decay import DECAY_MODELS
 
 PREFIX = "REMANENCE_"
 GC = ("forget", "archive")
@@ -27,16 +27,12 @@ _RANGES: Mapping[str, tuple[float, float]] = {
         (0.0, 1.0),
     ),
     **dict.fromkeys(("cluster_neighbours", "relate_most"), (1, 1_000)),
-    "promote_uses": (1, MOST_TIMES),
+    "promote_uses": (1, MAX_TRACKED_USES),
     "cluster_size": (2, 100),
     "relate_shared": (1, 100),
     "relate_hub": (2, 10_000),
 }
-_ORDERED = (
-    ("forget_below", "danger_from"),
-    ("danger_from", "danger_until"),
-    ("review_cohesion", "merge_cohesion"),
-)
+_ORDERED = (("forget_below", "danger_from"), ("danger_from", "danger_until"), ("review_cohesion", "merge_cohesion"))
 
 
 def _slow_kinds() -> Mapping[str, float]:
@@ -109,20 +105,18 @@ class UpkeepSettings:
     """What a hit in a person's own notes weighs beside one in the space."""
 
     def __post_init__(self) -> None:
-        if self.decay not in MODELS:
-            raise InvalidInput(f"decay={self.decay!r} is no model of decay. Use one of {', '.join(MODELS)}.")
+        if self.decay not in DECAY_MODELS:
+            raise InvalidInput(f"decay={self.decay!r} is no model of decay. Use one of {', '.join(DECAY_MODELS)}.")
         if self.gc not in GC:
             raise InvalidInput(f"gc={self.gc!r} is no way to let go. Use one of {', '.join(GC)}.")
         for name, (least, most) in _RANGES.items():
             _check_number(name, getattr(self, name), least, most)
         if not isinstance(self.half_life_by_kind, Mapping):
-            raise InvalidInput(
-                f"half_life_by_kind={self.half_life_by_kind!r} is no dict, such as {{'episode': 7}}."
-            )
+            raise InvalidInput(f"half_life_by_kind={self.half_life_by_kind!r} is no dict, such as {{'episode': 7}}.")
         for kind, days in self.half_life_by_kind.items():
-            if kind not in KINDS:
+            if kind not in MEMORY_KINDS:
                 raise InvalidInput(
-                    f"half_life_by_kind names the kind {kind!r}. The kinds are {', '.join(KINDS)}."
+                    f"half_life_by_kind names the kind {kind!r}. The kinds are {', '.join(MEMORY_KINDS)}."
                 )
             _check_number(f"half_life_by_kind[{kind!r}]", days, *_RANGES["half_life_days"])
         for smaller, larger in _ORDERED:
@@ -143,24 +137,22 @@ class UpkeepSettings:
                 continue
             if given.get(name):
                 changes[each.name] = _read(name, given[name], each.type)
-        kinds: dict[str, str] = {kind: f"{PREFIX}HALF_LIFE_DAYS_{kind.upper()}" for kind in KINDS}
+        kinds: dict[str, str] = {kind: f"{PREFIX}HALF_LIFE_DAYS_{kind.upper()}" for kind in MEMORY_KINDS}
         told: dict[str, float] = {
             kind: _read(name, given[name], "float") for kind, name in kinds.items() if given.get(name)
         }
         return cls(**changes, half_life_by_kind={**_slow_kinds(), **told})
 
-    def changed(self, **changes: Any) -> UpkeepSettings:
+    def with_changes(self, **changes: Any) -> UpkeepSettings:
         """These settings with some of them changed.
 
-        >>> UpkeepSettings().changed(beta=1.0).beta
+        >>> UpkeepSettings().with_changes(beta=1.0).beta
         1.0
         """
         known = {each.name for each in fields(self)}
         for name in changes:
             if name not in known:
-                raise InvalidInput(
-                    f"{name!r} is no setting of upkeep. The settings are {', '.join(sorted(known))}."
-                )
+                raise InvalidInput(f"{name!r} is no setting of upkeep. The settings are {', '.join(sorted(known))}.")
         return replace(self, **changes)
 
 

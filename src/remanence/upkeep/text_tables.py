@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from remanence.language.text import cut
+from remanence.language.text import truncate
 
 _WIDEST = 60
 MOST_ROWS = 40
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def format_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """A title and aligned columns; numbers with two decimals, long texts cut.
 
-    >>> print(table("1 memory", ["score", "memory"], [[0.5, "Alice lives in Porto."]]))
+    >>> print(format_table("1 memory", ["score", "memory"], [[0.5, "Alice lives in Porto."]]))
     1 memory
       score  memory
       0.50   Alice lives in Porto.
@@ -31,4 +31,4 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
 
 def _cell(value: object) -> str:
     text = f"{value:.2f}" if isinstance(value, float) else " ".join(str(value).split())
-    return cut(text, _WIDEST)
+    return truncate(text, _WIDEST)

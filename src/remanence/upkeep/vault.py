@@ -9,73 +9,71 @@ from pathlib import Path
 from typing import Any
 
 from remanence.core.index import Index
-from remanence.language.text import cut
-from remanence.schema import Entity, Memory, Sight
+from remanence.language.text import truncate
+from remanence.schema import Entity, Memory, Snapshot
 from remanence.upkeep import notes
-from remanence.upkeep.notes import ENTITIES, MEMORIES, Note, digest, plain, safe_name, wiki_link
+from remanence.upkeep.notes import ENTITY_FOLDER, MEMORY_FOLDER, Note, digest, normalize_newlines, safe_name, wiki_link
 
 _TITLE = 60
 _MOST_RELATIONS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Differences:
+class VaultChanges:
     """What has to be written to and removed from a vault, and what a person did to it."""
 
     writes: tuple[Note, ...]
     removes: tuple[str, ...]
-    edited: tuple[str, ...]
-    missing: tuple[str, ...]
-    named: Mapping[str, str]
+    edited_notes: tuple[str, ...]
+    deleted_notes: tuple[str, ...]
+    new_note_paths: Mapping[str, str]
     """The memories that have no note on record yet, and what it is to be called."""
-    filled: tuple[str, ...]
+    backfilled_notes: tuple[str, ...]
     """Of the notes on record, those that this vault, a new one, does not hold yet and is to get."""
 
 
 def note_path(memory: Memory) -> str:
     """Where the note of a memory lies. No word of it is in the name: the ledger keeps the name, also once
     the words are erased."""
-    return f"{MEMORIES}/{memory.recorded_at:%Y-%m-%d} {memory.id[-8:]}.md"
+    return f"{MEMORY_FOLDER}/{memory.recorded_at:%Y-%m-%d} {memory.id[-8:]}.md"
 
 
-def differences(index: Index, sight: Sight, vault: Path, promoted: Mapping[str, str | None]) -> Differences:
+def compare_vault(index: Index, snapshot: Snapshot, vault: Path, promoted: Mapping[str, str | None]) -> VaultChanges:
     """How a vault differs from what it should hold, given what is promoted and under which notes."""
     shown = [memory for memory_id in promoted if (memory := _shown(index, memory_id)) is not None]
-    every = {path: notes.read(vault, path) for path in notes.paths(vault)}
+    every = {path: notes.read(vault, path) for path in notes.note_paths(vault)}
     found = {path: note for path, note in every.items() if note is not None}
     places = _Places(index, found)
     kept = {memory.id: path for memory in shown if (path := promoted[memory.id]) is not None}
     # A vault that holds none of the notes on record is a new one, and gets them all.
     known = any(places.holds(memory) for memory in kept)
     missing = {memory: path for memory, path in kept.items() if known and not places.holds(memory)}
-    wanted = _wanted(index, sight, shown, kept, places)
+    wanted = _wanted(index, snapshot, shown, kept, places)
     writes, edited = [], []
     for note in wanted:
         there_is = found.get(note.path)
         if note.fields.get("id") in missing or (there_is is not None and str(there_is) == str(note)):
             continue
         if note.path not in every or (
-            there_is is not None and _subject(there_is) is not None and not there_is.edited
+            there_is is not None and _subject(there_is) is not None and not there_is.is_edited
         ):
             writes.append(note)
         elif there_is is None or not _say_the_same(there_is, note):  # None: an editor's, and no UTF-8
             edited.append(note.path)
     surplus = places.surplus(wanted)
-    return Differences(
+    return VaultChanges(
         writes=tuple(writes),
-        removes=tuple(path for path in surplus if not found[path].edited),
-        edited=tuple(sorted({*edited, *(path for path in surplus if found[path].edited)})),
-        missing=tuple(sorted(missing.values())),
-        named={memory.id: note_path(memory) for memory in shown if memory.id not in kept},
-        filled=tuple(
+        removes=tuple(path for path in surplus if not found[path].is_edited),
+        edited_notes=tuple(sorted({*edited, *(path for path in surplus if found[path].is_edited)})),
+        deleted_notes=tuple(sorted(missing.values())),
+        new_note_paths={memory.id: note_path(memory) for memory in shown if memory.id not in kept},
+        backfilled_notes=tuple(
             kept[id_] for n in writes if (id_ := n.fields.get("id")) in kept and n.path not in every
         ),
     )
 
 
-def _wanted(
-    index: Index, sight: Sight, shown: list[Memory], kept: Mapping[str, str], places: _Places
-) -> list[Note]:
+def _wanted(index: Index, sight: Snapshot, shown: list[Memory], kept: Mapping[str, str], places: _Places) -> list[Note]:
     """The notes of promoted memories, and of the entities that they name."""
     known = _Entities(index, sight, places)
     out: list[Note] = []
@@ -83,7 +81,7 @@ def _wanted(
     for memory in shown:
         path = places.of("id", memory.id, kept.get(memory.id) or note_path(memory))
         entities = known.of(memory)
-        out.append(Note(path, _memory_fields(index, memory, known.links(entities)), plain(memory.text)))
+        out.append(Note(path, _memory_fields(index, memory, known.links(entities)), normalize_newlines(memory.text)))
         for entity in entities:
             naming[entity].append((Path(path).stem, _title(memory)))
     for entity, named in naming.items():
@@ -98,7 +96,7 @@ def _memory_fields(index: Index, memory: Memory, entities: list[str]) -> dict[st
         "aliases": [_title(memory)],
         "kind": memory.kind,
         "recorded": memory.recorded_at.isoformat(),
-        "valid": str(memory.valid) if memory.valid.bounded else None,
+        "valid": str(memory.valid) if memory.valid.has_bound else None,
         "importance": memory.importance,
         "tags": list(memory.tags),
         "entities": entities,
@@ -159,7 +157,7 @@ class _Places:
 class _Entities:
     """The entities of promoted memories, each with a file of its own."""
 
-    def __init__(self, index: Index, sight: Sight, places: _Places) -> None:
+    def __init__(self, index: Index, sight: Snapshot, places: _Places) -> None:
         self._index, self._sight, self._places = index, sight, places
         self._paths: dict[str, str] = {}
         self._files: dict[str, str] = {}
@@ -206,7 +204,7 @@ class _Entities:
             return
         seen: set[str] = set()
         with index.lock:
-            found = index.relations.around(number, sight, at=sight.now, limit=_MOST_RELATIONS)
+            found = index.relations.relations_of(number, sight, at=sight.now, limit=_MOST_RELATIONS)
             for relation in found:
                 ends = [self._id(relation.subject), self._id(relation.object)]
                 if id_ in ends and all(end in others for end in ends):
@@ -226,18 +224,18 @@ class _Entities:
         entity = self._index.registry.get(id_, self._sight.position) or Entity(id_, name)
         self._known[id_] = entity
         # Names that differ in case only are one entity, so two of them are never one file anywhere.
-        self._paths[id_] = self._places.of("entity", id_, f"{ENTITIES}/{safe_name(entity.name)}.md")
+        self._paths[id_] = self._places.of("entity", id_, f"{ENTITY_FOLDER}/{safe_name(entity.name)}.md")
         self._files[id_] = Path(self._paths[id_]).stem
 
 
 def _title(memory: Memory) -> str:
-    return cut(" ".join(memory.text.split()), _TITLE)
+    return truncate(" ".join(memory.text.split()), _TITLE)
 
 
 def _shown(index: Index, memory_id: str) -> Memory | None:
     with index.lock:
-        row = index.shown_row(memory_id, index.catalog.position)
-        return next(iter(index.legible([] if row is None else [row])), None)
+        row = index.current_row(memory_id, index.catalog.position)
+        return next(iter(index.readable_memories([] if row is None else [row])), None)
 
 
 def _subject(note: Note) -> tuple[str, str] | None:
@@ -264,8 +262,8 @@ def _first_memory(index: Index) -> str:
 
 def _is_old_name(sort: str, path: str) -> bool:
     """Whether a note that is not in its place is there because its entity was called so before."""
-    return sort == "entity" and path.startswith(f"{ENTITIES}/")
+    return sort == "entity" and path.startswith(f"{ENTITY_FOLDER}/")
 
 
 def _say_the_same(one: Note, other: Note) -> bool:
-    return notes.without_links(one.body) == other.body and set(one.tags) == set(other.tags)
+    return notes.strip_links(one.body) == other.body and set(one.tags) == set(other.tags)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from remanence.language.text import normal_text
+from remanence.language.text import normalize_text
 from remanence.read.answer import Recall
 from remanence.schema import Evidence, Hit
 
@@ -27,7 +27,7 @@ def _from_vault(hit: Hit, weight: float) -> Hit:
 def _once(hits: Iterable[Hit]) -> Iterable[Hit]:
     seen: set[str] = set()
     for hit in hits:
-        words = normal_text(hit.memory.text)
+        words = normalize_text(hit.memory.text)
         if words not in seen:
             seen.add(words)
             yield hit

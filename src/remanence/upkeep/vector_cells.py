@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 _FEW = 4_000
 """No more vectors than this lie in one cell: comparing all of them is the quickest, and leaves none out."""
 _LOOKED_INTO = 12
 """Cells that a vector is looked for in. Of near pairs among real texts 998 in 1,000 are then found, among
 vectors that lie in no groups 985."""
-_CROWD = 4_096
+_MAX_STRETCH = 4_096
 """A cell that holds more than this holds much the same over and over, and is looked into by stretches."""
 _TWINS = 0.999
 _ROUNDS = 2
@@ -33,16 +33,16 @@ _SAMPLE = 32
 _BLOCK = 2_048
 
 
-class Cells:
+class VectorCells:
     """Where each of these vectors lies, and where what is near to it may lie.
 
-    >>> cells = Cells(np.eye(3, dtype=np.float32))
-    >>> [(looking.tolist(), there.tolist()) for looking, there in cells.visits(np.array([0, 2]))]
+    >>> cells = VectorCells(np.eye(3, dtype=np.float32))
+    >>> [(looking.tolist(), there.tolist()) for looking, there in cells.candidate_groups(np.array([0, 2]))]
     [([0, 2], [0, 1, 2])]
     """
 
-    def __init__(self, vectors: Vector, *, few: int = _FEW) -> None:
-        centres = _centres(vectors, 1 if len(vectors) <= few else int(2 * len(vectors) ** 0.5))
+    def __init__(self, vectors: Vector, *, max_single_cell: int = _FEW) -> None:
+        centres = _centres(vectors, 1 if len(vectors) <= max_single_cell else int(2 * len(vectors) ** 0.5))
         every = np.arange(len(vectors))
         self._looked_into = _blockwise(lambda at: _nearest(vectors[at] @ centres.T), every)
         """Of each vector the cells of the nearest centres, its own first."""
@@ -54,7 +54,7 @@ class Cells:
         self._stretch = np.empty(len(vectors), np.intp)
         self._stretch[self._order] = np.repeat(np.arange(len(self._bounds) - 1), np.diff(self._bounds))
 
-    def visits(self, places: Places) -> Iterator[tuple[Places, Places]]:
+    def candidate_groups(self, places: Indices) -> Iterator[tuple[Indices, Indices]]:
         """For each cell that one of these is looked for in: which of them, and what lies there."""
         cells = self._looked_into[places]
         at_home = cells == cells[:, :1]
@@ -69,7 +69,7 @@ class Cells:
                 yield looking[begins[at] : begins[at + 1]], there
 
 
-def _nearest(scores: Vector) -> Places:
+def _nearest(scores: Vector) -> Indices:
     """The places of the largest few of each line, the very largest first."""
     if scores.shape[1] > _LOOKED_INTO:
         nearest = np.argpartition(-scores, _LOOKED_INTO, axis=1)[:, :_LOOKED_INTO]
@@ -97,10 +97,10 @@ def _centres(vectors: Vector, count: int) -> Vector:
     return alone
 
 
-def _cut(sizes: Places) -> tuple[Places, Places]:
+def _cut(sizes: Indices) -> tuple[Indices, Indices]:
     """Cells of these sizes in stretches of at most `_CROWD`, as even as can be: the first stretch of each
     cell, and where each stretch begins; at the end, where the last one ends."""
-    parts = np.maximum(1, -(-sizes // _CROWD))
+    parts = np.maximum(1, -(-sizes // _MAX_STRETCH))
     first, ends = np.cumsum(parts) - parts, np.cumsum(sizes)
     cell = np.repeat(np.arange(len(sizes)), parts)
     number = np.arange(len(cell)) - first[cell]
@@ -108,6 +108,6 @@ def _cut(sizes: Places) -> tuple[Places, Places]:
     return first, np.append(begins, sizes.sum())
 
 
-def _blockwise(work: Callable[[Places], NDArray[Any]], places: Places) -> NDArray[Any]:
+def _blockwise(work: Callable[[Indices], NDArray[Any]], places: Indices) -> NDArray[Any]:
     """What this gives for each of the places, a block at a time: the scores of all would fill the memory."""
     return np.concatenate([work(places[at : at + _BLOCK]) for at in range(0, max(1, len(places)), _BLOCK)])

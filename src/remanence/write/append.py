@@ -9,11 +9,11 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from remanence.core.engine import Engine
-from remanence.core.index import Index, as_memory
+from remanence.core.index import Index, memory_from_entry
 from remanence.events import Event, Remembered
 from remanence.schema import Entry, Memory
-from remanence.write.extract import Prepared
-from remanence.write.settle import Settling
+from remanence.write.extract import PreparedVersion
+from remanence.write.settle import IdentityResolver
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
@@ -27,9 +27,9 @@ Also = Callable[[Index, Sequence[str]], Sequence[Event]]
 def append(
     engine: Engine,
     space: str,
-    prepared: Sequence[Prepared],
+    prepared: Sequence[PreparedVersion],
     progress: Progress | None = None,
-    also: Also | None = None,
+    extra_events: Also | None = None,
     at: datetime | None = None,
 ) -> list[Memory]:
     """Write these versions, each chunk in one transaction, and give back the memories they became.
@@ -41,8 +41,8 @@ def append(
     for begin in range(0, max(len(prepared), 1), _CHUNK):
         last = begin + _CHUNK >= len(prepared)
         chunk = prepared[begin : begin + _CHUNK]
-        then = chunk[-1].at if chunk else at or engine.now()
-        out += _append_chunk(engine, space, chunk, out, also if last else None, then)
+        then = chunk[-1].recorded_at if chunk else at or engine.now()
+        out += _append_chunk(engine, space, chunk, out, extra_events if last else None, then)
         if progress is not None:
             progress(len(out), len(prepared))
     return out
@@ -51,20 +51,20 @@ def append(
 def _append_chunk(
     engine: Engine,
     space: str,
-    prepared: Sequence[Prepared],
+    prepared: Sequence[PreparedVersion],
     before: Sequence[Memory],
     also: Also | None,
     then: datetime,
 ) -> list[Memory]:
-    with engine.using(space, to_write=True) as index:
+    with engine.open_index(space, to_write=True) as index:
         # Before the pen is taken: this may call somebody's model.
-        vectors, made = engine.embed(index.new_texts([p.version for p in prepared]))
+        vectors, made = engine.embed(index.texts_to_embed([p.version for p in prepared]))
         entries: list[Entry] = []
-        with engine.pen, engine.ledger.transaction() as pen:
+        with engine.write_lock, engine.ledger.transaction() as pen:
             index.catch_up(pen.head)
             with index.lock:
-                settling = Settling(index.catalog, index.recalled, index.version)
-                settled = [(settling.settle(p), p.at) for p in prepared]
+                settling = IdentityResolver(index.catalog, index.recently_recalled, index.latest_version)
+                settled = [(settling.resolve(p), p.recorded_at) for p in prepared]
                 here = _repeated(index, [decided for decided, _ in settled])
                 others: Sequence[Event] = ()
                 if also is not None:
@@ -77,8 +77,8 @@ def _append_chunk(
                 entries += pen.append(space, others, at=then)
             if entries:
                 engine.keep_vectors(pen, vectors, made)
-        index.written(entries, vectors)
-        if index.vectors.unmade and vectors:
+        index.apply_written(entries, vectors)
+        if index.vectors.missing_vectors and vectors:
             engine.embed_unmade(space, None)
         return _as_written(index, [decided for decided, _ in settled], entries, here)
 
@@ -92,15 +92,12 @@ def _repeated(index: Index, settled: Sequence[tuple[str, Remembered | None]]) ->
     ids = [memory_id for memory_id, line in firsts.items() if line is None]
     if not ids:
         return {}
-    rows = [index.catalog.row_at(index.number_of(each), index.catalog.position) for each in ids]
+    rows = [index.catalog.row_at(index.require_number(each), index.catalog.position) for each in ids]
     return dict(zip(ids, index.memories([row for row in rows if row is not None]), strict=True))
 
 
 def _as_written(
-    index: Index,
-    settled: Sequence[tuple[str, Remembered | None]],
-    entries: Sequence[Entry],
-    here: dict[str, Memory],
+    index: Index, settled: Sequence[tuple[str, Remembered | None]], entries: Sequence[Entry], here: dict[str, Memory]
 ) -> list[Memory]:
     """The memories these became, without reading back what was just written."""
     out: list[Memory] = []
@@ -108,7 +105,7 @@ def _as_written(
     with index.lock:
         for memory_id, line in settled:
             if line is not None:
-                first = index.catalog.first_recorded(index.number_of(memory_id))
-                latest[memory_id] = as_memory(next(written), line, first)
+                first = index.catalog.first_recorded(index.require_number(memory_id))
+                latest[memory_id] = memory_from_entry(next(written), line, first)
             out.append(latest[memory_id])
     return out

@@ -14,7 +14,7 @@ from remanence.core.identity import new_id
 from remanence.events import Linked
 from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.language.text import text_hash
-from remanence.schema import LinkKind, Memory, Query, Sight, Verdict
+from remanence.schema import LinkKind, Memory, Query, Snapshot, Verdict
 
 if TYPE_CHECKING:
     from remanence.core.index import Index
@@ -26,8 +26,8 @@ _MOST = 8
 _KINDS: Mapping[str, LinkKind] = {"updates": "supersedes", "extends": "extends", "contradicts": "contradicts"}
 
 
-def rivals(
-    index: Index, new: Sequence[Memory], vectors: Mapping[bytes, Vector], sight: Sight, said: Container[str]
+def comparison_candidates(
+    index: Index, new: Sequence[Memory], vectors: Mapping[bytes, Vector], sight: Snapshot, said: Container[str]
 ) -> list[list[Memory]]:
     """For each new memory the older ones it is held against; those that come before it in `new` too.
 
@@ -38,8 +38,8 @@ def rivals(
         with index.lock:
             rows = _alike(index, memory, vectors.get(text_hash(memory.text)), sight)
             rows += [row for row in _same_subject(index, memory, sight) if row not in rows]
-            known = [m for m in index.legible(rows) if m.turn is None and m.id not in said]
-            facts = [m for m in known if m.id not in index.journal.opinions]
+            known = [m for m in index.readable_memories(rows) if m.turn is None and m.id not in said]
+            facts = [m for m in known if m.id not in index.journal.extractions]
         out.append([*facts, *(other for other in new[:place] if _share_a_name(memory, other))])
     return out
 
@@ -53,31 +53,33 @@ def judge(extractor: Extractor, new: Sequence[Memory], old: Sequence[Sequence[Me
     return [
         verdict
         for verdict in asked(new, old)
-        if 0 <= verdict.new < len(new) and verdict.old in candidates[verdict.new] and verdict.says in _KINDS
+        if 0 <= verdict.new_index < len(new)
+        and verdict.old_id in candidates[verdict.new_index]
+        and verdict.effect in _KINDS
     ]
 
 
-def ties(verdicts: Sequence[Verdict], ids: Mapping[str, str], by: str) -> list[Linked]:
+def verdict_links(verdicts: Sequence[Verdict], ids: Mapping[str, str], by: str) -> list[Linked]:
     """The verdicts as links. `ids` are the true ids of new memories, by those they were asked under."""
     found: dict[tuple[str, str, str], Linked] = {}
     for verdict in verdicts:
-        new, old = ids[f"new:{verdict.new}"], ids.get(verdict.old, verdict.old)
+        new, old = ids[f"new:{verdict.new_index}"], ids.get(verdict.old_id, verdict.old_id)
         if new != old:
-            kind = _KINDS[verdict.says]
+            kind = _KINDS[verdict.effect]
             link = Linked(new_id(), new, kind, old, observed_by=by, why=verdict.why or None)
             found.setdefault((new, kind, old), link)
     return list(found.values())
 
 
-def _alike(index: Index, memory: Memory, vector: Vector | None, sight: Sight) -> list[int]:
+def _alike(index: Index, memory: Memory, vector: Vector | None, sight: Snapshot) -> list[int]:
     if vector is None:
         return []
-    query = Query(memory.text, visible=sight.rows, allowed=sight.rows, vector=vector)
+    query = Query(memory.text, visible=sight.row_mask, allowed=sight.row_mask, vector=vector)
     ranking = index.vectors.rank(query, _MOST)
     return [row for row, score in zip(ranking.rows, ranking.scores, strict=True) if score >= NEAR][:_MOST]
 
 
-def _same_subject(index: Index, memory: Memory, sight: Sight) -> list[int]:
+def _same_subject(index: Index, memory: Memory, sight: Snapshot) -> list[int]:
     """The rows that claim something else, or the same, of what this memory makes a claim about."""
     rows: dict[int, None] = {}
     for triple in memory.triples:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from remanence.core.identity import digest, key_identity, new_id
 from remanence.core.inputs import window
 from remanence.events import Remembered
-from remanence.language.passages import split
-from remanence.language.temporal import read_moment
-from remanence.language.text import normal_text
+from remanence.language.passages import split_passages
+from remanence.language.temporal import parse_moment
+from remanence.language.text import normalize_text
 from remanence.models.extractors import speaker_name
 from remanence.schema import Fact, Memory, Turn, Window, micros
 from remanence.values import quick
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @quick
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedVersion:
     """A version ready to be settled and written.
 
     Its memory id holds only if nobody else has written the same by the time the pen is ours, and the
@@ -32,24 +32,24 @@ class Prepared:
     """
 
     version: Remembered
-    at: datetime
+    recorded_at: datetime
     echo: str | None = None
     """The evened-out text, if it may be a recalled text handed back."""
-    revises: bool = False
+    is_revision: bool = False
     """Whether this is a new version, in other respects than its words, of the memory it names."""
 
 
-def prepare(draft: Draft, extractor: Extractor, now: datetime) -> Prepared:
+def prepare(draft: Draft, extractor: Extractor, now: datetime) -> PreparedVersion:
     """Everything about one memory that needs no lock."""
     if draft.now is not None:
-        now = read_moment(draft.now, now, what="now")
+        now = parse_moment(draft.now, now, argument="now")
     found = extractor.extract(draft.text, now=now, speaker=draft.observed_by)
     stated = window(draft.valid_from, draft.valid_until, now)
-    dated = not stated.bounded and found.valid is not None
+    dated = not stated.has_bound and found.valid is not None
     valid = found.valid if dated and found.valid is not None else stated
-    expires = None if draft.expires_at is None else read_moment(draft.expires_at, now, what="expires_at")
+    expires = None if draft.expires_at is None else parse_moment(draft.expires_at, now, argument="expires_at")
     tags = tuple(dict.fromkeys(draft.tags))
-    words = normal_text(draft.text)
+    words = normalize_text(draft.text)
     version = Remembered(
         memory=new_id(),
         text=draft.text,
@@ -72,22 +72,22 @@ def prepare(draft: Draft, extractor: Extractor, now: datetime) -> Prepared:
         mentions=found.mentions if draft.entities is None else draft.entities,
         triples=found.triples if draft.triples is None else draft.triples,
         times=found.times,
-        passages=split(draft.text),
+        passages=split_passages(draft.text),
         meta=draft.meta,
     )
-    return Prepared(version, now, _echo(words, draft.key, stated.bounded))
+    return PreparedVersion(version, now, _echo(words, draft.key, stated.has_bound))
 
 
-def prepare_turns(turns: Iterable[TurnDraft], extractor: Extractor, now: datetime) -> list[Prepared]:
+def prepare_turns(turns: Iterable[TurnDraft], extractor: Extractor, now: datetime) -> list[PreparedVersion]:
     """Chat turns, each read against its own time, "I" being its speaker."""
-    out: list[Prepared] = []
+    out: list[PreparedVersion] = []
     repeats: dict[str, int] = {}
     for row, turn in enumerate(turns):
-        at = None if turn.time is None else read_moment(turn.time, now, what=f"row {row}: time")
+        at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
         speaker = speaker_name(turn.speaker or turn.role)
         found = extractor.extract(turn.content, now=at or now, speaker=speaker)
         tags = tuple(dict.fromkeys(turn.tags))
-        words = normal_text(turn.content)
+        words = normalize_text(turn.content)
         # A turn with no time of its own is told from the same words earlier in this batch by counting.
         said = digest(words, turn.conversation, speaker, at and micros(at), _ends(found.valid or Window()))
         count = repeats[said] = repeats.get(said, -1) + 1
@@ -98,7 +98,7 @@ def prepare_turns(turns: Iterable[TurnDraft], extractor: Extractor, now: datetim
             content=digest(turn.content, turn.conversation, speaker, at and micros(at), tags, turn.meta),
             key=turn.key,
             kind="episode",
-            valid=found.valid or Window.at(at or now),
+            valid=found.valid or Window.from_moment(at or now),
             tags=tags,
             source=turn.conversation,
             observed_by=speaker,
@@ -106,46 +106,46 @@ def prepare_turns(turns: Iterable[TurnDraft], extractor: Extractor, now: datetim
             triples=found.triples,
             times=found.times,
             turn=Turn(turn.conversation, -1, speaker, at or now),
-            passages=split(turn.content),
+            passages=split_passages(turn.content),
             meta=turn.meta,
         )
-        out.append(Prepared(version, now, _echo(words, turn.key, at is not None)))
+        out.append(PreparedVersion(version, now, _echo(words, turn.key, at is not None)))
     return out
 
 
 def prepare_conversation(
     handed: Draft | Sequence[TurnDraft], extractor: Extractor, now: datetime
-) -> list[Prepared]:
+) -> list[PreparedVersion]:
     """A text or chat turns, as they were said."""
     if isinstance(handed, Draft):
         return [prepare(handed, extractor, now)]
     return prepare_turns(handed, extractor, now)
 
 
-def prepare_fact(fact: Fact, now: datetime, *, of: Memory | None) -> Prepared:
+def prepare_fact(fact: Fact, now: datetime, *, source: Memory | None) -> PreparedVersion:
     """What was found in a source, as a memory of its own."""
     version = Remembered(
         memory=new_id(),
         text=fact.text,
-        identity=digest("fact", normal_text(fact.text), _ends(fact.valid)),
+        identity=digest("fact", normalize_text(fact.text), _ends(fact.valid)),
         content=digest(fact.text, fact.kind, _ends(fact.valid), fact.importance, fact.tags),
-        source=None if of is None else of.source,
-        observed_by=None if of is None else of.turn.speaker if of.turn is not None else of.observed_by,
-        passages=split(fact.text),
+        source=None if source is None else source.source,
+        observed_by=None if source is None else source.turn.speaker if source.turn is not None else source.observed_by,
+        passages=split_passages(fact.text),
     )
-    return Prepared(_told(version, fact), now)
+    return PreparedVersion(_told(version, fact), now)
 
 
-def better(version: Remembered, fact: Fact, now: datetime) -> Prepared:
+def prepare_revision(version: Remembered, fact: Fact, now: datetime) -> PreparedVersion:
     """A source that says just one thing, with what was found in it."""
-    return Prepared(_told(version, fact), now, revises=True)
+    return PreparedVersion(_told(version, fact), now, is_revision=True)
 
 
 def _told(version: Remembered, fact: Fact) -> Remembered:
     return replace(
         version,
         kind=fact.kind,
-        valid=fact.valid if fact.valid.bounded else version.valid,
+        valid=fact.valid if fact.valid.has_bound else version.valid,
         importance=fact.importance,
         confidence=fact.confidence,
         tags=tuple(dict.fromkeys((*version.tags, *fact.tags))),
@@ -168,7 +168,4 @@ def _echo(words: str, key: str | None, dated: bool) -> str | None:
 
 
 def _ends(window: Window) -> list[int | None]:
-    return [
-        None if window.start is None else micros(window.start),
-        None if window.end is None else micros(window.end),
-    ]
+    return [None if window.start is None else micros(window.start), None if window.end is None else micros(window.end)]

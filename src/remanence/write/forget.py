@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.engine import Engine
-from remanence.core.index import Index, texts_of
+from remanence.core.index import Index, embeddable_texts
 from remanence.events import Erased, Event, Expired, Forgotten, Remembered, Restored
 from remanence.language.text import text_hash
 from remanence.schema import Memory
@@ -23,8 +23,8 @@ def forget_many(engine: Engine, space: str, ids: Sequence[str], why: str | None)
     """Hide these memories in one transaction; how many were not forgotten before."""
 
     def decide(index: Index) -> list[Event]:
-        kept = _shown(index) | index.catalog.archived(index.catalog.position)
-        return [Forgotten(each, why) for each in dict.fromkeys(ids) if kept[index.known(each)]]
+        kept = _shown(index) | index.catalog.archived_mask(index.catalog.position)
+        return [Forgotten(each, why) for each in dict.fromkeys(ids) if kept[index.require_unerased(each)]]
 
     return len(engine.write(space, decide))
 
@@ -34,30 +34,30 @@ def unforget(engine: Engine, space: str, ids: Sequence[str]) -> int:
 
     def decide(index: Index) -> list[Event]:
         shown = _shown(index)
-        return [Restored(each) for each in dict.fromkeys(ids) if not shown[index.known(each)]]
+        return [Restored(each) for each in dict.fromkeys(ids) if not shown[index.require_unerased(each)]]
 
     return len(engine.write(space, decide))
 
 
 def erase(engine: Engine, space: str, memory_id: str) -> list[str]:
     """Blank the words of a memory, in every version, for ever; and of what was found in it alone."""
-    with engine.using(space) as index, engine.pen:
+    with engine.open_index(space) as index, engine.write_lock:
         with engine.ledger.transaction() as pen:
             index.catch_up()
             with index.lock:
                 catalog = index.catalog
-                numbers = index.with_derived(index.number_of(memory_id))
-                lines_of = {n: index.lines_about(n) for n in numbers if not catalog.is_erased(n)}
+                numbers = index.with_derived(index.require_number(memory_id))
+                lines_of = {n: index.entry_positions_about(n) for n in numbers if not catalog.is_erased(n)}
             positions = sorted({line for lines in lines_of.values() for line in lines})
-            found = engine.ledger.at(positions).values()
+            found = engine.ledger.entries_at(positions).values()
             versions = [e.event for e in found if isinstance(e.event, Remembered)]
             # What another memory says too, here or in another space, keeps its vector.
-            texts = {text for version in versions for text in texts_of(version)}
-            unheld = texts - engine.ledger.held(texts, besides=positions)
+            texts = {text for version in versions for text in embeddable_texts(version)}
+            unheld = texts - engine.ledger.texts_in_other_entries(texts, excluded_positions=positions)
             pen.erase(positions, [text_hash(text) for text in unheld])
             erased = [Erased(catalog.ids[n], tuple(lines)) for n, lines in lines_of.items()]
             entries = pen.append(space, erased, at=engine.now()) if erased else []
-        index.written(entries)
+        index.apply_written(entries)
     return [event.memory for event in erased]
 
 

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 
 from remanence.core.identity import new_id
 from remanence.core.index import Index
-from remanence.core.locks import drop_lock, held, is_held
+from remanence.core.locks import is_locked, remove_lock_file, try_lock
 from remanence.errors import Closed, JobFailed, NotFound
 from remanence.events import Event, Queued, Worked
 from remanence.schema import Memory, from_micros, micros
 from remanence.state.journal import JobState
 from remanence.write import remember
 from remanence.write.append import append
-from remanence.write.extract import Prepared
+from remanence.write.extract import PreparedVersion
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -55,7 +55,7 @@ class Job:
     def status(self) -> str:
         """One of "queued", "running", "waiting" (for another try), "done" and "given up"."""
         state = self._state()
-        running = state.status in ("queued", "waiting") and is_held(self._engine, self.id)
+        running = state.status in ("queued", "waiting") and is_locked(self._engine, self.id)
         return "running" if running else state.status
 
     @property
@@ -66,7 +66,7 @@ class Job:
     def result(self, timeout: float | None = None) -> list[Memory]:
         """The memories that came of it, waiting for them at most so many seconds (TimeoutError)."""
         ends = None if timeout is None else time.monotonic() + timeout
-        while not (state := self._state()).over:
+        while not (state := self._state()).is_finished:
             if ends is not None and time.monotonic() >= ends:
                 raise TimeoutError(
                     f"job {self.id} is still {self.status} after {timeout} s. It goes on by itself: "
@@ -86,65 +86,65 @@ class Job:
         return await asyncio.to_thread(self.result, timeout)
 
     def _state(self) -> JobState:
-        with self._engine.using(self.space) as index:
+        with self._engine.open_index(self.space) as index:
             state = index.journal.jobs.get(self.id)
         if state is None:
             raise NotFound(f"space {self.space!r} has no job {self.id!r}.")
         return state
 
 
-def enqueue(engine: Engine, space: str, prepared: Sequence[Prepared], now: datetime) -> Job:
+def enqueue(engine: Engine, space: str, prepared: Sequence[PreparedVersion], now: datetime) -> Job:
     """Keep the sources, and with them the wish that they be read."""
     job = new_id()
     append(
         engine,
         space,
         prepared,
-        also=lambda _, ids: [Queued(job, "remember", {"memories": list(ids), "now": micros(now)})],
+        extra_events=lambda _, ids: [Queued(job, "remember", {"memories": list(ids), "now": micros(now)})],
     )
     return Job(job, space, engine)
 
 
-def work_off(engine: Engine, space: str) -> int:
+def run_due_jobs(engine: Engine, space: str) -> int:
     """Do every job of a space that is due and that nobody else is at; how many were done or tried."""
-    with engine.using(space) as index:
-        due = [job for job in index.journal.unfinished() if job.due(engine.now())]
+    with engine.open_index(space) as index:
+        due = [job for job in index.journal.unfinished_jobs() if job.is_due(engine.now())]
     return sum(_work(engine, space, job) for job in due)
 
 
 def soonest(engine: Engine, space: str) -> datetime | None:
     """When the next job of a space may be tried; None if none is open."""
-    with engine.using(space) as index:
-        waits = [job.until for job in index.journal.unfinished()]
+    with engine.open_index(space) as index:
+        waits = [job.until for job in index.journal.unfinished_jobs()]
     return from_micros(min(waits)) if waits else None
 
 
 def _work(engine: Engine, space: str, job: JobState) -> bool:
     """One try at one job. False if somebody else is at it, or it is over."""
-    with held(engine, job.id) as mine:
+    with try_lock(engine, job.id) as mine:
         if not mine:
             return False
-        with engine.using(space) as index:
-            if index.journal.jobs[job.id].over:
+        with engine.open_index(space) as index:
+            if index.journal.jobs[job.id].is_finished:
                 return False
-            given = engine.ledger.at([job.position])[job.position].event
+            given = engine.ledger.entries_at([job.position])[job.position].event
             assert isinstance(given, Queued), "a job's line is the one that queued it"
         # What was forgotten meanwhile is not read.
         kept = (engine.get(space, memory, None) for memory in given.given["memories"])
         sources = [memory for memory in kept if memory is not None]
         try:
-            reading = remember.read(engine.extractor, sources, from_micros(given.given["now"]))
-            if reading.found.problem and job.tries + 1 < MOST_TRIES:
-                _put_off(engine, space, job, reading.found.problem)
+            reading = remember.extract_facts(engine.extractor, sources, from_micros(given.given["now"]))
+            if reading.result.problem and job.tries + 1 < MOST_TRIES:
+                _put_off(engine, space, job, reading.result.problem)
                 return True
 
             def done(index: Index, facts: Sequence[str]) -> list[Event]:
-                if index.journal.jobs[job.id].over:
+                if index.journal.jobs[job.id].is_finished:
                     raise _Overtaken
-                return [Worked(job.id, "done", problem=reading.found.problem, memories=tuple(facts))]
+                return [Worked(job.id, "done", problem=reading.result.problem, memories=tuple(facts))]
 
-            remember.write(engine, space, reading, from_micros(given.given["now"]), also=done)
-            drop_lock(engine, job.id)
+            remember.store_facts(engine, space, reading, from_micros(given.given["now"]), extra_events=done)
+            remove_lock_file(engine, job.id)
         except _Overtaken:
             return False
         except Closed:
@@ -159,7 +159,7 @@ def _put_off(engine: Engine, space: str, job: JobState, problem: str) -> None:
     """Try again later, each time four times as late; give up in the end."""
     if job.tries + 1 >= MOST_TRIES:
         engine.write(space, lambda _: [Worked(job.id, "given up", problem=problem)])
-        drop_lock(engine, job.id)
+        remove_lock_file(engine, job.id)
         return
     until = engine.now() + _FIRST_WAIT * 4**job.tries
     log.warning("job %s of space %r is tried again at %s: %s", job.id, space, until, problem)
@@ -181,7 +181,7 @@ class Worker:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def look_at(self, space: str) -> None:
+    def notify(self, space: str) -> None:
         """There may be something to do in this space."""
         with self._lock:
             if self._stopped:
@@ -217,7 +217,7 @@ class Worker:
     def _work_off(self) -> float | None:
         """Do what is due; how many seconds until there is more, None for until somebody says so."""
         for space in list(self._spaces):
-            work_off(self._engine, space)
+            run_due_jobs(self._engine, space)
         waits = [at for space in list(self._spaces) if (at := soonest(self._engine, space)) is not None]
         if not waits:
             return None

@@ -12,9 +12,9 @@ from datetime import datetime
 from remanence.core import inputs
 from remanence.language.rules.fact_importance import tags_of
 from remanence.language.rules.sentences import is_question, is_request
-from remanence.language.text import sentences_of
-from remanence.models.extractors import RuleExtractor, names_in
-from remanence.schema import UTC, Said
+from remanence.language.text import split_sentences
+from remanence.models.extractors import RuleExtractor, find_question_names
+from remanence.schema import UTC, Utterance
 
 _LONGEST = 4_000  # characters: what a long message is for shows early
 _RULES = RuleExtractor()
@@ -22,7 +22,7 @@ _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)  # whether a message tells somethin
 
 
 @dataclass(frozen=True, slots=True)
-class Analysis:
+class MessageAnalysis:
     """Whether a message should be saved, how sure that is and why; what it is about.
 
     `strength` is the importance of the weightiest fact in it, 0 if there is none.
@@ -47,7 +47,7 @@ class RecallAnalysis:
     reason: str
 
 
-def analyze_message(text: str) -> Analysis:
+def analyze_message(text: str) -> MessageAnalysis:
     """Whether this message tells something worth remembering.
 
     >>> told = analyze_message("Hi! I'm allergic to peanuts.")
@@ -56,18 +56,18 @@ def analyze_message(text: str) -> Analysis:
     >>> analyze_message("Thanks, that sounds great!").reason
     'it tells nothing: a greeting, a question, a request or small talk'
     """
-    head = inputs.question(text)[:_LONGEST].strip()
-    facts = _RULES.facts([Said(head)], now=_SOME_DAY).facts
-    names = names_in(head)
+    head = inputs.query_text(text)[:_LONGEST].strip()
+    facts = _RULES.facts([Utterance(head)], now=_SOME_DAY).facts
+    names = find_question_names(head)
     if not facts:
         reason = "it tells nothing: a greeting, a question, a request or small talk"
-        return Analysis(False, 0.7 if _is_plain(head) else 0.5, names, (), 0.0, reason)
+        return MessageAnalysis(False, 0.7 if _is_plain(head) else 0.5, names, (), 0.0, reason)
     best = max(facts, key=lambda fact: (fact.importance, fact.confidence))
     tags = tuple(dict.fromkeys(tag for fact in facts for tag in fact.tags))
     confidence = max(fact.confidence for fact in facts)
     more = f" and {len(facts) - 1} more" if len(facts) > 1 else ""
     reason = f"it tells a {best.kind} fact{more}: {best.text}"
-    return Analysis(True, confidence, names, tags, best.importance, reason)
+    return MessageAnalysis(True, confidence, names, tags, best.importance, reason)
 
 
 def analyze_for_recall(text: str) -> RecallAnalysis:
@@ -79,10 +79,10 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
     >>> analyze_for_recall("Write a haiku about rain.").recall
     False
     """
-    head = inputs.question(text)[:_LONGEST].strip()
-    names = names_in(head)
+    head = inputs.query_text(text)[:_LONGEST].strip()
+    names = find_question_names(head)
     query = _asked(head)
-    asks = any(is_question(sentence) for sentence in sentences_of(head))
+    asks = any(is_question(sentence) for sentence in split_sentences(head))
     for recall, confidence, reason, holds in (
         (True, 0.95, "it speaks of what was said before", _REMEMBER.search(head)),
         (False, 0.8, "it is blank or only a greeting", not query or _is_greeting(query)),

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from remanence.events import Remembered
 from remanence.schema import Turn
-from remanence.write.extract import Prepared
+from remanence.write.extract import PreparedVersion
 
 if TYPE_CHECKING:
     from remanence.state.catalog import Catalog
 
 
-class Settling:
+class IdentityResolver:
     """Decides, with the pen in hand, which memory each prepared version is: a new one, a revision, or one
     that is here already. Knows the catalog and what it has itself decided since."""
 
@@ -26,10 +26,10 @@ class Settling:
         self._decided: dict[str, Remembered] = {}
         self._turns: dict[str, int] = {}
 
-    def settle(self, prepared: Prepared) -> tuple[str, Remembered | None]:
+    def resolve(self, prepared: PreparedVersion) -> tuple[str, Remembered | None]:
         """The id of the memory, and the line to write if one is needed."""
         version = prepared.version
-        if prepared.revises:
+        if prepared.is_revision:
             return version.memory, version
         earlier = self._decided.get(version.identity)
         number = self._catalog.with_identity(version.identity)
@@ -39,8 +39,8 @@ class Settling:
             memory = earlier.memory
         elif number is not None:
             memory = self._catalog.ids[number]
-            visible = self._catalog.shown(number, self._catalog.position)
-            if visible and self._catalog.contents[number] == version.content:
+            visible = self._catalog.is_visible(number, self._catalog.position)
+            if visible and self._catalog.content_digests[number] == version.content:
                 return memory, None
         elif (echoed := self._echoed(prepared)) is not None:
             return echoed, None
@@ -48,15 +48,15 @@ class Settling:
             memory = version.memory
         settled = version
         if memory != version.memory or version.turn is not None:
-            settled = version.placed(memory, self._numbered(version, memory))
+            settled = version.with_id_and_turn(memory, self._numbered(version, memory))
         self._decided[version.identity] = settled
         return memory, settled
 
-    def _echoed(self, prepared: Prepared) -> str | None:
+    def _echoed(self, prepared: PreparedVersion) -> str | None:
         """The memory whose words were just recalled and are now handed back, unless it is forgotten."""
         memory = None if prepared.echo is None else self._recalled.get(prepared.echo)
         number = None if memory is None else self._catalog.number(memory)
-        shown = number is not None and self._catalog.shown(number, self._catalog.position)
+        shown = number is not None and self._catalog.is_visible(number, self._catalog.position)
         return memory if shown else None
 
     def _numbered(self, version: Remembered, memory: str) -> Turn | None:

@@ -9,17 +9,17 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from remanence.core.inputs import (
-    MOST_META,
-    MOST_NAME,
-    MOST_TAGS,
-    MOST_TEXT,
+    MAX_META_LENGTH,
+    MAX_NAME_LENGTH,
+    MAX_TAGS,
+    MAX_TEXT_LENGTH,
     readable,
     shown,
     storable,
     type_name,
 )
 from remanence.errors import InvalidInput
-from remanence.schema import Kind, Mention, Triple
+from remanence.schema import MemoryKind, Mention, Triple
 
 
 def _one_or_many(value: object) -> object:
@@ -39,11 +39,7 @@ def _mention(item: object) -> Mention:
     if isinstance(item, Mapping):
         item = (item.get("name"), item.get("kind", "thing"))
     parts = (item, "thing") if isinstance(item, str) else item
-    if (
-        isinstance(parts, Sequence)
-        and len(parts) == 2
-        and all(isinstance(p, str) and p.strip() for p in parts)
-    ):
+    if isinstance(parts, Sequence) and len(parts) == 2 and all(isinstance(p, str) and p.strip() for p in parts):
         return Mention(str(storable(parts[0])), str(storable(parts[1])))
     raise ValueError(f"holds {item!r}. Give names as 'Alice' or ('Alice', 'person')")
 
@@ -76,11 +72,9 @@ def _meta(value: object) -> object:
         written = json.dumps(value, allow_nan=False, ensure_ascii=False)
         written.encode()  # a lone surrogate passes for JSON, and could not be written down
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(
-            f"cannot be written as JSON ({error}). Keep to text, numbers, lists and dicts"
-        ) from None
-    if len(written) > MOST_META:
-        raise ValueError(f"takes {len(written):,} characters as JSON. At most {MOST_META:,} are kept")
+        raise ValueError(f"cannot be written as JSON ({error}). Keep to text, numbers, lists and dicts") from None
+    if len(written) > MAX_META_LENGTH:
+        raise ValueError(f"takes {len(written):,} characters as JSON. At most {MAX_META_LENGTH:,} are kept")
     return json.loads(written)
 
 
@@ -92,8 +86,8 @@ def _number(value: object) -> object:
 
 # Strict: bytes would otherwise be taken for text after the checks for text have passed them over.
 # The longest length stands with it: behind the checks it would be one more of them, in Python.
-Text = Annotated[str, Field(strict=True, max_length=MOST_TEXT), BeforeValidator(readable)]
-Name = Annotated[str, Field(strict=True, max_length=MOST_NAME), BeforeValidator(readable)]
+Text = Annotated[str, Field(strict=True, max_length=MAX_TEXT_LENGTH), BeforeValidator(readable)]
+Name = Annotated[str, Field(strict=True, max_length=MAX_NAME_LENGTH), BeforeValidator(readable)]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), BeforeValidator(_number)]
 
 
@@ -104,12 +98,12 @@ class Draft(BaseModel):
 
     text: Text
     key: Name | None = None
-    kind: Kind | None = None
+    kind: MemoryKind | None = None
     valid_from: Any = None
     valid_until: Any = None
     importance: Share | None = None
     confidence: Share | None = None
-    tags: Annotated[tuple[Name, ...], BeforeValidator(_one_or_many), Field(max_length=MOST_TAGS)] = ()
+    tags: Annotated[tuple[Name, ...], BeforeValidator(_one_or_many), Field(max_length=MAX_TAGS)] = ()
     source: Name | None = None
     observed_by: Name | None = None
     expires_at: Any = None
@@ -130,7 +124,7 @@ class TurnDraft(BaseModel):
     time: Any = None
     conversation: Name = "default"
     key: Name | None = None
-    tags: Annotated[tuple[Name, ...], BeforeValidator(_one_or_many), Field(max_length=MOST_TAGS)] = ()
+    tags: Annotated[tuple[Name, ...], BeforeValidator(_one_or_many), Field(max_length=MAX_TAGS)] = ()
     meta: Annotated[dict[str, Any], BeforeValidator(_meta)] = Field(default_factory=dict)
 
 
@@ -193,8 +187,7 @@ def _message(message: object, number: int) -> dict[str, Any]:
     content = getattr(message, "content", None)
     if not isinstance(role, str) or not (content is None or isinstance(content, str | list)):
         raise InvalidInput(
-            f"row {number}: {shown(message)} is {type_name(message)}, not a message. "
-            "Give dicts with role and content."
+            f"row {number}: {shown(message)} is {type_name(message)}, not a message. Give dicts with role and content."
         )
     if isinstance(content, list):
         # Blocks: LangChain gathers their words in `text`, in some releases a method.
@@ -208,8 +201,7 @@ def _checked(model: type[Handed], fields: Mapping[str, Any], row: int | None = N
     where = "" if row is None else f"row {row}: "
     if not isinstance(fields, dict | Mapping):  # a dict is known at once, another mapping by its methods
         raise InvalidInput(
-            f"{where}{shown(fields)} is {type_name(fields)}, "
-            "neither a text nor a dict with the fields of a memory."
+            f"{where}{shown(fields)} is {type_name(fields)}, neither a text nor a dict with the fields of a memory."
         )
     try:
         return model(**fields)

@@ -13,34 +13,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import MissingExtra
-from remanence.graph.pictures.svg_text import clean
+from remanence.graph.pictures.svg_text import replace_invalid_xml
 
 if TYPE_CHECKING:
     import igraph
     import networkx
 
-    from remanence.graph.traversal import Edge, Node, Walked
+    from remanence.graph.traversal import Edge, Node, Subgraph
 
 NODE = ("label", "kind", "sort", "depth")
 EDGE = ("name", "valid_from", "valid_until", "recorded_at", "confidence", "evidence", "observed_by", "id")
 
 
-def to_igraph(walked: Walked) -> igraph.Graph:
+def to_igraph(subgraph: Subgraph) -> igraph.Graph:
     """A directed igraph graph; the ids are its vertices' names."""
     import igraph
 
-    nodes = [{"name": node.id, **_node(node)} for node in walked.nodes]
-    places = {node.id: place for place, node in enumerate(walked.nodes)}
+    nodes = [{"name": node.id, **_node(node)} for node in subgraph.nodes]
+    places = {node.id: place for place, node in enumerate(subgraph.nodes)}
     return igraph.Graph(
         n=len(nodes),
-        edges=[(places[edge.source], places[edge.target]) for edge in walked.edges],
+        edges=[(places[edge.source], places[edge.target]) for edge in subgraph.edges],
         directed=True,
         vertex_attrs=_columns(nodes, ("name", *NODE)),
-        edge_attrs=_columns([_edge(edge) for edge in walked.edges], EDGE),
+        edge_attrs=_columns([_edge(edge) for edge in subgraph.edges], EDGE),
     )
 
 
-def to_networkx(walked: Walked) -> networkx.MultiDiGraph:
+def to_networkx(subgraph: Subgraph) -> networkx.MultiDiGraph:
     """A networkx graph whose nodes are the ids."""
     try:
         import networkx
@@ -48,18 +48,18 @@ def to_networkx(walked: Walked) -> networkx.MultiDiGraph:
         raise MissingExtra("to_networkx() needs the package networkx. Run: pip install networkx") from error
 
     graph = networkx.MultiDiGraph()
-    graph.add_nodes_from((node.id, _node(node)) for node in walked.nodes)
+    graph.add_nodes_from((node.id, _node(node)) for node in subgraph.nodes)
     # Numbered, not under their ids: a relation that held twice is there twice, under one id.
-    graph.add_edges_from((edge.source, edge.target, _edge(edge)) for edge in walked.edges)
+    graph.add_edges_from((edge.source, edge.target, _edge(edge)) for edge in subgraph.edges)
     return graph
 
 
-def write_graphml(walked: Walked, path: Path) -> None:
+def write_graphml(subgraph: Subgraph, path: Path) -> None:
     """Write a GraphML file, for Gephi, yEd, Cytoscape and the like."""
-    graph = to_igraph(walked)
+    graph = to_igraph(subgraph)
     for things in (graph.vs, graph.es):
         for name in things.attributes():
-            things[name] = [clean(value) if isinstance(value, str) else value for value in things[name]]
+            things[name] = [replace_invalid_xml(value) if isinstance(value, str) else value for value in things[name]]
     graph.write_graphml(str(path))
 
 

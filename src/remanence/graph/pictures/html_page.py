@@ -14,15 +14,15 @@ from typing import Any
 
 from remanence.graph.graph_at_time import MENTIONS
 from remanence.graph.pictures.layout import lay_out
-from remanence.graph.pictures.svg_text import clean, title
-from remanence.graph.traversal import Edge, Node, Walked
-from remanence.schema import short
+from remanence.graph.pictures.svg_text import replace_invalid_xml, subgraph_title
+from remanence.graph.traversal import Edge, Node, Subgraph
+from remanence.schema import format_moment
 
 
-def graph_page(walked: Walked) -> str:
+def graph_page(subgraph: Subgraph) -> str:
     """A part of the graph as one HTML page."""
     template = (files(__package__) / "graph.html").read_text("utf-8")
-    parts = {"title": escape(clean(title(walked))), "graph": as_script(_drawn(walked))}
+    parts = {"title": escape(replace_invalid_xml(subgraph_title(subgraph))), "graph": as_script(_drawn(subgraph))}
     # In one go, so that no label is taken for a place to fill.
     return re.sub("@@(title|graph)@@", lambda found: parts[found[1]], template)
 
@@ -37,7 +37,7 @@ def as_script(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _drawn(walked: Walked) -> dict[str, Any]:
+def _drawn(walked: Subgraph) -> dict[str, Any]:
     """What the page is told.
 
     Times go in as places in the line of all moments at which anything begins or ends, which a browser
@@ -46,10 +46,10 @@ def _drawn(walked: Walked) -> dict[str, Any]:
     layout = lay_out(walked)
     ends = {end for edge in walked.edges for end in (edge.valid.start, edge.valid.end) if end is not None}
     moments = {moment: place for place, moment in enumerate(sorted(ends))}
-    nodes = zip(walked.nodes, layout.labels, layout.places, strict=True)
-    edges = zip(walked.edges, layout.ends, layout.bends, strict=True)
+    nodes = zip(walked.nodes, layout.labels, layout.coordinates, strict=True)
+    edges = zip(walked.edges, layout.edge_ends, layout.bends, strict=True)
     return {
-        "moments": [short(moment) for moment in moments],
+        "moments": [format_moment(moment) for moment in moments],
         "nodes": [{**_node(node), "lines": lines, "x": x, "y": y} for node, lines, (x, y) in nodes],
         "edges": [
             {**_edge(edge, moments), "source": source, "target": target, "bend": bend}
@@ -66,10 +66,10 @@ def _edge(edge: Edge, moments: dict[datetime, int]) -> dict[str, Any]:
     return {
         "name": edge.name,
         "mention": edge.name == MENTIONS,
-        "when": str(edge.valid) if edge.valid.bounded else "",
+        "when": str(edge.valid) if edge.valid.has_bound else "",
         "since": -1 if edge.valid.start is None else moments[edge.valid.start],
         "until": len(moments) if edge.valid.end is None else moments[edge.valid.end],
-        "learned": short(edge.recorded_at),
+        "learned": format_moment(edge.recorded_at),
         "observed_by": edge.observed_by,
         "confidence": edge.confidence,
         "evidence": edge.evidence,

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.graph.pictures.svg_text import LETTER, letters, wrap
+from remanence.graph.pictures.svg_text import LETTER_WIDTH, width_in_letters, wrap
 
 if TYPE_CHECKING:
     import igraph
 
-    from remanence.graph.traversal import Node, Walked
+    from remanence.graph.traversal import Node, Subgraph
 
 RADIUS = {"entity": 9.0, "memory": 7.0}
-LINE = 15.0
+LINE_HEIGHT = 15.0
 """The height of a line of a label."""
 _LENGTH = 180.0
 """How long a common edge is: its name has to fit on it."""
@@ -44,34 +44,32 @@ class Layout:
     edge the numbers of its nodes, and how far it swerves from the straight line, or, if it ends where it
     begins, how far out it goes."""
 
-    places: tuple[tuple[float, float], ...]
+    coordinates: tuple[tuple[float, float], ...]
     labels: tuple[tuple[str, ...], ...]
-    ends: tuple[tuple[int, int], ...]
+    edge_ends: tuple[tuple[int, int], ...]
     bends: tuple[float, ...]
     width: float
     height: float
 
 
-def lay_out(walked: Walked) -> Layout:
+def lay_out(subgraph: Subgraph) -> Layout:
     """Where everything goes."""
-    numbers = {node.id: number for number, node in enumerate(walked.nodes)}
-    ends = tuple((numbers[edge.source], numbers[edge.target]) for edge in walked.edges)
-    labels = tuple(_label(node) for node in walked.nodes)
-    boxes = np.array([_box(*each) for each in zip(walked.nodes, labels, strict=True)]).reshape(-1, 2)
+    numbers = {node.id: number for number, node in enumerate(subgraph.nodes)}
+    ends = tuple((numbers[edge.source], numbers[edge.target]) for edge in subgraph.edges)
+    labels = tuple(_label(node) for node in subgraph.nodes)
+    boxes = np.array([_box(*each) for each in zip(subgraph.nodes, labels, strict=True)]).reshape(-1, 2)
     middles = np.zeros_like(boxes)
-    parts = [
-        (part, _apart(_roomy(points, boxes[part]), boxes[part])) for part, points in _parts(len(boxes), ends)
-    ]
+    parts = [(part, _apart(_roomy(points, boxes[part]), boxes[part])) for part, points in _parts(len(boxes), ends)]
     corners = _shelves([_span(points, boxes[part]) for part, points in parts])
     for (part, points), corner in zip(parts, corners, strict=True):
         middles[part] = points - _low(points, boxes[part]) + corner
     # A label stands below its node, so the node is not in the middle of the box that holds both.
-    above = np.array([RADIUS[node.kind] for node in walked.nodes]) - boxes[:, 1] / 2
+    above = np.array([RADIUS[node.kind] for node in subgraph.nodes]) - boxes[:, 1] / 2
     width, height = _span(middles, boxes)
     return Layout(
-        places=tuple((round(x, 1), round(y, 1)) for x, y in (middles + np.c_[0 * above, above]).tolist()),
+        coordinates=tuple((round(x, 1), round(y, 1)) for x, y in (middles + np.c_[0 * above, above]).tolist()),
         labels=labels,
-        ends=ends,
+        edge_ends=ends,
         bends=_bends(ends),
         width=round(width, 1),
         height=round(height, 1),
@@ -85,8 +83,8 @@ def _label(node: Node) -> tuple[str, ...]:
 
 def _box(node: Node, label: Sequence[str]) -> tuple[float, float]:
     """The width and height that a node takes up with its label and some air."""
-    wide = max((letters(line) for line in label), default=0) * LETTER
-    return max(wide, 2 * RADIUS[node.kind]) + _GAP, 2 * RADIUS[node.kind] + LINE * len(label) + _GAP
+    wide = max((width_in_letters(line) for line in label), default=0) * LETTER_WIDTH
+    return max(wide, 2 * RADIUS[node.kind]) + _GAP, 2 * RADIUS[node.kind] + LINE_HEIGHT * len(label) + _GAP
 
 
 def _parts(size: int, ends: Sequence[tuple[int, int]]) -> Iterator[tuple[list[int], Floats]]:

@@ -8,10 +8,10 @@ from typing import TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
 from remanence.graph.graph_at_time import MENTIONS
-from remanence.graph.pictures.layout import LINE, RADIUS, Layout, lay_out
-from remanence.graph.pictures.svg_text import LETTER, clean, letters, title, wrap
-from remanence.graph.traversal import Edge, Node, Walked
-from remanence.schema import short
+from remanence.graph.pictures.layout import LINE_HEIGHT, RADIUS, Layout, lay_out
+from remanence.graph.pictures.svg_text import LETTER_WIDTH, replace_invalid_xml, subgraph_title, width_in_letters, wrap
+from remanence.graph.traversal import Edge, Node, Subgraph
+from remanence.schema import format_moment
 
 Point: TypeAlias = tuple[float, float]
 _Box: TypeAlias = tuple[float, float, float, float]
@@ -38,49 +38,49 @@ _TIP = (
 )
 
 
-def graph_svg(walked: Walked) -> str:
+def graph_svg(subgraph: Subgraph) -> str:
     """A part of the graph as SVG. Resting on a thing shows its whole text, its window and its evidence."""
-    layout = lay_out(walked)
-    texts = {node.id: node.label for node in walked.nodes}
-    room = _Room(walked, layout)
+    layout = lay_out(subgraph)
+    texts = {node.id: node.label for node in subgraph.nodes}
+    room = _Room(subgraph, layout)
     lines, names = [], []
-    for edge, (source, target), bend in zip(walked.edges, layout.ends, layout.bends, strict=True):
+    for edge, (source, target), bend in zip(subgraph.edges, layout.edge_ends, layout.bends, strict=True):
         path, along = _curve(
-            layout.places[source], layout.places[target], bend, RADIUS[walked.nodes[target].kind]
+            layout.coordinates[source], layout.coordinates[target], bend, RADIUS[subgraph.nodes[target].kind]
         )
-        says, faint = told(_edge_says(edge, texts)), f'opacity="{clearness(edge.confidence)}"'
+        says, faint = tooltip(_edge_says(edge, texts)), f'opacity="{opacity(edge.confidence)}"'
         kind = "edge mention" if edge.name == MENTIONS else "edge"
         lines.append(f'<path class="{kind}" {faint} marker-end="url(#tip)" d="{path}">{says}</path>')
         if edge.name != MENTIONS:
             names.append(f"<g>{says}{_name(edge, along, room)}</g>")
-    nodes = [_node(node, place, layout) for place, node in enumerate(walked.nodes)]
+    nodes = [_node(node, place, layout) for place, node in enumerate(subgraph.nodes)]
     moved = f'<g transform="translate({MARGIN:.0f} {MARGIN + _LEGEND:.0f})">'
-    body = [_TIP, _legend(walked), moved, *lines, *names, *nodes, "</g>"]
+    body = [_TIP, _legend(subgraph), moved, *lines, *names, *nodes, "</g>"]
     width, height = max(layout.width, 560) + 2 * MARGIN, layout.height + 2 * MARGIN + _LEGEND
-    return sheet(title(walked), width, height, body, _GRAPH_STYLE)
+    return svg_document(subgraph_title(subgraph), width, height, body, _GRAPH_STYLE)
 
 
-def sheet(name: str, width: float, height: float, body: Iterable[str], style: str) -> str:
+def svg_document(name: str, width: float, height: float, body: Iterable[str], style: str) -> str:
     """A whole SVG document around a body."""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" aria-label={quoteattr(clean(name))}>'
+        f'viewBox="0 0 {width:.0f} {height:.0f}" aria-label={quoteattr(replace_invalid_xml(name))}>'
     )
     paper = '<rect class="paper" width="100%" height="100%"/>'
     return "\n".join([head, f"<style>\n{STYLE}{style}</style>", paper, *body, "</svg>\n"])
 
 
-def text_at(x: float, y: float, text: str, kind: str = "") -> str:
+def text_element(x: float, y: float, text: str, kind: str = "") -> str:
     """A line of text, its foot at (x, y)."""
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(clean(text))}</text>'
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(replace_invalid_xml(text))}</text>'
 
 
-def told(text: str) -> str:
+def tooltip(text: str) -> str:
     """What is shown when the pointer rests on the element that this stands in."""
-    return f"<title>{escape(clean(text))}</title>"
+    return f"<title>{escape(replace_invalid_xml(text))}</title>"
 
 
-def clearness(confidence: float) -> str:
+def opacity(confidence: float) -> str:
     """How clearly to draw what is so sure: fainter, but never gone."""
     return f"{0.35 + 0.65 * confidence:.2f}"
 
@@ -88,28 +88,28 @@ def clearness(confidence: float) -> str:
 def _edge_says(edge: Edge, texts: dict[str, str]) -> str:
     """An edge in words: what it says, when it holds, since when that is known, and from which memories."""
     says = f"{texts[edge.source]} —{edge.name}→ {texts[edge.target]}"
-    known = f"{edge.valid}; learned {short(edge.recorded_at)}; confidence {edge.confidence:.2f}"
+    known = f"{edge.valid}; learned {format_moment(edge.recorded_at)}; confidence {edge.confidence:.2f}"
     return "\n".join([says, known, *(f"evidence: {texts.get(memory, memory)}" for memory in edge.evidence)])
 
 
 def _node(node: Node, place: int, layout: Layout) -> str:
-    (x, y), radius = layout.places[place], RADIUS[node.kind]
+    (x, y), radius = layout.coordinates[place], RADIUS[node.kind]
     kind = "middle called" if node.kind == "entity" else "middle"
     lines = [
-        text_at(x, y + radius + LINE * row - 2, line, kind)
+        text_element(x, y + radius + LINE_HEIGHT * row - 2, line, kind)
         for row, line in enumerate(layout.labels[place], 1)
     ]
-    return f"<g>{told(node.label)}{_mark(node.kind, x, y)}{''.join(lines)}</g>"
+    return f"<g>{tooltip(node.label)}{_mark(node.kind, x, y)}{''.join(lines)}</g>"
 
 
 def _name(edge: Edge, along: Sequence[Point], room: _Room) -> str:
     """The name of an edge, and below it when it holds."""
-    name, when = "".join(wrap(edge.name, 30)), str(edge.valid) if edge.valid.bounded else ""
-    width = max(letters(name) * 0.9, letters(when) * 0.8) * LETTER
+    name, when = "".join(wrap(edge.name, 30)), str(edge.valid) if edge.valid.has_bound else ""
+    width = max(width_in_letters(name) * 0.9, width_in_letters(when) * 0.8) * LETTER_WIDTH
     x, y = room.place(along, width, 25 if when else 13)
     if not when:
-        return text_at(x, y + 4, name, "middle edge-name")
-    return text_at(x, y - 2, name, "middle edge-name") + text_at(x, y + 10, when, "middle edge-when")
+        return text_element(x, y + 4, name, "middle edge-name")
+    return text_element(x, y - 2, name, "middle edge-name") + text_element(x, y + 10, when, "middle edge-when")
 
 
 def _mark(kind: str, x: float, y: float) -> str:
@@ -143,12 +143,12 @@ class _Room:
 
     _CELL = 100.0
 
-    def __init__(self, walked: Walked, layout: Layout) -> None:
+    def __init__(self, walked: Subgraph, layout: Layout) -> None:
         self._cells: dict[tuple[int, int], list[_Box]] = {}
-        for node, (x, y), label in zip(walked.nodes, layout.places, layout.labels, strict=True):
-            radius, half = RADIUS[node.kind], max(map(letters, label), default=0) * LETTER / 2
+        for node, (x, y), label in zip(walked.nodes, layout.coordinates, layout.labels, strict=True):
+            radius, half = RADIUS[node.kind], max(map(width_in_letters, label), default=0) * LETTER_WIDTH / 2
             self._take((x - radius, y - radius, x + radius, y + radius))
-            self._take((x - half, y + radius, x + half, y + radius + LINE * len(label)))
+            self._take((x - half, y + radius, x + half, y + radius + LINE_HEIGHT * len(label)))
 
     def place(self, along: Sequence[Point], width: float, height: float) -> Point:
         """Which of some points is the best middle for a text of this size; its place is taken then."""
@@ -175,13 +175,13 @@ class _Room:
         return ((x, y) for x in range(left, right + 1) for y in range(top, bottom + 1))
 
 
-def _legend(walked: Walked) -> str:
+def _legend(walked: Subgraph) -> str:
     left, foot = MARGIN, MARGIN + 26
     dashes = f'<path class="edge mention" marker-end="url(#tip)" d="M{left + 165} {foot - 4}h34"/>'
     keys = [
-        *(_mark("entity", left + 10, foot - 4), text_at(left + 25, foot, "entity")),
-        *(_mark("memory", left + 90, foot - 4), text_at(left + 103, foot, "memory")),
-        *(dashes, text_at(left + 206, foot, "mentions")),
-        text_at(left + 285, foot, "a fainter arrow is less sure", "faint"),
+        *(_mark("entity", left + 10, foot - 4), text_element(left + 25, foot, "entity")),
+        *(_mark("memory", left + 90, foot - 4), text_element(left + 103, foot, "memory")),
+        *(dashes, text_element(left + 206, foot, "mentions")),
+        text_element(left + 285, foot, "a fainter arrow is less sure", "faint"),
     ]
-    return f"<g>{text_at(left, MARGIN, title(walked), 'called')}{''.join(keys)}</g>"
+    return f"<g>{text_element(left, MARGIN, subgraph_title(walked), 'called')}{''.join(keys)}</g>"

@@ -8,43 +8,43 @@ from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
 if TYPE_CHECKING:
-    from remanence.graph.traversal import Walked
+    from remanence.graph.traversal import Subgraph
 
-LETTER = 7.2
+LETTER_WIDTH = 7.2
 """The width of a common letter at 12 pixels. A file knows no fonts, so this is rather too wide."""
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def title(walked: Walked) -> str:
+def subgraph_title(subgraph: Subgraph) -> str:
     """What a picture is of, in a line."""
-    starts = [node.label for node in walked.nodes if node.depth == 0]
+    starts = [node.label for node in subgraph.nodes if node.depth == 0]
     of = f"Around {wrap(starts[0], 60)[0]}" if len(starts) == 1 and starts[0].strip() else "The graph"
-    more = ", and more that is not shown" if walked.truncated else ""
-    return f"{of}: {counted(walked.nodes, 'node')}, {counted(walked.edges, 'edge')}{more}"
+    more = ", and more that is not shown" if subgraph.truncated else ""
+    return f"{of}: {count_label(subgraph.nodes, 'node')}, {count_label(subgraph.edges, 'edge')}{more}"
 
 
-def counted(things: Sized, noun: str) -> str:
+def count_label(things: Sized, noun: str) -> str:
     """How many there are.
 
-    >>> counted("a", "edge"), counted("ab", "edge")
+    >>> count_label("a", "edge"), count_label("ab", "edge")
     ('1 edge', '2 edges')
     """
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
-def clean(text: str) -> str:
+def replace_invalid_xml(text: str) -> str:
     """A text without the characters that no XML file may hold, however they are written.
 
-    >>> clean("a\\x00b\\ud800c")
+    >>> replace_invalid_xml("a\\x00b\\ud800c")
     'a�b�c'
     """
     return _NOT_IN_XML.sub("\ufffd", text)
 
 
-def letters(text: str) -> int:
+def width_in_letters(text: str) -> int:
     """How many common letters wide a text is: Chinese ones count twice.
 
-    >>> letters("Porto"), letters("東京")
+    >>> width_in_letters("Porto"), width_in_letters("東京")
     (5, 4)
     """
     return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
@@ -59,7 +59,7 @@ def wrap(text: str, width: int, lines: int = 1) -> tuple[str, ...]:
     ('Alice moved t…',)
     """
     out: list[str] = []
-    rest = clean(" ".join(text.split()))
+    rest = replace_invalid_xml(" ".join(text.split()))
     while rest and len(out) < lines:
         fitting = _fitting(rest, width)
         if fitting == len(rest):
@@ -78,7 +78,7 @@ def _fitting(text: str, width: int) -> int:
     """How many characters of a text fit, at least one."""
     taken = 0
     for place, char in enumerate(text):
-        taken += letters(char)
+        taken += width_in_letters(char)
         if taken > width:
             return max(place, 1)
     return len(text)

@@ -11,10 +11,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from remanence.graph.history_events import Happening
-from remanence.graph.pictures.svg import MARGIN, clearness, sheet, text_at, told
-from remanence.graph.pictures.svg_text import LETTER, counted, letters, wrap
-from remanence.schema import UTC, Relation, from_micros, micros, short
+from remanence.graph.history_events import HistoryEvent
+from remanence.graph.pictures.svg import MARGIN, opacity, svg_document, text_element, tooltip
+from remanence.graph.pictures.svg_text import LETTER_WIDTH, count_label, width_in_letters, wrap
+from remanence.schema import UTC, Relation, format_moment, from_micros, micros
 
 _WIDTH = 760.0
 """How wide the part with the bars is."""
@@ -51,21 +51,23 @@ _STEPS: tuple[tuple[float, int], ...] = (
 
 
 def timeline_svg(
-    relations: Sequence[Relation], happenings: Sequence[Happening] = (), *, now: datetime | None = None
+    relations: Sequence[Relation], events: Sequence[HistoryEvent] = (), *, now: datetime | None = None
 ) -> str:
     """Relations as bars over the time in which they hold, and happenings as ticks. `now` gets a line."""
     claims = _by_claim(relations)
-    learned = _by_what(happenings)
+    learned = _by_what(events)
     labels = [*(" ".join(claim) for claim in claims), *learned]
-    left = MARGIN + 14 + max((min(letters(label), _LONGEST) for label in labels), default=0) * LETTER * 0.9
-    low, high = _range(relations, happenings, now)
+    left = (
+        MARGIN + 14 + max((min(width_in_letters(label), _LONGEST) for label in labels), default=0) * LETTER_WIDTH * 0.9
+    )
+    low, high = _range(relations, events, now)
 
     def across(moment: datetime) -> float:
         return left + (micros(moment) - low) / (high - low) * _WIDTH
 
     foot = _HEAD + _ROW * (len(claims) + len(learned) + bool(learned))
     title = timeline_title(relations)
-    body = [text_at(MARGIN, MARGIN, title, "called"), *_dates(low, high, across, foot)]
+    body = [text_element(MARGIN, MARGIN, title, "called"), *_dates(low, high, across, foot)]
     colors: dict[tuple[str, str], str] = {}
     for row, (claim, held) in enumerate(claims.items()):
         color = colors.setdefault(claim[:2], _COLORS[len(colors) % len(_COLORS)])
@@ -75,26 +77,26 @@ def timeline_svg(
     for row, (what, those) in enumerate(learned.items(), len(claims) + 1):
         middle = _HEAD + _ROW * (row + 0.5)
         body.append(_label(middle, what))
-        body += [_tick(happening, across(happening.at), middle) for happening in those]
+        body += [_tick(happening, across(happening.recorded_at), middle) for happening in those]
     if learned:
-        body.append(text_at(MARGIN, _HEAD + _ROW * (len(claims) + 0.7), "when it was learned", "faint"))
+        body.append(text_element(MARGIN, _HEAD + _ROW * (len(claims) + 0.7), "when it was learned", "faint"))
     if now is not None:
         body.append(
-            f'<path class="now" d="{_upright(across(now), foot)}">{told(f"now: {short(now)}")}</path>'
+            f'<path class="now" d="{_upright(across(now), foot)}">{tooltip(f"now: {format_moment(now)}")}</path>'
         )
-    return sheet(title, left + _WIDTH + MARGIN, foot + MARGIN + 14, body, _STYLE)
+    return svg_document(title, left + _WIDTH + MARGIN, foot + MARGIN + 14, body, _STYLE)
 
 
 def timeline_page(
-    relations: Sequence[Relation], happenings: Sequence[Happening] = (), *, now: datetime | None = None
+    relations: Sequence[Relation], events: Sequence[HistoryEvent] = (), *, now: datetime | None = None
 ) -> str:
     """The same as an HTML page that asks nothing of the network."""
-    return _PAGE.format(title=timeline_title(relations), svg=timeline_svg(relations, happenings, now=now))
+    return _PAGE.format(title=timeline_title(relations), svg=timeline_svg(relations, events, now=now))
 
 
 def timeline_title(relations: Sequence[Relation]) -> str:
     """What a timeline is of, in a line."""
-    return f"A timeline of {counted(relations, 'relation')}"
+    return f"A timeline of {count_label(relations, 'relation')}"
 
 
 def _by_claim(relations: Sequence[Relation]) -> dict[tuple[str, str, str], list[Relation]]:
@@ -109,20 +111,18 @@ def _start(relation: Relation) -> datetime:
     return relation.valid.start or datetime.min.replace(tzinfo=UTC)
 
 
-def _by_what(happenings: Sequence[Happening]) -> dict[str, list[Happening]]:
-    rows: dict[str, list[Happening]] = {}
+def _by_what(happenings: Sequence[HistoryEvent]) -> dict[str, list[HistoryEvent]]:
+    rows: dict[str, list[HistoryEvent]] = {}
     for happening in happenings:
-        rows.setdefault(happening.what, []).append(happening)
+        rows.setdefault(happening.kind, []).append(happening)
     return rows
 
 
-def _range(
-    relations: Sequence[Relation], happenings: Sequence[Happening], now: datetime | None
-) -> tuple[int, int]:
+def _range(relations: Sequence[Relation], happenings: Sequence[HistoryEvent], now: datetime | None) -> tuple[int, int]:
     """The time that is shown, in microseconds: all that is dated, and some before and after."""
     windows = [relation.valid for relation in relations]
     ends = [end for valid in windows for end in (valid.start, valid.end) if end is not None]
-    moments = [*ends, *(happening.at for happening in happenings), *([] if now is None else [now])]
+    moments = [*ends, *(happening.recorded_at for happening in happenings), *([] if now is None else [now])]
     first, last = (micros(pick(moments)) if moments else 0 for pick in (min, max))
     margin = max((last - first) // 12, _DAY)
     earliest, latest = (micros(end.replace(tzinfo=UTC)) for end in (datetime.min, datetime.max))
@@ -135,8 +135,8 @@ def _dates(low: int, high: int, across: Callable[[datetime], float], foot: float
     apart, months = next((step for step in _STEPS if days / step[0] <= 8), _STEPS[-1])
     for moment in _by_months(low, high, months) if months else _by_days(low, high, round(apart)):
         x = across(moment)
-        written = f"{moment.year:04}" if months >= 12 else short(moment)
-        yield f'<path class="rule" d="{_upright(x, foot)}"/>' + text_at(x, foot + 18, written, "middle faint")
+        written = f"{moment.year:04}" if months >= 12 else format_moment(moment)
+        yield f'<path class="rule" d="{_upright(x, foot)}"/>' + text_element(x, foot + 18, written, "middle faint")
 
 
 def _by_days(low: int, high: int, days: int) -> Iterator[datetime]:
@@ -162,12 +162,10 @@ def _upright(x: float, foot: float) -> str:
 
 
 def _label(middle: float, text: str) -> str:
-    return f"<g>{told(text)}{text_at(MARGIN, middle + 4, ''.join(wrap(text, _LONGEST)))}</g>"
+    return f"<g>{tooltip(text)}{text_element(MARGIN, middle + 4, ''.join(wrap(text, _LONGEST)))}</g>"
 
 
-def _bar(
-    relation: Relation, across: Callable[[datetime], float], left: float, middle: float, color: str
-) -> str:
+def _bar(relation: Relation, across: Callable[[datetime], float], left: float, middle: float, color: str) -> str:
     """A bar, with a point on each side where it has no end."""
     valid = relation.valid
     start = left if valid.start is None else across(valid.start)
@@ -176,12 +174,12 @@ def _bar(
     out = end - _POINT if valid.end is None else end
     top, low = middle - _BAR / 2, middle + _BAR / 2
     shape = f"M{into:.1f} {top:.1f}H{out:.1f}L{end:.1f} {middle:.1f}L{out:.1f} {low:.1f}H{into:.1f}"
-    says = f"{relation}\n{valid}; learned {short(relation.recorded_at)}; confidence {relation.confidence:.2f}"
+    says = f"{relation}\n{valid}; learned {format_moment(relation.recorded_at)}; confidence {relation.confidence:.2f}"
     evidence = "".join(f"\nevidence: {memory}" for memory in relation.evidence)
-    look = f'fill="{color}" fill-opacity="{clearness(relation.confidence)}"'
+    look = f'fill="{color}" fill-opacity="{opacity(relation.confidence)}"'
     path = f"{shape}L{start:.1f} {middle:.1f}z"
-    return f'<path class="bar" tabindex="0" {look} d="{path}">{told(says + evidence)}</path>'
+    return f'<path class="bar" tabindex="0" {look} d="{path}">{tooltip(says + evidence)}</path>'
 
 
-def _tick(happening: Happening, x: float, middle: float) -> str:
-    return f'<path class="tick" d="M{x:.1f} {middle - 7:.1f}v14">{told(str(happening))}</path>'
+def _tick(happening: HistoryEvent, x: float, middle: float) -> str:
+    return f'<path class="tick" d="M{x:.1f} {middle - 7:.1f}v14">{tooltip(str(happening))}</path>'

@@ -5,40 +5,40 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from remanence.language.rules.common_words import is_ordinary
-from remanence.language.rules.lexicon import ORGANIZATIONS, SMALL_WORDS
-from remanence.language.rules.marked_names import Name
+from remanence.language.rules.common_words import is_common_word
+from remanence.language.rules.lexicon import LOWERCASE_TITLE_WORDS, ORGANIZATIONS
+from remanence.language.rules.marked_names import NameSpan
 from remanence.language.text import ABBREVIATIONS
 
 
 @dataclass(slots=True)
-class Token:
+class CapitalizedWord:
     """A word with a capital: where it stands, and what its place says of it."""
 
     text: str
     start: int
     end: int
-    lower: str
-    first: bool  # at the start of a sentence, line, quote or bracket
+    lowercase: str
+    starts_sentence: bool  # at the start of a sentence, line, quote or bracket
     possessive: bool = False
-    label: bool = False  # in a heading, a list label or in bold: there every word may have a capital
+    in_heading: bool = False  # in a heading, a list label or in bold: there every word may have a capital
 
 
-def find_tokens(text: str, fixed: list[Name]) -> list[Token]:
+def find_capitalized_words(text: str, marked: list[NameSpan]) -> list[CapitalizedWord]:
     """The words with a capital that are no part of a `fixed` name, in order.
 
-    >>> [(token.text, token.first) for token in find_tokens("Then Alice's iPhone rang.", [])]
+    >>> [(token.text, token.starts_sentence) for token in find_capitalized_words("Then Alice's iPhone rang.", [])]
     [('Then', True), ('Alice', False), ('iPhone', False)]
     """
-    tokens: list[Token] = []
+    tokens: list[CapitalizedWord] = []
     at = 0
     for match in _TOKEN.finditer(text):
         start, end = match.span()
         if end - start == 1 and text[start] == "I":
             continue
-        while at < len(fixed) and fixed[at].end <= start:
+        while at < len(marked) and marked[at].end <= start:
             at += 1
-        if at < len(fixed) and fixed[at].start < end:
+        if at < len(marked) and marked[at].start < end:
             continue
         before = text[start - 1] if start else "\n"
         if before.isalnum() or before in "_#@/\\":
@@ -59,10 +59,10 @@ def find_tokens(text: str, fixed: list[Name]) -> list[Token]:
             possessive = ending == "'s"
         if "-" in word:
             stem, _, tail = word.rpartition("-")
-            if tail.islower() and (tail.endswith("ed") or is_ordinary(tail)):  # Keras-based
+            if tail.islower() and (tail.endswith("ed") or is_common_word(tail)):  # Keras-based
                 end -= len(word) - len(stem)
                 word = stem
-        tokens.append(Token(word, start, end, word.lower(), _starts(text, start), possessive))
+        tokens.append(CapitalizedWord(word, start, end, word.lower(), _starts(text, start), possessive))
     if "\n" in text or "**" in text:
         _mark_labels(text, tokens)
     return tokens
@@ -89,7 +89,7 @@ _SPACE_BEFORE = frozenset(" \t\u00a0")
 _CONTINUES = frozenset(",'’)&/%$+”;")
 
 
-def _mark_labels(text: str, tokens: list[Token]) -> None:
+def _mark_labels(text: str, tokens: list[CapitalizedWord]) -> None:
     """Mark the tokens that stand in a heading or a label."""
     at = 0
     for match in _LABEL.finditer(text):
@@ -99,10 +99,10 @@ def _mark_labels(text: str, tokens: list[Token]) -> None:
         first = at
         while at < len(tokens) and tokens[at].end <= end:
             at += 1
-        words = sum(1 for word in match.group().split() if word.islower() and word not in SMALL_WORDS)
+        words = sum(1 for word in match.group().split() if word.islower() and word not in LOWERCASE_TITLE_WORDS)
         if at - first >= words:
             for token in tokens[first:at]:
-                token.label = True
+                token.in_heading = True
 
 
 def _camel(text: str, start: int) -> int:

@@ -9,23 +9,23 @@ import re
 from typing import NamedTuple
 
 from remanence.language.rules import verb_patterns
-from remanence.language.rules.lexicon import MONTHS, words
-from remanence.language.rules.marked_names import Name
+from remanence.language.rules.lexicon import MONTH_PATTERN, word_set
+from remanence.language.rules.marked_names import NameSpan
 
-Names = dict[int, Name]
+NamesByStart = dict[int, NameSpan]
 """The names of a text by where they begin."""
 
 
-class Target(NamedTuple):
+class ObjectPhrase(NamedTuple):
     """What a verb has behind it, several where it is a list, and where that ends."""
 
     values: tuple[str, ...]
     end: int
 
 
-DATE = (
-    rf"(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTHS})\b(?:(?:, ?| )\d{{4}}\b)?"
-    rf"|(?:{MONTHS}) \d{{1,2}}(?:st|nd|rd|th)?\b(?:(?:, ?| )\d{{4}}\b)?|\d{{4}}-\d\d-\d\d)"
+DATE_PATTERN = (
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTH_PATTERN})\b(?:(?:, ?| )\d{{4}}\b)?"
+    rf"|(?:{MONTH_PATTERN}) \d{{1,2}}(?:st|nd|rd|th)?\b(?:(?:, ?| )\d{{4}}\b)?|\d{{4}}-\d\d-\d\d)"
 )
 _ITEM = r"(?:(?:a|an|the|my|his|her|their|our) )?((?:[\w'’&-]+ ){0,4}?[\w'’&-]+?)"
 _END = (
@@ -34,44 +34,42 @@ _END = (
     r"(?=[.;:!\n)]|$|, (?:[A-Z]|the user\b)|, not\b|,? (?:but|because|so|which|named|called|since|over|when"
     r"|while|with|every|on|at|last|this|next|today|tomorrow|tonight|yesterday|soon|again|coming|these days"
     r"|instead)\b"
-    rf"|,? and (?:I|my|he|she|it|we|they|his|her|{verb_patterns.GOES_ON}"
+    rf"|,? and (?:I|my|he|she|it|we|they|his|her|{verb_patterns.CONTINUATION_PATTERN}"
     r"|(?:also |now )?[a-z]+s (?:at|in|for|to|an?)"
     r"|[a-z]{3,}ed (?:with|for|in|at|by|as|to|on|the|an?|my|their))\b"
 )
 _WORDS = re.compile(rf"{_ITEM}{_END})")
-COUNT = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}"
+COUNT_PATTERN = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}"
 _ENDS_OF = {  # where else the words end
     "prefers": re.compile(rf"(?![a-z]+ing to\b){_ITEM}{_END}| (?:to|than|rather than)\b)"),
     "studies": re.compile(rf"{_ITEM}{_END}| in\b)"),
     "studied": re.compile(rf"{_ITEM}{_END}| (?:in|from)\b)"),
-    "has": re.compile(rf"{_ITEM}{_END}|,? and (?:{COUNT}) | for\b(?! (?:you|me)\b))"),
+    "has": re.compile(rf"{_ITEM}{_END}|,? and (?:{COUNT_PATTERN}) | for\b(?! (?:you|me)\b))"),
 }
 _LISTED_ITEM = re.compile(rf"{_ITEM}{_END}|,? (?:and|or) |, )")
 _LIST_JOINT = re.compile(r"(?P<last>,? and )|, (?![A-Z])")
 _NAME_JOINT = re.compile(r",? and |, (?=[A-Z])")
-_AFTER_NAMES = re.compile(
-    r"[.;:!\n)]|$|,? (?:and|but|because|so|when|since|with|in|on|at|last|this|every|too)\b|, "
-)
+_AFTER_NAMES = re.compile(r"[.;:!\n)]|$|,? (?:and|but|because|so|when|since|with|in|on|at|last|this|every|too)\b|, ")
 _FIXED_PAIRS = re.compile(
     r"(?:fish and chips|rock and roll|mac and cheese|ham and cheese|peanut butter and jelly|arts and crafts"
     r"|bread and butter|gin and tonic|drum and bass|rhythm and blues|bed and breakfast|salt and vinegar"
     r"|cookies and cream|research and development|history and politics)",
     re.IGNORECASE,
 )
-_DATED = re.compile(rf"(?:the )?({DATE})(?![\w-])")
-_EMPTY_WORDS = words("""
+_DATED = re.compile(rf"(?:the )?({DATE_PATTERN})(?![\w-])")
+_EMPTY_WORDS = word_set("""
 it that this them him her you me us these those to how when what being lot lots bit few couple ton number all
 some any every everything something nothing of now then anymore yet anyway if idea sound suggestion question
 feeling time chance way mr mrs dr following also so such no one made email call message surprise reply
 especially promotion raise
 """)
-_VERBAL = words("is are was were has have had - –")
-_EMPTY_FIRST = words("for in at with on by from as is are was not")
+_VERBAL = word_set("is are was were has have had - –")
+_EMPTY_FIRST = word_set("for in at with on by from as is are was not")
 _LONGEST = 40
 _WORDS_OVER = re.compile(rf"{_END})")
 
 
-def name_at(text: str, start: int, starts: Names) -> Name | None:
+def name_at(text: str, start: int, starts: NamesByStart) -> NameSpan | None:
     """The name that begins at `start`, unless it goes on as "Bob's" or "Porto-based"."""
     name = starts.get(start)
     if name is None and text[start : start + 1] in ('"', "“", "'", "‘"):
@@ -81,7 +79,7 @@ def name_at(text: str, start: int, starts: Names) -> Name | None:
     return name
 
 
-def words_at(text: str, start: int, predicate: str = "") -> tuple[str, int] | None:
+def plain_words_at(text: str, start: int, predicate: str = "") -> tuple[str, int] | None:
     """A few plain words up to the end of the clause, or to where those of this predicate end."""
     found = _ENDS_OF.get(predicate, _WORDS).match(text, start)
     return (found[1], found.end()) if found is not None and _is_something(found[1]) else None
@@ -93,7 +91,7 @@ def date_at(text: str, start: int) -> tuple[str, int] | None:
     return (found[1], found.end()) if found else None
 
 
-def names_from(text: str, first: Name, starts: Names) -> Target:
+def name_list_from(text: str, first: NameSpan, starts: NamesByStart) -> ObjectPhrase:
     """Rome, Florence and Siena; only Rome if what follows is no name, or the name does something itself."""
     found, end = [first.text], first.end
     joint = _NAME_JOINT.match(text, end)
@@ -104,10 +102,10 @@ def names_from(text: str, first: Name, starts: Names) -> Target:
         found.append(name.text)
         end = name.end
         joint = _NAME_JOINT.match(text, end)
-    return Target(tuple(found), end)
+    return ObjectPhrase(tuple(found), end)
 
 
-def list_at(text: str, start: int, starts: Names) -> Target | None:
+def plain_list_at(text: str, start: int, starts: NamesByStart) -> ObjectPhrase | None:
     """Plain words, each thing of a list by itself: but "fish and chips" and "red and white wine" are one."""
     found: list[str] = []
     at, closed = start, False
@@ -126,11 +124,11 @@ def list_at(text: str, start: int, starts: Names) -> Target | None:
         return None  # "tea, especially green tea" is no list
     if len(found) == 2 and _is_one_thing(*found):
         whole = f"{found[0]} and {found[1]}"
-        return Target((whole,), at) if len(whole) <= _LONGEST else None
-    return Target(tuple(found), at)
+        return ObjectPhrase((whole,), at) if len(whole) <= _LONGEST else None
+    return ObjectPhrase(tuple(found), at)
 
 
-def _item_at(text: str, at: int, starts: Names) -> tuple[str, int] | None:
+def _item_at(text: str, at: int, starts: NamesByStart) -> tuple[str, int] | None:
     name = name_at(text, at, starts)
     if name is not None:
         return name.text, name.end

@@ -12,13 +12,21 @@ import re
 from collections.abc import Iterator, Sequence
 
 from remanence.language.rules import verb_patterns
-from remanence.language.rules.claim_phrases import Names, name_at
-from remanence.language.rules.encyclopedic import LONGEST_STATEMENT, find_statement
-from remanence.language.rules.marked_names import Name
-from remanence.language.rules.relationships import APPOSED, BEING, HAVING, being, having, of_several, owned
-from remanence.language.rules.subjects import beside, opens_clause
-from remanence.language.rules.verb_objects import followers, target_at
-from remanence.language.rules.verb_patterns import opens_claim, verb_at
+from remanence.language.rules.claim_phrases import NamesByStart, name_at
+from remanence.language.rules.encyclopedic import MAX_STATEMENT_CHARS, find_encyclopedic_claim
+from remanence.language.rules.marked_names import NameSpan
+from remanence.language.rules.relationships import (
+    APPOSITION_PATTERN,
+    COPULA_PATTERN,
+    HAVE_PREFIXES,
+    copula_claims,
+    have_claims,
+    possessive_claims,
+    shared_claims,
+)
+from remanence.language.rules.subjects import coordinated_subjects, opens_clause
+from remanence.language.rules.verb_objects import following_claims, object_at
+from remanence.language.rules.verb_patterns import may_open_claim, verb_at
 from remanence.language.text import SENTENCE_END
 from remanence.schema import Triple
 
@@ -51,7 +59,7 @@ _BEFORE_VERB = frozenset(" '’")
 _MOST_CLAIMS = 3  # that one subject makes in one clause, joined by "and"
 
 
-def find_claims(text: str, names: Sequence[Name], me: str) -> tuple[Triple, ...]:
+def find_claims(text: str, names: Sequence[NameSpan], speaker: str) -> tuple[Triple, ...]:
     """What `text` says of its names, which are given in order; the first person among them is called `me`.
 
     >>> from remanence.language.rules.name_rules import find_names
@@ -62,15 +70,15 @@ def find_claims(text: str, names: Sequence[Name], me: str) -> tuple[Triple, ...]
     Alice —works_at→ IBM
     Lisbon —capital_of→ Portugal
     """
-    if len(text) <= LONGEST_STATEMENT:
-        statement = find_statement(text, names)
+    if len(text) <= MAX_STATEMENT_CHARS:
+        statement = find_encyclopedic_claim(text, names)
         if statement is not None:
             return (statement,)
     openers = [
         name
         for name in names
         if text[name.end : name.end + 1] in _BEFORE_VERB
-        and (opens_claim(text, name.end) or text[name.start : name.end] in _MINE)
+        and (may_open_claim(text, name.end) or text[name.start : name.end] in _MINE)
     ]
     if not openers:
         return ()
@@ -78,18 +86,18 @@ def find_claims(text: str, names: Sequence[Name], me: str) -> tuple[Triple, ...]
     ends = {name.end: name for name in names}
     found: dict[Triple, None] = {}
     for name in openers:
-        if text[name.start - 2 : name.start] == ", " and name.start - 2 in ends and name.text != me:
+        if text[name.start - 2 : name.start] == ", " and name.start - 2 in ends and name.text != speaker:
             continue  # the second part of "Albert V, Duke of Bavaria" opens no clause
-        made = [claim for claim in _claims(text, name, starts, me) if claim.subject != claim.object]
-        others = beside(text, name, ends)
+        made = [claim for claim in _claims(text, name, starts, speaker) if claim.subject != claim.object]
+        others = coordinated_subjects(text, name, ends)
         if others:
-            made += of_several(text, name, others, made, me)
-        if made and (is_stated(text, name) or APPOSED.match(text, name.end)):
+            made += shared_claims(text, name, others, made, speaker)
+        if made and (is_stated(text, name) or APPOSITION_PATTERN.match(text, name.end)):
             found.update(dict.fromkeys(made))
     return tuple(found)
 
 
-def is_stated(text: str, subject: Name) -> bool:
+def is_stated(text: str, subject: NameSpan) -> bool:
     """Whether the clause that `subject` opens is a plain statement."""
     if not opens_clause(text, subject.start):
         return False
@@ -112,27 +120,25 @@ def _clause(sentence: str, at: int) -> str:
     return sentence[begin:end]
 
 
-def _claims(text: str, subject: Name, starts: Names, me: str) -> Iterator[Triple]:
+def _claims(text: str, subject: NameSpan, starts: NamesByStart, me: str) -> Iterator[Triple]:
     at = subject.end
     own = at if text[subject.start : at] in _MINE else at + 2 if text.startswith(_POSSESSIVE, at) else 0
     if own:
-        theirs = list(owned(text, own, subject.text, starts))
+        theirs = list(possessive_claims(text, own, subject.text, starts))
         yield from theirs
         if theirs or own == at:
             return  # "Bob's" may also be "Bob is"
     for number in range(_MOST_CLAIMS):
         verb = verb_at(text, at)
-        target = target_at(text, verb, subject, starts) if verb else None
+        target = object_at(text, verb, subject, starts) if verb else None
         if verb is None or target is None:
-            if number == 0 and BEING.match(text, subject.end):
-                yield from being(text, subject, starts, me)
-            elif number == 0 and text.startswith(HAVING, subject.end):
-                yield from having(text, subject, starts)
+            if number == 0 and COPULA_PATTERN.match(text, subject.end):
+                yield from copula_claims(text, subject, starts, me)
+            elif number == 0 and text.startswith(HAVE_PREFIXES, subject.end):
+                yield from have_claims(text, subject, starts)
             return
         at = target.end
-        predicate = _PERFECT.get(verb.predicate, (verb.predicate, verb.predicate))[
-            _STILL.match(text, at) is not None
-        ]
+        predicate = _PERFECT.get(verb.predicate, (verb.predicate, verb.predicate))[_STILL.match(text, at) is not None]
         if predicate == "born_in" and target.values[0][-1].isdigit():
             predicate = "born_on"
         for value in target.values:
@@ -140,14 +146,14 @@ def _claims(text: str, subject: Name, starts: Names, me: str) -> Iterator[Triple
                 yield Triple(subject.text, "allergic_to", value.removesuffix(_ALLERGY))
             else:
                 yield Triple(subject.text, predicate, value)
-        if verb.wants == verb_patterns.TRADE and text[at - 1] == " ":  # a nurse at …
+        if verb.object_type == verb_patterns.PROFESSION and text[at - 1] == " ":  # a nurse at …
             employer = name_at(text, at, starts)
             if employer is None:
                 return
             yield Triple(subject.text, "works_at", employer.text)
             at = employer.end
         elif len(target.values) == 1:
-            more, at = followers(text, at, Triple(subject.text, predicate, target.values[0]), starts)
+            more, at = following_claims(text, at, Triple(subject.text, predicate, target.values[0]), starts)
             yield from more
         joint = _AND.match(text, at)
         if joint is None:

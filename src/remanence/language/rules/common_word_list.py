@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from remanence.language.rules.lexicon import words
+from remanence.language.rules.lexicon import word_set
 
-WORDS = words("""
+COMMON_WORDS = word_set("""
 abandoned abbreviated ability able aboard abolished about above abroad absence absolute abstract abuse
 academic academy accept acceptance access accessible accessories accident accidentally acclaim accommodate
 accommodation accompanied accomplished accomplishment according account accountability accountable accuracy

@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from remanence.language.rules.common_word_list import WORDS
+from remanence.language.rules.common_word_list import COMMON_WORDS
 from remanence.language.rules.lexicon import FIRST_NAMES
 
 
 @lru_cache(maxsize=1 << 14)
-def is_ordinary(word: str) -> bool:
+def is_common_word(word: str) -> bool:
     """Whether this lower-case word is an ordinary one, though it may also be a name.
 
-    >>> is_ordinary("definitely"), is_ordinary("stories"), is_ordinary("follow-up"), is_ordinary("rose")
+    >>> is_common_word("definitely"), is_common_word("stories"), is_common_word("follow-up"), is_common_word("rose")
     (True, True, True, True)
-    >>> is_ordinary("melanie"), is_ordinary("james")  # though jam is one
+    >>> is_common_word("melanie"), is_common_word("james")  # though jam is one
     (False, False)
     """
-    if word in WORDS:
+    if word in COMMON_WORDS:
         return True
     if "-" in word:
-        return all(len(part) < 3 or is_ordinary(part) for part in word.split("-"))
-    return word not in FIRST_NAMES and any(len(stem) > 2 and stem in WORDS for stem in _stems(word))
+        return all(len(part) < 3 or is_common_word(part) for part in word.split("-"))
+    return word not in FIRST_NAMES and any(len(stem) > 2 and stem in COMMON_WORDS for stem in _stems(word))
 
 
 def _stems(word: str) -> Iterator[str]:

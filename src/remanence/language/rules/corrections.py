@@ -6,16 +6,16 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from remanence.language.rules.fact_dates import undated
-from remanence.language.rules.lexicon import MONTHS
+from remanence.language.rules.fact_dates import strip_dates
+from remanence.language.rules.lexicon import MONTH_PATTERN
 from remanence.schema import Fact
 
 _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _TIMES = tuple(  # the first of these that a word is says what it may stand in place of
     re.compile(rf"(?<![\w:.-])(?:{pattern})(?![\w:-])", re.IGNORECASE)
     for pattern in (
-        rf"\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{MONTHS})|(?:{MONTHS}) \d{{1,2}}(?:st|nd|rd|th)?",
-        MONTHS,
+        rf"\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{MONTH_PATTERN})|(?:{MONTH_PATTERN}) \d{{1,2}}(?:st|nd|rd|th)?",
+        MONTH_PATTERN,
         _DAY,
         r"\d{1,2}(?::\d\d)? ?(?:am|pm)|\d{1,2}:\d\d|noon|midnight",
         r"(?:19|20)\d\d",
@@ -32,39 +32,38 @@ _MEANT = re.compile(
 )
 
 
-class PutRight(NamedTuple):
+class Correction(NamedTuple):
     """Which fact had the wrong word, and its text with the right one."""
 
     fact: Fact
     text: str
 
 
-def put_right(said: str, earlier: Sequence[Fact]) -> PutRight | None:
+def apply_correction(sentence: str, earlier_facts: Sequence[Fact]) -> Correction | None:
     """What a correction makes of the facts that its speaker told before it, the latest last.
 
     A time stands for the only time of its kind in what was said last, another word for the one thing that
     was claimed; with "not March" behind it, for that word wherever it stood. Anything else is left alone.
 
-    >>> put_right("Friday.", [Fact("Ann has a meeting with Bob on Thursday (2026-05-21).")]).text
+    >>> apply_correction("Friday.", [Fact("Ann has a meeting with Bob on Thursday (2026-05-21).")]).text
     'Ann has a meeting with Bob on Friday.'
-    >>> put_right("Friday.", [Fact("Ann lives in Porto.")]) is None
+    >>> apply_correction("Friday.", [Fact("Ann lives in Porto.")]) is None
     True
     """
-    found = _MEANT.fullmatch(said)
+    found = _MEANT.fullmatch(sentence)
     if found is None:
         return None
     new, old = found["new"], found["old"]
     kind = _kind(new)
-    for fact in reversed(earlier if old else [fact for fact in earlier if fact.said == earlier[-1].said]):
-        text = undated(fact.text)
+    for fact in reversed(
+        earlier_facts
+        if old
+        else [fact for fact in earlier_facts if fact.source_turns == earlier_facts[-1].source_turns]
+    ):
+        text = strip_dates(fact.text)
         wrong = _wrong(fact, text, old, kind)
-        if (
-            wrong is not None
-            and wrong != new
-            and _kind(wrong) == kind
-            and wrong[0].isupper() == new[0].isupper()
-        ):
-            return PutRight(fact, re.sub(rf"(?<!\w){re.escape(wrong)}(?!\w)", new, text))
+        if wrong is not None and wrong != new and _kind(wrong) == kind and wrong[0].isupper() == new[0].isupper():
+            return Correction(fact, re.sub(rf"(?<!\w){re.escape(wrong)}(?!\w)", new, text))
     return None
 
 

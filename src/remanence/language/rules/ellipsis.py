@@ -6,15 +6,15 @@ import re
 
 from remanence.language.rules.lexicon import (
     FIRST_NAMES,
-    MONTHS,
-    NATIONALITIES,
+    MONTH_PATTERN,
     ORGANIZATIONS,
     PLACES,
     PRODUCTS,
-    words,
+    PROPER_ADJECTIVES,
+    word_set,
 )
 
-EVENTS = (
+EVENT_NOUN_PATTERN = (
     r"meeting|appointment|interview|flight|exam|test|call|reservation|booking|lesson|class|check-?up"
     r"|concert|party"
     r"|wedding|lunch|dinner|breakfast|brunch|training|practice|rehearsal|conference|session|match|game"
@@ -22,23 +22,23 @@ EVENTS = (
 )
 """What is bound to the time it takes place at."""
 
-TIMES = (
+TIME_PHRASE_PATTERN = (
     r"today|tomorrow|tonight|(?:this|next) (?:morning|afternoon|evening|week|weekend|month|year|\w+day)"
     r"|(?:on |by |until )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|at (?:noon|midnight|\d{1,2}(?::\d\d)?\b)"
-    rf"|\d{{1,2}}(?::\d\d)? ?(?:am|pm)\b|(?:on )?\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTHS})"
-    rf"|(?:on )?(?:{MONTHS}) \d{{1,2}}|in (?:\d+|an?|two|three|half an) (?:minutes?|hours?|days?|weeks?)"
+    rf"|\d{{1,2}}(?::\d\d)? ?(?:am|pm)\b|(?:on )?\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTH_PATTERN})"
+    rf"|(?:on )?(?:{MONTH_PATTERN}) \d{{1,2}}|in (?:\d+|an?|two|three|half an) (?:minutes?|hours?|days?|weeks?)"
 )
 """The words for a time that is to come, or may be."""
 
 
-def completed(sentence: str, *, to_assistant: bool = False) -> str:
+def complete_sentence(sentence: str, *, to_assistant: bool = False) -> str:
     """The sentence with the "I" or the "I have" that it left out, and a standing wish as what it is.
 
-    >>> completed("Went hiking yesterday.")
+    >>> complete_sentence("Went hiking yesterday.")
     'I went hiking yesterday.'
-    >>> completed("Dentist appointment tomorrow at 9am.")
+    >>> complete_sentence("Dentist appointment tomorrow at 9am.")
     'I have a dentist appointment tomorrow at 9am.'
-    >>> completed("Call me Ben."), completed("Remind me to call Bob.", to_assistant=True)
+    >>> complete_sentence("Call me Ben."), complete_sentence("Remind me to call Bob.", to_assistant=True)
     ('I am called Ben.', 'I want to be reminded to call Bob.')
     """
     first, _, rest = sentence.partition(" ")
@@ -60,12 +60,12 @@ def completed(sentence: str, *, to_assistant: bool = False) -> str:
     return sentence
 
 
-_SUBJECTLESS = words("""
+_SUBJECTLESS = word_set("""
 Went Got Saw Had Met Took Bought Finished Started Moved Joined Visited Ate Watched Made Ran Spent Quit
 Left Adopted
 """)
-_CAPITALS = FIRST_NAMES | NATIONALITIES | ORGANIZATIONS | PLACES | PRODUCTS
-_MEALS = words("lunch dinner breakfast brunch training practice surgery")
+_CAPITALS = FIRST_NAMES | PROPER_ADJECTIVES | ORGANIZATIONS | PLACES | PRODUCTS
+_MEALS = word_set("lunch dinner breakfast brunch training practice surgery")
 _OBJECT = re.compile(r"(?:me|us|it)\b|(?:that|this|you|them)(?:[.,!]|$)")
 _CALL_ME = re.compile(
     r"(?:please |you can |just )*(?:call me |i go by )(?-i:(?=[A-Z][a-z]+(?:[.!,]|$| instead| please)))"
@@ -98,11 +98,11 @@ _NO_EVENT = (
     "|send|check|prepare|join|find|get|add|let|in|on|at|to|of"
 )
 _EVENT = re.compile(
-    rf"(?:(?!(?:{_NO_EVENT})\b)[\w'’-]+ ){{0,2}}?(?P<noun>{EVENTS})"
+    rf"(?:(?!(?:{_NO_EVENT})\b)[\w'’-]+ ){{0,2}}?(?P<noun>{EVENT_NOUN_PATTERN})"
     r"(?=[,:]| (?:with|at|on|for|about|in|to|by|from|today|tomorrow|tonight|this|next|\d))",
     re.IGNORECASE,
 )
-_TIME = re.compile(rf"\b(?:{TIMES})", re.IGNORECASE)
+_TIME = re.compile(rf"\b(?:{TIME_PHRASE_PATTERN})", re.IGNORECASE)
 _FINITE = re.compile(
     r"\b(?:is|are|was|were|am|has|have|had|will|would|starts?|begins?|leaves?|went|got|i|we|you|he|she|it"
     r"|they|my"

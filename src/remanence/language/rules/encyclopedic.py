@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from remanence.language.rules.lexicon import CALENDAR, FUNCTION_WORDS, JOINTS, MONTHS, words
-from remanence.language.rules.marked_names import Name
+from remanence.language.rules.lexicon import CALENDAR_WORDS, FUNCTION_WORDS, MONTH_PATTERN, NAME_PARTICLES, word_set
+from remanence.language.rules.marked_names import NameSpan
 from remanence.language.rules.predicate_rules import SINGLE_ROLES
-from remanence.language.rules.verb_patterns import VALUE_CLASSES, verb_at
+from remanence.language.rules.verb_patterns import PREDICATE_NOUNS, verb_at
 from remanence.schema import Triple
 
-LONGEST_STATEMENT = 200
+MAX_STATEMENT_CHARS = 200
 _MOST_WORDS = 12  # of a name
 
 _SEVERAL = re.compile(r"\. (?<=[a-z]{3}\. )[A-Z]|\n")
@@ -35,30 +35,26 @@ _THE = re.compile(
     r" (?:is|was) (?:located in )?(?:the (?:city|town|country"
     r"|state) of )?(?P<value>[^,;:!?]+(?:, [^;:!?]+)?)$"
 )
-_LISTED = re.compile(
-    r",(?! (?:Duke|Duchess|Lord|Lady|Count|Earl|Baron|Prince|Princess|King|Queen|Inc|Ltd|Jr|Sr|\d))"
-)
+_LISTED = re.compile(r",(?! (?:Duke|Duchess|Lord|Lady|Count|Earl|Baron|Prince|Princess|King|Queen|Inc|Ltd|Jr|Sr|\d))")
 _GOVERNMENT = " government"
-_SMALL = frozenset(word for joint in JOINTS for word in joint.split()) | words("and a an von zu")
-_SMALL_IN_TITLES = _SMALL | words("in on for to with from at by as or")
+_SMALL = frozenset(word for joint in NAME_PARTICLES for word in joint.split()) | word_set("and a an von zu")
+_SMALL_IN_TITLES = _SMALL | word_set("in on for to with from at by as or")
 _SUBJECT_BARS = (
     FUNCTION_WORDS
-    | CALENDAR
-    | words(
-        "my our your his her their its today yesterday tomorrow now currently some many most every each that"
-    )
+    | CALENDAR_WORDS
+    | word_set("my our your his her their its today yesterday tomorrow now currently some many most every each that")
 )
 _ON = {"born_in": "born_on", "died_in": "died_on"}
-_YEARLY = re.compile(rf"(?:(?:{MONTHS}) )?\d+")
+_YEARLY = re.compile(rf"(?:(?:{MONTH_PATTERN}) )?\d+")
 _PARTICIPLES = {"wrote": "written", "made": "produced", "built": "built"}
 
 
-def find_statement(text: str, names: Sequence[Name] = ()) -> Triple | None:
+def find_encyclopedic_claim(text: str, names: Sequence[NameSpan] = ()) -> Triple | None:
     """The one claim that a text of one sentence makes, if it has the form of such a statement.
 
-    >>> str(find_statement("The author of Of Mice and Men is John Steinbeck."))
+    >>> str(find_encyclopedic_claim("The author of Of Mice and Men is John Steinbeck."))
     'John Steinbeck —author_of→ Of Mice and Men'
-    >>> str(find_statement("Drew Pearson plays the position of starting pitcher."))
+    >>> str(find_encyclopedic_claim("Drew Pearson plays the position of starting pitcher."))
     'Drew Pearson —position→ starting pitcher'
     """
     sentence = text.strip()
@@ -89,12 +85,10 @@ def find_statement(text: str, names: Sequence[Name] = ()) -> Triple | None:
     known = whole or (bool(names) and names[0].text == subject)
     if not known and not _is_subject(subject, strong=sentence.endswith(" of ", frame.start(), verb.end)):
         return None
-    if not _is_named(value, _SMALL) and not (verb.predicate in VALUE_CLASSES and _is_plain(value)):
+    if not _is_named(value, _SMALL) and not (verb.predicate in PREDICATE_NOUNS and _is_plain(value)):
         return None
     return Triple(
-        subject,
-        _ON.get(verb.predicate, verb.predicate) if _YEARLY.fullmatch(value) else verb.predicate,
-        value,
+        subject, _ON.get(verb.predicate, verb.predicate) if _YEARLY.fullmatch(value) else verb.predicate, value
     )
 
 

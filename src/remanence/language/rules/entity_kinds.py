@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from remanence.language.rules.capitalized_words import Token
+from remanence.language.rules.capitalized_words import CapitalizedWord
 from remanence.language.rules.lexicon import (
     FIRST_NAMES,
     HONORIFICS,
@@ -20,9 +20,9 @@ from remanence.language.rules.lexicon import (
 _DIGIT = re.compile(r"\d")
 
 
-def kind_of_name(written: str, run: list[Token]) -> str:
+def kind_of_name(written: str, run: list[CapitalizedWord]) -> str:
     """What the name seems to name."""
-    return _kind(written, run[0].lower, run[-1].lower, len(run) > 1)
+    return _kind(written, run[0].lowercase, run[-1].lowercase, len(run) > 1)
 
 
 @lru_cache(1 << 14)  # the same names come again and again

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from remanence.language.rules.ellipsis import EVENTS
-from remanence.language.rules.lexicon import MONTHS
+from remanence.language.rules.ellipsis import EVENT_NOUN_PATTERN
+from remanence.language.rules.lexicon import MONTH_PATTERN
 from remanence.language.temporal import TimePhrase, find_times
-from remanence.schema import Window, short
+from remanence.schema import Window, format_moment
 
 _YEAR = re.compile(r"\b\d{4}\b")
 _DAY = timedelta(days=1)
@@ -16,12 +16,12 @@ _DATED = re.compile(
     r" \((?:\d{4}|[A-Z][a-z]+ \d{4}|\d{4}-\d\d-\d\d(?: \d\d:\d\d)?(?: to \d{4}-\d\d-\d\d(?: \d\d:\d\d)?)?)\)"
 )
 _WEEKDAY = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thurs?|fri|sat(?:ur)?|sun)(?:day)?s?\b", re.IGNORECASE)
-_MONTH = re.compile(rf"\b(?:{MONTHS})\b|\d[./]\d", re.IGNORECASE)
+_MONTH = re.compile(rf"\b(?:{MONTH_PATTERN})\b|\d[./]\d", re.IGNORECASE)
 _COUNT = re.compile(  # the 6 of "turned 6 last week" is no part of the time
     r"(?<!at )(?<!by )(?<!to )(?<!from )(?<!until )\b\d+(?= (?:last|next|this)\b)"
 )
 _PASSING = re.compile(
-    rf"\b(?:{EVENTS}|for the next|until|reminded"
+    rf"\b(?:{EVENT_NOUN_PATTERN}|for the next|until|reminded"
     r"|tonight|today"
     r"|tomorrow|this (?:week|weekend|month|morning|afternoon|evening)|temporarily|next (?:week|weekend"
     r"|month)|due|in \w+ (?:days?"
@@ -30,21 +30,22 @@ _PASSING = re.compile(
 )
 
 
-def times_of(text: str, at: datetime, *, ahead: bool) -> list[TimePhrase]:
+def find_fact_times(text: str, now: datetime, *, prefer_future: bool) -> list[TimePhrase]:
     """The times in the text; where it looks `ahead`, "on Friday" is the next one and not the last.
 
-    >>> [str(time.window) for time in times_of("The flight is on Friday.", datetime(2026, 5, 20), ahead=True)]
+    >>> found = find_fact_times("The flight is on Friday.", datetime(2026, 5, 20), prefer_future=True)
+    >>> [str(time.window) for time in found]
     ['2026-05-22 to 2026-05-23']
     """
-    phrases = find_times(_COUNT.sub(lambda found: "#" * len(found.group()), text), at)
-    return [_ahead(phrase, at) for phrase in phrases] if ahead else phrases
+    phrases = find_times(_COUNT.sub(lambda found: "#" * len(found.group()), text), now)
+    return [_ahead(phrase, now) for phrase in phrases] if prefer_future else phrases
 
 
-def dated(text: str, phrases: list[TimePhrase]) -> str:
+def add_dates(text: str, phrases: list[TimePhrase]) -> str:
     """The text with what its relative times mean behind them, so that it can be read on any other day.
 
     >>> text = "Bob called yesterday."
-    >>> dated(text, find_times(text, datetime(2026, 5, 20)))
+    >>> add_dates(text, find_times(text, datetime(2026, 5, 20)))
     'Bob called yesterday (2026-05-19).'
     """
     out, at = [], 0
@@ -56,22 +57,22 @@ def dated(text: str, phrases: list[TimePhrase]) -> str:
     return "".join([*out, text[at:]])
 
 
-def undated(text: str) -> str:
+def strip_dates(text: str) -> str:
     """The text without what `dated` put into it.
 
-    >>> undated("Bob called yesterday (2026-05-19) from Rome (Italy).")
+    >>> strip_dates("Bob called yesterday (2026-05-19) from Rome (Italy).")
     'Bob called yesterday from Rome (Italy).'
     """
     return _DATED.sub("", text)
 
 
-def expiry(text: str, phrases: list[TimePhrase], at: datetime) -> datetime | None:
+def find_expiry(text: str, phrases: list[TimePhrase], now: datetime) -> datetime | None:
     """When what is said will be over: only for what speaks of its own end, such as a meeting today."""
     if not _PASSING.search(text):
         return None
     ends = [phrase.window.end for phrase in phrases if phrase.window.end is not None]
     last = max(ends, default=None)
-    return last if last is not None and last > at else None
+    return last if last is not None and last > now else None
 
 
 def _ahead(phrase: TimePhrase, at: datetime) -> TimePhrase:
@@ -105,14 +106,9 @@ def _written(window: Window) -> str:
     if start is None or end is None:
         return str(window)
     if end - start <= _DAY:
-        return short(start)
-    if (
-        start.day == 1
-        and (end - _DAY).month == start.month
-        and end.day == 1
-        and end - start < timedelta(days=32)
-    ):
+        return format_moment(start)
+    if start.day == 1 and (end - _DAY).month == start.month and end.day == 1 and end - start < timedelta(days=32):
         return f"{start:%B} {start.year}"
     if start.month == start.day == end.month == end.day == 1 and end.year == start.year + 1:
         return str(start.year)
-    return f"{short(start)} to {short(end - _DAY)}"
+    return f"{format_moment(start)} to {format_moment(end - _DAY)}"

@@ -5,56 +5,58 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from remanence.language.rules.ellipsis import EVENTS, TIMES
-from remanence.language.rules.lexicon import MONTHS, words
-from remanence.language.rules.marked_names import Name
-from remanence.language.rules.people_words import PLURAL_KIN
-from remanence.language.rules.sentence_reading import Reading
-from remanence.language.rules.sentences import STATUS
-from remanence.schema import Kind
+from remanence.language.rules.ellipsis import EVENT_NOUN_PATTERN, TIME_PHRASE_PATTERN
+from remanence.language.rules.lexicon import MONTH_PATTERN, word_set
+from remanence.language.rules.marked_names import NameSpan
+from remanence.language.rules.people_words import PLURAL_RELATIONSHIP_NOUNS
+from remanence.language.rules.sentence_reading import ParsedSentence
+from remanence.language.rules.sentences import STATUS_PATTERN
+from remanence.schema import MemoryKind
 
 _FEW_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FactClassification:
     """What sort of fact a sentence is: its kind, how sure that is, whether it looks `ahead`, and whether it
     is a `plain` one that nobody would miss."""
 
-    kind: Kind
+    kind: MemoryKind
     confidence: float
-    ahead: bool = False
-    plain: bool = False
+    is_future: bool = False
+    is_minor: bool = False
 
 
-def told(reading: Reading, speaker: str, *, marked: bool = False) -> Told | None:
+def classify_fact(
+    sentence: ParsedSentence, speaker: str, *, remember_requested: bool = False
+) -> FactClassification | None:
     """What sort of fact it is, or None if it is not one.
 
-    >>> from remanence.language.rules.sentence_reading import read
-    >>> told(read("Alice went hiking with Bob.", "Alice"), "Alice")
-    Told(kind='episode', confidence=0.6, ahead=False, plain=False)
-    >>> told(read("It was fun.", "Alice"), "Alice") is None
+    >>> from remanence.language.rules.sentence_reading import parse_sentence
+    >>> classify_fact(parse_sentence("Alice went hiking with Bob.", "Alice"), "Alice")
+    FactClassification(kind='episode', confidence=0.6, is_future=False, is_minor=False)
+    >>> classify_fact(parse_sentence("It was fun.", "Alice"), "Alice") is None
     True
     """
-    text = reading.text
+    text = sentence.text
     ahead = _AHEAD.search(text) is not None
-    if reading.change is not None:
-        state = reading.change.is_open and _IS_STATE.search(text) is not None
-        return Told("semantic" if state else "episode", 0.75)
-    if reading.denied is not None and not (reading.claims and _is_event(text, ahead)):
-        return Told("semantic", 0.7)
-    if reading.claims:
-        past = _is_past(reading)
-        return Told("episode" if past or _is_event(text, ahead) else "semantic", 0.8, ahead)
+    if sentence.change is not None:
+        state = sentence.change.has_unspecified_end and _IS_STATE.search(text) is not None
+        return FactClassification("semantic" if state else "episode", 0.75)
+    if sentence.denial is not None and not (sentence.claims and _is_event(text, ahead)):
+        return FactClassification("semantic", 0.7)
+    if sentence.claims:
+        past = _is_past(sentence)
+        return FactClassification("episode" if past or _is_event(text, ahead) else "semantic", 0.8, ahead)
     if _is_event(text, ahead) and not _YOU.search(text):
-        return Told("episode", 0.7, True)
-    sort = _sort(reading, speaker, ahead)
-    if sort is None and marked:
-        return Told("semantic", 0.7, ahead)
+        return FactClassification("episode", 0.7, True)
+    sort = _sort(sentence, speaker, ahead)
+    if sort is None and remember_requested:
+        return FactClassification("semantic", 0.7, ahead)
     return sort
 
 
-def _sort(reading: Reading, speaker: str, ahead: bool) -> Told | None:
+def _sort(reading: ParsedSentence, speaker: str, ahead: bool) -> FactClassification | None:
     """Of a sentence without a claim: by its subject and its first verb."""
     text = reading.text
     few = len(text.split()) < _FEW_WORDS
@@ -67,8 +69,8 @@ def _sort(reading: Reading, speaker: str, ahead: bool) -> Told | None:
     own = _OWN.match(rest)
     if own:
         happened = own[2] in ("was", "were") and not ahead
-        return None if own[1] in _IDLE_THINGS else Told("episode" if happened else "semantic", 0.6, ahead)
-    plural = text[: subject.end].endswith(" others") or subject.text.rpartition(" ")[2] in PLURAL_KIN
+        return None if own[1] in _IDLE_THINGS else FactClassification("episode" if happened else "semantic", 0.6, ahead)
+    plural = text[: subject.end].endswith(" others") or subject.text.rpartition(" ")[2] in PLURAL_RELATIONSHIP_NOUNS
     if plural:  # they have the verb in its plain form
         rest = _PLURAL.sub(lambda found: " is" if found[1] == "are" else f" {found[1]}s", rest)
     verb = _VERB.match(rest)
@@ -84,16 +86,20 @@ def _sort(reading: Reading, speaker: str, ahead: bool) -> Told | None:
     return None if vague and sort is not None and sort.kind == "semantic" else sort
 
 
-def _by_verb(verb: str, behind: str, ahead: bool, *, plain: bool) -> Told | None:
+def _by_verb(verb: str, behind: str, ahead: bool, *, plain: bool) -> FactClassification | None:
     next_word = _WORD.match(behind)
     follows = next_word.group().lower() if next_word else ""
     vague = follows in _EMPTY and len(behind.split()) < _FEW_WORDS
     if vague or follows in ("either", "neither", "too") or not behind.strip(" .!?"):
         return None
     if verb in _VIEW_VERBS:
-        return None if follows in _EMPTY else Told("viewpoint", 0.7, plain=plain and len(behind.split()) < 2)
+        return (
+            None
+            if follows in _EMPTY
+            else FactClassification("viewpoint", 0.7, is_minor=plain and len(behind.split()) < 2)
+        )
     if verb in _OPINION_VERBS:
-        return None if follows in _EMPTY or len(behind.split()) < 4 else Told("viewpoint", 0.6)
+        return None if follows in _EMPTY or len(behind.split()) < 4 else FactClassification("viewpoint", 0.6)
     if verb in _IDLE_VERBS:
         return None
     if verb in ("is", "was", "were", "feels", "felt", "seems"):
@@ -104,69 +110,65 @@ def _by_verb(verb: str, behind: str, ahead: bool, *, plain: bool) -> Told | None
         idle = follows in ("you", "help", "some", "your", "definitely", "it") or (
             verb == "will" and (not _WHEN.search(behind) or _BE_IDLE.match(behind))
         )
-        return None if idle else Told("semantic", 0.6, True)
+        return None if idle else FactClassification("semantic", 0.6, True)
     if verb == "would":
-        return Told("viewpoint", 0.7) if _RATHER.match(behind) else None
+        return FactClassification("viewpoint", 0.7) if _RATHER.match(behind) else None
     if verb == "isn't":
         return _being("is", follows, behind, ahead, plain)
     if verb == "hasn't":
-        return Told("semantic", 0.6) if _HAS_NONE.match(behind) else None
+        return FactClassification("semantic", 0.6) if _HAS_NONE.match(behind) else None
     if verb in ("can", "can't", "cannot", "doesn't", "does"):
         idle = follows in _IDLE_ABILITIES and not _HAS_NONE.match(behind)
-        return None if idle else Told("semantic", 0.6)
+        return None if idle else FactClassification("semantic", 0.6)
     if verb in _PAST or verb.endswith("ed"):
-        return Told("episode", 0.6, ahead=_BOOKED.search(behind) is not None, plain=plain)
+        return FactClassification("episode", 0.6, is_future=_BOOKED.search(behind) is not None, is_minor=plain)
     plain = plain and verb not in _OCCUPIED
-    return Told("semantic", 0.55, ahead, plain) if verb.endswith("s") and verb not in _NOT_VERBS else None
+    return FactClassification("semantic", 0.55, ahead, plain) if verb.endswith("s") and verb not in _NOT_VERBS else None
 
 
-def _being(verb: str, follows: str, behind: str, ahead: bool, plain: bool) -> Told | None:
+def _being(verb: str, follows: str, behind: str, ahead: bool, plain: bool) -> FactClassification | None:
     content = _DEGREE.sub("", behind)
     word = _WORD.match(content)
     feeling = word is not None and word.group().lower() in _FEELINGS and not _NO_FEELING.match(content)
     if word is None or feeling or follows in _EMPTY:
         return None
     if verb == "is":
-        return Told("semantic", 0.6, ahead or content.startswith("going to "))
-    return Told("episode", 0.55, plain=plain) if len(behind.split()) >= 3 else None
+        return FactClassification("semantic", 0.6, ahead or content.startswith("going to "))
+    return FactClassification("episode", 0.55, is_minor=plain) if len(behind.split()) >= 3 else None
 
 
-def _having(verb: str, follows: str, behind: str, ahead: bool) -> Told | None:
+def _having(verb: str, follows: str, behind: str, ahead: bool) -> FactClassification | None:
     if verb == "has" and (follows == "to" or _IDLE_NEEDS.match(behind)):
         return None
     if verb == "has" and (_HAS_BEEN_DOING.match(behind) or _STILL.search(behind)):
-        return Told("semantic", 0.6, ahead)
+        return FactClassification("semantic", 0.6, ahead)
     if verb == "has" and (follows in _PARTICIPLES or follows.endswith("ed")):
-        return Told("episode", 0.6, ahead)
-    return Told("semantic" if verb == "has" else "episode", 0.6, ahead)
+        return FactClassification("episode", 0.6, ahead)
+    return FactClassification("semantic" if verb == "has" else "episode", 0.6, ahead)
 
 
-def _impersonal(reading: Reading, ahead: bool) -> Told | None:
+def _impersonal(reading: ParsedSentence, ahead: bool) -> FactClassification | None:
     """A statement about a thing: only with something exact in it, and never about "it" or "that"."""
     text = reading.text
-    exact = any(character.isdigit() for character in text) or any(
-        name.kind != "handle" for name in reading.names
-    )
+    exact = any(character.isdigit() for character in text) or any(name.kind != "handle" for name in reading.names)
     exact = exact or (_DUE.search(text) is not None and _TIME.search(text) is not None)
     if not exact or _VAGUE.match(text) or not _STATES.search(text):
         return None
-    return Told("episode" if _WAS.search(text) and not ahead else "semantic", 0.5, ahead)
+    return FactClassification("episode" if _WAS.search(text) and not ahead else "semantic", 0.5, ahead)
 
 
-def _subject(reading: Reading) -> Name | None:
+def _subject(reading: ParsedSentence) -> NameSpan | None:
     """The person whom the sentence is about: who opens it, or opens it behind a time or a comma."""
     for name in reading.names:
         before = reading.text[: name.start]
         if name.kind == "person" and (
-            not before
-            or (len(before) < 60 and _OPENS.search(before) is not None)
-            or _TIME_FIRST.fullmatch(before)
+            not before or (len(before) < 60 and _OPENS.search(before) is not None) or _TIME_FIRST.fullmatch(before)
         ):
             return name
     return None
 
 
-def _is_past(reading: Reading) -> bool:
+def _is_past(reading: ParsedSentence) -> bool:
     """Whether the verb of the first one who does something is a past form, of what happens once."""
     if all(claim.predicate in _LASTING for claim in reading.claims):
         return False
@@ -194,9 +196,7 @@ _OWN = re.compile(
     r"|arrives|begins|opens|closes|belongs)\b"
 )
 _WORD = re.compile(r"[\w'’-]+")
-_DEGREE = re.compile(
-    r"^(?:(?:so|really|very|super|just|also|always|all|too|pretty|truly|still|quite|a bit|not) )+"
-)
+_DEGREE = re.compile(r"^(?:(?:so|really|very|super|just|also|always|all|too|pretty|truly|still|quite|a bit|not) )+")
 _OPENS = re.compile(r"(?:, |\b(?:and|but|that|because|when|since|so) )$")
 _TIME_FIRST = re.compile(
     r"(?:(?:yesterday|today|tonight|tomorrow|recently|lately|now|last|this|next|in|on|two|three|a|few"
@@ -208,7 +208,7 @@ _TIME_FIRST = re.compile(
 )
 _YOU = re.compile(r"\b(?:you|your|yours|you['’]re|yourself)\b", re.IGNORECASE)
 _AHEAD = re.compile(
-    rf"\b(?:(?:is|are) (?:[a-z]+ )?[a-z]+ing\b[^.;]*\b(?:in|on|by) (?:the )?(?:{MONTHS}|\d|\w+day\b)|will"
+    rf"\b(?:(?:is|are) (?:[a-z]+ )?[a-z]+ing\b[^.;]*\b(?:in|on|by) (?:the )?(?:{MONTH_PATTERN}|\d|\w+day\b)|will"
     rf"|going to|plan(?:s|ning)? to|tomorrow|tonight|next (?:week|weekend|month|year|summer|spring"
     r"|fall|winter|\w+day)"
     r"|upcoming|(?:is|are) (?:due|(?:on|from) (?:the )?(?:\d|[A-Z])|at (?:\d|noon))|(?:starts?|begins?"
@@ -222,16 +222,16 @@ _AHEAD = re.compile(
     r"|due (?:on|by|in|tomorrow|today)|this (?:weekend|evening|afternoon))\b",
     re.IGNORECASE,
 )
-_LASTING = words("grew_up_in born_in born_on is_from lived_in worked_at studied_at")
+_LASTING = word_set("grew_up_in born_in born_on is_from lived_in worked_at studied_at")
 _BOOKED = re.compile(r"\b(?:tickets?|vacation|holiday|leave|table|seats?|room)\b.*\b(?:for|on)\b")
 _DUE = re.compile(r"\b(?:is|are) due\b")
-_IS_STATE = re.compile(rf" (?:is|are)(?: (?:now|currently|also|still|not))* (?:{STATUS})\b")
+_IS_STATE = re.compile(rf" (?:is|are)(?: (?:now|currently|also|still|not))* (?:{STATUS_PATTERN})\b")
 _EVENT = re.compile(
     rf"(?:^(?:The|[A-Z]\w+['’]s|The user['’]s)|, (?:the|their)|\b(?:has|have|have got|is having"
     rf"|['’]s)(?: an?| the)?|\bbooked an?)"
-    rf" (?:[\w'’-]+ ){{0,2}}?(?:{EVENTS})\b(?!['’])"
+    rf" (?:[\w'’-]+ ){{0,2}}?(?:{EVENT_NOUN_PATTERN})\b(?!['’])"
 )
-_TIME = re.compile(rf"\b(?:{TIMES})", re.IGNORECASE)
+_TIME = re.compile(rf"\b(?:{TIME_PHRASE_PATTERN})", re.IGNORECASE)
 _BE_IDLE = re.compile(r"be (?!in\b|at\b|on\b|away\b|out\b|[a-z]+ing\b)")
 _STILL = re.compile(
     r" (?:since (?!then)|for (?:\d+|an?|many|some|two|three|four|five|six|seven|eight|nine|ten|over"
@@ -250,11 +250,11 @@ _STATES = re.compile(
     r"|works?|[a-z]+ed)\b"
 )
 _WAS = re.compile(r"\b(?:was|were|had|[a-z]{3,}ed)\b")
-_VIEW_VERBS = words(
+_VIEW_VERBS = word_set(
     "likes loves enjoys prefers hates dislikes adores favors despises misses loved hated enjoyed liked"
 )
-_OPINION_VERBS = words("thinks believes feels finds considers thought believed")
-_IDLE_VERBS = words("""
+_OPINION_VERBS = word_set("thinks believes feels finds considers thought believed")
+_IDLE_VERBS = word_set("""
 knows guesses means sees understands agrees wonders supposes appreciates bets hears gets says tells promises
 swears
 thanks tries looks hopes wishes wished hoped wondered meant guessed knew said told asked heard saw thought
@@ -262,26 +262,26 @@ understood
 agreed appreciated needs must should may might seems sounds looked sounded tried seemed wanted figured
 supposes assumes
 """)
-_OCCUPIED = words("works teaches runs studies manages leads owns lives drives speaks")
-_NOT_VERBS = words("is was has does as its this his hers yes us thus plus perhaps always sometimes besides")
-_PAST = words("""
+_OCCUPIED = word_set("works teaches runs studies manages leads owns lives drives speaks")
+_NOT_VERBS = word_set("is was has does as its this his hers yes us thus plus perhaps always sometimes besides")
+_PAST = word_set("""
 became began bought broke brought built came caught chose did drew drank drove ate fell found fought flew
 forgot got
 gave went grew held hit hurt kept learnt led left lent lost made met paid quit read rode ran sold sent shot
 sang sat
 slept spoke spent stood stole swam took taught threw woke wore won wrote had
 """)
-_PARTICIPLES = words("""
+_PARTICIPLES = word_set("""
 been become begun bought broken brought built come caught chosen done drawn driven eaten fallen found flown
 forgotten
 gotten given gone grown had held kept learnt led left lost made met paid read ridden run seen sold sent
 spoken spent
 taken taught won written just already recently finally
 """)
-_EMPTY = words("it that this you so them him her these those there what how such too your")
+_EMPTY = word_set("it that this you so them him her these those there what how such too your")
 _RATHER = re.compile(r"rather (?!not\b|be\b).* than \w")
 _HAS_NONE = re.compile(r"(?:have|got) (?:any |an? )(?!idea|clue|question|problem|time|plans|doubt)")
-_IDLE_ABILITIES = words("""
+_IDLE_ABILITIES = word_set("""
 wait believe help imagine decide figure find remember see tell understand relate agree know think mind care
 even really
 want have be get seem mean
@@ -291,11 +291,11 @@ _IDLE_NEEDS = re.compile(
     r"|clue|problem|favou?r|request|doubt|time"
     r"|choice|way|plans|words|fun|feeling|feelings|chance|reason)\b"
 )
-_IDLE_THINGS = words(
+_IDLE_THINGS = word_set(
     "point question idea bad pleasure goodness god mind thoughts heart condolences apologies guess answer"
 )
 _NO_FEELING = re.compile(r"(?:doing|getting) (?:an?|my|their|married|engaged|divorced)\b")
-_FEELINGS = words("""
+_FEELINGS = word_set("""
 glad happy sorry sure good fine great ok okay excited curious proud jealous impressed thrilled looking lucky
 grateful
 thankful honored honoured doing wondering hoping afraid here back done ready trying thinking feeling amazing

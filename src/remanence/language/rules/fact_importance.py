@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
 
-from remanence.language.rules.lexicon import words
-from remanence.language.rules.people_words import KIN
-from remanence.language.rules.predicate_rules import VIEWS
+from remanence.language.rules.lexicon import word_set
+from remanence.language.rules.people_words import RELATIONSHIP_NOUNS
+from remanence.language.rules.predicate_rules import OPINION_PREDICATES
 from remanence.schema import Triple
 
-TAGS: dict[str, str] = {
+TAG_PATTERNS: dict[str, str] = {
     "work": r"work(?:s|ed|ing)?|jobs?|boss|manager|colleagues?|coworkers?|office|company|career"
     r"|promot(?:ed|ion)|hired"
     r"|employ(?:ed|er)|salary|interview|clients?|startup|intern(?:ship)?|resign(?:ed)?|retired",
@@ -48,11 +48,11 @@ TAGS: dict[str, str] = {
 }
 """A small fixed vocabulary of tags, each with the words that speak for it; "preference" is for opinions."""
 
-_IDENTITY = words("""
+_IDENTITY = word_set("""
 name birthday born_on born_in age lives_in works_at works_as married_to engaged_to allergic_to is_from
 grew_up_in called native_language nationality
 """)
-_FAMILY = frozenset(KIN) - {
+_FAMILY = frozenset(RELATIONSHIP_NOUNS) - {
     "colleague",
     "coworker",
     "neighbor",
@@ -71,7 +71,7 @@ _ESSENTIAL = re.compile(
     r"|vegan|vegetarian|emergency|can(?:not|['’]t) (?:eat|drink|have|take))\b",
     re.IGNORECASE,
 )
-_SPEAKS = {tag: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for tag, pattern in TAGS.items()}
+_SPEAKS = {tag: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for tag, pattern in TAG_PATTERNS.items()}
 _MOST_TAGS = 4
 
 
@@ -91,20 +91,22 @@ def _found(text: str) -> tuple[str, ...]:
     return tuple(islice(found, _MOST_TAGS))
 
 
-def importance_of(text: str, claims: Iterable[Triple], *, marked: bool = False, plain: bool = False) -> float:
+def importance_of(
+    text: str, claims: Iterable[Triple], *, remember_requested: bool = False, is_minor: bool = False
+) -> float:
     """0.9 for what defines somebody or must not be forgotten, 0.3 for what is `plain`, 0.6 for the rest.
 
     >>> importance_of("Alice is allergic to nuts.", ()), importance_of("Alice likes tea.", ())
     (0.9, 0.6)
     """
-    if marked or _ESSENTIAL.search(text) or any(_defines(claim) for claim in claims):
+    if remember_requested or _ESSENTIAL.search(text) or any(_defines(claim) for claim in claims):
         return 0.9
-    return 0.3 if plain and not _SPEAKS["health"].search(text) else 0.6
+    return 0.3 if is_minor and not _SPEAKS["health"].search(text) else 0.6
 
 
 def _defines(claim: Triple) -> bool:
     predicate = claim.predicate
-    if predicate in VIEWS:
+    if predicate in OPINION_PREDICATES:
         return False
     return (
         predicate in _IDENTITY

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from remanence.language.rules.lexicon import words
+from remanence.language.rules.lexicon import word_set
 
-_FOREIGN = words("""
+_FOREIGN = word_set("""
 ich bist ist sind wir ihr sie mich mir dich dir uns mein meine meinen meiner meinem dein deine sein seine
 unser unsere das dem des ein eine einen einem einer und oder aber nicht kein keine auch noch schon nur sehr
 mit bei nach zu zum zur vom für über unter zwischen seit bis wenn weil dass wo wer warum habe haben hatte
@@ -24,7 +24,7 @@ maar niet geen ook nog heel bij naar voor onder tussen sinds als omdat waar waar
 werd kan moet vandaag gisteren nu woon werk jeg hun din og eller ikke også meget hos på bor arbejder à allé
 né avoir être
 """)
-_ENGLISH = words("""
+_ENGLISH = word_set("""
 a about after again all also always am an and any are as at be because been before being but by can can't
 could day did didn't do does doesn't don't down even ever every for from get go going good got great had has
 have he he's her here him his how i'd i'll i'm i've if in into is isn't it it's its just know last let's
@@ -37,12 +37,12 @@ year yesterday you you'll you're you've your i no
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
-def is_foreign(sentence: str) -> bool:
+def is_non_english(sentence: str) -> bool:
     """Whether a sentence has no fewer small words of another language than of English.
 
     The rules would make nonsense of it: in Italian "I miei genitori" is not what somebody does.
 
-    >>> is_foreign("I miei genitori vivono a Milano."), is_foreign("I ate tacos al pastor in Los Angeles.")
+    >>> is_non_english("I miei genitori vivono a Milano."), is_non_english("I ate tacos al pastor in Los Angeles.")
     (True, False)
     """
     spoken = _WORD.findall(sentence)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 
-def words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """The words of a list written as text."""
     return frozenset(text.split())
 
 
-def phrases(text: str) -> frozenset[str]:
+def phrase_set(text: str) -> frozenset[str]:
     """The phrases of a list written as text, between commas."""
     return frozenset(phrase.strip() for phrase in text.replace("\n", " ").split(",") if phrase.strip())
 
 
-FIRST_NAMES = words("""
+FIRST_NAMES = word_set("""
 aaron abby abdul abigail ada adam adrian agnes ahmed aidan aisha akira alan albert alberto alejandro alex
 alexa alexander alexandra alexis alfred ali alice alicia alina allison alvin amanda amber amelia amir amit
 amy ana anders andre andrea andreas andrew andy angela angelica angelina anil anita anja ann anna anne annie
@@ -61,7 +61,7 @@ vincent viola violet virginia vivian vladimir walter wanda warren wayne wendy we
 willow winston xavier yan yasmin yolanda yuki yusuf yvonne zach zachary zara zoe
 """)
 
-PLACES = phrases("""
+PLACES = phrase_set("""
 afghanistan, albania, algeria, andorra, angola, argentina, armenia, australia, austria, azerbaijan, bahrain,
 bangladesh, barbados, belarus, belgium, belize, benin, bhutan, bolivia, bosnia, botswana, brazil, brunei,
 bulgaria, burundi, cambodia, cameroon, canada, chad, chile, china, colombia, congo, costa rica, croatia,
@@ -106,11 +106,11 @@ street, times square, central park, golden gate bridge, georgia, virginia, austi
 savannah, victoria, orlando, tirana, south wales, new south wales, broadway
 """)
 
-PLACE_ACRONYMS = words("""
+PLACE_ACRONYMS = word_set("""
 US USA UK UAE EU UN NYC LA SF DC U.S U.S.A U.K D.C L.A U.S. U.S.A. U.K. D.C. L.A.
 """)
 
-ORGANIZATIONS = phrases("""
+ORGANIZATIONS = phrase_set("""
 apple, amazon, google, microsoft, facebook, meta, netflix, twitter, tesla, nvidia, intel, ibm, oracle,
 samsung, sony, nintendo, toyota, honda, ford, bmw, nike, adidas, starbucks, walmart, target, costco, ikea,
 uber, lyft, airbnb, spotify, youtube, instagram, tiktok, linkedin, reddit, snapchat, whatsapp, paypal, ebay,
@@ -123,14 +123,14 @@ denny's, arby's, carl's jr, kellogg's, hershey's, moody's, lloyd's, sainsbury's,
 chili's, applebee's, lowe's
 """)
 
-PRODUCTS = phrases("""
+PRODUCTS = phrase_set("""
 iphone, ipad, imac, macbook, ipod, airpods, android, windows, linux, macos, ios, ubuntu, excel, powerpoint,
 photoshop, playstation, xbox, kindle, siri, chatgpt, gpt, wikipedia, zoom, slack, discord, gmail, outlook,
 chrome, firefox, python, javascript, java, rust, docker, kubernetes, postgresql, sqlite, minecraft,
 fortnite, tetris, lego, coca-cola, prius
 """)
 
-ORGANIZATION_WORDS = words("""
+ORGANIZATION_WORDS = word_set("""
 inc llc ltd gmbh corp corporation co plc ag sa company group university college institute school academy
 hospital clinic bank foundation association society council ministry department agency committee commission
 union club church orchestra museum library press airlines airways motors records studios pictures
@@ -138,26 +138,26 @@ entertainment technologies systems labs laboratories solutions partners holdings
 team band times post journal court army navy police fc services school schools theatre theater festival
 """)
 
-PLACE_WORDS = words("""
+PLACE_WORDS = word_set("""
 city town county province state street avenue road boulevard lane square plaza park garden gardens lake
 river creek bay beach coast island islands mountain mountains hills valley canyon desert forest peninsula
 bridge airport station village district republic kingdom ocean sea falls springs castle palace cathedral
 stadium mall restaurant cafe café hotel
 """)
 
-HONORIFICS = words("""
+HONORIFICS = word_set("""
 mr mrs ms miss mx dr prof professor sir dame lord lady captain president king queen prince princess judge
 senator governor pope saint st rev father sister brother aunt uncle
 """)
 
-CALENDAR = words("""
+CALENDAR_WORDS = word_set("""
 monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays
 saturdays sundays mon tue tues wed thu thur thurs fri sat sun january february march april may june july
 august september october november december jan feb mar apr jun jul aug sep sept oct nov dec christmas easter
 halloween thanksgiving hanukkah ramadan diwali spring summer autumn fall winter
 """)
 
-NATIONALITIES = words("""
+PROPER_ADJECTIVES = word_set("""
 american african afro-american asian european british english scottish welsh irish french german italian
 spanish portuguese dutch belgian swiss austrian swedish norwegian danish finnish icelandic polish czech
 slovak hungarian romanian bulgarian greek turkish russian ukrainian serbian croatian slovenian albanian
@@ -173,7 +173,7 @@ parisian californians americans germans italians greeks romans russians european
 mexicans canadians australians
 """)
 
-NOT_ACRONYMS = words("""
+NON_NAME_ACRONYMS = word_set("""
 OK TV LOL OMG BTW IMO IMHO FYI IDK TBH LMAO ROFL WTF SMH NP TY THX RT DM DIY FAQ ASAP RSVP AM PM AC DC BC AD
 BCE CE PS PPS VS ETC EG IE ID PC CD DVD GPS HIV DNA RNA CEO CFO CTO COO VP PR HR IT UI UX QA PHD MBA BA MA
 BS MD DJ MC MVP GOAT POV NSFW TLDR ATM SUV LED LCD USB PDF HTML CSS URL API SQL JSON XML HTTP HTTPS RAM CPU
@@ -182,16 +182,16 @@ IX XI XII LP EP FM UV BBQ SMS AKA RIP MRI IQ ER ICU GPA SAT PTO WFH FOMO YOLO BF
 MMA CS PT GDP FPS MMO NPC STEM NGO PCR BMI HIIT PTSD ADHD OCD CPR IVF XL XS ABC NO YES SO DIYS
 """)
 
-MONTHS = (
+MONTH_PATTERN = (
     "January|February|March|April|May|June|July|August|September|October|November|December"
     "|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
 )
 
-GREETINGS = words("""
+GREETINGS = word_set("""
 hey hi hello dear thanks congrats congratulations bye welcome sorry ok okay wow oh
 """)
 
-VERBS_AFTER_NAMES = words("""
+VERBS_AFTER_NAMES = word_set("""
 is was has had does did will would can could said says told asks asked lives lived works worked went goes
 got gets loves loved likes liked hates hated prefers wants wanted thinks thought knows knew moved plays
 played owns owned bought made makes came comes took takes gave gives met visited started joined left became
@@ -201,14 +201,14 @@ releases released opens opened leads led manages managed teaches taught writes p
 grew grows speaks spoke drives drove drinks eats ate bakes baked collects collected sings sang
 """)
 
-VERBS_OF_PEOPLE = VERBS_AFTER_NAMES - words("""
+VERBS_OF_PEOPLE = VERBS_AFTER_NAMES - word_set("""
 is was has had does did will would can could made makes won builds built sells sold designs designed produces
 produced develops developed hires hired launches launched announces announced releases released opens opened
 grew grows
 """)
 
 # a capital after one of these is evidence, even at the start of a sentence
-FUNCTION_WORDS = words("""
+FUNCTION_WORDS = word_set("""
 who whom whose what when where which why how is are was were am be do does did has have had will would can
 could should shall may might must and but or so if then because since while although though after before
 until as at by for from in into of off on onto out over to under up with without about against between
@@ -218,28 +218,28 @@ through via per
 """)
 
 # before an "I" that is a number
-NUMBERED = words("""
+WORDS_BEFORE_NUMERAL = word_set("""
 war part phase type class act volume chapter elizabeth james charles henry francis
 """)
 
 # without a capital in a title
-SMALL_WORDS = words("""
+LOWERCASE_TITLE_WORDS = word_set("""
 a an and as at but by de for from in into is la le of on or the to vs with
 """)
 
-SUFFIXES = words("""
+NAME_SUFFIXES = word_set("""
 jr sr inc llc ltd corp co gmbh phd md esq
 """)
 
-DETERMINERS = words("""
+DETERMINERS = word_set("""
 the a an this that my our your his her their its
 """)
 
 # small words inside a name
-JOINTS = phrases("""
+NAME_PARTICLES = phrase_set("""
 of the, of, the, de la, de los, de, del, della, da, di, dos, du, van der, van den, van de, van, von, der, den,
 ten, bin, ibn, al, el, la, le, y, &
 """)
 
 # how words end that are rarely names
-NOUN_ENDINGS = tuple(sorted(words("s ing ness tion ity ment hood ism ship ly ed ance ence ology")))
+NON_NAME_ENDINGS = tuple(sorted(word_set("s ing ness tion ity ment hood ism ship ly ed ance ence ology")))

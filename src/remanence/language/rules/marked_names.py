@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from remanence.language.rules.common_words import is_ordinary
-from remanence.language.rules.lexicon import SMALL_WORDS
+from remanence.language.rules.common_words import is_common_word
+from remanence.language.rules.lexicon import LOWERCASE_TITLE_WORDS
 
-CODE = "code"
+CODE_KIND = "code"
 """The kind of a stretch that is no prose, so that no name is looked for inside."""
 
 
-class Name(NamedTuple):
+class NameSpan(NamedTuple):
     """A name and where it stands: `text[start:end]`, without its possessive ending."""
 
     text: str
@@ -21,15 +21,15 @@ class Name(NamedTuple):
     end: int
 
 
-def marked_names(text: str) -> list[Name]:
+def find_marked_names(text: str) -> list[NameSpan]:
     """Code, URLs, e-mail addresses, handles and quoted titles, in order; where two overlap the first wins.
 
-    >>> [(name.text, name.kind) for name in marked_names('ask @bob for "The Hobbit"')]
+    >>> [(name.text, name.kind) for name in find_marked_names('ask @bob for "The Hobbit"')]
     [('@bob', 'handle'), ('The Hobbit', 'title')]
     """
-    found: list[Name] = []
+    found: list[NameSpan] = []
     if "`" in text:
-        found += _matches(_CODE, CODE, text, found)
+        found += _matches(_CODE, CODE_KIND, text, found)
     if "://" in text or "www." in text:
         found += _matches(_URL, "url", text, found)
     if "@" in text:
@@ -55,21 +55,21 @@ _TITLE_CUE = re.compile(
 )
 
 
-def _titles(pattern: re.Pattern[str], text: str, taken: list[Name]) -> list[Name]:
+def _titles(pattern: re.Pattern[str], text: str, taken: list[NameSpan]) -> list[NameSpan]:
     titles = []
     for match in pattern.finditer(text):
         start, end = match.span(1)
         end -= text[end - 1] in ",."
         if _is_title(text[start:end], text[max(0, start - 25) : start - 1]):
-            titles.append(Name(text[start:end], "title", start, end))
+            titles.append(NameSpan(text[start:end], "title", start, end))
     return _apart(titles, taken)
 
 
-def _matches(pattern: re.Pattern[str], kind: str, text: str, taken: list[Name]) -> list[Name]:
-    return _apart([Name(m.group(), kind, *m.span()) for m in pattern.finditer(text)], taken)
+def _matches(pattern: re.Pattern[str], kind: str, text: str, taken: list[NameSpan]) -> list[NameSpan]:
+    return _apart([NameSpan(m.group(), kind, *m.span()) for m in pattern.finditer(text)], taken)
 
 
-def _apart(found: list[Name], taken: list[Name]) -> list[Name]:
+def _apart(found: list[NameSpan], taken: list[NameSpan]) -> list[NameSpan]:
     """Those of `found` that do not overlap one already taken, in time linear in both."""
     covered = [(name.start, name.end) for name in taken]
     if not covered:
@@ -87,14 +87,9 @@ def _apart(found: list[Name], taken: list[Name]) -> list[Name]:
 def _is_title(quoted: str, before: str) -> bool:
     """Whether quoted words are written like a title: every word but the small ones has its capital."""
     words = quoted.split()
-    if (
-        not words
-        or len(words) > 12
-        or not quoted[0].isalnum()
-        or not (quoted[0].isupper() or quoted[0].isdigit())
-    ):
+    if not words or len(words) > 12 or not quoted[0].isalnum() or not (quoted[0].isupper() or quoted[0].isdigit()):
         return False
-    if any(word[0].islower() and word not in SMALL_WORDS for word in words):
+    if any(word[0].islower() and word not in LOWERCASE_TITLE_WORDS for word in words):
         return False
     if quoted[0].isdigit() and len(words) == 1:
         return False
@@ -103,4 +98,4 @@ def _is_title(quoted: str, before: str) -> bool:
     if quoted[-1] in "!?:;,…":
         return False
     named = [word for word in words if word[0].isupper()]
-    return len(named) > 1 or (len(words) == 1 and not is_ordinary(quoted.lower()) and not quoted.isupper())
+    return len(named) > 1 or (len(words) == 1 and not is_common_word(quoted.lower()) and not quoted.isupper())

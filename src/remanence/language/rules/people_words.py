@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from remanence.language.rules.lexicon import NATIONALITIES, phrases, words
+from remanence.language.rules.lexicon import PROPER_ADJECTIVES, phrase_set, word_set
 
-KIN = words("""
+RELATIONSHIP_NOUNS = word_set("""
 brother sister mother father mom mum dad son daughter wife husband partner girlfriend boyfriend fiancé
 fiancée friend cousin uncle aunt nephew niece grandmother grandfather grandma grandpa boss manager colleague
 coworker neighbor neighbour roommate teacher coach mentor boyfriend dog cat puppy kitten doctor therapist
@@ -13,7 +13,7 @@ stepbrother stepsister mother-in-law father-in-law sister-in-law brother-in-law 
 spouse fiance fiancee flatmate housemate classmate landlord landlady rabbit hamster parrot horse
 """)
 
-PLURAL_KIN = {
+PLURAL_RELATIONSHIP_NOUNS = {
     "brothers": "brother", "sisters": "sister", "sons": "son", "daughters": "daughter", "cousins": "cousin",
     "friends": "friend", "dogs": "dog", "cats": "cat", "puppies": "puppy", "kittens": "kitten",
     "roommates": "roommate", "kids": "child", "children": "child", "kid": "child", "parents": "parent",
@@ -26,7 +26,7 @@ PLURAL_KIN = {
 }  # fmt: skip
 """What several of them are called, with the word for one."""
 
-NATIONS = NATIONALITIES - words("""
+NATIONALITY_ADJECTIVES = PROPER_ADJECTIVES - word_set("""
 african asian european english arab arabic persian caribbean latin latino latina hispanic mediterranean
 scandinavian nordic slavic celtic roman hebrew jewish christian christianity catholic protestant muslim
 islamic islam hindu hinduism buddhist buddhism jew jews christians catholics muslims mandarin cantonese hindi
@@ -35,14 +35,14 @@ germans italians greeks romans russians europeans asians africans indians mexica
 """)
 """What somebody can be a national of."""
 
-LANGUAGES = NATIONALITIES | words("""
+LANGUAGES = PROPER_ADJECTIVES | word_set("""
 bengali catalan basque farsi esperanto gaelic hindi mandarin cantonese urdu tamil telugu swahili yiddish zulu
 malay tagalog sanskrit afrikaans kurdish armenian georgian kazakh uzbek javanese punjabi gujarati marathi
 latin
 """)
 
 # what "I'm a …" makes a job
-TRADES = words("""
+PROFESSIONS = word_set("""
 accountant actor actress administrator analyst architect artist astronaut author baker banker barber barista
 bartender biologist bookkeeper botanist builder butcher carpenter cashier chef chemist clerk cleaner coach
 comedian composer consultant contractor cook counselor counsellor dancer dentist dermatologist designer
@@ -70,7 +70,7 @@ surveyor tattooist trader trainer underwriter worker youtuber zoologist
 """)
 
 # what "I work in …" makes a line of work
-FIELDS = words("""
+WORK_FIELDS = word_set("""
 accounting advertising agriculture banking biotech construction consulting cybersecurity education engineering
 fashion finance healthcare hospitality hr insurance it journalism law logistics manufacturing marketing
 medicine
@@ -78,7 +78,7 @@ nursing pharma politics pr publishing recruiting research retail sales software 
 """)
 
 # what "I work at a …" makes a place to work at
-HOUSES = words("""
+WORKPLACES = word_set("""
 agency airline airport bakery bank bar bookstore brewery cafe café clinic coffeehouse company daycare
 dealership
 factory farm firm florist garage gym hospital hotel kindergarten lab laboratory library mall museum newspaper
@@ -87,7 +87,7 @@ supermarket
 university warehouse winery zoo
 """)
 
-ILLNESSES = phrases("""
+ILLNESSES = phrase_set("""
 adhd, add, anemia, anxiety, arthritis, asthma, autism, cancer, celiac disease, coeliac disease,
 crohn's disease, depression,
 diabetes, type 1 diabetes, type 2 diabetes, dyslexia, eczema, endometriosis, epilepsy,

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from remanence.language.rules.lexicon import words
-from remanence.language.text import normal_name
-from remanence.schema import Kind, Triple
+from remanence.language.rules.lexicon import word_set
+from remanence.language.text import normalize_name
+from remanence.schema import MemoryKind, Triple
 
-SINGLE_VALUED = words("""
+SINGLE_VALUED = word_set("""
 lives_in works_at works_as married_to engaged_to dating born_in born_on birthday died_in died_on age name
 citizen_of
 located_in_continent continent country religion sport position language field genre type_of_music
@@ -30,7 +30,7 @@ works at" is looked for where it matters). What many hold several of (likes, has
 famous_for) is not. Each `favourite_…` is single-valued too: ask `claim_key`, which knows.
 """
 
-SINGLE_ROLES = words("""
+SINGLE_ROLES = word_set("""
 ceo cfo cto coo officer president chairperson chairman chairwoman chair premier minister chancellor mayor
 governor
 king queen monarch emperor sultan head leader captain coach director principal dean editor commander pope
@@ -42,23 +42,23 @@ wife husband spouse boss manager girlfriend boyfriend fiancé fiancée birthplac
 
 They stand in predicates such as `prime_minister_of`, where the *object* is what has one value."""
 
-UNCHANGING = words("born_in born_on birthday died_in died_on created_by founded_by founded_in written_by")
+IMMUTABLE_PREDICATES = word_set("born_in born_on birthday died_in died_on created_by founded_by founded_in written_by")
 """Single-valued predicates whose value never changes: two values are a mistake, not a development."""
 
-VIEWS = words("likes loves hates dislikes prefers")
+OPINION_PREDICATES = word_set("likes loves hates dislikes prefers")
 """Predicates that say what somebody thinks of something."""
 
-EVENTS = words("""
+EVENT_PREDICATES = word_set("""
 moved_to joined left visited graduated_from switched_to switched_from broke_up_with bought adopted met founded
 """)
 """Predicates that say what happened once: such a claim stays true whatever happens later."""
 
-STATE_AFTER: Mapping[str, str] = MappingProxyType(
+STATE_AFTER_EVENT: Mapping[str, str] = MappingProxyType(
     {"moved_to": "lives_in", "joined": "works_at", "switched_to": "uses"}
 )
 """The state that an event leaves behind: who moved to Porto lives there."""
 
-STATE_BEFORE: Mapping[str, tuple[str, ...]] = MappingProxyType(
+STATES_ENDED_BY_EVENT: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "left": ("works_at", "studies_at"),
         "switched_from": ("uses", "prefers", "likes"),
@@ -68,7 +68,7 @@ STATE_BEFORE: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """The states that an event ends: who left Google works there no longer."""
 
-OPPOSITES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+OPPOSITE_PREDICATES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "likes": ("hates", "dislikes"),
         "loves": ("hates", "dislikes"),
@@ -95,9 +95,9 @@ def claim_key(claim: Triple) -> tuple[str, str] | None:
     """
     predicate = claim.predicate
     if predicate in SINGLE_VALUED or predicate.startswith(_FAVOURITE):
-        return predicate, normal_name(claim.subject)
+        return predicate, normalize_name(claim.subject)
     if is_single_role(predicate):
-        return predicate, normal_name(claim.object)
+        return predicate, normalize_name(claim.object)
     return None
 
 
@@ -107,7 +107,7 @@ def claim_value(claim: Triple) -> str:
     >>> claim_value(Triple("Alice", "lives_in", "Porto")), claim_value(Triple("Tim Cook", "ceo_of", "Apple"))
     ('porto', 'tim cook')
     """
-    return normal_name(claim.subject if is_single_role(claim.predicate) else claim.object)
+    return normalize_name(claim.subject if is_single_role(claim.predicate) else claim.object)
 
 
 def is_single_role(predicate: str) -> bool:
@@ -116,15 +116,14 @@ def is_single_role(predicate: str) -> bool:
         return False
     role = predicate.removesuffix(_ROLE)
     return role in ("head_of_state", "head_of_government") or (
-        role.rpartition("_")[2] in SINGLE_ROLES
-        and not role.startswith(("former_", "vice_", "co_", "deputy_"))
+        role.rpartition("_")[2] in SINGLE_ROLES and not role.startswith(("former_", "vice_", "co_", "deputy_"))
     )
 
 
-def kind_of(claim: Triple) -> Kind:
+def claim_kind(claim: Triple) -> MemoryKind:
     """Whether the claim tells what happened, what is so, or what somebody thinks."""
-    if claim.predicate in EVENTS:
+    if claim.predicate in EVENT_PREDICATES:
         return "episode"
-    if claim.predicate in VIEWS or claim.predicate.startswith(_FAVOURITE):
+    if claim.predicate in OPINION_PREDICATES or claim.predicate.startswith(_FAVOURITE):
         return "viewpoint"
     return "semantic"

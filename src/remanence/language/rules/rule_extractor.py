@@ -8,22 +8,22 @@ from datetime import datetime
 from operator import attrgetter
 
 from remanence.language.rules.claim_rules import find_claims
-from remanence.language.rules.marked_names import Name
+from remanence.language.rules.marked_names import NameSpan
 from remanence.language.rules.name_rules import find_names
-from remanence.language.rules.pronouns import find_first_person, is_plural
+from remanence.language.rules.pronouns import find_first_person, is_first_person_plural
 from remanence.language.temporal import find_times
-from remanence.language.text import SENTENCE_END, normal_name
+from remanence.language.text import SENTENCE_END, normalize_name
 from remanence.schema import (
     ASSISTANT,
     SELF,
     Extraction,
-    Found,
+    ExtractionResult,
     Memory,
     Mention,
-    Said,
+    Utterance,
     Verdict,
     Window,
-    mention,
+    cached_mention,
 )
 
 MAX_MENTIONS = 64
@@ -62,10 +62,10 @@ class RuleExtractor:
         stated = _stated(text, now)
         heading = None if who else _heading(text)
         if heading is not None:
-            names.insert(0, Name(heading, "heading", 0, len(heading)))
+            names.insert(0, NameSpan(heading, "heading", 0, len(heading)))
         everyone = sorted([*names, *selves], key=_start) if selves else names
         if who is None and selves:  # a speaker is mentioned already
-            names = [name for name in everyone if not is_plural(text, name)]
+            names = [name for name in everyone if not is_first_person_plural(text, name)]
         return Extraction(
             mentions=_mentions(who, names),
             triples=find_claims(text, everyone, me),
@@ -73,11 +73,11 @@ class RuleExtractor:
             times=tuple(stated[:MAX_TIMES]),
         )
 
-    def facts(self, said: Sequence[Said], *, now: datetime) -> Found:
+    def facts(self, utterances: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
         """What these turns tell, each fact in words that stand on their own; its confidence says by rule.
 
         >>> from datetime import datetime, timezone
-        >>> said = [Said("I switched from VS Code to Neovim. How are you?", speaker="Alice")]
+        >>> said = [Utterance("I switched from VS Code to Neovim. How are you?", speaker="Alice")]
         >>> for fact in RuleExtractor().facts(said, now=datetime(2026, 5, 1, tzinfo=timezone.utc)).facts:
         ...     print(fact.kind, "-", fact.text)
         episode - Alice switched from VS Code to Neovim.
@@ -85,8 +85,8 @@ class RuleExtractor:
         """
         from remanence.language.rules.fact_rules import find_facts  # `extract` does not need it
 
-        speakers = [speaker_name(one.speaker) or SELF for one in said]
-        return Found(tuple(find_facts(said, speakers, now)), by=self.name)
+        speakers = [speaker_name(one.speaker) or SELF for one in utterances]
+        return ExtractionResult(tuple(find_facts(utterances, speakers, now)), by=self.name)
 
     def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
         """What each new memory means for the older ones beside it, where that is certain by rule."""
@@ -105,17 +105,17 @@ def speaker_name(speaker: str | None) -> str | None:
     return _ROLES.get(stripped.lower(), stripped) or None
 
 
-def _mentions(who: str | None, names: list[Name]) -> tuple[Mention, ...]:
+def _mentions(who: str | None, names: list[NameSpan]) -> tuple[Mention, ...]:
     """Each name once, under its first spelling, in order, with the first kind that says something."""
-    found: dict[str, Mention] = {normal_name(who): mention(who, "person")} if who else {}
+    found: dict[str, Mention] = {normalize_name(who): cached_mention(who, "person")} if who else {}
     for name in names:
-        key = normal_name(name.text)
+        key = normalize_name(name.text)
         known = found.get(key)
         if known is None:
             if len(found) < MAX_MENTIONS:
-                found[key] = mention(name.text, name.kind)
+                found[key] = cached_mention(name.text, name.kind)
         elif known.kind == "thing" != name.kind:
-            found[key] = mention(known.name, name.kind)
+            found[key] = cached_mention(known.name, name.kind)
     return tuple(found.values())
 
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from remanence.language.rules.ellipsis import completed
-from remanence.language.rules.language_detection import is_foreign
-from remanence.language.rules.lexicon import MONTHS, NATIONALITIES
-from remanence.language.text import sentences_of
+from remanence.language.rules.ellipsis import complete_sentence
+from remanence.language.rules.language_detection import is_non_english
+from remanence.language.rules.lexicon import MONTH_PATTERN, PROPER_ADJECTIVES
+from remanence.language.text import split_sentences
 
 LONGEST = 100_000  # characters of one turn that are read: beyond is a book, not talk
 
@@ -20,25 +20,27 @@ class Sentence(NamedTuple):
     """A sentence without its openers ("Well, actually, …"), and what they said of it."""
 
     text: str
-    corrects: bool = False
-    marked: bool = False
+    is_correction: bool = False
+    remember_requested: bool = False
     """Whether the speaker asked to remember it."""
 
 
-def sentences(text: str, *, to_assistant: bool = False) -> Iterator[Sentence]:
+def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[Sentence]:
     """The sentences of a turn that tell something; questions, requests and small talk are left out.
 
     What is said `to_assistant` may wish for something that lasts: "Always answer in French".
 
-    >>> [one.text for one in sentences("Hi Bob! How are you? Well, actually, I live in St. Ives. Thanks!")]
+    >>> [one.text for one in informative_sentences("Hi Bob! How are you? Well, actually, I live in St. Ives. Thanks!")]
     ['I live in St. Ives.']
     """
-    for line in sentences_of(_CODE.sub("\n", text[:LONGEST])):
+    for line in split_sentences(_CODE.sub("\n", text[:LONGEST])):
         written = _BULLET.sub("", line)
-        if len(written) > LONGEST_SENTENCE or is_foreign(written):
+        if len(written) > LONGEST_SENTENCE or is_non_english(written):
             continue
         sentence = _opened(written, to_assistant)
-        if sentence.text and (sentence.marked or sentence.corrects or not is_small_talk(sentence.text)):
+        if sentence.text and (
+            sentence.remember_requested or sentence.is_correction or not is_small_talk(sentence.text)
+        ):
             yield sentence
 
 
@@ -74,7 +76,7 @@ def is_small_talk(sentence: str) -> bool:
     )
 
 
-STATUS = (
+STATUS_PATTERN = (
     r"vegetarian|vegan|pescatarian|pregnant|diabetic|celiac|coeliac|single|married|divorced|widowed"
     r"|engaged|retired"
     r"|unemployed|self-employed|deaf|blind|colou?r-?blind|left-handed|autistic|dyslexic|gay|lesbian"
@@ -84,7 +86,7 @@ STATUS = (
 """What somebody is, said in one word."""
 
 
-def is_unreal(sentence: str) -> bool:
+def is_hypothetical(sentence: str) -> bool:
     """Whether it wishes, supposes or doubts rather than tells."""
     return _UNREAL.search(_RATHER.sub("", sentence)) is not None
 
@@ -95,7 +97,8 @@ def is_boilerplate(sentence: str) -> bool:
 
 
 _STATUS = re.compile(
-    rf"(?:I['’]m|I am) (?:(?:{STATUS}|{'|'.join(sorted(map(str.title, NATIONALITIES)))})\b|[A-Z][a-z]+[.!]?$"
+    rf"(?:I['’]m|I am) (?:(?:{STATUS_PATTERN}|{'|'.join(sorted(map(str.title, PROPER_ADJECTIVES)))})\b"
+    r"|[A-Z][a-z]+[.!]?$"
     r"|\d{1,3}[.!]?$)"
 )
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -117,7 +120,7 @@ _CORRECTS = re.compile(
     r"|scratch that"
     r"|let me correct (?:that|myself)|i misspoke|i made a mistake|sorry,? (?=it['’]s|it is"
     r"|i meant)|(?:sorry,?|make (?:that|it))"
-    rf"(?= (?:(?:on|in|at|the) )*(?:\d|(?:{MONTHS})\b|\w+day\b)))[,:.;]?\s+",
+    rf"(?= (?:(?:on|in|at|the) )*(?:\d|(?:{MONTH_PATTERN})\b|\w+day\b)))[,:.;]?\s+",
     re.IGNORECASE,
 )
 _MARKED = re.compile(
@@ -208,4 +211,4 @@ def _opened(written: str, to_assistant: bool) -> Sentence:
         if begun is None:
             break
         text = text[begun.end() :]
-    return Sentence(completed(text, to_assistant=to_assistant), corrects, marked)
+    return Sentence(complete_sentence(text, to_assistant=to_assistant), corrects, marked)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from remanence.language.rules.lexicon import words
-from remanence.language.rules.marked_names import Name
-from remanence.language.rules.people_words import KIN
+from remanence.language.rules.lexicon import word_set
+from remanence.language.rules.marked_names import NameSpan
+from remanence.language.rules.people_words import RELATIONSHIP_NOUNS
 
-KINDRED = "|".join(sorted(KIN, key=lambda kin: (-len(kin), kin)))
+RELATIONSHIP_PATTERN = "|".join(sorted(RELATIONSHIP_NOUNS, key=lambda kin: (-len(kin), kin)))
 """The words for somebody's somebody, the longest first, for a pattern."""
 
 _MARKS = frozenset('.!?;:,"“(–—-')
-_JOINTS = words("and but that because so since now yes yeah well today currently")
+_JOINTS = word_set("and but that because so since now yes yeah well today currently")
 _LAST_WORD = re.compile(r"([^\W_]+(?:-[^\W_]+)*)\s+$")
-_OWNED = re.compile(rf"(?:\b(?:[Mm]y|[Oo]ur)|\w['’]s) (?:[a-z]+ )?(?:{KINDRED}) $")
+_OWNED = re.compile(rf"(?:\b(?:[Mm]y|[Oo]ur)|\w['’]s) (?:[a-z]+ )?(?:{RELATIONSHIP_PATTERN}) $")
 
 
 def opens_clause(text: str, start: int) -> bool:
@@ -34,10 +34,10 @@ def opens_clause(text: str, start: int) -> bool:
         return False
     if word[1].lower() in _JOINTS:
         return True
-    return word[1] in KIN and _OWNED.search(before) is not None
+    return word[1] in RELATIONSHIP_NOUNS and _OWNED.search(before) is not None
 
 
-def beside(text: str, subject: Name, ends: Mapping[int, Name]) -> list[Name]:
+def coordinated_subjects(text: str, subject: NameSpan, ends: Mapping[int, NameSpan]) -> list[NameSpan]:
     """Those who stand before this subject, joined to it by "and", and share its verb; `ends` are the names
     of the text by where they end.
 
@@ -46,12 +46,12 @@ def beside(text: str, subject: Name, ends: Mapping[int, Name]) -> list[Name]:
     >>> from remanence.language.rules.name_rules import find_names
     >>> text = "Ana, Ben and Carol live in Porto."
     >>> names = find_names(text)
-    >>> [name.text for name in beside(text, names[2], {name.end: name for name in names})]
+    >>> [name.text for name in coordinated_subjects(text, names[2], {name.end: name for name in names})]
     ['Ana', 'Ben']
     """
     if not text.endswith(" and ", 0, subject.start) or _SINGULAR.match(text, subject.end):
         return []
-    found: list[Name] = []
+    found: list[NameSpan] = []
     comma = text.endswith(", and ", 0, subject.start)
     end = subject.start - 5 - comma
     while (name := ends.get(end)) is not None and name.kind in ("person", "thing"):

@@ -6,45 +6,45 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from remanence.language.rules.lexicon import words
-from remanence.language.rules.people_words import KIN
+from remanence.language.rules.lexicon import word_set
+from remanence.language.rules.people_words import RELATIONSHIP_NOUNS
 from remanence.schema import ASSISTANT, SELF
 
-USER = "The user"
+USER_LABEL = "The user"
 """What a text calls the person who says "I" and has no other name."""
-ANSWERING = "The assistant"
+ASSISTANT_LABEL = "The assistant"
 
 
-def called(who: str | None) -> str:
+def speaker_label(speaker: str | None) -> str:
     """How a text in the third person calls this speaker.
 
-    >>> called("Alice"), called(SELF), called(None)
+    >>> speaker_label("Alice"), speaker_label(SELF), speaker_label(None)
     ('Alice', 'The user', 'The user')
     """
-    return USER if who is None or who == SELF else ANSWERING if who == ASSISTANT else who
+    return USER_LABEL if speaker is None or speaker == SELF else ASSISTANT_LABEL if speaker == ASSISTANT else speaker
 
 
-def third_person(sentence: str, who: str) -> str:
+def to_third_person(sentence: str, speaker: str) -> str:
     """The sentence with its first person called `who`. "We" are `who` and others, since nobody knows which.
 
-    >>> third_person("I'm a nurse and I love my job.", "Alice")
+    >>> to_third_person("I'm a nurse and I love my job.", "Alice")
     'Alice is a nurse and Alice loves their job.'
-    >>> third_person("I love jazz but hate opera.", "Alice")
+    >>> to_third_person("I love jazz but hate opera.", "Alice")
     'Alice loves jazz but hates opera.'
-    >>> third_person("My sister told me that we don't listen to my mom.", "Alice")
+    >>> to_third_person("My sister told me that we don't listen to my mom.", "Alice")
     "Alice's sister told Alice that Alice and others don't listen to Alice's mom."
     """
     pieces = _QUOTED.split(_STRETCH.sub(_agreed, sentence))
     said = _Said()
     for number in range(0, len(pieces), 2):  # what is quoted stands as it was said
-        pieces[number] = _turned(pieces[number], who, said)
+        pieces[number] = _turned(pieces[number], speaker, said)
     out = "".join(pieces)
-    return (
-        out[:1].upper() + out[1:] if out[:1].islower() and out[1:2].islower() and who[:1].isupper() else out
-    )
+    return out[:1].upper() + out[1:] if out[:1].islower() and out[1:2].islower() and speaker[:1].isupper() else out
 
 
-_KIN = "|".join(sorted(KIN | {"parents", "kids", "children", "siblings", "sisters", "brothers", "family"}))
+_KIN = "|".join(
+    sorted(RELATIONSHIP_NOUNS | {"parents", "kids", "children", "siblings", "sisters", "brothers", "family"})
+)
 _TRAIT = r"favou?rite|birthday|name|phone number|email|address|native language"
 r"|nationality"  # with a claim of its own
 _QUOTED = re.compile(r"(\"[^\"]*\"|“[^”]*”)")
@@ -81,19 +81,10 @@ _CLAUSE = re.compile(
     r"|came|said|told)\b"
 )
 _AUXILIARY_BEFORE = re.compile(
-    r"\b(?:do|did|am|was|were|have|had|will|would|can|could|should|shall|may|might|must|than|as|and)\s+$",
-    re.IGNORECASE,
+    r"\b(?:do|did|am|was|were|have|had|will|would|can|could|should|shall|may|might|must|than|as|and)\s+$", re.IGNORECASE
 )
-_FORMS = {
-    "am": "is",
-    "have": "has",
-    "do": "does",
-    "don't": "doesn't",
-    "haven't": "hasn't",
-    "go": "goes",
-    "was": "was",
-}
-_STAYS = words("""
+_FORMS = {"am": "is", "have": "has", "do": "does", "don't": "doesn't", "haven't": "hasn't", "go": "goes", "was": "was"}
+_STAYS = word_set("""
 been gone done seen neither nor
 will would can could should shall may might must did had was were won't wouldn't can't cannot couldn't
 shouldn't didn't
@@ -151,26 +142,24 @@ def _agreed(stretch: re.Match[str]) -> str:
     said = stretch.group()
     if _NOT_FINITE.search(said):
         return said
-    return _SECOND_VERB.sub(lambda found: f"{found['joint']}{conjugated(found['verb'])}", said)
+    return _SECOND_VERB.sub(lambda found: f"{found['joint']}{conjugate(found['verb'])}", said)
 
 
 def _subject(found: re.Match[str], who: str, before: str, again: bool) -> str:
     """Who does it, with the verb that goes with them: "and I" is one person only where "I" stood before."""
     joined = found.group().startswith("and ")
     name = f"and {_inside(who)}" if joined else _placed(who, before)
-    singular = (
-        (again or _CLAUSE.search(before) is not None) if joined else not _AUXILIARY_BEFORE.search(before)
-    )
+    singular = (again or _CLAUSE.search(before) is not None) if joined else not _AUXILIARY_BEFORE.search(before)
     be, middle, verb = found["be"], found["mid"] or "", found["verb"] or ""
     if be:
         return f"{name} {_CONTRACTED[be[1:]]}{middle} {verb}".rstrip()
-    return f"{name}{middle} {conjugated(verb) if singular and verb else verb}".rstrip()
+    return f"{name}{middle} {conjugate(verb) if singular and verb else verb}".rstrip()
 
 
-def conjugated(verb: str) -> str:
+def conjugate(verb: str) -> str:
     """The form of a verb that goes with he or she; a past form stays.
 
-    >>> conjugated("live"), conjugated("study"), conjugated("watch"), conjugated("moved"), conjugated("can't")
+    >>> conjugate("live"), conjugate("study"), conjugate("watch"), conjugate("moved"), conjugate("can't")
     ('lives', 'studies', 'watches', 'moved', "can't")
     """
     plain = verb.replace("’", "'")
@@ -191,4 +180,4 @@ def _placed(who: str, before: str) -> str:
 
 
 def _inside(who: str) -> str:
-    return who.lower() if who in (USER, ANSWERING) else who
+    return who.lower() if who in (USER_LABEL, ASSISTANT_LABEL) else who

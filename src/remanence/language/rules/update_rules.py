@@ -12,12 +12,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from remanence.language.rules.predicate_rules import EVENTS, STATE_AFTER, UNCHANGING, claim_key, claim_value
-from remanence.language.rules.sentence_reading import read
-from remanence.language.rules.sentences import is_unreal, sentences
-from remanence.language.rules.state_changes import end_claims, opposed
-from remanence.language.rules.third_person import called, third_person
-from remanence.language.text import normal_name, normal_text
+from remanence.language.rules.predicate_rules import (
+    EVENT_PREDICATES,
+    IMMUTABLE_PREDICATES,
+    STATE_AFTER_EVENT,
+    claim_key,
+    claim_value,
+)
+from remanence.language.rules.sentence_reading import parse_sentence
+from remanence.language.rules.sentences import informative_sentences, is_hypothetical
+from remanence.language.rules.state_changes import claims_ended_by, claims_opposed_to
+from remanence.language.rules.third_person import speaker_label, to_third_person
+from remanence.language.text import normalize_name, normalize_text
 from remanence.schema import SELF, Memory, Triple, Verdict
 
 Says = Literal["updates", "extends", "contradicts"]
@@ -29,7 +35,7 @@ def find_verdicts(new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> lis
     >>> old = Memory("1", "main", "Alice lives in Porto.", triples=(Triple("Alice", "lives_in", "Porto"),))
     >>> new = Memory("2", "main", "Alice moved to Lisbon.", triples=(Triple("Alice", "moved_to", "Lisbon"),))
     >>> for verdict in find_verdicts([new], [[old]]):
-    ...     print(verdict.says, "-", verdict.why)
+    ...     print(verdict.effect, "-", verdict.why)
     updates - Alice lives in Lisbon now, not Porto
     """
     verdicts = []
@@ -61,25 +67,25 @@ class _Told:
         claims = list(memory.triples)
         ends: list[Triple] = []
         denies: list[Triple] = []
-        for sentence in sentences(memory.text[:_LONGEST]):
-            if is_unreal(sentence.text):
+        for sentence in informative_sentences(memory.text[:_LONGEST]):
+            if is_hypothetical(sentence.text):
                 continue
-            reading = read(third_person(sentence.text, called(who)), who)
+            reading = parse_sentence(to_third_person(sentence.text, speaker_label(who)), who)
             if not memory.triples:
                 claims += reading.claims
             if reading.change is not None:
-                ends += reading.change.ends
-                claims += reading.change.claims
-            ends += reading.instead
-            if reading.change is None and reading.denied is not None:
-                (ends if reading.denied.no_longer else denies).extend(reading.denied.claims)
-        left = [(claim, STATE_AFTER[claim.predicate]) for claim in claims if claim.predicate in STATE_AFTER]
+                ends += reading.change.ended_claims
+                claims += reading.change.state_claims
+            ends += reading.replaced_claims
+            if reading.change is None and reading.denial is not None:
+                (ends if reading.denial.no_longer else denies).extend(reading.denial.claims)
+        left = [(claim, STATE_AFTER_EVENT[claim.predicate]) for claim in claims if claim.predicate in STATE_AFTER_EVENT]
         claims += [Triple(claim.subject, state, claim.object) for claim, state in left]
         return cls(
             memory,
             claims=tuple(dict.fromkeys(claims)),
-            ends=(*ends, *end_claims(claims)),
-            denies=(*denies, *opposed(claims)),
+            ends=(*ends, *claims_ended_by(claims)),
+            denies=(*denies, *claims_opposed_to(claims)),
         )
 
 
@@ -89,9 +95,9 @@ _INSTANT = timedelta(seconds=1)
 
 
 def _verdict(new: _Told, old: _Told) -> tuple[Says, str] | None:
-    if normal_text(new.memory.text) == normal_text(old.memory.text) or _is_history(new.memory, old.memory):
+    if normalize_text(new.memory.text) == normalize_text(old.memory.text) or _is_history(new.memory, old.memory):
         return None
-    states = [claim for claim in old.claims if claim.predicate not in EVENTS]
+    states = [claim for claim in old.claims if claim.predicate not in EVENT_PREDICATES]
     gone, why = _gone(new, states)
     if gone:
         return _weighed(new, old, states, gone, why)
@@ -121,7 +127,7 @@ def _weighed(
     new: _Told, old: _Told, states: Sequence[Triple], gone: Sequence[Triple], why: str
 ) -> tuple[Says, str] | None:
     """An update, unless it would take more with it than it replaces, or two people disagree."""
-    if any(claim.predicate in UNCHANGING for claim in gone) and _others_word(new.memory, old.memory):
+    if any(claim.predicate in IMMUTABLE_PREDICATES for claim in gone) and _others_word(new.memory, old.memory):
         return "contradicts", f"{why}, and two observers disagree on what cannot change"
     if _ALSO.search(new.memory.text) and not new.ends:
         return "extends", "it adds to the older one"
@@ -180,20 +186,20 @@ def _same(one: Triple, other: Triple) -> bool:
     """Whether the two claim the same; an end that the first leaves empty is that of the second."""
     return (
         one.predicate == other.predicate
-        and (not one.subject or normal_name(one.subject) == normal_name(other.subject))
-        and (not one.object or normal_name(one.object) == normal_name(other.object))
+        and (not one.subject or normalize_name(one.subject) == normalize_name(other.subject))
+        and (not one.object or normalize_name(one.object) == normalize_name(other.object))
     )
 
 
 def _is_replaced(claim: Triple, by: Iterable[Triple]) -> bool:
-    return any(_same(claim, other) for other in by) or any(_same(claim, other) for other in opposed(by))
+    return any(_same(claim, other) for other in by) or any(_same(claim, other) for other in claims_opposed_to(by))
 
 
 def _tells(new: Triple, old: Triple) -> bool:
     """Whether the new claim is the old one, or the old one with a fuller object."""
-    if new.predicate != old.predicate or normal_name(new.subject) != normal_name(old.subject):
+    if new.predicate != old.predicate or normalize_name(new.subject) != normalize_name(old.subject):
         return False
-    return set(normal_name(old.object).split()) <= set(normal_name(new.object).split())
+    return set(normalize_name(old.object).split()) <= set(normalize_name(new.object).split())
 
 
 def _alike(one: str, other: str) -> bool:
@@ -210,4 +216,4 @@ def _spoken(claim: Triple) -> str:
 
 
 def _value(claim: Triple) -> str:
-    return claim.object if claim_value(claim) == normal_name(claim.object) else claim.subject
+    return claim.object if claim_value(claim) == normalize_name(claim.object) else claim.subject

@@ -9,38 +9,43 @@ import re
 
 from remanence.language.rules import verb_patterns
 from remanence.language.rules.claim_phrases import (
-    COUNT,
-    DATE,
-    Names,
-    Target,
+    COUNT_PATTERN,
+    DATE_PATTERN,
+    NamesByStart,
+    ObjectPhrase,
     date_at,
-    list_at,
     name_at,
-    names_from,
-    words_at,
+    name_list_from,
+    plain_list_at,
+    plain_words_at,
 )
-from remanence.language.rules.lexicon import MONTHS, words
-from remanence.language.rules.marked_names import Name
-from remanence.language.rules.people_words import FIELDS, HOUSES, KIN, LANGUAGES, PLURAL_KIN, TRADES
-from remanence.language.rules.verb_patterns import Verb
+from remanence.language.rules.lexicon import MONTH_PATTERN, word_set
+from remanence.language.rules.marked_names import NameSpan
+from remanence.language.rules.people_words import (
+    LANGUAGES,
+    PLURAL_RELATIONSHIP_NOUNS,
+    PROFESSIONS,
+    RELATIONSHIP_NOUNS,
+    WORK_FIELDS,
+    WORKPLACES,
+)
+from remanence.language.rules.verb_patterns import VerbMatch
 from remanence.schema import SELF, Triple
 
-_LISTED = words("likes loves hates dislikes allergic_to plays visited")
-_YEAR_OR_DATE = re.compile(rf",? (?:on|in) (?:the )?({DATE}|\d{{4}})(?![\w-])")
+_LISTED = word_set("likes loves hates dislikes allergic_to plays visited")
+_YEAR_OR_DATE = re.compile(rf",? (?:on|in) (?:the )?({DATE_PATTERN}|\d{{4}})(?![\w-])")
 _IN = re.compile(r",? in (?:the )?")
 _AT = re.compile(r" at (?:the )?")
 _FROM = re.compile(r" (?:from|at) (?:the )?")
 _AS = re.compile(r" as (?:an?|the) ")
 _DOING = re.compile(r"([a-z]+(?: [\w'’&-]+){0,7}?)(?=[.;:!,\n)]|$| (?:but|because|so|since)\b| and I\b)")
-_TRADE = re.compile(
-    rf"((?:[a-z-]+ ){{0,3}}(?:{'|'.join(sorted(TRADES))}))\b(?! of\b)(?: (?:at|for) (?:the )?)?"
-)
+_TRADE = re.compile(rf"((?:[a-z-]+ ){{0,3}}(?:{'|'.join(sorted(PROFESSIONS))}))\b(?! of\b)(?: (?:at|for) (?:the )?)?")
 _WORD = re.compile(r"\w+")
 _LANGUAGES = re.compile(r"(?:(?:,|,? and) (?:(?:a little|a bit of|some|also) )?[A-Z][a-z]+){1,6}")
 _COUNTED = re.compile(
     r"(?:(?:an?|another) (?=[A-Za-z])|(?=(?:one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}) [a-z]))"
 )
-_AND_COUNTED = re.compile(rf",? and (?=(?:{COUNT}) [a-z])")
+_AND_COUNTED = re.compile(rf",? and (?=(?:{COUNT_PATTERN}) [a-z])")
 _NAMED = re.compile(r" (?:named|called) ")
 _CALLED = re.compile(r"(?: (?:named|called)|,|:) ")
 _NUMBER = re.compile(
@@ -48,46 +53,47 @@ _NUMBER = re.compile(
 )
 _OF_A_KIND = {
     verb_patterns.NUMBER: _NUMBER,
-    verb_patterns.FIELD: re.compile(
-        rf"((?i:{'|'.join(sorted(FIELDS))}))(?=[.;:!,\n)]|$| (?:and|but|so|too|as well|since|for|now|at)\b)"
+    verb_patterns.WORK_FIELD: re.compile(
+        rf"((?i:{'|'.join(sorted(WORK_FIELDS))}))(?=[.;:!,\n)]|$| (?:and|but|so|too|as well|since|for|now|at)\b)"
     ),
-    verb_patterns.HOUSE: re.compile(
-        rf"((?:[\w'’&-]+ ){{0,3}}?(?:{'|'.join(sorted(HOUSES))}))\b(?! [a-z]+(?:er|or|ist)\b|['’])"
+    verb_patterns.WORKPLACE: re.compile(
+        rf"((?:[\w'’&-]+ ){{0,3}}?(?:{'|'.join(sorted(WORKPLACES))}))\b(?! [a-z]+(?:er|or|ist)\b|['’])"
     ),
 }
-_YEAR = re.compile(rf"((?:(?:{MONTHS})(?: of)? )?(?:19|20)\d\d)(?![\w-])")
-_KIN_OBJECT = re.compile(rf" (?:[a-z]+ )?({'|'.join(sorted(KIN | set(PLURAL_KIN)))})\b(?!['’])")
+_YEAR = re.compile(rf"((?:(?:{MONTH_PATTERN})(?: of)? )?(?:19|20)\d\d)(?![\w-])")
+_KIN_OBJECT = re.compile(
+    rf" (?:[a-z]+ )?({'|'.join(sorted(RELATIONSHIP_NOUNS | set(PLURAL_RELATIONSHIP_NOUNS)))})\b(?!['’])"
+)
 _MINE = frozenset(("my", "My"))
 _POSSESSIVE = ("'s ", "’s ")
-_NOT_HAD = words("""
+_NOT_HAD = word_set("""
 plan plans bond hour hours minute minutes second seconds moment day days week weeks month months year years
 deal point reason right problem issue hunch crush half waiting coming chat talk look laugh blast
 """)
-_EMPTY_DOINGS = words(
-    "lunch dinner breakfast brunch bed sleep work school church be do see say have the a an my your check"
-    " this that it"
+_EMPTY_DOINGS = word_set(
+    "lunch dinner breakfast brunch bed sleep work school church be do see say have the a an my your check this that it"
 )
 
 
-def target_at(text: str, verb: Verb, subject: Name, starts: Names) -> Target | None:
+def object_at(text: str, verb: VerbMatch, subject: NameSpan, starts: NamesByStart) -> ObjectPhrase | None:
     """What stands behind the verb, if it is what the verb wants.
 
     >>> text = "Bob likes hiking, long walks and chess."
-    >>> target_at(text, Verb("likes", "words", 10), Name("Bob", "person", 0, 3), {}).values
+    >>> object_at(text, VerbMatch("likes", "words", 10), NameSpan("Bob", "person", 0, 3), {}).values
     ('hiking', 'long walks', 'chess')
     """
-    at, wants = verb.end, verb.wants
-    if wants in (verb_patterns.NAME, verb_patterns.PLACE, verb_patterns.PERSON, verb_patterns.WORDS):
+    at, wants = verb.end, verb.object_type
+    if wants in (verb_patterns.NAME, verb_patterns.PLACE, verb_patterns.PERSON, verb_patterns.PLAIN_WORDS):
         return _named_or_plain(text, verb, subject, starts)
     if wants == verb_patterns.LANGUAGE:
         return _languages_at(text, at)
     if subject.kind != "person":
         return None
-    if wants == verb_patterns.TRADE:
+    if wants == verb_patterns.PROFESSION:
         return _found(_TRADE.match(text, at))
     if wants == verb_patterns.COUNTED:
         counted = _COUNTED.match(text, at)
-        had = words_at(text, counted.end(), "has") if counted else None
+        had = plain_words_at(text, counted.end(), "has") if counted else None
         return _one(had) if had is not None and _NOT_HAD.isdisjoint(had[0].lower().split()) else None
     pattern = _OF_A_KIND.get(wants)
     if pattern is not None:
@@ -96,12 +102,12 @@ def target_at(text: str, verb: Verb, subject: Name, starts: Names) -> Target | N
     return _found(doing) if doing and doing[1].split(" ")[0] not in _EMPTY_DOINGS else None
 
 
-def followers(text: str, at: int, claim: Triple, starts: Names) -> tuple[list[Triple], int]:
+def following_claims(text: str, at: int, claim: Triple, starts: NamesByStart) -> tuple[list[Triple], int]:
     """What else is claimed right behind a claim that ends at `at`: "a nurse *at IBM*", "born … *in Rome*".
 
     >>> text = "Bob was born on 3 May 1990 in Rome."
-    >>> rome = Name("Rome", "place", 30, 34)
-    >>> [str(more) for more in followers(text, 26, Triple("Bob", "born_on", "3 May 1990"), {30: rome})[0]]
+    >>> rome = NameSpan("Rome", "place", 30, 34)
+    >>> [str(more) for more in following_claims(text, 26, Triple("Bob", "born_on", "3 May 1990"), {30: rome})[0]]
     ['Bob —born_in→ Rome']
     """
     who, predicate = claim.subject, claim.predicate
@@ -125,8 +131,8 @@ def followers(text: str, at: int, claim: Triple, starts: Names) -> tuple[list[Tr
     return ([Triple(who, then, place.text)], place.end) if place else ([], at)
 
 
-def _named_or_plain(text: str, verb: Verb, subject: Name, starts: Names) -> Target | None:
-    at, wants = verb.end, verb.wants
+def _named_or_plain(text: str, verb: VerbMatch, subject: NameSpan, starts: NamesByStart) -> ObjectPhrase | None:
+    at, wants = verb.end, verb.object_type
     known = starts.get(at) or (starts.get(at - 4) if text.endswith("the ", 0, at) else None)  # the user
     kin = _kin_at(text, known, starts) if known is not None else None
     if kin is not None:
@@ -137,22 +143,22 @@ def _named_or_plain(text: str, verb: Verb, subject: Name, starts: Names) -> Targ
             wants == verb_patterns.PERSON and name.kind not in ("person", "thing")
         ):
             return None
-        return names_from(text, name, starts) if verb.predicate in _LISTED else Target((name.text,), name.end)
+        return name_list_from(text, name, starts) if verb.predicate in _LISTED else ObjectPhrase((name.text,), name.end)
     if verb.predicate == "born_in":
         return _found(_YEAR.match(text, at))
     date = date_at(text, at) if verb.predicate.endswith("_on") or verb.predicate == "birthday" else None
     if date is not None:
         return _one(date)
-    if wants != verb_patterns.WORDS or known is not None:
+    if wants != verb_patterns.PLAIN_WORDS or known is not None:
         return None
-    if subject.kind != "person" and verb.predicate not in verb_patterns.VALUE_CLASSES:
+    if subject.kind != "person" and verb.predicate not in verb_patterns.PREDICATE_NOUNS:
         return None
     return (
-        list_at(text, at, starts) if verb.predicate in _LISTED else _one(words_at(text, at, verb.predicate))
+        plain_list_at(text, at, starts) if verb.predicate in _LISTED else _one(plain_words_at(text, at, verb.predicate))
     )
 
 
-def _kin_at(text: str, owner: Name, starts: Names) -> tuple[str, int] | None:
+def _kin_at(text: str, owner: NameSpan, starts: NamesByStart) -> tuple[str, int] | None:
     """My dog Rex, by his name; my dog, by whose he is."""
     mine = text[owner.start : owner.end] in _MINE
     at = owner.end if mine else owner.end + 2 if text.startswith(_POSSESSIVE, owner.end) else -1
@@ -166,39 +172,39 @@ def _kin_at(text: str, owner: Name, starts: Names) -> tuple[str, int] | None:
     return f"{whose} {kin[1]}", kin.end()
 
 
-def _languages_at(text: str, at: int) -> Target | None:
+def _languages_at(text: str, at: int) -> ObjectPhrase | None:
     first = _WORD.match(text, at)
     if first is None or first.group().lower() not in LANGUAGES:
         return None
     also = _LANGUAGES.match(text, first.end())
     rest = [word for word in _WORD.findall(also.group()) if word.lower() in LANGUAGES] if also else []
-    return Target((first.group(), *rest), also.end() if also and rest else first.end())
+    return ObjectPhrase((first.group(), *rest), also.end() if also and rest else first.end())
 
 
-def _possessions(text: str, at: int, claim: Triple, starts: Names) -> tuple[list[Triple], int]:
+def _possessions(text: str, at: int, claim: Triple, starts: NamesByStart) -> tuple[list[Triple], int]:
     """Two kids, Anna and Ben, and a dog called Rex: whose they are, by name, and what else there is."""
     found: list[Triple] = []
     thing = claim.object
     while True:
         kin = thing.rpartition(" ")[2]
-        kin = PLURAL_KIN.get(kin, kin)
-        called = (_CALLED if kin in KIN or kin == "child" else _NAMED).match(text, at)
+        kin = PLURAL_RELATIONSHIP_NOUNS.get(kin, kin)
+        called = (_CALLED if kin in RELATIONSHIP_NOUNS or kin == "child" else _NAMED).match(text, at)
         name = name_at(text, called.end(), starts) if called else None
         if name is not None:
-            names, at = names_from(text, name, starts)
+            names, at = name_list_from(text, name, starts)
             found += [Triple(each, f"{kin}_of", claim.subject) for each in names]
         joint = _AND_COUNTED.match(text, at)
         counted = _COUNTED.match(text, joint.end()) if joint else None
-        more = words_at(text, counted.end(), "has") if counted else None
+        more = plain_words_at(text, counted.end(), "has") if counted else None
         if more is None:
             return found, at
         thing, at = more
         found.append(Triple(claim.subject, "has", thing))
 
 
-def _found(match: re.Match[str] | None) -> Target | None:
-    return Target((match[1],), match.end()) if match else None
+def _found(match: re.Match[str] | None) -> ObjectPhrase | None:
+    return ObjectPhrase((match[1],), match.end()) if match else None
 
 
-def _one(found: tuple[str, int] | None) -> Target | None:
-    return Target((found[0],), found[1]) if found else None
+def _one(found: tuple[str, int] | None) -> ObjectPhrase | None:
+    return ObjectPhrase((found[0],), found[1]) if found else None

@@ -9,9 +9,9 @@ import re
 from itertools import product
 from typing import NamedTuple
 
-from remanence.language.rules.lexicon import words
+from remanence.language.rules.lexicon import word_set
 
-NAME, PLACE, PERSON, WORDS, DOING, LANGUAGE, TRADE, COUNTED, NUMBER, FIELD, HOUSE = (
+NAME, PLACE, PERSON, PLAIN_WORDS, DOING, LANGUAGE, PROFESSION, COUNTED, NUMBER, WORK_FIELD, WORKPLACE = (
     *("name", "place", "person", "words", "doing", "language", "trade", "counted", "number", "field"),
     "house",
 )
@@ -29,13 +29,13 @@ VERBS: tuple[tuple[str, str, str], ...] = (
     ("work/works + at/for", "works_at", NAME),
     ("am/'m/is/'s/are/'re + working + at/for", "works_at", NAME),
     ("work/works + with", "works_with", PERSON),
-    ("work/works/am working/'m working/is working + in", "works_in", FIELD),
-    ("work/works/am working/'m working/is working + in/at/for + a/an/the", "works_in", HOUSE),
+    ("work/works/am working/'m working/is working + in", "works_in", WORK_FIELD),
+    ("work/works/am working/'m working/is working + in/at/for + a/an/the", "works_in", WORKPLACE),
     ("has/have/'ve + lived + in", "has_lived_in", NAME),
     ("has/have/'ve + worked + at/for", "has_worked_at", NAME),
     ("has been/have been/'ve been/'s been + working + at/for", "works_at", NAME),
     ("has been/have been/'ve been/'s been + living + in", "lives_in", NAME),
-    ("has been/have been/'ve been/'s been + a/an", "works_as", TRADE),
+    ("has been/have been/'ve been/'s been + a/an", "works_as", PROFESSION),
     ("has been/have been/'ve been/'s been + married to", "married_to", NAME),
     ("has been/have been/'ve been/'s been + dating", "dating", PERSON),
     ("am/'m/is/'s/are/'re + employed + by/at", "works_at", NAME),
@@ -48,10 +48,10 @@ VERBS: tuple[tuple[str, str, str], ...] = (
     ("am/'m/is/'s/are/'re + studying + at", "studies_at", NAME),
     ("studied + at", "studied_at", NAME),
     ("graduated + from", "graduated_from", NAME),
-    ("majored + in", "studied", WORDS),
-    ("have/has/'ve got/graduated with + a degree/a bachelor's/a bachelor's degree + in", "studied", WORDS),
-    ("have/has/'ve got/graduated with + a master's/a master's degree/a PhD + in", "studied", WORDS),
-    ("am/'m/is/'s/are/'re + majoring + in", "studies", WORDS),
+    ("majored + in", "studied", PLAIN_WORDS),
+    ("have/has/'ve got/graduated with + a degree/a bachelor's/a bachelor's degree + in", "studied", PLAIN_WORDS),
+    ("have/has/'ve got/graduated with + a master's/a master's degree/a PhD + in", "studied", PLAIN_WORDS),
+    ("am/'m/is/'s/are/'re + majoring + in", "studies", PLAIN_WORDS),
     ("teach/teaches + at", "teaches_at", NAME),
     ("volunteer/volunteers + at/for/with", "volunteers_at", NAME),
     ("is/was/am/'m/'s/are/got + married to", "married_to", NAME),
@@ -63,7 +63,7 @@ VERBS: tuple[tuple[str, str, str], ...] = (
     ("is/am/'m/'s/are/'re/is originally/am originally/'m originally/come/comes/came + from", "is_from", NAME),
     ("grew up/was raised/was brought up + in", "grew_up_in", NAME),
     ("was/were + born in/born and raised in", "born_in", NAME),
-    ("was/were + born on", "born_on", WORDS),
+    ("was/were + born on", "born_on", PLAIN_WORDS),
     ("am/is + called", "called", NAME),
     ("founded/co-founded", "founded", NAME),
     ("wrote", "wrote", NAME),
@@ -73,41 +73,41 @@ VERBS: tuple[tuple[str, str, str], ...] = (
     ("broke up/split up + with", "broke_up_with", NAME),
     ("visited", "visited", NAME),
     ("went/travelled/traveled/flew + to", "visited", PLACE),
-    ("like/likes/enjoy/enjoys", "likes", WORDS),
-    ("am/'m/is/'s/are/'re + into/fond of/keen on/passionate about/a fan of/a big fan of", "likes", WORDS),
-    ("am/'m/is/'s/are/'re + a huge fan of/big fans of/huge fans of/fans of", "likes", WORDS),
-    ("love/loves/adore/adores", "loves", WORDS),
-    ("am/'m/is/'s/are/'re + obsessed with/crazy about/in love with", "loves", WORDS),
-    ("am/'m/is/'s/are/'re + afraid of/scared of/terrified of", "fears", WORDS),
-    ("hate/hates/can't stand/despise/despises", "hates", WORDS),
-    ("dislike/dislikes", "dislikes", WORDS),
-    ("prefer/prefers", "prefers", WORDS),
+    ("like/likes/enjoy/enjoys", "likes", PLAIN_WORDS),
+    ("am/'m/is/'s/are/'re + into/fond of/keen on/passionate about/a fan of/a big fan of", "likes", PLAIN_WORDS),
+    ("am/'m/is/'s/are/'re + a huge fan of/big fans of/huge fans of/fans of", "likes", PLAIN_WORDS),
+    ("love/loves/adore/adores", "loves", PLAIN_WORDS),
+    ("am/'m/is/'s/are/'re + obsessed with/crazy about/in love with", "loves", PLAIN_WORDS),
+    ("am/'m/is/'s/are/'re + afraid of/scared of/terrified of", "fears", PLAIN_WORDS),
+    ("hate/hates/can't stand/despise/despises", "hates", PLAIN_WORDS),
+    ("dislike/dislikes", "dislikes", PLAIN_WORDS),
+    ("prefer/prefers", "prefers", PLAIN_WORDS),
     ("play/plays + for", "plays_for", NAME),
-    ("play/plays", "plays", WORDS),
-    ("own/owns", "owns", WORDS),
-    ("drive/drives/ride/rides + a/an", "drives", WORDS),
-    ("collect/collects", "collects", WORDS),
-    ("use/uses/am using/'m using/is using", "uses", WORDS),
-    ("switched + to", "switched_to", WORDS),
-    ("am/'m/is/'s/are/'re + allergic to", "allergic_to", WORDS),
-    ("am/'m/is/'s/was/got/has been/have been/'ve been + diagnosed with", "diagnosed_with", WORDS),
+    ("play/plays", "plays", PLAIN_WORDS),
+    ("own/owns", "owns", PLAIN_WORDS),
+    ("drive/drives/ride/rides + a/an", "drives", PLAIN_WORDS),
+    ("collect/collects", "collects", PLAIN_WORDS),
+    ("use/uses/am using/'m using/is using", "uses", PLAIN_WORDS),
+    ("switched + to", "switched_to", PLAIN_WORDS),
+    ("am/'m/is/'s/are/'re + allergic to", "allergic_to", PLAIN_WORDS),
+    ("am/'m/is/'s/was/got/has been/have been/'ve been + diagnosed with", "diagnosed_with", PLAIN_WORDS),
     ("speak/speaks/speak fluent/speaks fluent", "speaks", LANGUAGE),
     ("am/'m/is/'s/are/'re + fluent in", "speaks", LANGUAGE),
-    ("study/studies/am studying/'m studying/is studying", "studies", WORDS),
-    ("am/'m/is/'re/are + learning", "learns", WORDS),
-    ("am/'m/is/'s/are/'re + training for", "trains_for", WORDS),
+    ("study/studies/am studying/'m studying/is studying", "studies", PLAIN_WORDS),
+    ("am/'m/is/'re/are + learning", "learns", PLAIN_WORDS),
+    ("am/'m/is/'s/are/'re + training for", "trains_for", PLAIN_WORDS),
     ("am/'m/is/'s/are/'re + reading", "reads", NAME),
     ("plan/plans/intend/intends/aim/aims + to", "plans_to", DOING),
     ("am/'m/is/are/'re + planning/going + to", "plans_to", DOING),
-    ("am/'m/is/'s/work as/works as/became/become + a/an", "works_as", TRADE),
-    ("was/used to be/worked as + a/an", "worked_as", TRADE),
+    ("am/'m/is/'s/work as/works as/became/become + a/an", "works_as", PROFESSION),
+    ("was/used to be/worked as + a/an", "worked_as", PROFESSION),
     ("have/has/'ve got/have got/has got/'s got", "has", COUNTED),
     ("bought/adopted/got", "has", COUNTED),
     ("am/'m/is/turned", "age", NUMBER),
     # encyclopaedias
     ("is/was/became + a citizen of", "citizen_of", NAME),
     ("died + in", "died_in", NAME),
-    ("died + on", "died_on", WORDS),
+    ("died + on", "died_on", PLAIN_WORDS),
     ("was + created/founded/developed/produced/manufactured/performed/written/directed + by", "{}_by", NAME),
     ("was + composed/painted/designed/built/published/invented/discovered + by", "{}_by", NAME),
     ("is + developed/produced/manufactured/published/owned + by", "{}_by", NAME),
@@ -117,28 +117,28 @@ VERBS: tuple[tuple[str, str, str], ...] = (
     ("is/was + famous/known/best known + for", "famous_for", NAME),
 )
 
-VALUE_CLASSES = words(
+PREDICATE_NOUNS = word_set(
     "religion sport continent position language field genre party league profession occupation instrument"
 )
 """In "plays the position of center" or "is located in the continent of Asia" this noun is the predicate."""
 
-PLACE_CLASSES = words("city town village country state island county province region municipality")
+PLACE_CLASSES = word_set("city town village country state island county province region municipality")
 """In "was born in the city of Porto" this noun adds nothing."""
 
 _OF_CLASS = re.compile(
     r" (?:(?:is|was|are|were) [a-z]+ (?:with|in|to|for)|plays?|speaks?|works? in|practi[cs]es|was written in)"
-    rf" the ({'|'.join(sorted(VALUE_CLASSES))}) of "
+    rf" the ({'|'.join(sorted(PREDICATE_NOUNS))}) of "
 )
 _CITY = rf"(?: the (?:{'|'.join(sorted(PLACE_CLASSES))}) of(?= )| the(?= ))?"
 _WORK_CITY = re.compile(r" work(?:s|ed) in the city of ")
-GOES_ON = (
+CONTINUATION_PATTERN = (
     r"(?:also |now |really |still |currently )*(?:(?:hates?|loves?|likes?|prefers?|enjoys?|dislikes?|adores?"
     r"|owns?|speaks?|plays?|drives?|uses?|stud(?:y|ies)|wants?|needs?|has|have) (?=[\w'’])|lives? in"
     r"|works? (?:at"
     r"|for|as|in|from|on)|am|is|was|can['’]t|don['’]t|doesn['’]t|never|moved)"
 )
 """The words with which a second claim about one subject begins: "loves tea and *hates* coffee"."""
-ADVERBS = words("""
+ADVERBS = word_set("""
 also now still currently just recently really always already absolutely actually finally both usually often
 simply
 truly totally definitely only
@@ -146,19 +146,19 @@ truly totally definitely only
 _ADVERB = rf"(?: (?:{'|'.join(sorted(ADVERBS))}))?"
 _MIDDLE = r"(?: (?:currently|now|also|still|originally|really)(?= ))?"  # is currently living in
 _SECOND = re.compile(rf"{_MIDDLE} ([A-Za-z][\w'’-]*)")
-_CLASS_STARTS = words("is was are were play plays speak speaks work works worked practices practises")
+_CLASS_STARTS = word_set("is was are were play plays speak speaks work works worked practices practises")
 _FIRST = re.compile(rf"{_ADVERB}(?: (?=[^'’])|(?=['’]))((?:['’])?[a-z]+(?:[-'’][a-z]+)?)")
 
 
-class Verb(NamedTuple):
+class VerbMatch(NamedTuple):
     """A verb phrase that was found: what it claims, what it wants behind it, and where that begins."""
 
     predicate: str
-    wants: str
+    object_type: str
     end: int
 
 
-def opens_claim(text: str, start: int) -> bool:
+def may_open_claim(text: str, start: int) -> bool:
     """Whether the word behind a subject that ends at `start` can open a claim. Cheap: most cannot."""
     if text[start] != " ":
         return True
@@ -166,13 +166,13 @@ def opens_claim(text: str, start: int) -> bool:
     return text[start + 1 : stop if stop > 0 else None] in _OPENING
 
 
-def verb_at(text: str, start: int) -> Verb | None:
+def verb_at(text: str, start: int) -> VerbMatch | None:
     """The verb phrase that stands at `start`, which is where a subject ends.
 
     >>> verb_at("Alice now lives in Porto.", 5)
-    Verb(predicate='lives_in', wants='name', end=19)
+    VerbMatch(predicate='lives_in', object_type='name', end=19)
     >>> verb_at("Thomas Kyd was born in the city of London.", 10)
-    Verb(predicate='born_in', wants='name', end=35)
+    VerbMatch(predicate='born_in', object_type='name', end=35)
     """
     first = _FIRST.match(text, start)
     if first is None:
@@ -183,17 +183,17 @@ def verb_at(text: str, start: int) -> Verb | None:
     if first[1] in _CLASS_STARTS and " of " in text:
         classed = _OF_CLASS.match(text, start)
         if classed:
-            return Verb(classed[1], WORDS, classed.end())
+            return VerbMatch(classed[1], PLAIN_WORDS, classed.end())
         working = _WORK_CITY.match(text, start)
         if working:
-            return Verb("work_city", NAME, working.end())
+            return VerbMatch("work_city", NAME, working.end())
     second = _SECOND.match(text, first.end())
     for word in (second[1], "") if second else ("",):
         found = known.get(word)
         rest = found[0].match(text, first.end()) if found else None
         if found and rest is not None and rest.lastindex is not None:
             predicate, wants = found[1][rest.lastindex - 1]
-            return Verb(predicate, wants, rest.end())
+            return VerbMatch(predicate, wants, rest.end())
     return None
 
 
@@ -210,8 +210,7 @@ def _by_words() -> dict[str, dict[str, _Pattern]]:
             beginning = phrases.setdefault(first, {}).setdefault(rest.partition(" ")[0], [])
             beginning.append((rest, predicate.format(*chosen[1:2]), wants))
     return {
-        first: {second: _pattern(rests) for second, rests in by_second.items()}
-        for first, by_second in phrases.items()
+        first: {second: _pattern(rests) for second, rests in by_second.items()} for first, by_second in phrases.items()
     }
 
 
@@ -225,4 +224,4 @@ def _pattern(rests: list[tuple[str, str, str]]) -> _Pattern:
 
 
 _TABLE = _by_words()
-_OPENING = frozenset(_TABLE) | ADVERBS | words("is are was were am became named broke split")
+_OPENING = frozenset(_TABLE) | ADVERBS | word_set("is are was were am became named broke split")

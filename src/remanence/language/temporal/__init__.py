@@ -5,6 +5,6 @@ for isolated dates the grammar does not own, and imported only then.
 """
 
 from remanence.language.temporal.find_times import TimePhrase, find_times
-from remanence.language.temporal.moments import read_moment, read_window
+from remanence.language.temporal.moments import parse_moment, parse_window
 
-__all__ = ["TimePhrase", "find_times", "read_moment", "read_window"]
+__all__ = ["TimePhrase", "find_times", "parse_moment", "parse_window"]

@@ -11,7 +11,7 @@ from remanence.language.temporal.time_vocabulary import HOLIDAYS, WEEKDAYS
 from remanence.schema import UTC, Window
 
 LAST = datetime.max.replace(tzinfo=UTC)
-DAY = timedelta(days=1)
+ONE_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Span:
 
     start: datetime
     end: datetime
-    grain: str
+    granularity: str
     in_year: Callable[[int], Span] | None = None
 
     @property
@@ -31,7 +31,7 @@ class Span:
         return Window(self.start, self.end)
 
 
-def utc(moment: datetime) -> datetime:
+def to_utc(moment: datetime) -> datetime:
     """`moment` in UTC; without a time zone it is taken to be UTC already."""
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
@@ -41,12 +41,12 @@ def midnight(moment: datetime) -> datetime:
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def day_of(day: date) -> datetime:
+def start_of_date(day: date) -> datetime:
     """The first moment of a date."""
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
-def plus(moment: datetime, by: timedelta) -> datetime:
+def add_clamped(moment: datetime, by: timedelta) -> datetime:
     """`moment + by`, stopping at the last moment the calendar has (9999 is people's "for ever")."""
     return LAST if by > LAST - moment else moment + by
 
@@ -65,13 +65,13 @@ def shift(moment: datetime, count: int, unit: str) -> datetime:
             return LAST
         return moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1]))
     by = timedelta(days=count * days[unit]) if unit in days else timedelta(seconds=count * SECONDS[unit])
-    return plus(moment, by)
+    return add_clamped(moment, by)
 
 
-def around(moment: datetime, unit: str) -> Span:
+def enclosing_unit(moment: datetime, unit: str) -> Span:
     """The calendar's own `unit` that holds `moment`: its week from Monday, its quarter, its decade.
 
-    >>> str(around(datetime(2026, 5, 14, tzinfo=UTC), "week").window)
+    >>> str(enclosing_unit(datetime(2026, 5, 14, tzinfo=UTC), "week").window)
     '2026-05-11 to 2026-05-18'
     """
     day = midnight(moment)
@@ -84,10 +84,10 @@ def around(moment: datetime, unit: str) -> Span:
     elif unit == "day":
         start = day
     elif unit in ("week", "fortnight"):
-        start = day - DAY * day.weekday()
+        start = day - ONE_DAY * day.weekday()
     elif unit == "weekend":
-        saturday = day - DAY * day.weekday() + 5 * DAY
-        return Span(saturday, saturday + 2 * DAY, unit)
+        saturday = day - ONE_DAY * day.weekday() + 5 * ONE_DAY
+        return Span(saturday, saturday + 2 * ONE_DAY, unit)
     elif unit == "month":
         start = day.replace(day=1)
     elif unit == "quarter":
@@ -99,19 +99,19 @@ def around(moment: datetime, unit: str) -> Span:
 
 
 def year_span(year: int) -> Span:
-    return around(datetime(year, 1, 1, tzinfo=UTC), "year")
+    return enclosing_unit(datetime(year, 1, 1, tzinfo=UTC), "year")
 
 
 def month_span(year: int, month: int) -> Span:
-    return around(datetime(year, month, 1, tzinfo=UTC), "month")
+    return enclosing_unit(datetime(year, month, 1, tzinfo=UTC), "month")
 
 
 def day_span(year: int, month: int, day: int) -> Span:
-    return around(datetime(year, month, day, tzinfo=UTC), "day")
+    return enclosing_unit(datetime(year, month, day, tzinfo=UTC), "day")
 
 
 def quarter_span(year: int, quarter: int) -> Span:
-    return around(datetime(year, quarter * 3 - 2, 1, tzinfo=UTC), "quarter")
+    return enclosing_unit(datetime(year, quarter * 3 - 2, 1, tzinfo=UTC), "quarter")
 
 
 def season_span(year: int, first_month: int) -> Span:
@@ -122,8 +122,8 @@ def season_span(year: int, first_month: int) -> Span:
 
 def week_span(year: int, week: int) -> Span:
     """An ISO week."""
-    start = day_of(date.fromisocalendar(year, week, 1))
-    return Span(start, start + 7 * DAY, "week")
+    start = start_of_date(date.fromisocalendar(year, week, 1))
+    return Span(start, start + 7 * ONE_DAY, "week")
 
 
 def holiday_span(year: int, name: str) -> Span:
@@ -136,35 +136,35 @@ def holiday_span(year: int, name: str) -> Span:
     if not isinstance(rule, str):
         return day_span(year, *rule)
     if rule.startswith("easter"):
-        return around(easter(year) + DAY * int(rule[6:]), "day")
+        return enclosing_unit(easter(year) + ONE_DAY * int(rule[6:]), "day")
     count, weekday, month, *later = rule.split()
     found = nth_weekday(month_span(year, int(month)), WEEKDAYS[weekday], int(count))
-    return around(found.start + DAY * int(later[0] if later else 0), "day")
+    return enclosing_unit(found.start + ONE_DAY * int(later[0] if later else 0), "day")
 
 
 def nth_weekday(within: Span, weekday: int, count: int) -> Span:
     """The `count`-th such weekday of a stretch, from its end when negative; ValueError past its edge."""
     if count > 0:
-        start = within.start + DAY * ((weekday - within.start.weekday()) % 7 + 7 * (count - 1))
+        start = within.start + ONE_DAY * ((weekday - within.start.weekday()) % 7 + 7 * (count - 1))
     else:
-        final = within.end - DAY
-        start = final - DAY * ((final.weekday() - weekday) % 7 + 7 * (-count - 1))
+        final = within.end - ONE_DAY
+        start = final - ONE_DAY * ((final.weekday() - weekday) % 7 + 7 * (-count - 1))
     if not within.start <= start < within.end:
         raise ValueError(f"no such weekday: {count}")
-    return around(start, "day")
+    return enclosing_unit(start, "day")
 
 
-def third(span: Span, which: int) -> Span:
+def third_of(span: Span, which: int) -> Span:
     """The early (0), middle (1) or late (2) third, cut where people cut: a month at its days 11 and 21."""
-    start, end, grain = span.start, span.end, span.grain
+    start, end, grain = span.start, span.end, span.granularity
     if grain == "month":
-        cuts = [start, start + 10 * DAY, start + 20 * DAY, end]
+        cuts = [start, start + 10 * ONE_DAY, start + 20 * ONE_DAY, end]
     elif grain == "year":
         cuts = [start, shift(start, 4, "month"), shift(start, 8, "month"), end]
     elif grain == "week":
-        cuts = [start, start + 2 * DAY, start + 4 * DAY, end]
+        cuts = [start, start + 2 * ONE_DAY, start + 4 * ONE_DAY, end]
         if which == 0:
-            cuts[1] += DAY
+            cuts[1] += ONE_DAY
     elif grain == "decade":
         cuts = [start, shift(start, 3, "year"), shift(start, 7, "year"), end]
     elif grain in ("quarter", "season"):
@@ -177,7 +177,7 @@ def third(span: Span, which: int) -> Span:
     return Span(cuts[which], cuts[which + 1], "part")
 
 
-def latest(make: Callable[[int], Span], now: datetime) -> Span:
+def latest_occurrence(make: Callable[[int], Span], now: datetime) -> Span:
     """The most recent one that has started: `make` tells it for a year. A leap day looks back further."""
     for year in range(now.year, max(0, now.year - 9), -1):
         try:
@@ -185,7 +185,7 @@ def latest(make: Callable[[int], Span], now: datetime) -> Span:
         except ValueError:
             continue
         if span.start <= now:
-            return Span(span.start, span.end, span.grain, make)
+            return Span(span.start, span.end, span.granularity, make)
     raise ValueError("never in the last nine years")
 
 

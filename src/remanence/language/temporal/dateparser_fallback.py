@@ -12,7 +12,7 @@ from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from remanence.language.temporal.calendar_spans import Span, around, midnight, utc
+from remanence.language.temporal.calendar_spans import Span, enclosing_unit, midnight, to_utc
 from remanence.schema import UTC
 
 if TYPE_CHECKING:
@@ -37,19 +37,17 @@ def iso_span(text: str) -> Span:
     if match is None:
         raise ValueError(f"not an ISO date: {text!r}")
     year, month, day, hour, minute, second, fraction, zone = match.groups()
-    start = datetime(
-        int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC
-    )
+    start = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC)
     if fraction:
         start += timedelta(microseconds=int(fraction.ljust(6, "0")))
         return Span(_from_zone(start, zone), _from_zone(start, zone) + timedelta(microseconds=1), "instant")
-    return around(_from_zone(start, zone), "second" if second else "minute" if hour else "day")
+    return enclosing_unit(_from_zone(start, zone), "second" if second else "minute" if hour else "day")
 
 
-def ask_dateparser(phrase: str, now: datetime) -> Span | None:
+def parse_with_dateparser(phrase: str, now: datetime) -> Span | None:
     """What dateparser makes of one isolated English phrase, as wide as the period it names.
 
-    >>> str(ask_dateparser("23-Sep-2020", datetime(2026, 5, 1)).window)
+    >>> str(parse_with_dateparser("23-Sep-2020", datetime(2026, 5, 1)).window)
     '2020-09-23 to 2020-09-24'
     """
     clockwise = re.search(r"hour|minute|second|\bnow\b|\bmin|\bsec|\bhr", phrase)
@@ -68,10 +66,10 @@ def _asked(phrase: str, base: datetime) -> Span | None:
         data = _parser_class()(languages=["en"], settings=settings).get_date_data(phrase)
     if data.date_obj is None:
         return None
-    moment = utc(data.date_obj)
+    moment = to_utc(data.date_obj)
     # It has periods that its types do not tell of ("part_of_day"): those count as a day.
     units = {"time": "minute", "week": "week", "month": "month", "year": "year"}
-    return around(moment, units.get(data.period or "day", "day"))
+    return enclosing_unit(moment, units.get(data.period or "day", "day"))
 
 
 @lru_cache(maxsize=1)

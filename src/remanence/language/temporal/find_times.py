@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from remanence.language.temporal.calendar_spans import utc
+from remanence.language.temporal.calendar_spans import to_utc
 from remanence.language.temporal.time_lexer import lex, may_have_time
-from remanence.language.temporal.time_phrases import STARTS, Phrases
+from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, TimePhraseParser
 from remanence.schema import Window
 
 _LONGEST = 100_000  # a book names so many times that none says when the memory is from
@@ -38,18 +38,18 @@ def find_times(text: str, now: datetime) -> list[TimePhrase]:
     if not may_have_time(text[:_LONGEST]):
         return []
     tokens = lex(text[:_LONGEST])
-    reader = Phrases(tokens, utc(now))
+    reader = TimePhraseParser(tokens, to_utc(now))
     phrases: list[TimePhrase] = []
     i = 0
     while i < len(tokens):
         token = tokens[i]
-        plain = token.low not in STARTS if token.kind == "word" else token.kind in ("mark", "junk")
-        found = None if plain else reader.phrase(i)
+        plain = token.normalized not in PHRASE_START_WORDS if token.kind == "word" else token.kind in ("mark", "junk")
+        found = None if plain else reader.parse_phrase(i)
         if found is None:
             i += 1
             continue
         window, j = found
         start, end = tokens[i].start, tokens[j - 1].end
         phrases.append(TimePhrase(text[start:end], start, end, window))
-        i = reader.listed = j
+        i = reader.previous_end = j
     return phrases

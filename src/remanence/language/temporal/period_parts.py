@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from remanence.language.temporal.calendar_dates import Dates
+from remanence.language.temporal.calendar_dates import CalendarDateRules
 from remanence.language.temporal.calendar_spans import (
-    DAY,
+    ONE_DAY,
     Span,
-    around,
-    latest,
+    enclosing_unit,
+    latest_occurrence,
     midnight,
     nth_weekday,
     shift,
-    third,
+    third_of,
 )
-from remanence.language.temporal.time_vocabulary import EARLY, MIDDLE, PAST, SMALL_UNITS, UNITS, WEEKDAYS
-from remanence.language.temporal.token_reader import Found
+from remanence.language.temporal.time_vocabulary import (
+    EARLY_WORDS,
+    MIDDLE_WORDS,
+    PAST_WORDS,
+    SMALL_UNITS,
+    UNITS,
+    WEEKDAYS,
+)
+from remanence.language.temporal.token_reader import SpanMatch
 
 _SIZES = ("week", "month", "quarter", "year", "decade", "century")
 
 
-class Portions(Dates):
+class PeriodPartRules(CalendarDateRules):
     """The rules that cut a piece out of a stretch."""
 
-    def portion(self, i: int) -> Found:
+    def period_part(self, i: int) -> SpanMatch:
         """As in "early May 2023", "mid-1989", "the end of last year", "the first half of 2024"."""
         word = self.word(i)
         j = i + 1
@@ -32,34 +39,34 @@ class Portions(Dates):
             if self.word(j) != "half" or self.word(j + 1) != "of":
                 return None
             return self.cut(j + 2, lambda span: _half(span, word == "second"))
-        which = 0 if word in EARLY else 1 if word in MIDDLE else 2
+        which = 0 if word in EARLY_WORDS else 1 if word in MIDDLE_WORDS else 2
         if word in ("earlier", "later"):
             return self.so_far(j, word == "earlier")
         if word in ("beginning", "start", "middle", "end"):
-            return self.cut(j + 1, lambda span: third(span, which)) if self.word(j) == "of" else None
+            return self.cut(j + 1, lambda span: third_of(span, which)) if self.word(j) == "of" else None
         j = self.skip(j, "-", "in")
-        if found := self.spot(self.skip(j, "the"), True):
-            if found[0].grain in ("day", "part"):
+        if found := self.time_span(self.skip(j, "the"), True):
+            if found[0].granularity in ("day", "part"):
                 return found if word != "mid" else None
-            return self.cut(j, lambda span: third(span, which))
+            return self.cut(j, lambda span: third_of(span, which))
         return None
 
-    def cut(self, i: int, part: Callable[[Span], Span]) -> Found:
+    def cut(self, i: int, part: Callable[[Span], Span]) -> SpanMatch:
         """A part of the stretch at `i`, where "the year" is the one now."""
         j = self.skip(i, "the")
         unit = self.unit(self.skip(j, "current"))
         if unit in _SIZES and self.word(j + 1) not in ("of", "before", "after") and not self.year(j + 1):
-            return part(around(self.today, unit)), self.skip(j, "current") + 1
-        if not (found := self.spot(j, True)):
+            return part(enclosing_unit(self.today, unit)), self.skip(j, "current") + 1
+        if not (found := self.time_span(j, True)):
             return None
         span, end = found
-        if span.grain not in (*_SIZES, "season", "half"):
+        if span.granularity not in (*_SIZES, "season", "half"):
             return None
         if make := span.in_year:
-            return latest(lambda year: part(make(year)), self.now), end
+            return latest_occurrence(lambda year: part(make(year)), self.now), end
         return part(span), end
 
-    def so_far(self, i: int, earlier: bool) -> Found:
+    def so_far(self, i: int, earlier: bool) -> SpanMatch:
         """What was earlier this year ends today; what comes later this year begins today."""
         j = self.skip(i, "in")
         if self.word(j) == "today":
@@ -67,13 +74,13 @@ class Portions(Dates):
         elif self.word(j) in ("this", "the") and self.unit(j + 1) in _SIZES:
             unit, end = UNITS[self.word(j + 1)], j + 2
         else:
-            found = self.spot(j) if self.word(j) in PAST else None
-            return (third(found[0], 0 if earlier else 2), found[1]) if found else None
-        span = around(self.today, unit)
-        middle = self.now if unit == "day" else self.today + DAY if earlier else self.today
+            found = self.time_span(j) if self.word(j) in PAST_WORDS else None
+            return (third_of(found[0], 0 if earlier else 2), found[1]) if found else None
+        span = enclosing_unit(self.today, unit)
+        middle = self.now if unit == "day" else self.today + ONE_DAY if earlier else self.today
         return (Span(span.start, middle, "range") if earlier else Span(middle, span.end, "range")), end
 
-    def ordinal_of(self, i: int) -> Found:
+    def ordinal_part(self, i: int) -> SpanMatch:
         """As in "the first week of June", "last Sunday of March", "the last four months of 2021"."""
         last = self.word(i) in ("last", "final")
         ordinal = (-1, i + 1) if last else self.ordinal(i)
@@ -104,7 +111,7 @@ def _nth(span: Span, number: int, size: int, unit: str, weekday: int | None) -> 
         return nth_weekday(span, weekday, number)
     if unit == "weekend":
         saturday = nth_weekday(span, 5, number).start
-        return Span(saturday, saturday + 2 * DAY, "weekend")
+        return Span(saturday, saturday + 2 * ONE_DAY, "weekend")
     start = shift(span.end, -size, unit) if number < 0 else shift(span.start, (number - 1) * size, unit)
     if not span.start <= start < span.end:
         raise ValueError(f"no such {unit}")
@@ -112,8 +119,6 @@ def _nth(span: Span, number: int, size: int, unit: str, weekday: int | None) -> 
 
 
 def _half(span: Span, second: bool) -> Span:
-    middle = (
-        shift(span.start, 6, "month") if span.grain == "year" else span.start + (span.end - span.start) / 2
-    )
+    middle = shift(span.start, 6, "month") if span.granularity == "year" else span.start + (span.end - span.start) / 2
     middle = midnight(middle)
     return Span(middle, span.end, "half") if second else Span(span.start, middle, "half")

@@ -6,45 +6,45 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from remanence.language.temporal.calendar_spans import (
-    DAY,
+    ONE_DAY,
     Span,
-    around,
+    enclosing_unit,
     holiday_span,
     month_span,
     season_span,
     shift,
     week_span,
 )
-from remanence.language.temporal.dateparser_fallback import ask_dateparser
-from remanence.language.temporal.period_parts import Portions
+from remanence.language.temporal.dateparser_fallback import parse_with_dateparser
+from remanence.language.temporal.period_parts import PeriodPartRules
 from remanence.language.temporal.time_vocabulary import (
     DAY_NAMES,
-    EARLY,
-    FUTURE,
-    HOLIDAY_STARTS,
+    DAY_PARTS,
+    EARLY_WORDS,
+    FUTURE_WORDS,
+    HOLIDAY_FIRST_WORDS,
     HOLIDAYS,
-    LATE,
-    MIDDLE,
+    LATE_WORDS,
+    MIDDLE_WORDS,
     MONTHS,
-    PARTS,
-    PAST,
+    PAST_WORDS,
     SEASONS,
     SMALL_UNITS,
     UNITS,
     WEEKDAYS,
 )
-from remanence.language.temporal.token_reader import TO, Found
+from remanence.language.temporal.token_reader import RANGE_WORDS, SpanMatch
 
-DAYS = {"yesterday": -1, "today": 0, "tonight": 0, "tonite": 0, "tomorrow": 1, "tmrw": 1}
+RELATIVE_DAYS = {"yesterday": -1, "today": 0, "tonight": 0, "tonite": 0, "tomorrow": 1, "tmrw": 1}
 
 
 _AT_WEEKENDS = ("over", "on", "at", "during")
 
 
-class Relatives(Portions):
+class RelativeTimeRules(PeriodPartRules):
     """The rules that count from the reference time."""
 
-    def relative(self, i: int) -> Found:
+    def relative_time(self, i: int) -> SpanMatch:
         """The first rule that holds at `i`. Rules call each other, but nobody speaks five deep."""
         if self.depth > 3:
             return None
@@ -54,35 +54,35 @@ class Relatives(Portions):
         finally:
             self.depth -= 1
 
-    def _relative(self, i: int) -> Found:
+    def _relative(self, i: int) -> SpanMatch:
         word = self.word(i)
-        if word in DAYS:
-            day = around(self.today + DAY * DAYS[word], "day")
-            return (self.part(day.start, word), i + 1) if word in PARTS else (day, i + 1)
-        if (word in ("last", "final") or self.ordinal(i)) and (found := self.ordinal_of(i)):
+        if word in RELATIVE_DAYS:
+            day = enclosing_unit(self.today + ONE_DAY * RELATIVE_DAYS[word], "day")
+            return (self.day_part(day.start, word), i + 1) if word in DAY_PARTS else (day, i + 1)
+        if (word in ("last", "final") or self.ordinal(i)) and (found := self.ordinal_part(i)):
             return found
-        if word in PAST or word in FUTURE or word == "this":
+        if word in PAST_WORDS or word in FUTURE_WORDS or word == "this":
             return self.neighbour(i)
-        if word in EARLY or word in MIDDLE or word in LATE or word in ("first", "second"):
-            return self.portion(i)
+        if word in EARLY_WORDS or word in MIDDLE_WORDS or word in LATE_WORDS or word in ("first", "second"):
+            return self.period_part(i)
         if word == "in":
             return self.ahead(i)
-        if (word in UNITS or word in WEEKDAYS or word in PARTS) and (found := self.beside(i)):
+        if (word in UNITS or word in WEEKDAYS or word in DAY_PARTS) and (found := self.beside(i)):
             return found
-        return self.counted(i)
+        return self.counted_units(i)
 
-    def part(self, day: datetime, name: str) -> Span:
+    def day_part(self, day: datetime, name: str) -> Span:
         """A part of a day: its morning, its night."""
-        first, final = PARTS[name]
+        first, final = DAY_PARTS[name]
         return Span(day + timedelta(hours=first), day + timedelta(hours=final), "part")
 
-    def neighbour(self, i: int) -> Found:
+    def neighbour(self, i: int) -> SpanMatch:
         """As in "last week", "this May", "next Friday", "the past three months", "last night"."""
         word = self.word(i)
         j = i + 1
         if word == "this" and self.word(j) in ("past", "last", "coming"):
             word, j = self.word(j), j + 1
-        step = -1 if word in PAST else 0 if word == "this" else 1
+        step = -1 if word in PAST_WORDS else 0 if word == "this" else 1
         if (count := self.number(j)) and self.word(j) not in ("a", "an"):
             unit = self.unit(self.skip(count[2], "business", "working"))
             j = self.skip(count[2], "business", "working") + 1
@@ -92,13 +92,13 @@ class Relatives(Portions):
         name = self.word(j)
         if name in UNITS:
             return self.neighbour_unit(word, step, j)
-        if name in PARTS and (step <= 0 or self.word(i - 1) != "the"):
-            return self.part(self.today + DAY * step, name), j + 1
+        if name in DAY_PARTS and (step <= 0 or self.word(i - 1) != "the"):
+            return self.day_part(self.today + ONE_DAY * step, name), j + 1
         if name in WEEKDAYS and (
-            name in DAY_NAMES or self.token(j).capital or (step and name not in ("sat", "sun"))
+            name in DAY_NAMES or self.token(j).capitalized or (step and name not in ("sat", "sun"))
         ):
             return self.neighbour_weekday(word, step, j)
-        if name in MONTHS and not (self.verbal(j) and step == 0):
+        if name in MONTHS and not (self.may_be_verb(j) and step == 0):
             number, k = self.month(j) or (0, 0)
             day = self.day_number(k)
             if day or self.year(k):
@@ -107,47 +107,41 @@ class Relatives(Portions):
         if name in SEASONS:
             first = SEASONS[name]
             return self.nearest(lambda year: season_span(year, first), "season", step), j + 1
-        if name in HOLIDAY_STARTS and (found := self.holiday(j, True)):
+        if name in HOLIDAY_FIRST_WORDS and (found := self.holiday(j, True)):
             holiday = next(
-                key
-                for size in (3, 2, 1)
-                if (key := " ".join(self.word(j + k) for k in range(size))) in HOLIDAYS
+                key for size in (3, 2, 1) if (key := " ".join(self.word(j + k) for k in range(size))) in HOLIDAYS
             )
             return self.nearest(lambda year: holiday_span(year, holiday), "day", step), found[1]
         return None
 
-    def neighbour_unit(self, word: str, step: int, j: int) -> Found:
+    def neighbour_unit(self, word: str, step: int, j: int) -> SpanMatch:
         """The last week is the calendar's, the past week runs up to now, and the last minute is no time."""
         unit = UNITS[self.word(j)]
-        if (
-            unit in ("second", "minute", "day")
-            or (unit == "hour" and step == 0)
-            or self.word(j).endswith("s")
-        ):
+        if unit in ("second", "minute", "day") or (unit == "hour" and step == 0) or self.word(j).endswith("s"):
             return None
         if word == "following" or (self.word(j) == "quarter" and self.word(j + 1) in ("of", "past", "to")):
             return None
         if unit == "hour" or (word == "past" and unit != "weekend"):
             return self.rolling(step, unit), j + 1
-        span = around(shift(self.today, step, unit), unit)
+        span = enclosing_unit(shift(self.today, step, unit), unit)
         if unit == "week":
             k = self.skip(j + 1, "on", ",")
-            if self.word(k) in WEEKDAYS and (self.word(k) in DAY_NAMES or self.token(k).capital):
-                return around(span.start + DAY * WEEKDAYS[self.word(k)], "day"), k + 1
+            if self.word(k) in WEEKDAYS and (self.word(k) in DAY_NAMES or self.token(k).capitalized):
+                return enclosing_unit(span.start + ONE_DAY * WEEKDAYS[self.word(k)], "day"), k + 1
         return span, j + 1
 
-    def neighbour_weekday(self, word: str, step: int, j: int) -> Found:
+    def neighbour_weekday(self, word: str, step: int, j: int) -> SpanMatch:
         """The last Friday is the latest before today, the next one next week's, this one this week's."""
         weekday = WEEKDAYS[self.word(j)]
         ahead = (weekday - self.today.weekday()) % 7
-        monday = around(self.today, "week").start
+        monday = enclosing_unit(self.today, "week").start
         if step < 0:
-            start = self.today - DAY * ((-ahead) % 7 or 7)
+            start = self.today - ONE_DAY * ((-ahead) % 7 or 7)
         elif word in ("coming", "upcoming"):
-            start = self.today + DAY * (ahead or 7)
+            start = self.today + ONE_DAY * (ahead or 7)
         else:
-            start = monday + DAY * (weekday + 7 * step)
-        return around(start, "day"), j + 1
+            start = monday + ONE_DAY * (weekday + 7 * step)
+        return enclosing_unit(start, "day"), j + 1
 
     def nearest(self, make: Callable[[int], Span], grain: str, step: int) -> Span:
         """The last one that is over, this year's, or the first one still to come."""
@@ -155,7 +149,7 @@ class Relatives(Portions):
         if step == 0:
             winter = make(year - 1)
             return winter if winter.start <= self.now < winter.end else make(year)
-        here = around(self.today, "month" if grain == "month" else "day")
+        here = enclosing_unit(self.today, "month" if grain == "month" else "day")
         if step < 0:
             return next(span for back in range(3) if (span := make(year - back)).end <= here.start)
         return next(span for ahead in range(3) if (span := make(year + ahead)).start >= here.end)
@@ -166,44 +160,44 @@ class Relatives(Portions):
             ends = sorted((shift(self.now, count, unit), self.now))
             return Span(ends[0], ends[1] + timedelta(microseconds=1), "range")
         if count < 0:
-            return Span(shift(self.today, count, unit), self.today + DAY, "range")
-        return Span(self.today, shift(self.today, count, unit) + DAY, "range")
+            return Span(shift(self.today, count, unit), self.today + ONE_DAY, "range")
+        return Span(self.today, shift(self.today, count, unit) + ONE_DAY, "range")
 
-    def counted(self, i: int) -> Found:
+    def counted_units(self, i: int) -> SpanMatch:
         """As in "two weeks ago", "a few years back", "3 days from now", "two days before Christmas"."""
         if not (count := self.number(i)) or self.word(i - 1) == "half":
             return None
         if compound := self.compound(i):
             return compound
         low, high, j = count
-        if self.word(j) in (*TO, "or") and (other := self.number(j + 1)) and other[1] > high:
+        if self.word(j) in (*RANGE_WORDS, "or") and (other := self.number(j + 1)) and other[1] > high:
             high, j = other[1], other[2]  # "4-5 months ago"
-        if high > 1 and (self.word(j) in PAST or self.word(j) in FUTURE):
+        if high > 1 and (self.word(j) in PAST_WORDS or self.word(j) in FUTURE_WORDS):
             unit = self.unit(j + 1)
-            step = -high if self.word(j) in PAST else high
+            step = -high if self.word(j) in PAST_WORDS else high
             return (self.rolling(step, unit), j + 2) if unit and self.word(j) != "following" else None
         unit = self.unit(j)
         if unit is None or high > 5000:
             return None
         after, then = self.word(j + 1), self.word(j + 2)
-        back = after == "back" and self.closed(j + 2) and then not in ("in", "at", "to", "from", "and")
+        back = after == "back" and self.may_end_before(j + 2) and then not in ("in", "at", "to", "from", "and")
         if after == "ago" and then == "today":
-            return around(shift(self.today, -high, unit), "day"), j + 3
+            return enclosing_unit(shift(self.today, -high, unit), "day"), j + 3
         if after == "ago" or back:
             return self.stepped(-high, -low, unit), j + 2
         if after == "hence" or (after == "from" and self.word(j + 2) == "now"):
             return self.stepped(low, high, unit), j + 2 + (after == "from")
-        if after in ("before", "after", "from") and (found := self.spot(j + 2, True)):
+        if after in ("before", "after", "from") and (found := self.time_span(j + 2, True)):
             span, k = found
-            if span.grain == "range":
+            if span.granularity == "range":
                 return None
             start = shift(span.start, -high if after == "before" else high, unit)
-            return around(
-                start, unit if unit == span.grain else "minute" if unit in SMALL_UNITS else "day"
+            return enclosing_unit(
+                start, unit if unit == span.granularity else "minute" if unit in SMALL_UNITS else "day"
             ), k
         return None
 
-    def compound(self, i: int) -> Found:
+    def compound(self, i: int) -> SpanMatch:
         """As in "1 week, 2 days ago": isolated, and dateparser's to read."""
         said, j = "", i
         while (count := self.number(j)) and (unit := self.unit(count[2])) and len(said) < 60:
@@ -211,23 +205,21 @@ class Relatives(Portions):
             j = self.skip(count[2] + 1, ",", "and")
         if self.word(j) != "ago" or said.count(" ") < 4:
             return None
-        span = ask_dateparser(f"{said}ago", self.now)
+        span = parse_with_dateparser(f"{said}ago", self.now)
         return (span, j + 1) if span else None
 
     def stepped(self, first: int, final: int, unit: str) -> Span:
         """From the unit `first` steps away to the one `final` steps away, both whole."""
         whole = "week" if unit == "fortnight" else unit
-        start = around(shift(self.now, first, unit), whole)
-        end = around(shift(self.now, final, unit), whole)
+        start = enclosing_unit(shift(self.now, first, unit), whole)
+        end = enclosing_unit(shift(self.now, final, unit), whole)
         return Span(start.start, end.end, whole)
 
-    def ahead(self, i: int) -> Found:
+    def ahead(self, i: int) -> SpanMatch:
         """As in "in two weeks"; never "in a minute" or "twice in a week"."""
         if not (count := self.number(i + 1)) or self.word(i - 1) in ("times", "twice", "once", "often"):
             return None
-        if any(
-            self.word(k) in ("haven't", "hasn't", "hadn't", "not", "never", "first") for k in range(i - 6, i)
-        ):
+        if any(self.word(k) in ("haven't", "hasn't", "hadn't", "not", "never", "first") for k in range(i - 6, i)):
             return None  # "we haven't talked in a few days" looks back, if anywhere
         low, high, j = count
         unit = self.unit(j)
@@ -237,67 +229,69 @@ class Relatives(Portions):
             return None
         return self.stepped(low, high, unit), self.skip(j + 1, "time")
 
-    def beside(self, i: int) -> Found:
+    def beside(self, i: int) -> SpanMatch:
         """As in "the week of 9 June", "the week before last", "the Monday before 24 July"."""
         word, after, unit = self.word(i), self.word(i + 1), self.unit(i)
-        if after in ("before", "after") and self.word(i + 2) in ("last", "next") and self.closed(i + 3):
+        if after in ("before", "after") and self.word(i + 2) in ("last", "next") and self.may_end_before(i + 3):
             step = -2 if after == "before" else 2
-            if word in PARTS:
-                return self.part(self.today + DAY * step, word), i + 3
+            if word in DAY_PARTS:
+                return self.day_part(self.today + ONE_DAY * step, word), i + 3
             if unit and unit not in SMALL_UNITS:
-                return around(shift(self.today, step, unit), unit), i + 3
+                return enclosing_unit(shift(self.today, step, unit), unit), i + 3
         if unit == "week" and (found := self.week_of(i)):
             return found
         the_weekend = word == "weekend" and self.word(i - 1) == "the" and self.word(i - 2) in _AT_WEEKENDS
         if the_weekend and after not in ("of", "before", "after"):
-            return around(self.today - DAY * ((self.today.weekday() - 5) % 7), "weekend"), i + 1
-        if after == "of" and (unit in ("weekend", "month", "year") or word in PARTS):
-            if not (found := self.spot(i + 2, True)):
+            return enclosing_unit(self.today - ONE_DAY * ((self.today.weekday() - 5) % 7), "weekend"), i + 1
+        if after == "of" and (unit in ("weekend", "month", "year") or word in DAY_PARTS):
+            if not (found := self.time_span(i + 2, True)):
                 return None
             span, j = found
-            if span.grain == "day" and unit in (None, "weekend"):
-                return (self.part(span.start, word) if word in PARTS else around(span.start, "weekend")), j
-            return found if span.grain == unit else None
+            if span.granularity == "day" and unit in (None, "weekend"):
+                return (
+                    self.day_part(span.start, word) if word in DAY_PARTS else enclosing_unit(span.start, "weekend")
+                ), j
+            return found if span.granularity == unit else None
         if after in ("before", "after") and (unit not in (None, *SMALL_UNITS) or word in WEEKDAYS):
             return self.next_to(i)
         return None
 
-    def week_of(self, i: int) -> Found:
+    def week_of(self, i: int) -> SpanMatch:
         """As in "week of 9 June", "week starting 4 February", "week ending Sunday", "week 3 of 2027"."""
         how = self.word(i + 1)
-        if self.token(i + 1).kind == "number" and (year := self.year_beside(i + 2)):
+        if self.token(i + 1).kind == "number" and (year := self.year_after(i + 2)):
             return week_span(year[0], int(how)), year[1]
         if how not in ("of", "starting", "beginning", "commencing", "ending"):
             return None
-        if not (found := self.spot(self.skip(i + 2, "on"), True)) or found[0].grain != "day":
+        if not (found := self.time_span(self.skip(i + 2, "on"), True)) or found[0].granularity != "day":
             return None
         day, j = found
         if how == "of":
-            return around(day.start, "week"), j
-        start = day.end - 7 * DAY if how == "ending" else day.start
-        return Span(start, start + 7 * DAY, "week"), j
+            return enclosing_unit(day.start, "week"), j
+        start = day.end - 7 * ONE_DAY if how == "ending" else day.start
+        return Span(start, start + 7 * ONE_DAY, "week"), j
 
-    def next_to(self, i: int) -> Found:
+    def next_to(self, i: int) -> SpanMatch:
         """As in "the day before Christmas", "the Monday after 24 July", "the weekend before last Friday"."""
         if self.word(i - 1) in ("one", "every", "each", "this", "a") or not (
-            found := self.relative(i + 2) or self.date(self.skip(i + 2, "the"), True)
+            found := self.relative_time(i + 2) or self.calendar_date(self.skip(i + 2, "the"), True)
         ):
             return None
         span, j = found
-        if span.grain == "range":
+        if span.granularity == "range":
             return None
         unit, before = self.unit(i), self.word(i + 1) == "before"
         if unit is None:
             weekday = WEEKDAYS[self.word(i)]
-            if span.grain != "day":
+            if span.granularity != "day":
                 return None
             gap = (span.start.weekday() - weekday) % 7 if before else (weekday - span.start.weekday()) % 7
-            return around(span.start + DAY * (gap or 7) * (-1 if before else 1), "day"), j
+            return enclosing_unit(span.start + ONE_DAY * (gap or 7) * (-1 if before else 1), "day"), j
         if unit == "day":
-            return around(span.start - DAY if before else span.end, "day"), j
+            return enclosing_unit(span.start - ONE_DAY if before else span.end, "day"), j
         if unit == "weekend":
-            near = around(span.start, "weekend")
+            near = enclosing_unit(span.start, "weekend")
             while near.end > span.start if before else near.start < span.end:
-                near = around(near.start + (-7 * DAY if before else 7 * DAY), "weekend")
+                near = enclosing_unit(near.start + (-7 * ONE_DAY if before else 7 * ONE_DAY), "weekend")
             return near, j
-        return around(shift(around(span.start, unit).start, -1 if before else 1, unit), unit), j
+        return enclosing_unit(shift(enclosing_unit(span.start, unit).start, -1 if before else 1, unit), unit), j

@@ -7,11 +7,11 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 from remanence.language.temporal.time_vocabulary import (
+    DAY_PARTS,
     DECADES,
-    HOLIDAY_STARTS,
+    HOLIDAY_FIRST_WORDS,
     MONTHS,
-    NOONS,
-    PARTS,
+    NOON_WORDS,
     SEASONS,
     UNITS,
     WEEKDAYS,
@@ -20,7 +20,7 @@ from remanence.language.temporal.time_vocabulary import (
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 
 # Without one of these or a digit there is no time in a text.
-_CUES = {*MONTHS, *WEEKDAYS, *UNITS, *SEASONS, *DECADES, *PARTS, *NOONS, *HOLIDAY_STARTS}
+_CUES = {*MONTHS, *WEEKDAYS, *UNITS, *SEASONS, *DECADES, *DAY_PARTS, *NOON_WORDS, *HOLIDAY_FIRST_WORDS}
 _CUES |= {"today", "yesterday", "tomorrow", "tmrw", "o", "eighteen", "nineteen", "twenty", "thousand"}
 _CUE_BYTES = {cue.encode() for cue in _CUES}
 _DIGIT = re.compile("[0-9]")
@@ -56,9 +56,7 @@ _FREER = {
     "clock": r"(?<![\w$€£¥#@+/:.,])(?:{})(?!\w)",
     "hm": r"(?<![\w$€£¥#@+/:.,])(?:{})(?![\w%/:]|[.,][0-9])",
 }
-_DIGITAL = "|".join(
-    rf"(?P<{kind}>{_FREER.get(kind, _FREE).format(shape)})" for kind, shape in _SHAPES.items()
-)
+_DIGITAL = "|".join(rf"(?P<{kind}>{_FREER.get(kind, _FREE).format(shape)})" for kind, shape in _SHAPES.items())
 _NAMED = rf"(?:q[1-4]|h[12])(?:[-\ ](?:of\ )?[0-9]{{4}})?|{_MONTH}[-/][0-9]{{1,2}}[-/][0-9]{{2,4}}"
 _TOKEN = re.compile(
     # Nearly every token is a plain word: said first, it costs nothing to see that it is no other shape. And
@@ -80,13 +78,13 @@ class Token(NamedTuple):
     """A word, number, shape or mark; `low` is how the grammar compares it: small letters, no possessive."""
 
     kind: str
-    low: str
+    normalized: str
     start: int
     end: int
-    capital: bool
+    capitalized: bool
 
 
-END = Token("end", "", -1, -1, False)
+END_TOKEN = Token("end", "", -1, -1, False)
 
 
 def may_have_time(text: str) -> bool:
@@ -101,7 +99,7 @@ def may_have_time(text: str) -> bool:
 def lex(text: str) -> list[Token]:
     """The tokens of a text, in order.
 
-    >>> [(token.kind, token.low) for token in lex("Since last year's May 7th, 3pm")][1:]
+    >>> [(token.kind, token.normalized) for token in lex("Since last year's May 7th, 3pm")][1:]
     [('word', 'last'), ('word', 'year'), ('word', 'may'), ('ordinal', '7th'), ('mark', ','), ('clock', '3pm')]
     """
     tokens = []

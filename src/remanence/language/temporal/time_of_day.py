@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from remanence.language.temporal.calendar_spans import Span
-from remanence.language.temporal.time_vocabulary import NOONS, NUMBERS, PARTS
-from remanence.language.temporal.token_reader import TO, Reader
+from remanence.language.temporal.time_vocabulary import DAY_PARTS, NOON_WORDS, NUMBERS
+from remanence.language.temporal.token_reader import RANGE_WORDS, TokenReader
 
 _AT = {"at", "@", "around", "by", "before", "after", "until", "till", "since", "from", "between"}
-CLOCK_WORDS = {*NOONS, *NUMBERS, "half", "quarter", "from", "between", "at"}
+CLOCK_WORDS = {*NOON_WORDS, *NUMBERS, "half", "quarter", "from", "between", "at"}
 _LATE = ("afternoon", "evening", "night", "tonight", "tonite")
 
 
@@ -39,13 +39,13 @@ class Hour:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class ClockTime:
     """One time of day, or from one to another."""
 
     first: Hour
     final: Hour | None = None
 
-    def on(self, day: datetime, hint: str = "") -> Span:
+    def on_day(self, day: datetime, hint: str = "") -> Span:
         start = self.first.on(day, hint)
         end = self.final.on(day, hint) if self.final else start + self.first.size
         if end <= start:
@@ -53,10 +53,10 @@ class Clock:
         return Span(start, end, "clock")
 
 
-class Clocks(Reader):
+class TimeOfDayRules(TokenReader):
     """The rules for times of day."""
 
-    def clock(self, i: int, loose: bool = False) -> tuple[Clock, int] | None:
+    def clock_time(self, i: int, loose: bool = False) -> tuple[ClockTime, int] | None:
         """A range, or one time. `loose` says that a day stands beside it, so lone numbers may be hours."""
         if ranged := self.clock_range(i, loose):
             return ranged
@@ -66,23 +66,23 @@ class Clocks(Reader):
         hour, j = found
         if self.unit(j):  # "around 14:30 minutes"
             return None
-        spoken = self.word(j) == "in" and self.word(j + 1) == "the" and self.word(j + 2) in PARTS
+        spoken = self.word(j) == "in" and self.word(j + 1) == "the" and self.word(j + 2) in DAY_PARTS
         lone = self.token(i).kind == "number" and j == i + 1 and not spoken  # "3 in the morning" is a clock
-        if lone and not (loose and announced and self.closed(j)):
+        if lone and not (loose and announced and self.may_end_before(j)):
             return None
-        bare = self.token(i).kind == "hm" or self.word(i) in NOONS
-        if bare and not (announced or loose or spoken or self.whole):  # a score, a verse, a ratio
+        bare = self.token(i).kind == "hm" or self.word(i) in NOON_WORDS
+        if bare and not (announced or loose or spoken or self.whole_text):  # a score, a verse, a ratio
             return None
-        return Clock(hour), self.skip(j, "gmt", "utc")
+        return ClockTime(hour), self.skip(j, "gmt", "utc")
 
-    def clock_range(self, i: int, loose: bool) -> tuple[Clock, int] | None:
+    def clock_range(self, i: int, loose: bool) -> tuple[ClockTime, int] | None:
         """As in "from 3 to 5pm", "10:30 - 11"; two lone numbers only beside a day: "Monday 11-4"."""
         opener = self.word(i) in ("from", "between", "at")
         if (begin := self.hour(i + opener, True)) is None:
             return None
         first, j = begin
         j = self.skip(j, "gmt", "utc")
-        if not (self.word(j) in TO or (self.word(j) == "and" and self.word(i) == "between")):
+        if not (self.word(j) in RANGE_WORDS or (self.word(j) == "and" and self.word(i) == "between")):
             return None
         if (end := self.hour(j + 1, True)) is None:
             return None
@@ -97,25 +97,25 @@ class Clocks(Reader):
             first = replace(first, mark=final.mark if same else "a")
         elif not first.mark and not final.mark and 12 > first.digits[0] > final.digits[0]:
             first, final = replace(first, mark="a"), replace(final, mark="p")
-        return Clock(first, final), self.skip(k, "gmt", "utc")
+        return ClockTime(first, final), self.skip(k, "gmt", "utc")
 
     def hour(self, i: int, announced: bool) -> tuple[Hour, int] | None:
         """As in "3pm", "15:30", "5 o'clock", "half past three", "noon", or a lone number up to 24."""
         token = self.token(i)
         if token.kind == "clock":
-            digits = _digits(token.low)
-            return Hour(digits, "24" if digits[0] > 12 else "p" if "p" in token.low else "a"), i + 1
+            digits = _digits(token.normalized)
+            return Hour(digits, "24" if digits[0] > 12 else "p" if "p" in token.normalized else "a"), i + 1
         if token.kind == "hm" and announced:
-            digits = _digits(token.low)
-            return Hour(digits, "24" if token.low[0] == "0" or digits[0] > 12 else ""), i + 1
-        if token.low in NOONS and announced:
-            return Hour((NOONS[token.low],), "24"), i + 1
-        if token.low in ("half", "quarter") and self.word(i + 1) == "past":
+            digits = _digits(token.normalized)
+            return Hour(digits, "24" if token.normalized[0] == "0" or digits[0] > 12 else ""), i + 1
+        if token.normalized in NOON_WORDS and announced:
+            return Hour((NOON_WORDS[token.normalized],), "24"), i + 1
+        if token.normalized in ("half", "quarter") and self.word(i + 1) == "past":
             if past := self.hour(i + 2, True):
-                minute = 30 if token.low == "half" else 15
+                minute = 30 if token.normalized == "half" else 15
                 return Hour((past[0].digits[0], minute), past[0].mark), past[1]
             return None
-        number = int(token.low) if token.kind == "number" else NUMBERS.get(token.low, 99)
+        number = int(token.normalized) if token.kind == "number" else NUMBERS.get(token.normalized, 99)
         if number > 24:
             return None
         after = self.word(i + 1)

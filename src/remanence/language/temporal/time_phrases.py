@@ -4,71 +4,70 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from remanence.language.temporal.calendar_spans import Span, around, midnight, plus
-from remanence.language.temporal.relative_times import DAYS, Relatives
-from remanence.language.temporal.time_of_day import CLOCK_WORDS, Clock, Clocks
+from remanence.language.temporal.calendar_spans import Span, add_clamped, enclosing_unit, midnight
+from remanence.language.temporal.relative_times import RELATIVE_DAYS, RelativeTimeRules
+from remanence.language.temporal.time_of_day import CLOCK_WORDS, ClockTime, TimeOfDayRules
 from remanence.language.temporal.time_vocabulary import (
+    DAY_PARTS,
     DECADES,
-    EARLY,
-    FUTURE,
-    HOLIDAY_STARTS,
-    LATE,
-    MIDDLE,
+    EARLY_WORDS,
+    FUTURE_WORDS,
+    HOLIDAY_FIRST_WORDS,
+    LATE_WORDS,
+    MIDDLE_WORDS,
     MONTHS,
-    NOONS,
+    NOON_WORDS,
     NUMBERS,
     ORDINALS,
-    PARTS,
-    PAST,
+    PAST_WORDS,
     SEASONS,
     UNITS,
-    VAGUE,
+    VAGUE_NUMBERS,
     WEEKDAYS,
 )
-from remanence.language.temporal.token_reader import TO, Found
+from remanence.language.temporal.token_reader import RANGE_WORDS, SpanMatch
 from remanence.schema import Window
 
-OPENERS = {
-    "since",
-    "starting",
-    "beginning",
-    "before",
-    "prior",
-    "until",
-    "till",
-    "til",
-    "after",
-    "by",
-    "later",
-}
+OPENERS = {"since", "starting", "beginning", "before", "prior", "until", "till", "til", "after", "by", "later"}
 # The words a phrase can begin with; at any other word there is nothing to try.
-STARTS = {*OPENERS, *MONTHS, *WEEKDAYS, *UNITS, *SEASONS, *DECADES, *PARTS, *NOONS, *HOLIDAY_STARTS, *DAYS}
-STARTS |= {
-    *PAST,
-    *FUTURE,
-    *EARLY,
-    *MIDDLE,
-    *LATE,
+PHRASE_START_WORDS = {
+    *OPENERS,
+    *MONTHS,
+    *WEEKDAYS,
+    *UNITS,
+    *SEASONS,
+    *DECADES,
+    *DAY_PARTS,
+    *NOON_WORDS,
+    *HOLIDAY_FIRST_WORDS,
+    *RELATIVE_DAYS,
+}
+PHRASE_START_WORDS |= {
+    *PAST_WORDS,
+    *FUTURE_WORDS,
+    *EARLY_WORDS,
+    *MIDDLE_WORDS,
+    *LATE_WORDS,
     *NUMBERS,
     *ORDINALS,
-    *VAGUE,
+    *VAGUE_NUMBERS,
     "this",
     "final",
     "a",
     "an",
     "in",
 }
-STARTS |= {"more", "over", "less", "between", "from", "half"}
+PHRASE_START_WORDS |= {"more", "over", "less", "between", "from", "half"}
 # Hardly any of the small words among them begins one: the word after it tells, or a number.
-_AFTER_A = {*VAGUE, *UNITS, *TO, "or"}
-_BEGINS = {"in": {"a", "an", *VAGUE, *NUMBERS}, "a": _AFTER_A, "an": _AFTER_A}
+_AFTER_A = {*VAGUE_NUMBERS, *UNITS, *RANGE_WORDS, "or"}
+_BEGINS = {"in": {"a", "an", *VAGUE_NUMBERS, *NUMBERS}, "a": _AFTER_A, "an": _AFTER_A}
 _MOMENT = timedelta(microseconds=1)
 
 
-class Phrases(Relatives, Clocks):
+class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
     """The top of the grammar."""
 
-    def phrase(self, i: int) -> tuple[Window, int] | None:
+    def parse_phrase(self, i: int) -> tuple[Window, int] | None:
         """The longest time phrase that begins at token `i`, and the token after it."""
         try:
             found = self._phrase(i)
@@ -89,12 +88,15 @@ class Phrases(Relatives, Clocks):
             return self.between(i)
         # "May to March", "Jan-Feb 2017": two months beside each other need no other word.
         months = (
-            word in MONTHS and self.word(i + 1) in TO and self.word(i + 2) in MONTHS and not self.verbal(i)
+            word in MONTHS
+            and self.word(i + 1) in RANGE_WORDS
+            and self.word(i + 2) in MONTHS
+            and not self.may_be_verb(i)
         )
-        if not (found := self.spot(i, months)):
+        if not (found := self.time_span(i, months)):
             return None
         span, j = found
-        other = self.endpoint(j + 1) if self.word(j) in TO and span.grain != "range" else None
+        other = self.endpoint(j + 1) if self.word(j) in RANGE_WORDS and span.granularity != "range" else None
         if other and (ranged := self.joined(span, other[0])):
             return ranged, other[1]
         if self.word(j) in ("onwards", "onward"):
@@ -105,7 +107,7 @@ class Phrases(Relatives, Clocks):
         """One end is open: "since May", "before 2020", "by Friday", "later than 2018"."""
         word, j = self.word(i), i + 1
         if (word == "later" and self.word(j) != "than") or (word == "beginning" and self.word(j) == "of"):
-            found = self.spot(i)
+            found = self.time_span(i)
             return (found[0].window, found[1]) if found else None
         if word == "later":
             word, j = ("by" if self.word(i - 1) == "no" else "after"), j + 1
@@ -113,12 +115,12 @@ class Phrases(Relatives, Clocks):
             j = self.skip(j, "to")
         elif word in ("starting", "beginning"):
             j = self.skip(j, "on", "from", "in")
-        if not (found := self.spot(self.skip(j, "the"), True)):
+        if not (found := self.time_span(self.skip(j, "the"), True)):
             return None
         span, end = found
         if word in ("since", "starting", "beginning"):
             return Window(span.start, None), end
-        clock = span.grain == "clock"  # after 3pm is from 3pm on
+        clock = span.granularity == "clock"  # after 3pm is from 3pm on
         ending = self.word(self.skip(j, "the")) == "end"  # until the end of May is all of May
         if word == "after":
             return Window(span.start if clock else span.end, None), end
@@ -129,67 +131,63 @@ class Phrases(Relatives, Clocks):
         word, j = self.word(i), self.skip(i + 1, "than")
         if j == i + 1 and word != "over":
             return None
-        if not (found := self.counted(j)) or found[0].start > self.now:
+        if not (found := self.counted_units(j)) or found[0].start > self.now:
             return None
         if word == "less":
-            return Window(found[0].start, plus(self.now, _MOMENT)), found[1]
+            return Window(found[0].start, add_clamped(self.now, _MOMENT)), found[1]
         return Window(None, found[0].end), found[1]
 
     def between(self, i: int) -> tuple[Window, int] | None:
         """As in "between A and B", "from A to B", "from A onwards"; "from A" alone is A."""
-        if clocks := self.spot(i):
+        if clocks := self.time_span(i):
             return clocks[0].window, clocks[1]
         if not (begin := self.endpoint(i + 1)):
             return None
         span, j = begin
-        if span.grain == "range":  # "between the 3rd and the 12th of May" is one date already
+        if span.granularity == "range":  # "between the 3rd and the 12th of May" is one date already
             return span.window, j
-        joint = self.word(j) in TO or (self.word(j) == "and" and self.word(i) == "between")
+        joint = self.word(j) in RANGE_WORDS or (self.word(j) == "and" and self.word(i) == "between")
         if joint and (other := self.endpoint(j + 1)) and (ranged := self.joined(span, other[0])):
             return ranged, other[1]
         onward = self.word(j) in ("onwards", "onward", "forward") or (
-            self.word(j) == "on" and self.closed(j + 1)
+            self.word(j) == "on" and self.may_end_before(j + 1)
         )
         if onward and self.word(i) == "from":
             return Window(span.start, None), j + 1
         return None  # the phrase, if there is one, begins after "from"
 
-    def endpoint(self, i: int) -> Found:
+    def endpoint(self, i: int) -> SpanMatch:
         """One end of a range, where "now" and "date" are times too."""
         i = self.skip(i, "the")
         if self.word(i) in ("now", "date", "present"):
-            return Span(self.today, plus(self.now, _MOMENT), "now"), i + 1
-        return self.spot(i, True)
+            return Span(self.today, add_clamped(self.now, _MOMENT), "now"), i + 1
+        return self.time_span(i, True)
 
     def joined(self, begin: Span, final: Span) -> Window | None:
         """From the start of one to the end of the other; a year said once counts for both."""
-        if begin.in_year and not final.in_year and final.grain != "now":
+        if begin.in_year and not final.in_year and final.granularity != "now":
             year = final.start.year
-            begin = next(
-                (span for y in (year, year - 1) if (span := begin.in_year(y)).start < final.end), begin
-            )
+            begin = next((span for y in (year, year - 1) if (span := begin.in_year(y)).start < final.end), begin)
         elif final.in_year:
             year = begin.start.year
-            final = next(
-                (span for y in (year, year + 1) if (span := final.in_year(y)).start >= begin.start), final
-            )
-        elif final.grain == begin.grain == "day" and final.end <= begin.start:
-            final = around(final.start + timedelta(days=7), "day")  # "from Friday to Monday"
+            final = next((span for y in (year, year + 1) if (span := final.in_year(y)).start >= begin.start), final)
+        elif final.granularity == begin.granularity == "day" and final.end <= begin.start:
+            final = enclosing_unit(final.start + timedelta(days=7), "day")  # "from Friday to Monday"
         return Window(begin.start, final.end) if begin.start < final.end else None
 
-    def spot(self, i: int, loose: bool = False) -> Found:
+    def time_span(self, i: int, loose: bool = False) -> SpanMatch:
         """One stretch of time: a date with its part of day and clock in either order, or a clock alone."""
         try:
             token = self.token(i)
-            timely = token.kind != "word" or token.low in CLOCK_WORDS
+            timely = token.kind != "word" or token.normalized in CLOCK_WORDS
             if token.kind == "number" and self.word(i + 1) in MONTHS:
                 timely = False  # "7 May" is not seven o'clock
-            if timely and (clocked := self.clock(i)):
+            if timely and (clocked := self.clock_time(i)):
                 return self.dated(*clocked)
-            if not (found := self.relative(i) or self.date(i, loose)):
+            if not (found := self.relative_time(i) or self.calendar_date(i, loose)):
                 return None
             span, j = self.in_its_year(*found)
-            return self.clocked(span, j) if span.grain in ("day", "part") else (span, j)
+            return self.clocked(span, j) if span.granularity in ("day", "part") else (span, j)
         except (ValueError, OverflowError):
             return None  # a date that does not exist, or lies outside the calendar, is no time
 
@@ -204,32 +202,32 @@ class Phrases(Relatives, Clocks):
     def clocked(self, span: Span, j: int) -> tuple[Span, int]:
         """A day, narrowed by the part of day and the clock time that follow it."""
         day = midnight(span.start)
-        hint = "" if span.grain == "day" else "morning" if span.start.hour < 12 else "night"
+        hint = "" if span.granularity == "day" else "morning" if span.start.hour < 12 else "night"
         k = self.skip(j, ",", "early", "late")
         if self.word(k) == "in" and self.word(k + 1) == "the":
             k = self.skip(k + 2, "early", "late")
-        if span.grain == "day" and self.word(k) in PARTS and self.word(k + 1) != "of":
+        if span.granularity == "day" and self.word(k) in DAY_PARTS and self.word(k + 1) != "of":
             hint = self.word(k)
-            span, j = self.part(day, hint), k + 1
+            span, j = self.day_part(day, hint), k + 1
         k = self.skip(j, ",", "-")
         k = self.skip(k, "at", "@", "around") if not self.clock_range(k, True) else k
-        if timed := self.clock(k, True):
-            return timed[0].on(day, hint), timed[1]
+        if timed := self.clock_time(k, True):
+            return timed[0].on_day(day, hint), timed[1]
         return span, j
 
-    def dated(self, clock: Clock, j: int) -> tuple[Span, int]:
+    def dated(self, clock: ClockTime, j: int) -> tuple[Span, int]:
         """A clock time on the day that follows it ("3pm on 5 May", "8am this morning"), else today's."""
         hint = ""
-        if self.word(j) == "in" and self.word(j + 1) == "the" and self.word(j + 2) in PARTS:
+        if self.word(j) == "in" and self.word(j + 1) == "the" and self.word(j + 2) in DAY_PARTS:
             hint, j = self.word(j + 2), j + 3
         k = self.skip(j, ",", "on", "-")
-        found = self.relative(self.skip(k, "the")) if self.word(k) != "in" else None
-        if found := found or self.date(self.skip(k, "the"), k > j):
+        found = self.relative_time(self.skip(k, "the")) if self.word(k) != "in" else None
+        if found := found or self.calendar_date(self.skip(k, "the"), k > j):
             span, end = found
-            if span.grain == "part":
-                return clock.on(midnight(span.start), "morning" if span.start.hour < 12 else "night"), end
-            if span.grain == "day":
-                if self.word(end) in PARTS:
+            if span.granularity == "part":
+                return clock.on_day(midnight(span.start), "morning" if span.start.hour < 12 else "night"), end
+            if span.granularity == "day":
+                if self.word(end) in DAY_PARTS:
                     hint, end = self.word(end), end + 1
-                return clock.on(span.start, hint), end
-        return clock.on(self.today, hint), j
+                return clock.on_day(span.start, hint), end
+        return clock.on_day(self.today, hint), j

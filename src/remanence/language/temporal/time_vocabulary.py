@@ -14,7 +14,7 @@ MONTHS |= {name[:3]: number for name, number in MONTHS.items()} | {"sept": 9}
 # "May I", "march on": in small letters these are months only right after a word such as "in" or "last".
 VERB_MONTHS = {"may", "march", "mar"}
 # These are nobody's name and no verb, so they need no word beside them to be a month.
-PLAIN_MONTHS = {"january", "february", "july", "september", "october", "november", "december"}
+UNAMBIGUOUS_MONTHS = {"january", "february", "july", "september", "october", "november", "december"}
 
 DAY_NAMES = _words("monday tuesday wednesday thursday friday saturday sunday")
 WEEKDAYS = {name: number for number, name in enumerate(DAY_NAMES)}
@@ -44,7 +44,7 @@ SMALL_UNITS = {"second", "minute", "hour"}
 SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}  # their first months
 
 # Hours from the day's midnight; a night runs on into the next day.
-PARTS = {
+DAY_PARTS = {
     "morning": (5, 12),
     "afternoon": (12, 18),
     "evening": (17, 24),
@@ -52,19 +52,18 @@ PARTS = {
     "tonight": (18, 30),
     "tonite": (18, 30),
 }
-HABITS = {"mornings", "afternoons", "evenings", "nights"}  # "on Saturday mornings" is no one Saturday
-NOONS = {"noon": 12, "midday": 12, "midnight": 0}
+RECURRING_DAY_PARTS = {"mornings", "afternoons", "evenings", "nights"}  # "on Saturday mornings" is no one Saturday
+NOON_WORDS = {"noon": 12, "midday": 12, "midnight": 0}
 
 ONES = _words(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen"
 )
 TENS = {
-    name: 10 * number
-    for number, name in enumerate(_words("twenty thirty forty fifty sixty seventy eighty ninety"), 2)
+    name: 10 * number for number, name in enumerate(_words("twenty thirty forty fifty sixty seventy eighty ninety"), 2)
 }
 NUMBERS = {name: number for number, name in enumerate(ONES)} | TENS
-VAGUE = {"couple": (2, 2), "few": (2, 5), "several": (3, 7)}  # from, to
+VAGUE_NUMBERS = {"couple": (2, 2), "few": (2, 5), "several": (3, 7)}  # from, to
 
 _ORDINALS = _words(
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
@@ -74,11 +73,11 @@ ORDINALS = {name: number for number, name in enumerate(_ORDINALS, 1)} | {"thirti
 _DECADES = _words("twenties thirties forties fifties sixties seventies eighties nineties")
 DECADES = {name: 10 * number for number, name in enumerate(_DECADES, 2)}
 
-PAST = {"last", "past", "previous"}
-FUTURE = {"next", "coming", "upcoming", "following"}
-EARLY = {"early", "beginning", "start", "earlier"}
-MIDDLE = {"mid", "middle"}
-LATE = {"late", "end", "later"}
+PAST_WORDS = {"last", "past", "previous"}
+FUTURE_WORDS = {"next", "coming", "upcoming", "following"}
+EARLY_WORDS = {"early", "beginning", "start", "earlier"}
+MIDDLE_WORDS = {"mid", "middle"}
+LATE_WORDS = {"late", "end", "later"}
 
 # (month, day), or a rule that `spans.holiday` knows. Possessives are already stripped from the words.
 HOLIDAYS: dict[str, tuple[int, int] | str] = {
@@ -118,10 +117,10 @@ HOLIDAYS: dict[str, tuple[int, int] | str] = {
     "thanksgiving": "4 thursday 11",
     "black friday": "4 thursday 11 +1",
 }
-HOLIDAY_STARTS = {name.split()[0] for name in HOLIDAYS}
+HOLIDAY_FIRST_WORDS = {name.split()[0] for name in HOLIDAYS}
 
 # A word after which a bare month, year or weekday is surely a time.
-CUES = set(
+TIME_CUES = set(
     _words(
         "in on during since until till by before after of from between throughout around about circa to "
         "through at over early mid late year"
@@ -129,7 +128,7 @@ CUES = set(
 )
 
 # Words that may follow a finished time phrase; a noun there ("the 18th floor") says it was none.
-CLOSERS = set(
+FOLLOWING_WORDS = set(
     _words(
         "a an the and or but at in on of for from to till until through with i you we he she it they that "
         "this is was were are did do does has have had will would can could my your his her our their its "
@@ -139,9 +138,7 @@ CLOSERS = set(
 )
 
 # Words that make the four digits before them a count, not a year: "in 1500 words".
-COUNTED = set(
-    _words("people percent km kg m cm mm mg g ml l mb gb ms rpm hp usd eur bc bce men women children")
-)
+COUNT_NOUNS = set(_words("people percent km kg m cm mm mg g ml l mb gb ms rpm hp usd eur bc bce men women children"))
 NOT_PLURAL = set(
     _words(
         "was is his this as has does its us unless besides towards always perhaps across plus versus "

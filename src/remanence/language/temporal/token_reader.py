@@ -6,48 +6,48 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from remanence.language.temporal.calendar_spans import Span, midnight
-from remanence.language.temporal.time_lexer import END, Token
+from remanence.language.temporal.time_lexer import END_TOKEN, Token
 from remanence.language.temporal.time_vocabulary import (
-    CLOSERS,
-    COUNTED,
-    CUES,
+    COUNT_NOUNS,
+    FOLLOWING_WORDS,
     MONTH_NAMES,
     MONTHS,
     NOT_PLURAL,
     NUMBERS,
     ORDINALS,
     TENS,
+    TIME_CUES,
     UNITS,
-    VAGUE,
+    VAGUE_NUMBERS,
     VERB_MONTHS,
 )
 
-Found = tuple[Span, int] | None
+SpanMatch = tuple[Span, int] | None
 """What a rule says: the stretch and the token after it, or None where the rule does not hold."""
 
 _BEYOND = 8
-TO = {"to", "-", "–", "—", "~", "through", "thru", "until", "till", "til"}
+RANGE_WORDS = {"to", "-", "–", "—", "~", "through", "thru", "until", "till", "til"}
 
 
-class Reader:
+class TokenReader:
     """Tokens, and the reference time. Rules take a position and never move anything.
 
     `loose` means that the words around already say "a time stands here" (in, since, from ... to), so a
     bare month or year is taken. `whole` is loose from the first word: the text is one phrase.
     """
 
-    def __init__(self, tokens: Sequence[Token], now: datetime, *, whole: bool = False) -> None:
-        self.count = len(tokens)
+    def __init__(self, tokens: Sequence[Token], now: datetime, *, whole_text: bool = False) -> None:
+        self.token_count = len(tokens)
         # Rules look a few tokens past either end, and one before the first is one from the end.
-        self._tokens = [*tokens, *[END] * _BEYOND]
-        self._words = [token.low for token in self._tokens]
+        self._tokens = [*tokens, *[END_TOKEN] * _BEYOND]
+        self._words = [token.normalized for token in self._tokens]
         self.now = now
         self.today = midnight(now)
-        self.whole = whole
+        self.whole_text = whole_text
         self.depth = 0
-        self.listed = -1  # where the last phrase ended, if a list of years may go on there
+        self.previous_end = -1  # where the last phrase ended, if a list of years may go on there
 
-    def spot(self, i: int, loose: bool = False) -> Found:
+    def time_span(self, i: int, loose: bool = False) -> SpanMatch:
         """One stretch of time, however said."""
         raise NotImplementedError
 
@@ -61,18 +61,18 @@ class Reader:
         """The position after token `i` if it is one of these words, else `i`."""
         return i + 1 if self.word(i) in words else i
 
-    def cued(self, i: int) -> bool:
+    def has_cue(self, i: int) -> bool:
         """Whether the word before (a "the" apart) announces a time."""
         if self.word(i - 1) == "the":
             i -= 1
         if i == 0:
-            return self.whole
-        return self.word(i - 1) in CUES or (i - 1 == self.listed and self.word(i - 1) in (",", "and", "or"))
+            return self.whole_text
+        return self.word(i - 1) in TIME_CUES or (i - 1 == self.previous_end and self.word(i - 1) in (",", "and", "or"))
 
-    def closed(self, i: int) -> bool:
+    def may_end_before(self, i: int) -> bool:
         """Whether a phrase may end before token `i`: at a mark, the end, or a small function word."""
         token = self.token(i)
-        return token.kind in ("end", "mark", "clock") or token.low in CLOSERS
+        return token.kind in ("end", "mark", "clock") or token.normalized in FOLLOWING_WORDS
 
     def unit(self, i: int) -> str | None:
         return UNITS.get(self.word(i))
@@ -83,10 +83,10 @@ class Reader:
         if token.kind == "number":
             return int(word), int(word), i + 1
         if word in ("a", "an"):
-            vague = self.word(i + 1) in VAGUE
+            vague = self.word(i + 1) in VAGUE_NUMBERS
             return self.number(i + 1) if vague else (1, 1, i + 1)
-        if word in VAGUE:
-            return *VAGUE[word], self.skip(i + 1, "of")
+        if word in VAGUE_NUMBERS:
+            return *VAGUE_NUMBERS[word], self.skip(i + 1, "of")
         if word in TENS:
             ones = self.word(self.skip(i + 1, "-"))
             if 0 < NUMBERS.get(ones, 0) < 10:
@@ -125,27 +125,23 @@ class Reader:
         word = self.word(i)
         if word not in MONTHS:
             return None
-        short = (
-            word not in MONTH_NAMES
-            and self.word(i + 1) == "."
-            and self.token(i + 2).kind in ("number", "ordinal")
-        )
+        short = word not in MONTH_NAMES and self.word(i + 1) == "." and self.token(i + 2).kind in ("number", "ordinal")
         return MONTHS[word], i + (2 if short else 1)
 
-    def verbal(self, i: int) -> bool:
+    def may_be_verb(self, i: int) -> bool:
         """Whether token `i` may just as well be the verb: "may", "march" in small letters."""
-        return self.word(i) in VERB_MONTHS and not self.token(i).capital
+        return self.word(i) in VERB_MONTHS and not self.token(i).capitalized
 
     def year(self, i: int) -> tuple[int, int] | None:
         """Four digits, or the words for them, that count nothing: "2024", but not "2024 km"."""
         token, after = self.token(i), self.token(i + 1)
         if token.kind == "word":
             return self.year_in_words(i)
-        if token.kind != "number" or len(token.low) != 4 or not 1000 <= int(token.low) <= 2100:
+        if token.kind != "number" or len(token.normalized) != 4 or not 1000 <= int(token.normalized) <= 2100:
             return None
-        if after.low in COUNTED or (after.kind == "word" and after.start == token.end):
+        if after.normalized in COUNT_NOUNS or (after.kind == "word" and after.start == token.end):
             return None
-        return int(token.low), i + 1
+        return int(token.normalized), i + 1
 
     def year_in_words(self, i: int) -> tuple[int, int] | None:
         """As in "nineteen eighty-six", "two thousand and fifteen", "nineteen hundred ninety three"."""
@@ -163,13 +159,13 @@ class Reader:
             return century + rest[1], rest[2]
         return (century, j) if j > i + 1 else None
 
-    def countable(self, i: int) -> bool:
+    def is_counted_noun(self, i: int) -> bool:
         """Whether token `i` looks like what a number before it counts: "words", "calories"."""
         word, token = self.word(i), self.token(i)
-        plural = word.endswith("s") and len(word) > 3 and word not in NOT_PLURAL and not token.capital
-        return token.kind == "word" and (plural or word in COUNTED)
+        plural = word.endswith("s") and len(word) > 3 and word not in NOT_PLURAL and not token.capitalized
+        return token.kind == "word" and (plural or word in COUNT_NOUNS)
 
-    def year_beside(self, i: int) -> tuple[int, int] | None:
+    def year_after(self, i: int) -> tuple[int, int] | None:
         """A year right after a month or holiday: "2024", ", 2024", "of 2024", "'24", "of 87"."""
         j = self.skip(i, ",", "of", "in", "-")
         if self.word(j) == "the" and self.word(j + 1) == "year":
@@ -178,10 +174,10 @@ class Reader:
             return found
         short = self.token(j).kind == "number" and len(self.word(j)) == 2 and self.word(i) == "of"
         if self.token(j).kind == "yy" or short:
-            return self.full_year(int(self.word(j)[-2:])), j + 1
+            return self.expand_year(int(self.word(j)[-2:])), j + 1
         return None
 
-    def full_year(self, two_digits: int) -> int:
+    def expand_year(self, two_digits: int) -> int:
         """The latest such year that is not more than ten years ahead."""
         year = self.now.year // 100 * 100 + two_digits
         return year if year <= self.now.year + 10 else year - 100

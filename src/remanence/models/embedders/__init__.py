@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, cast
 from remanence.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from remanence.models.embedders.checked import Checked
+    from remanence.models.embedders.checked import CheckedEmbedder
     from remanence.ports import Embedder
 
-__all__ = ["resolve"]
+__all__ = ["resolve_embedder"]
 
 ACCEPTED = (
     "Give a name, a folder with model.onnx and tokenizer.json, an object with embed and embed_query, "
@@ -26,55 +26,62 @@ ACCEPTED = (
 )
 
 
-def resolve(embedder: object = None) -> Checked:
+def resolve_embedder(embedder: object = None) -> CheckedEmbedder:
     """The embedder that was meant, behind the wrapper that checks what it answers.
 
     Nothing is downloaded, but by the `fastembed:` ones, whose way it is.
 
-    >>> resolve(None).name, resolve("default").dimension
+    >>> resolve_embedder(None).name, resolve_embedder("default").dimension
     ('wordllama-256', 256)
-    >>> resolve(lambda texts: [[3.0, 4.0] for _ in texts]).embed_query("hello").tolist()
+    >>> resolve_embedder(lambda texts: [[3.0, 4.0] for _ in texts]).embed_query("hello").tolist()
     [0.6000000238418579, 0.800000011920929]
-    >>> resolve("word2vec")
+    >>> resolve_embedder("word2vec")
     Traceback (most recent call last):
         ...
     remanence.errors.InvalidInput: No embedder is called 'word2vec'. Known: wordllama-256 (or default), ...
     """
     # Imported here: `import remanence` loads no numpy engine for those who only look.
-    from remanence.models.embedders.checked import Checked
+    from remanence.models.embedders.checked import CheckedEmbedder
 
-    if isinstance(embedder, Checked):
+    if isinstance(embedder, CheckedEmbedder):
         return embedder
     if embedder is None:
-        return Checked(_named("default"))
+        return CheckedEmbedder(_named("default"))
     if isinstance(embedder, (str, Path)):
-        return Checked(_named(str(embedder)))
-    return Checked(_given(embedder))
+        return CheckedEmbedder(_named(str(embedder)))
+    return CheckedEmbedder(_given(embedder))
 
 
 def _named(name: str) -> Embedder:
-    from remanence.models.catalogue import names
+    from remanence.models.catalogue import model_names
 
     if name in ("default", "wordllama-256"):
-        from remanence.models.embedders.static import Static
+        from remanence.models.embedders.static import StaticEmbedder
 
-        return Static()
+        return StaticEmbedder()
     if name.startswith("fastembed:"):
-        from remanence.models.embedders.foreign import FastEmbed
+        from remanence.models.embedders.foreign import FastEmbedEmbedder
 
-        return FastEmbed(name.removeprefix("fastembed:"))
-    if name in names("embedder") or Path(name).expanduser().is_dir():
-        from remanence.models.embedders.onnx import Onnx
+        return FastEmbedEmbedder(name.removeprefix("fastembed:"))
+    if name in model_names("embedder") or Path(name).expanduser().is_dir():
+        from remanence.models.embedders.onnx import OnnxEmbedder
 
-        return Onnx.known(name) if name in names("embedder") else Onnx.folder(Path(name).expanduser())
-    known = ", ".join(["wordllama-256 (or default)", *names("embedder"), "fastembed:<model>"])
-    raise InvalidInput(
-        f"No embedder is called {name!r}. Known: {known}; and no such folder exists. {ACCEPTED}."
-    )
+        return (
+            OnnxEmbedder.from_catalogue(name)
+            if name in model_names("embedder")
+            else OnnxEmbedder.from_folder(Path(name).expanduser())
+        )
+    known = ", ".join(["wordllama-256 (or default)", *model_names("embedder"), "fastembed:<model>"])
+    raise InvalidInput(f"No embedder is called {name!r}. Known: {known}; and no such folder exists. {ACCEPTED}.")
 
 
 def _given(embedder: object) -> Embedder:
-    from remanence.models.embedders.foreign import FromFunction, FromLangChain, FromLlamaIndex, Named
+    from remanence.models.embedders.foreign import (
+        EmbedderAdapter,
+        FunctionEmbedder,
+        LangChainEmbedder,
+        LlamaIndexEmbedder,
+    )
 
     def has(*methods: str) -> bool:
         return all(callable(getattr(embedder, method, None)) for method in methods)
@@ -83,13 +90,13 @@ def _given(embedder: object) -> Embedder:
         raise InvalidInput(f"The embedder is the class {embedder.__name__}, not one made of it. {ACCEPTED}.")
     if has("embed", "embed_query"):
         whole = all(hasattr(embedder, said) for said in ("name", "fingerprint", "dimension"))
-        return cast("Embedder", embedder) if whole else Named(embedder)
+        return cast("Embedder", embedder) if whole else EmbedderAdapter(embedder)
     if has("embed_documents", "embed_query"):
-        return FromLangChain(embedder)
+        return LangChainEmbedder(embedder)
     if has("get_text_embedding_batch", "get_query_embedding"):
-        return FromLlamaIndex(embedder)
+        return LlamaIndexEmbedder(embedder)
     if inspect.iscoroutinefunction(embedder):
         raise InvalidInput(f"The embedder {embedder!r} is async; it is called from a thread. {ACCEPTED}.")
     if callable(embedder):
-        return FromFunction(embedder)
+        return FunctionEmbedder(embedder)
     raise InvalidInput(f"This cannot embed: {embedder!r} ({type(embedder).__name__}). {ACCEPTED}.")

@@ -12,18 +12,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from remanence.language.text import STOP_WORDS, TOKENIZER, tokens
-from remanence.models.embedders.static import Static
+from remanence.language.text import STOP_WORDS, TOKENIZER_VERSION, tokens
+from remanence.models.embedders.static import StaticEmbedder
 
 NEAR = 0.4
 _MOST = 5
 _AT_ONCE = 512
 
 
-def thesaurus() -> Iterator[str]:
+def thesaurus_lines() -> Iterator[str]:
     """The lines of the file."""
-    embedder = Static()
-    words = [word for word in embedder.words() if word not in STOP_WORDS and len(tokens(word)) == 1]
+    embedder = StaticEmbedder()
+    words = [word for word in embedder.vocabulary() if word not in STOP_WORDS and len(tokens(word)) == 1]
     stems = [tokens(word)[0] for word in words]
     vectors = embedder.embed(words)
     near: dict[str, dict[str, int]] = {}
@@ -35,11 +35,11 @@ def thesaurus() -> Iterator[str]:
                 nearness = int(100 * alike[at, other])
                 kin = near.setdefault(one, {})
                 kin[two] = max(nearness, kin.get(two, 0))
-    yield f"# {embedder.fingerprint} {TOKENIZER}"
+    yield f"# {embedder.fingerprint} {TOKENIZER_VERSION}"
     for word, kin in sorted(near.items()):
         nearest = sorted(kin.items(), key=lambda item: (-item[1], item[0]))[:_MOST]
         yield " ".join([word, *(f"{other} {nearness}" for other, nearness in nearest)])
 
 
 if __name__ == "__main__":
-    print(*thesaurus(), sep="\n")
+    print(*thesaurus_lines(), sep="\n")

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from remanence.errors import EmbedderBroken, EmbedderDown, InvalidInput, RemanenceError
-from remanence.language.text import cut, many
+from remanence.language.text import pluralize, truncate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from remanence.ports import Embedder, Vector
 
-BATCH = 256  # texts in one call to the embedder: what hosted ones take without complaint
+BATCH_SIZE = 256  # texts in one call to the embedder: what hosted ones take without complaint
 
 
-class Checked:
+class CheckedEmbedder:
     """Another embedder, whose answers are sound or raise.
 
     Rows have unit length and one dimension for ever; a text that an embedder makes zeros of stays zeros.
@@ -32,7 +32,7 @@ class Checked:
     >>> class Doubled(HashingEmbedder):
     ...     def embed(self, texts):
     ...         return super().embed([*texts, *texts])
-    >>> Checked(Doubled()).embed(["hello"])
+    >>> CheckedEmbedder(Doubled()).embed(["hello"])
     Traceback (most recent call last):
         ...
     remanence.errors.EmbedderBroken: The embedder 'hashing-64' gave 2 vectors for 1 text. ...
@@ -43,11 +43,11 @@ class Checked:
         self.name = inner.name
         self.dimension = inner.dimension
         self.fingerprint = inner.fingerprint or f"{self.name}@{self.dimension or 'unknown'}"
-        self.usual = float(getattr(inner, "usual", 0.0))
+        self.similarity_floor = float(getattr(inner, "similarity_floor", 0.0))
         self._lock = threading.Lock()
         self._otherwise: Callable[[str], RemanenceError] | None = None
 
-    def expect(self, dimension: int, otherwise: Callable[[str], RemanenceError]) -> None:
+    def expect_dimension(self, dimension: int, mismatch_error: Callable[[str], RemanenceError]) -> None:
         """Take it from one who knew this embedder how long its vectors are, so that it need not be asked.
 
         If its first answer is of another dimension, `otherwise` says what is wrong, given the fingerprint.
@@ -55,13 +55,13 @@ class Checked:
         with self._lock:
             if self.dimension is None:
                 self.fingerprint = self.inner.fingerprint or f"{self.name}@{dimension}"
-                self.dimension, self._otherwise = dimension, otherwise
+                self.dimension, self._otherwise = dimension, mismatch_error
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """One row of unit length for each text, asked for in batches."""
         if isinstance(texts, str):
-            raise InvalidInput(f"embed takes a list of texts, not one: {cut(texts, 40)!r}. Put it in a list.")
-        batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
+            raise InvalidInput(f"embed takes a list of texts, not one: {truncate(texts, 40)!r}. Put it in a list.")
+        batches = [texts[start : start + BATCH_SIZE] for start in range(0, len(texts), BATCH_SIZE)]
         rows = [self._rows(self.inner.embed, batch, len(batch)) for batch in batches]
         if len(rows) == 1:
             return rows[0]
@@ -94,7 +94,7 @@ class Checked:
         if rows.ndim != 2:
             raise self._broken(f"gave an array of shape {rows.shape}, not ({count}, dimension)")
         if len(rows) != count:
-            raise self._broken(f"gave {many(len(rows), 'vector')} for {many(count, 'text')}")
+            raise self._broken(f"gave {pluralize(len(rows), 'vector')} for {pluralize(count, 'text')}")
         if rows.shape[1] == 0:
             raise self._broken("gave vectors of no dimensions")
         unit = self._unit(rows)
@@ -137,4 +137,4 @@ class Checked:
 
 
 def _brief(value: object) -> str:
-    return f"{cut(repr(value), 80)} ({type(value).__name__})"
+    return f"{truncate(repr(value), 80)} ({type(value).__name__})"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from remanence.ports import Vector
 
 
-class Named:
+class EmbedderAdapter:
     """An object with `embed` and `embed_query`, and nothing else that the protocol asks for."""
 
     def __init__(self, theirs: Any) -> None:
@@ -33,7 +33,7 @@ class Named:
         return _whole(self.theirs.embed_query(text))
 
 
-class FromLangChain(Named):
+class LangChainEmbedder(EmbedderAdapter):
     """A LangChain `Embeddings`."""
 
     def embed(self, texts: Sequence[str]) -> Vector:
@@ -41,7 +41,7 @@ class FromLangChain(Named):
         return _whole(self.theirs.embed_documents(list(texts)))
 
 
-class FromLlamaIndex(Named):
+class LlamaIndexEmbedder(EmbedderAdapter):
     """A LlamaIndex `BaseEmbedding`."""
 
     def embed(self, texts: Sequence[str]) -> Vector:
@@ -53,7 +53,7 @@ class FromLlamaIndex(Named):
         return _whole(self.theirs.get_query_embedding(text))
 
 
-class FromFunction(Named):
+class FunctionEmbedder(EmbedderAdapter):
     """A function from a list of texts to a list of vectors."""
 
     def embed(self, texts: Sequence[str]) -> Vector:
@@ -65,7 +65,7 @@ class FromFunction(Named):
         return self.embed([text])
 
 
-class FastEmbed(Named):
+class FastEmbedEmbedder(EmbedderAdapter):
     """A model of fastembed, which fetches its weights from a model hub when first used."""
 
     def __init__(self, model: str) -> None:

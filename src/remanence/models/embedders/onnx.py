@@ -11,40 +11,40 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from remanence.errors import InvalidInput
-from remanence.models.catalogue import MODELS, Model, known
-from remanence.models.onnx_session import Session
+from remanence.models.catalogue import MODELS, ModelSpec, find_model
+from remanence.models.onnx_session import OnnxSession
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
 
-class Onnx:
+class OnnxEmbedder:
     """A model of text, used as its card says.
 
-    >>> Onnx.known("bge-small-en-v1.5").embed(["Alice moved to Lisbon."]).shape     # doctest: +SKIP
+    >>> OnnxEmbedder.from_catalogue("bge-small-en-v1.5").embed(["Alice moved to Lisbon."]).shape     # doctest: +SKIP
     (1, 384)
     """
 
-    def __init__(self, model: Model, session: Session) -> None:
+    def __init__(self, model: ModelSpec, session: OnnxSession) -> None:
         self._model, self._session = model, session
         self.name = model.name
         self.dimension = model.dimension
-        self.usual = model.usual
+        self.similarity_floor = model.similarity_floor
         if self.dimension is None:
             self.dimension = int(self.embed(["memory"]).shape[1])
         made_of = session.fingerprint(model.pooling, model.max_tokens, model.query_prefix)
         self.fingerprint = f"{self.name}@{self.dimension}:{made_of}"
 
     @classmethod
-    def known(cls, name: str) -> Onnx:
+    def from_catalogue(cls, name: str) -> OnnxEmbedder:
         """A model of the catalogue, from the cache folder. It is never downloaded here."""
-        return cls(known(name, "embedder"), Session.known(name, "embedder"))
+        return cls(find_model(name, "embedder"), OnnxSession.from_catalogue(name, "embedder"))
 
     @classmethod
-    def folder(cls, place: Path) -> Onnx:
+    def from_folder(cls, place: Path) -> OnnxEmbedder:
         """A folder as `sentence-transformers` lays it out; its settings are read if they lie there."""
         model = _recipe(place)
-        return cls(model, Session.folder(model, place))
+        return cls(model, OnnxSession.from_folder(model, place))
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """One row for each text."""
@@ -63,7 +63,7 @@ class Onnx:
         return row
 
 
-def _recipe(place: Path) -> Model:
+def _recipe(place: Path) -> ModelSpec:
     """How a folder's model is to be used: by its name if that is known, else by the settings beside it."""
     name = place.resolve().name
     if name in MODELS:
@@ -72,7 +72,7 @@ def _recipe(place: Path) -> Model:
     pooling = _settings(place / "1_Pooling" / "config.json")
     lengths = _settings(place / "sentence_bert_config.json")
     prompts = _settings(place / "config_sentence_transformers.json").get("prompts") or {}
-    return Model(
+    return ModelSpec(
         name,
         pooling="cls" if pooling.get("pooling_mode_cls_token") else "mean",
         max_tokens=min(int(lengths.get("max_seq_length") or 512), 512),

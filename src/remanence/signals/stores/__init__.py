@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from remanence.ports import VectorStore
 
-__all__ = ["StoreBusy", "VectorStores", "folder_name"]
+__all__ = ["StoreBusy", "VectorStoreFactory", "folder_name"]
 
 log = logging.getLogger(__name__)
 
@@ -33,12 +33,12 @@ class StoreBusy(Exception):
     """
 
 
-class VectorStores:
+class VectorStoreFactory:
     """Opens the store of a space: on the server if one is named, else in the folder, else in memory.
 
     On a server, ledgers that know the same names of spaces need a `collection` each.
 
-    >>> store = VectorStores(dimension=2).open("alice")
+    >>> store = VectorStoreFactory(dimension=2).open("alice")
     >>> type(store).__name__
     'ExactStore'
     """

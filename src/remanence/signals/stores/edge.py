@@ -20,7 +20,7 @@ import numpy as np
 
 from remanence.errors import Closed, ProjectionError
 from remanence.signals.stores import StoreBusy
-from remanence.signals.stores.exact import as_rows, from_the_top, settled
+from remanence.signals.stores.exact import as_rows, filter_full_scan, top_points
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard, Filter
@@ -62,9 +62,7 @@ class EdgeStore:
             with self._engine():  # for each batch, so that searches get a turn in a bulk load
                 self._put(ids[start : start + BATCH], rows[start : start + BATCH])
 
-    def search(
-        self, vector: Vector, limit: int, only: Sequence[int] | None = None
-    ) -> tuple[list[int], list[float]]:
+    def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
         """The nearest points by dot product, exactly, best first, equal ones by the smaller number."""
         query = as_rows(vector, 1, self._dimension)[0].tolist()
         among = None if only is None else set(only)
@@ -72,7 +70,7 @@ class EdgeStore:
             if shard is None:
                 return [], []
             self._pack(shard)
-            return settled(lambda wanted: _nearest(shard, query, wanted, among), limit)
+            return top_points(lambda wanted: _nearest(shard, query, wanted, among), limit)
 
     def delete(self, ids: Sequence[int]) -> None:
         """Drop these points; unknown ones are passed over. What they held leaves the files too.
@@ -202,9 +200,7 @@ class EdgeStore:
             VectorStorageDatatype,
         )
 
-        vectors = EdgeVectorParams(
-            size=self._dimension, distance=Distance.Dot, datatype=VectorStorageDatatype.Float16
-        )
+        vectors = EdgeVectorParams(size=self._dimension, distance=Distance.Dot, datatype=VectorStorageDatatype.Float16)
         return EdgeConfig(
             vectors=vectors,
             wal_enabled=False,
@@ -216,7 +212,7 @@ class EdgeStore:
         )
 
 
-def remove(folder: Path) -> None:
+def remove_store(folder: Path) -> None:
     """Delete the files of a store that belongs to no space any more; StoreBusy if somebody holds it."""
     with _hold(folder.with_name(folder.name + ".lock")):
         shutil.rmtree(folder)
@@ -231,15 +227,13 @@ def _nearest(
     if among is None:
         return _scan(shard, query, limit)
     total = shard.count(CountRequest(exact=False))
-    found = from_the_top(lambda depth: _scan(shard, query, depth), limit, among, total)
+    found = filter_full_scan(lambda depth: _scan(shard, query, depth), limit, among, total)
     if found is None:
         found = _scan(shard, query, limit, Filter(must=[HasIdCondition(among)]))  # type: ignore[arg-type]
     return found
 
 
-def _scan(
-    shard: EdgeShard, query: list[float], limit: int, among: Filter | None = None
-) -> list[tuple[int, float]]:
+def _scan(shard: EdgeShard, query: list[float], limit: int, among: Filter | None = None) -> list[tuple[int, float]]:
     from qdrant_edge import Query, QueryRequest, SearchParams
 
     request = QueryRequest(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale, RemanenceError
-from remanence.signals.stores.exact import MANY, as_rows, from_the_top, settled
+from remanence.signals.stores.exact import MAX_FILTER_IDS, as_rows, filter_full_scan, top_points
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -82,9 +82,7 @@ class ServerStore:
             with self._server() as client:
                 client.upsert(self._collection, points, wait=True)
 
-    def search(
-        self, vector: Vector, limit: int, only: Sequence[int] | None = None
-    ) -> tuple[list[int], list[float]]:
+    def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
         """The nearest points by dot product, exactly, best first, equal ones by the smaller number."""
         from qdrant_client.models import SearchParams
 
@@ -93,24 +91,19 @@ class ServerStore:
 
         def scan(depth: int, among: Filter) -> list[tuple[int, float]]:
             found = client.query_points(
-                self._collection,
-                query=query,
-                query_filter=among,
-                search_params=exact,
-                limit=depth,
-                with_payload=["n"],
+                self._collection, query=query, query_filter=among, search_params=exact, limit=depth, with_payload=["n"]
             )
             return [(_number(point.payload), point.score) for point in found.points]
 
         def nearest(wanted: int) -> list[tuple[int, float]]:
             found = None
-            if only is not None and len(only) > MANY:
+            if only is not None and len(only) > MAX_FILTER_IDS:
                 total = client.count(self._collection, count_filter=self._mine(), exact=False).count
-                found = from_the_top(lambda depth: scan(depth, self._mine()), wanted, set(only), total)
+                found = filter_full_scan(lambda depth: scan(depth, self._mine()), wanted, set(only), total)
             return scan(wanted, self._mine(only)) if found is None else found
 
         with self._server() as client:
-            return settled(nearest, limit)
+            return top_points(nearest, limit)
 
     def delete(self, ids: Sequence[int]) -> None:
         """Drop these points; unknown ones are passed over."""
@@ -124,11 +117,7 @@ class ServerStore:
             offset: Any = None
             while True:
                 page, offset = client.scroll(
-                    self._collection,
-                    scroll_filter=self._mine(),
-                    limit=PAGE,
-                    offset=offset,
-                    with_payload=["n"],
+                    self._collection, scroll_filter=self._mine(), limit=PAGE, offset=offset, with_payload=["n"]
                 )
                 found.extend(_number(point.payload) for point in page)
                 if offset is None:
@@ -202,13 +191,7 @@ class ServerStore:
     def _prepare(self) -> None:
         """Make the collection if it is not there; refuse one of another dimension."""
         from qdrant_client.http.exceptions import UnexpectedResponse
-        from qdrant_client.models import (
-            Distance,
-            HnswConfigDiff,
-            KeywordIndexParams,
-            KeywordIndexType,
-            VectorParams,
-        )
+        from qdrant_client.models import Distance, HnswConfigDiff, KeywordIndexParams, KeywordIndexType, VectorParams
 
         client, collection = self._client, self._collection
         if not client.collection_exists(collection):

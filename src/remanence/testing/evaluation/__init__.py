@@ -12,24 +12,32 @@ held against the evidence. Figures are means over questions with a 95% bootstrap
 give the same figures, seconds apart.
 """
 
-from remanence.testing.evaluation.datasets import Asked, Dataset, Line, World, find, read, rows
-from remanence.testing.evaluation.measures import markdown, means, measures
-from remanence.testing.evaluation.trials import DEPTH, Build, Remembering, System, evaluate
+from remanence.testing.evaluation.datasets import (
+    Conversation,
+    CorpusItem,
+    Dataset,
+    EvalQuestion,
+    find_datasets,
+    read_dataset,
+    read_jsonl,
+)
+from remanence.testing.evaluation.measures import mean_scores, report_as_markdown, score_ranking
+from remanence.testing.evaluation.trials import RANKING_DEPTH, RemanenceSystem, System, SystemFactory, evaluate
 
 __all__ = [
-    "DEPTH",
-    "Asked",
-    "Build",
+    "RANKING_DEPTH",
+    "Conversation",
+    "CorpusItem",
     "Dataset",
-    "Line",
-    "Remembering",
+    "EvalQuestion",
+    "RemanenceSystem",
     "System",
-    "World",
+    "SystemFactory",
     "evaluate",
-    "find",
-    "markdown",
-    "means",
-    "measures",
-    "read",
-    "rows",
+    "find_datasets",
+    "mean_scores",
+    "read_dataset",
+    "read_jsonl",
+    "report_as_markdown",
+    "score_ranking",
 ]

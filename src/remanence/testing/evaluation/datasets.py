@@ -19,7 +19,7 @@ _PART = re.compile(r"(\.(corpus|questions))?(\.jsonl(\.gz)?)?$")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CorpusItem:
     """One thing to remember."""
 
     id: str
@@ -32,7 +32,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EvalQuestion:
     """One question, and the lines that answer it."""
 
     question: str
@@ -41,22 +41,22 @@ class Asked:
     conversation: str = ""
     category: str = ""
     time: str | None = None
-    sessions: tuple[str, ...] = ()
-    apart: bool = False
+    evidence_sessions: tuple[str, ...] = ()
+    counted_separately: bool = False
     """Counted in its category, and left out of the figures for all."""
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Conversation:
     """Lines, and what is asked of them and of nothing else."""
 
-    lines: Sequence[Line]
-    asked: Sequence[Asked]
+    items: Sequence[CorpusItem]
+    questions: Sequence[EvalQuestion]
 
     @property
-    def end(self) -> str | None:
+    def last_time(self) -> str | None:
         """When the last line was said: questions without a time of their own are asked then."""
-        return max((line.time for line in self.lines if line.time is not None), default=None)
+        return max((line.time for line in self.items if line.time is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,30 +64,30 @@ class Dataset:
     """A set of worlds."""
 
     name: str
-    worlds: Sequence[World]
+    conversations: Sequence[Conversation]
 
     @classmethod
-    def of(cls, name: str, lines: Iterable[Line], asked: Iterable[Asked]) -> Dataset:
+    def from_corpus(cls, name: str, lines: Iterable[CorpusItem], asked: Iterable[EvalQuestion]) -> Dataset:
         """A world for each conversation that is asked about."""
-        by_conversation: dict[str, tuple[list[Line], list[Asked]]] = {}
+        by_conversation: dict[str, tuple[list[CorpusItem], list[EvalQuestion]]] = {}
         for line in lines:
             by_conversation.setdefault(line.conversation, ([], []))[0].append(line)
         for question in asked:
             by_conversation[question.conversation][1].append(question)
-        return cls(name, [World(*world) for world in by_conversation.values() if world[1]])
+        return cls(name, [Conversation(*world) for world in by_conversation.values() if world[1]])
 
     @property
-    def questions(self) -> int:
+    def question_count(self) -> int:
         """How many questions are asked."""
-        return sum(len(world.asked) for world in self.worlds)
+        return sum(len(world.questions) for world in self.conversations)
 
     @property
     def has_sessions(self) -> bool:
         """Whether there are several sessions in a world, and several lines in a session."""
-        return any(1 < len({line.session for line in w.lines}) < len(w.lines) for w in self.worlds)
+        return any(1 < len({line.session for line in w.items}) < len(w.items) for w in self.conversations)
 
 
-def find(paths: Iterable[str | Path]) -> list[tuple[str, Path, Path]]:
+def find_datasets(paths: Iterable[str | Path]) -> list[tuple[str, Path, Path]]:
     """The sets in folders or named by one of their two files: name, corpus and questions of each."""
     found: dict[Path, tuple[str, Path, Path]] = {}
     for path in map(Path, paths):
@@ -102,14 +102,14 @@ def find(paths: Iterable[str | Path]) -> list[tuple[str, Path, Path]]:
     return list(found.values())
 
 
-def read(
+def read_dataset(
     name: str,
     corpus: Path,
     questions: Path,
     *,
     limit: int | None = None,
-    leave_out: Sequence[str] = (),
-    apart: Sequence[str] = (),
+    exclude_categories: Sequence[str] = (),
+    separate_categories: Sequence[str] = (),
 ) -> Dataset:
     """A set from its two files.
 
@@ -118,25 +118,25 @@ def read(
     at most so many are asked, spread evenly.
     """
     if limit is not None:
-        inputs.whole(limit, "limit")
-    lines: list[Line] = []
+        inputs.positive_int(limit, "limit")
+    lines: list[CorpusItem] = []
     session_of: dict[tuple[str, str], str] = {}
-    for where, row in rows(corpus):
+    for where, row in read_jsonl(corpus):
         line = _line(row, where)
         if (line.conversation, line.id) in session_of:
             raise InvalidInput(f"{where}: id={line.id!r} is that of an earlier line. Give each its own.")
         session_of[line.conversation, line.id] = line.session
         lines.append(line)
     asked = []
-    for where, row in rows(questions):
+    for where, row in read_jsonl(questions):
         category = str(row.get("category") or "")
-        beside = category in apart
-        if not (row.get("answerable", True) or beside) or not row.get("evidence") or category in leave_out:
+        beside = category in separate_categories
+        if not (row.get("answerable", True) or beside) or not row.get("evidence") or category in exclude_categories:
             continue
         asked.append(_asked(row, where, session_of, category, beside))
     if limit is not None and limit < len(asked):
         asked = [asked[number * len(asked) // limit] for number in range(limit)]
-    return Dataset.of(name, lines, asked)
+    return Dataset.from_corpus(name, lines, asked)
 
 
 def _present(folder: Path, stem: str) -> Path:
@@ -149,9 +149,9 @@ def _present(folder: Path, stem: str) -> Path:
     )
 
 
-def _line(row: Mapping[str, Any], where: str) -> Line:
+def _line(row: Mapping[str, Any], where: str) -> CorpusItem:
     conversation = str(row.get("conversation") or "")
-    return Line(
+    return CorpusItem(
         id=_text(row, "id", where),
         text=_text(row, "text", where),
         conversation=conversation,
@@ -163,22 +163,22 @@ def _line(row: Mapping[str, Any], where: str) -> Line:
 
 def _asked(
     row: Mapping[str, Any], where: str, known: Mapping[tuple[str, str], str], category: str, apart: bool
-) -> Asked:
+) -> EvalQuestion:
     conversation = str(row.get("conversation") or "")
     evidence = _listed(row, "evidence", where)
     for line in evidence:
         if (conversation, line) not in known:
             raise InvalidInput(f"{where}: evidence {line!r} is no line of conversation {conversation!r}.")
     sessions = _listed(row, "evidence_sessions", where) if row.get("evidence_sessions") else ()
-    return Asked(
+    return EvalQuestion(
         question=_text(row, "question", where),
         evidence=evidence,
         id=str(row.get("id") or ""),
         conversation=conversation,
         category=category,
         time=_time(row, "question_time", where),
-        sessions=sessions or tuple(dict.fromkeys(known[conversation, line] for line in evidence)),
-        apart=apart,
+        evidence_sessions=sessions or tuple(dict.fromkeys(known[conversation, line] for line in evidence)),
+        counted_separately=apart,
     )
 
 
@@ -204,7 +204,7 @@ def _listed(row: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
     return tuple(map(str, value))
 
 
-def rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The JSON objects of a file, each with where it stands."""
     return json_objects(_lines(path), path.name)
 

@@ -11,10 +11,10 @@ import numpy as np
 _DRAWS = 1_000
 
 
-def measures(found: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
+def score_ranking(found: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
     """What is asked of one list: the evidence should stand in it, all of it, and early.
 
-    >>> measures(["b", "a"], ["a"])["MRR"], measures(["b", "a"], ["a", "c"])["R@5"]
+    >>> score_ranking(["b", "a"], ["a"])["MRR"], score_ranking(["b", "a"], ["a", "c"])["R@5"]
     (0.5, 0.5)
     """
     wanted = set(evidence)
@@ -29,10 +29,10 @@ def measures(found: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
     }
 
 
-def means(scores: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+def mean_scores(scores: Sequence[Mapping[str, float]]) -> dict[str, Any]:
     """Of each measure the mean and its 95% bootstrap interval, and over how many questions.
 
-    >>> means([{"R@1": 1.0}, {"R@1": 1.0}])
+    >>> mean_scores([{"R@1": 1.0}, {"R@1": 1.0}])
     {'n': 2, 'R@1': [1.0, 1.0, 1.0]}
     """
     draws = np.random.default_rng(7).integers(0, len(scores), (_DRAWS, len(scores)))
@@ -44,7 +44,7 @@ def means(scores: Sequence[Mapping[str, float]]) -> dict[str, Any]:
     return out
 
 
-def markdown(report: Mapping[str, Any], *, categories: bool = True) -> str:
+def report_as_markdown(report: Mapping[str, Any], *, categories: bool = True) -> str:
     """A report as Markdown: means in points, and half the width of the 95% interval.
 
     One table for all questions, a row for each system; and one for each category.
@@ -56,12 +56,7 @@ def markdown(report: Mapping[str, Any], *, categories: bool = True) -> str:
     lines = [f"### {report['set']} ({report['questions']} questions)"]
     if "all" in known:
         rows = [
-            [
-                name,
-                *_cells(one["scores"]["all"], measured),
-                f"{one['ingest_seconds']:.1f}",
-                f"{one['query_ms']:.1f}",
-            ]
+            [name, *_cells(one["scores"]["all"], measured), f"{one['ingest_seconds']:.1f}", f"{one['query_ms']:.1f}"]
             for name, one in systems.items()
         ]
         lines += ["", *_table(["system", *measured, "ingest s", "query ms"], rows)]
@@ -78,9 +73,7 @@ def markdown(report: Mapping[str, Any], *, categories: bool = True) -> str:
 
 
 def _cells(score: Mapping[str, Any], measured: Sequence[str]) -> list[str]:
-    return [
-        f"{100 * mean:.1f} ±{50 * (high - low):.1f}" for mean, low, high in map(score.__getitem__, measured)
-    ]
+    return [f"{100 * mean:.1f} ±{50 * (high - low):.1f}" for mean, low, high in map(score.__getitem__, measured)]
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

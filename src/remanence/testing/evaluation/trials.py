@@ -9,45 +9,45 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from remanence.api.opening import open as open_space
 from remanence.core.progress import progress_bar
-from remanence.testing.evaluation.datasets import Asked, Dataset, Line, World
-from remanence.testing.evaluation.measures import means, measures
+from remanence.testing.evaluation.datasets import Conversation, CorpusItem, Dataset, EvalQuestion
+from remanence.testing.evaluation.measures import mean_scores, score_ranking
 
 if TYPE_CHECKING:
     from remanence.api.space import Space
     from remanence.ports import Progress
 
-DEPTH = 50
+RANKING_DEPTH = 50
 """How many hits each system is asked for: ten are judged, the rest is for finding ten sessions."""
 
 
 class System(Protocol):
     """Anything that was given lines and can be asked."""
 
-    def ask(self, asked: Asked, now: str | None) -> Sequence[str]:
+    def ask(self, asked: EvalQuestion, now: str | None) -> Sequence[str]:
         """The ids of the lines that answer, best first, at most `DEPTH`."""
 
     def close(self) -> None:
         """Let go of everything."""
 
 
-Build = Callable[[World], System]
+SystemFactory = Callable[[Conversation], System]
 
 
-class Remembering:
+class RemanenceSystem:
     """A space of its own in which the lines were put as a user would: turns, texts, facts in order."""
 
-    def __init__(self, world: World, *, embedder: Any = None, reranker: Any = None, **asking: Any) -> None:
+    def __init__(self, world: Conversation, *, embedder: Any = None, reranker: Any = None, **asking: Any) -> None:
         """Open and fill it; `asking` is what recall is given besides the question: signals, weights."""
         self._asking = asking
         self.space: Space = open_space(None, embedder=embedder, reranker=reranker, worker=False)
-        if any(line.speaker for line in world.lines):
-            self.space.add_turns(map(_turn, world.lines))
+        if any(line.speaker for line in world.items):
+            self.space.add_turns(map(_turn, world.items))
         else:
-            self.space.add_many(map(_text, world.lines))
+            self.space.add_many(map(_text, world.items))
 
-    def ask(self, asked: Asked, now: str | None, **asking: Any) -> list[str]:
+    def ask(self, asked: EvalQuestion, now: str | None, **asking: Any) -> list[str]:
         """What recall gives."""
-        answer = self.space.recall(asked.question, limit=DEPTH, now=now, **self._asking, **asking)
+        answer = self.space.recall(asked.question, limit=RANKING_DEPTH, now=now, **self._asking, **asking)
         return [hit.memory.key or "" for hit in answer]
 
     def close(self) -> None:
@@ -55,7 +55,7 @@ class Remembering:
         self.space.close()
 
 
-def _turn(line: Line) -> dict[str, Any]:
+def _turn(line: CorpusItem) -> dict[str, Any]:
     return {
         "speaker": line.speaker or "unknown",
         "content": line.text,
@@ -65,7 +65,7 @@ def _turn(line: Line) -> dict[str, Any]:
     }
 
 
-def _text(line: Line) -> dict[str, Any]:
+def _text(line: CorpusItem) -> dict[str, Any]:
     return {
         "text": line.text,
         "source": line.session or None,
@@ -79,7 +79,7 @@ def _text(line: Line) -> dict[str, Any]:
 class Trial:
     """How one system did: the measures of each question, and the time it took."""
 
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[EvalQuestion] = field(default_factory=list)
     scores: list[dict[str, float]] = field(default_factory=list)
     ingest_seconds: float = 0.0
     query_seconds: float = 0.0
@@ -87,45 +87,45 @@ class Trial:
     def summary(self) -> dict[str, Any]:
         """Means and intervals for all and for each category, and the seconds."""
         rows = list(zip(self.asked, self.scores, strict=True))
-        groups = {"all": [score for asked, score in rows if not asked.apart]}
+        groups = {"all": [score for asked, score in rows if not asked.counted_separately]}
         for category in sorted({asked.category for asked in self.asked} - {"", "all"}):
             groups[category] = [score for asked, score in rows if asked.category == category]
         return {
-            "scores": {name: means(scores) for name, scores in groups.items() if scores},
+            "scores": {name: mean_scores(scores) for name, scores in groups.items() if scores},
             "ingest_seconds": self.ingest_seconds,
             "query_ms": 1000 * self.query_seconds / len(rows),
         }
 
 
 def evaluate(
-    dataset: Dataset, systems: Mapping[str, Build], *, progress: bool | Progress = False
+    dataset: Dataset, systems: Mapping[str, SystemFactory], *, progress: bool | Progress = False
 ) -> dict[str, Any]:
     """Ask every system every question of a set.
 
-    >>> said = [Line("a", "Alice lives in Porto."), Line("b", "The bridge is closed.")]
-    >>> little = Dataset.of("little", said, [Asked("Where does Alice live?", ("a",))])
-    >>> evaluate(little, {"remanence": Remembering})["systems"]["remanence"]["scores"]["all"]["R@1"][0]
+    >>> said = [CorpusItem("a", "Alice lives in Porto."), CorpusItem("b", "The bridge is closed.")]
+    >>> little = Dataset.from_corpus("little", said, [EvalQuestion("Where does Alice live?", ("a",))])
+    >>> evaluate(little, {"remanence": RemanenceSystem})["systems"]["remanence"]["scores"]["all"]["R@1"][0]
     1.0
     """
     trials = {name: Trial() for name in systems}
-    total, done = dataset.questions * len(systems), 0
+    total, done = dataset.question_count * len(systems), 0
     with progress_bar(progress, dataset.name) as shown:
-        for world in dataset.worlds:
-            session_of = {line.id: line.session for line in world.lines}
+        for world in dataset.conversations:
+            session_of = {line.id: line.session for line in world.items}
             for name, build in systems.items():
-                trial, end = trials[name], world.end
+                trial, end = trials[name], world.last_time
                 began = time.perf_counter()
                 system = build(world)
                 trial.ingest_seconds += time.perf_counter() - began
-                for asked in world.asked:
+                for asked in world.questions:
                     began = time.perf_counter()
                     found = system.ask(asked, asked.time or end)
                     trial.query_seconds += time.perf_counter() - began
                     found = list(dict.fromkeys(found))  # one that repeats itself finds no more for it
-                    score = measures(found, asked.evidence)
+                    score = score_ranking(found, asked.evidence)
                     if dataset.has_sessions:
                         sessions = list(dict.fromkeys(session_of[line] for line in found))
-                        wanted = measures(sessions, asked.sessions)
+                        wanted = score_ranking(sessions, asked.evidence_sessions)
                         score |= {f"session {measure}": value for measure, value in wanted.items()}
                     trial.asked.append(asked)
                     trial.scores.append(score)
@@ -135,6 +135,6 @@ def evaluate(
                 system.close()
     return {
         "set": dataset.name,
-        "questions": dataset.questions,
+        "questions": dataset.question_count,
         "systems": {name: trial.summary() for name, trial in trials.items()},
     }
