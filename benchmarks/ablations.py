@@ -15,18 +15,20 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-from remanence.core.index import SIGNALS
-from remanence.read import fusion, question, recall
-from remanence.read.fusion import WEIGHTS, FusedRanking
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.read import fusion, query, rankings, recall
+from remanence.read.fusion import FusedRanking
 from remanence.schema import Ranking
-from remanence.signals import entity_graph, words
+from remanence.signals import SIGNALS, entity_graph, words
 from remanence.testing.evaluation import Conversation, EvalQuestion, RemanenceSystem, SystemFactory
 
 Patches = Mapping[ModuleType, Mapping[str, Any]]
 _K = 60
 
 
-def reciprocal_ranks(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) -> FusedRanking:
+def reciprocal_ranks(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRanking:
     """Each signal counts by the rank it gives, 1 / (60 + rank), and not by how sure it is."""
     ranked = [
         replace(r, scores=[1 / (_K + rank) for rank in range(1, len(r.rows) + 1)], floor=0.0, ceiling=None)
@@ -35,10 +37,17 @@ def reciprocal_ranks(rankings: Sequence[Ranking], weights: Mapping[str, float] =
     return fusion.fuse(ranked, weights)
 
 
-def min_max_sum(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) -> FusedRanking:
+def min_max_sum(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRanking:
     """Each signal from its own last hit, 0, to its own first, 1."""
     ranked = [replace(r, floor=min(r.scores, default=0.0), ceiling=None) for r in rankings]
     return fusion.fuse(ranked, weights)
+
+
+_normalize = fusion.normalize_scores
+
+
+def _linear(ranking: Ranking) -> NDArray[np.float64]:
+    return _normalize(replace(ranking, exponent=1.0))
 
 
 @dataclass(frozen=True)
@@ -59,9 +68,14 @@ def _zero(module: ModuleType, *constants: str) -> Patches:
     return {module: dict.fromkeys(constants, 0.0)}
 
 
+def _fused_by(function: Callable[..., FusedRanking]) -> Patches:
+    return {module: {"fuse": function} for module in (recall, rankings)}
+
+
 _EQUAL = dict.fromkeys(SIGNALS, 1.0)
-_BY_NAME, _BY_LIKENESS, _BY_MEMORY = ("SAID_BY", "ABOUT_NAMED", "BY_RELATION"), ("ABOUT_ALIKE",), ("ONE_HOP",)
-_BY_TURN = ("BEFORE", "AFTER", "SAME_SITTING")
+_BY_NAME = ("SPEAKER_WEIGHT", "SUBJECT_WEIGHT", "RELATION_WEIGHT")
+_BY_LIKENESS, _BY_MEMORY = ("SIMILAR_SUBJECT_WEIGHT",), ("ONE_HOP_WEIGHT",)
+_BY_TURN = ("NEXT_TURN_WEIGHT", "PREVIOUS_TURN_WEIGHT", "SAME_SESSION_WEIGHT")
 
 SEEDS = (
     Variant("all of it"),
@@ -71,24 +85,26 @@ SEEDS = (
     Variant("no seed: names near the question", patches=_zero(entity_graph, *_BY_LIKENESS)),
     Variant("no seed: names in near memories", patches=_zero(entity_graph, *_BY_MEMORY)),
     Variant("no turns beside, no sitting", patches=_zero(entity_graph, *_BY_TURN)),
-    Variant("no documents", patches=_zero(entity_graph, "SAME_DOCUMENT")),
+    Variant("no documents", patches=_zero(entity_graph, "SAME_DOCUMENT_WEIGHT")),
 )
 VARIANTS = (
     *SEEDS,
     Variant("no vectors", signals=_without("vectors")),
     Variant("no words", signals=_without("words")),
     Variant("no times", signals=_without("times")),
-    Variant("no words used alike", patches={words: {"akin": lambda _: ()}}),
-    Variant("what is from the time asked for not looked at", patches={recall: {"_within": lambda *_: None}}),
-    Variant("what was said after the question counts in full", patches={recall: {"_UNSAID": 1.0}}),
-    Variant("questions embedded as they stand", patches={question: {"of_oneself": lambda text, _: text}}),
+    Variant("no words used alike", patches={words: {"related_words": lambda _: ()}}),
+    Variant(
+        "what is from the time asked for not looked at", patches={query: {"_rows_from_asked_time": lambda *_: None}}
+    ),
+    Variant("what was said after the question counts in full", patches={fusion: {"_FUTURE_TURN_FACTOR": 1.0}}),
+    Variant("questions embedded as they stand", patches={query: {"in_first_person": lambda text, _: text}}),
     Variant("words and vectors only", signals=["words", "vectors"]),
-    Variant("meaning not squared", patches={fusion: {"BENDS": {}}}),
+    Variant("similarity not squared", patches={fusion: {"normalize_scores": _linear}}),
     Variant("equal weights", weights=_EQUAL),
-    Variant("fused by reciprocal ranks", patches={recall: {"fuse": reciprocal_ranks}}),
-    Variant("… with equal weights", weights=_EQUAL, patches={recall: {"fuse": reciprocal_ranks}}),
-    Variant("fused by min-max sum", patches={recall: {"fuse": min_max_sum}}),
-    Variant("no boosts", patches=_zero(recall, "_RECENCY", "_IMPORTANCE")),
+    Variant("fused by reciprocal ranks", patches=_fused_by(reciprocal_ranks)),
+    Variant("… with equal weights", weights=_EQUAL, patches=_fused_by(reciprocal_ranks)),
+    Variant("fused by min-max sum", patches=_fused_by(min_max_sum)),
+    Variant("no boosts", patches=_zero(fusion, "_RECENCY", "_IMPORTANCE")),
 )
 
 

@@ -25,9 +25,9 @@ from functools import partial
 from pathlib import Path
 
 from ablations import SEEDS, VARIANTS, ablations
-from remanence.core.index import SIGNALS
 from remanence.errors import InvalidInput, RemanenceError
 from remanence.models import embedders, rerankers
+from remanence.signals import SIGNALS
 from remanence.testing.evaluation import (
     Conversation,
     Dataset,

@@ -54,7 +54,7 @@ def first(answer: Recall) -> str:
 
 
 def notes(hit: Hit) -> list[str]:
-    return [evidence.note for evidence in hit.evidence if evidence.signal == "truth"]
+    return [evidence.note for evidence in hit.evidence if evidence.signal in ("time", "supersession")]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_the_reasons_say_when_it_held(moved: Space) -> None:
     """And that it does no longer."""
     [hit] = moved.recall("Where did Alice live in July 2025?", now=NOW, limit=1)
 
-    assert notes(hit) == ["held 2025-05-05 to 2025-09-05"]
+    assert notes(hit) == ["valid 2025-05-05 to 2025-09-05"]
     assert not hit.current
     assert hit.superseded_by is not None
     assert "Faro" in hit.superseded_by.text
@@ -374,7 +374,7 @@ def test_a_view_of_the_past_knows_no_later_end(moved: Space) -> None:
     [hit] = moved.as_of("2025-06-15").recall("Where did Alice live in June 2025?", now="2025-06-30", limit=1)
 
     assert hit.memory.text.rstrip(".").endswith("Lisbon")
-    assert notes(hit) == ["held since 2025-05-05"]
+    assert notes(hit) == ["valid since 2025-05-05"]
 
 
 def test_what_is_asked_for_by_name_stays_behind_what_took_its_place(clock: FakeClock) -> None:

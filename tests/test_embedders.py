@@ -322,8 +322,9 @@ def test_eight_threads_get_what_one_gets() -> None:
 def test_a_forked_process_embeds_without_a_warning() -> None:
     """The tokenizer's threads are never started, so nothing is said about losing them."""
     code = (
-        "import os\nfrom remanence.models.embedders import resolve_embedder\nresolve(None).embed(['a b c'] * 50)\n"
-        "pid = os.fork()\nresolve(None).embed(['a b c'] * 50)\nif pid: os.waitpid(pid, 0)\n"
+        "import os\nfrom remanence.models.embedders import resolve_embedder\n"
+        "resolve_embedder(None).embed(['a b c'] * 50)\n"
+        "pid = os.fork()\nresolve_embedder(None).embed(['a b c'] * 50)\nif pid: os.waitpid(pid, 0)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

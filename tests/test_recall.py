@@ -729,7 +729,7 @@ def test_equal_scores_stand_in_the_order_they_were_learned() -> None:
     rows = [*range(40)]
     backwards = Ranking("words", rows[::-1], [1.0] * 40)
 
-    assert fuse([backwards]).rows.tolist() == rows
+    assert fuse([backwards], {"words": 1.0}).rows.tolist() == rows
 
 
 def test_of_several_reasons_the_strongest_is_told_and_of_equals_the_first() -> None:

@@ -612,7 +612,7 @@ def test_the_last_word_goes_before_the_turn_that_said_otherwise(space: Space) ->
 
     assert (first.memory.text, first.current) == ("The user works at Anthropic.", True)
     assert (second.memory.text, second.current) == ("I work at Google.", False)
-    assert "stands in the place of 'I work at Google.'" in first.because
+    assert "supersedes 'I work at Google.'" in first.because
 
 
 def test_a_worker_that_meets_with_an_error_goes_on(

@@ -12,6 +12,7 @@ import pytest
 
 import remanence
 from remanence.models import catalogue, rerankers
+from remanence.read.rerank import blended_order
 from remanence.testing import FakeClock
 from remanence.testing.fake_embedder import HashingEmbedder
 
@@ -22,13 +23,13 @@ ASKED = "In which city does Alice live?"
 
 
 class Shortest:
-    """It likes what is short, and keeps what it was given to read."""
+    """Scores short texts higher, and keeps what it was given to read."""
 
-    def __init__(self, weight: float | None = None, *, calibrated: bool = False) -> None:
+    fingerprint = "shortest"
+
+    def __init__(self, weight: float = 1.0, *, calibrated: bool = False) -> None:
         self.read: list[str] = []
-        self.calibrated = calibrated
-        if weight is not None:
-            self.weight = weight
+        self.weight, self.calibrated = weight, calibrated
 
     def __call__(self, question: str, texts: Sequence[str]) -> list[float]:
         self.read += texts
@@ -61,7 +62,7 @@ def test_one_with_a_share_has_that_share_in_the_order(share: float, text: str, c
 @pytest.mark.parametrize("best", [0.9, 0.1, 0.01])
 def test_how_sure_the_signals_are_does_not_change_their_share(best: float) -> None:
     """A list of low scores is as much of an order as one of high scores."""
-    order = rerankers.blended_order(np.array([best, best / 2]), np.array([0.0, 1.0]), weight=0.3)
+    order = blended_order(np.array([best, best / 2]), np.array([0.0, 1.0]), weight=0.3)
 
     assert order.tolist() == [0, 1]
 
@@ -71,7 +72,7 @@ def test_a_calibrated_one_that_likes_nothing_changes_nothing(calibrated: bool, o
     """One whose scale is not known may mean much by little."""
     scores, given = np.array([1.0, 0.9]), np.array([0.01, 0.05])
 
-    assert rerankers.blended_order(scores, given, weight=0.5, calibrated=calibrated).tolist() == order
+    assert blended_order(scores, given, weight=0.5, calibrated=calibrated).tolist() == order
 
 
 def test_one_that_is_not_as_calibrated_as_it_says_costs_only_the_order(clock: FakeClock) -> None:
@@ -195,3 +196,16 @@ def test_the_cross_encoder_knows_what_answers_a_question(clock: FakeClock) -> No
         answer = space.recall(ASKED)
         assert answer[0].memory.text == texts[0]
         assert space.audit.replay(answer.receipt) == answer
+
+
+def test_an_object_that_lacks_an_attribute_of_the_port_is_refused() -> None:
+    """The message names what is missing; a plain function needs none of them."""
+
+    class Half:
+        weight = 0.5
+
+        def __call__(self, question: str, texts: Sequence[str]) -> list[float]:
+            return [0.0 for _ in texts]
+
+    with pytest.raises(remanence.InvalidInput, match="'fingerprint'"):
+        remanence.open(None, reranker=Half())

@@ -18,7 +18,7 @@ from qdrant_client import AsyncQdrantClient, QdrantClient
 
 from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale
 from remanence.ports import VectorStore
-from remanence.signals.stores import StoreBusy, VectorStoreFactory, folder_name
+from remanence.signals.stores import QdrantStores, StoreBusy, folder_name
 from remanence.signals.stores.edge import EdgeStore
 from remanence.signals.stores.exact import ExactStore
 from remanence.signals.stores.server import ServerStore, connect
@@ -263,7 +263,7 @@ def test_a_collection_of_another_dimension_is_refused(qdrant: tuple[QdrantClient
 def test_a_server_that_is_down_is_named() -> None:
     """The address and the next step, and no httpx in sight."""
     client = connect("http://127.0.0.1:9")
-    store = VectorStoreFactory(qdrant=client, dimension=8).open("alice")
+    store = QdrantStores(qdrant=client).open("alice", 8)
     with pytest.raises(ProjectionError, match=r"http://127\.0\.0\.1:9 does not answer: .* start the server"):
         store.ids()
     client.close()
@@ -307,10 +307,10 @@ def test_many_allowed_points_are_ranked_exactly(
 def test_the_place_is_chosen_by_what_is_given(tmp_path: Path, qdrant: tuple[QdrantClient, str]) -> None:
     """A server before a folder before memory."""
     client, collection = qdrant
-    shared = VectorStoreFactory(tmp_path, client, dimension=8, collection=collection)
-    assert isinstance(shared.open("alice"), ServerStore)
-    assert isinstance(VectorStoreFactory(dimension=8).open("alice"), ExactStore)
-    store = VectorStoreFactory(tmp_path, dimension=8).open("alice")
+    shared = QdrantStores(tmp_path, client, collection)
+    assert isinstance(shared.open("alice", 8), ServerStore)
+    assert isinstance(QdrantStores().open("alice", 8), ExactStore)
+    store = QdrantStores(tmp_path).open("alice", 8)
     assert isinstance(store, EdgeStore)
     store.close()
     shared.close()
@@ -319,10 +319,10 @@ def test_the_place_is_chosen_by_what_is_given(tmp_path: Path, qdrant: tuple[Qdra
 
 def test_a_busy_folder_gives_a_store_in_memory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The second opener works in memory and says so once."""
-    stores = VectorStoreFactory(tmp_path, dimension=8)
-    first = stores.open("alice")
+    stores = QdrantStores(tmp_path)
+    first = stores.open("alice", 8)
     with caplog.at_level(logging.INFO):
-        second = stores.open("alice")
+        second = stores.open("alice", 8)
     assert isinstance(second, ExactStore)
     assert len(caplog.records) == 1
     assert "'alice' are kept in memory" in caplog.text
@@ -331,16 +331,16 @@ def test_a_busy_folder_gives_a_store_in_memory(tmp_path: Path, caplog: pytest.Lo
 
 def test_any_name_of_a_space_is_harmless(tmp_path: Path) -> None:
     """Each odd name has a folder of its own, inside the folder given."""
-    stores = VectorStoreFactory(tmp_path / "in", dimension=8)
+    stores = QdrantStores(tmp_path / "in")
     for n, name in enumerate(ODD_NAMES):
-        store = stores.open(name)
+        store = stores.open(name, 8)
         assert store.ids() == []
         store.upsert([n], axis_vector(0)[None])
         store.close()
     assert os.listdir(tmp_path) == ["in"]
     assert sum(path.is_dir() for path in (tmp_path / "in").iterdir()) == len(ODD_NAMES)
     assert all(len(folder_name(name)) < 60 for name in ODD_NAMES)
-    store = stores.open("../alice")
+    store = stores.open("../alice", 8)
     assert store.ids() == [3]
     store.close()
 

@@ -1,7 +1,7 @@
-"""What others may plug in: a ledger, a projection, an embedder, an extractor, a reranker, a clock.
+"""The parts that can be replaced: ledger, signals, vector stores, embedder, extractor, reranker, clock.
 
-Each is a Protocol: any object with these methods will do, no base class needed. `remanence.testing`
-holds a contract test for each that says in full what the methods promise.
+Each is a Protocol: any object with these members works, no base class is needed. Pass it to `remanence.open`.
+`remanence.testing` has a contract class for each: subclass it in your tests to check your own implementation.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,12 +22,10 @@ if TYPE_CHECKING:
     Vector: TypeAlias = NDArray[np.float32]
 
 Clock = Callable[[], datetime]
-"""Gives the present moment, with its timezone."""
+"""Returns the present moment, with its timezone."""
 
-Reranker = Callable[[str, Sequence[str]], Sequence[float]]
-"""Takes the question and the texts of the first few hits (a turn as "speaker: text"); gives each a score,
-higher is better. Its order is taken, or, if it has a `share` (0 to 1), that share of it. One that is
-`calibrated` gives scores from 0 to 1 that mean the same in every list; else the least counts for nothing."""
+Progress = Callable[[int, int], None]
+"""Called with how many items are done and how many there are."""
 
 
 class Transaction(Protocol):
@@ -34,54 +33,54 @@ class Transaction(Protocol):
 
     @property
     def head(self) -> int:
-        """The position of the last line, those of this transaction among them; 0 if there is none."""
+        """The position of the last entry, those of this transaction included; 0 if there is none."""
         ...
 
     def append(self, space: str, events: Sequence[Event], *, at: datetime) -> list[Entry]:
-        """Add one line for each event. Visible to others only once the transaction ends well.
+        """Add one entry for each event. Others see them once the transaction is committed.
 
-        A line is never recorded before the previous line of its space: an earlier `at` is taken as the
-        moment just after it.
+        An entry is never recorded before the previous entry of its space: an earlier `at` is taken as the moment
+        just after it.
         """
         ...
 
     def append_erased(self, space: str, kind: str, subject: str, *, at: datetime) -> Entry:
-        """Add a line whose words were erased before it came here, as when a ledger is imported.
+        """Add an entry whose text was erased before it came here, as when a ledger is imported.
 
-        The caller appends the `Erased` event that vouches for it, in the same transaction.
+        The caller appends the `Erased` event that confirms it, in the same transaction.
         """
         ...
 
     def put_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
-        """Keep embeddings by the hash of the text they were made of. Known ones stay as they are."""
+        """Store embeddings by the hash of their text. Known ones stay as they are."""
         ...
 
     def erase(self, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> None:
-        """Blank the words of these lines and drop these embeddings, of every model.
+        """Remove the text of these entries, and these embeddings of every model.
 
-        The caller appends the `Erased` event that records it, in the same transaction.
-        `Erased` lines hold no words and stay: they vouch for the lines that are blank.
+        The caller appends the `Erased` event that records it, in the same transaction. `Erased` entries hold no
+        text and stay: they confirm which entries are empty.
         """
         ...
 
     def put_meta(self, name: str, value: str) -> None:
-        """Remember a small fact about the ledger itself."""
+        """Store a value about the ledger itself."""
         ...
 
 
 class Ledger(Protocol):
-    """An append-only list of lines, shared by every process that opens it."""
+    """An append-only list of entries, shared by every process that opens it."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
-        """Hold the pen. What was appended is kept if the block ends, and gone if it raises."""
+        """Open the write transaction. It is committed when the block ends, and rolled back if it raises."""
         ...
 
     def read(self, space: str, *, after: int = 0) -> Iterator[Entry]:
-        """The lines of one space above position `after`, in order, erased ones with `event=None`."""
+        """The entries of one space above position `after`, in order; erased ones have `event=None`."""
         ...
 
     def entries_at(self, positions: Sequence[int]) -> dict[int, Entry]:
-        """These lines, by position. Positions that do not exist are left out."""
+        """These entries, by position. Positions that do not exist are left out."""
         ...
 
     def position_at(self, space: str, moment: datetime) -> int:
@@ -89,55 +88,75 @@ class Ledger(Protocol):
         ...
 
     def head(self) -> int:
-        """The last position of all; 0 for an empty ledger. Cheap: it is how others' lines are noticed."""
+        """The last position of all; 0 for an empty ledger. Must be cheap: it is how new entries are noticed."""
         ...
 
     def spaces(self) -> list[str]:
-        """The names of all spaces that hold a line, sorted."""
+        """The names of all spaces that have an entry, sorted."""
         ...
 
     def count(self, space: str, *, up_to: int | None = None) -> int:
-        """How many lines a space holds, up to a position, that one included."""
+        """How many entries a space has, up to and including a position."""
         ...
 
     def vectors(self, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
-        """The embeddings kept for these text hashes; unknown ones are left out."""
+        """The embeddings stored for these text hashes; unknown ones are left out."""
         ...
 
     def texts_in_other_entries(self, texts: Collection[str], *, excluded_positions: Collection[int]) -> set[str]:
-        """Those of these texts that stand in the words of another line than these. Reads every line, once:
-        for `erase`."""
+        """Those of these texts that occur in an entry outside `excluded_positions`. Reads every entry once; used
+        by `erase`."""
         ...
 
     def get_meta(self, name: str) -> str | None:
-        """A small fact that `set_meta` remembered."""
+        """A value that `put_meta` stored."""
         ...
 
     def verify(self) -> tuple[int, bytes]:
-        """How many lines there are, and the last digest; LedgerTampered names the first bad line."""
+        """How many entries there are, and the last digest; LedgerTampered names the first changed entry."""
         ...
 
     def compact(self) -> None:
-        """Give back the room that nothing uses. Lines, vectors and facts stay as they are.
+        """Free unused disk space. Entries, vectors and meta values stay as they are.
 
-        LedgerUnavailable if somebody is in the way; nothing is lost then, nor gained.
+        LedgerUnavailable if another process prevents it; nothing is lost then.
         """
         ...
 
     def close(self) -> None:
-        """Let go of files and connections. Closing twice is fine."""
+        """Release files and connections. Closing twice is fine."""
         ...
 
 
+class Stage(IntEnum):
+    """When a signal is asked: signals of a later stage are given what the earlier ones found."""
+
+    FIND = 0
+    """Is given the question only."""
+    SCORE = 1
+    """Is also asked to score the rows that FIND signals found: `query.candidate_rows`."""
+    SPREAD = 2
+    """Starts from the rows that the earlier stages agree on: `query.candidate_scores`."""
+
+
+@runtime_checkable
 class Signal(Protocol):
-    """An index built from the ledger, that can rank memories against a question."""
+    """An index built from the ledger that can rank memories for a question.
+
+    `remanence.open(signals=[...])` takes empty ones; each space gets a copy of its own.
+    """
 
     name: str
+    weight: float
+    """Its weight in the fused score. The weights of the four built-in signals lie between 0.4 and 1."""
+    stage: Stage
+    needs_embedding: bool
+    """Whether it cannot rank without `query.vector`."""
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Take in versions numbered from row `first`; None is one whose words were erased.
+        """Index versions numbered from row `first`; None is one whose text was erased.
 
-        Rows already taken in are passed over, so applying twice changes nothing.
+        Rows that are indexed already are skipped, so applying twice changes nothing.
         """
         ...
 
@@ -146,29 +165,30 @@ class Signal(Protocol):
         ...
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        """The index as plain arrays, for a snapshot."""
+        """The index as plain arrays, for the index file."""
         ...
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become the index that `save` wrote."""
+        """Become the index that `save` returned."""
         ...
 
 
+@runtime_checkable
 class Embedder(Protocol):
     """Text to vectors of one dimension."""
 
     name: str
-    """What people call it, such as `wordllama-256`."""
+    """A name for people, such as `wordllama-256`."""
 
     fingerprint: str
     """Differs whenever the vectors would: name, dimension, weights, prefixes."""
 
     dimension: int | None
-    """None until the first text was embedded, for embedders that do not say.
+    """None until the first text was embedded, for embedders that do not know it."""
 
-    One may also say `usual`, how near it finds a question and a text that have nothing to do with each
-    other: up to there nearness tells nothing, and counts for nothing. 0 for those that do not say.
-    """
+    similarity_floor: float
+    """The similarity of a question and a text that have nothing to do with each other. Similarity up to there
+    counts as none. 0 if unknown."""
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """One row of unit length for each text."""
@@ -179,34 +199,54 @@ class Embedder(Protocol):
         ...
 
 
+@runtime_checkable
 class Extractor(Protocol):
     """Text to names, claims and times."""
 
     name: str
 
     def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
-        """What stands in the text. `now` is what "yesterday" is read against; `speaker` is who "I" is."""
+        """What the text mentions. `now` is what "yesterday" is read against; `speaker` is who "I" is."""
         ...
 
 
+@runtime_checkable
 class FactExtractor(Extractor, Protocol):
-    """Conversation to facts, for `remember`. An Extractor without these two leaves them to the rules."""
+    """Conversation to facts, for `remember`. For an Extractor without these two methods the rules find facts."""
 
     def facts(self, utterances: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
-        """What these turns tell, each fact in words that stand on their own. Never raises for what a model
-        did: `Found.problem` says it, and the rules step in."""
+        """The facts in these turns, each in a text that can be read alone. Never raises for what a model did:
+        `ExtractionResult.problem` says it, and the rules are used."""
         ...
 
     def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
-        """What each new memory means for the older ones beside it; one question for all of them."""
+        """What each new memory means for the older ones beside it; one call for all of them."""
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Scores question and text together, for the first hits only. A plain function is accepted as well."""
+
+    fingerprint: str
+    """Differs whenever the scores would."""
+
+    weight: float
+    """0 to 1: how much of the order is its own; the rest is that of the signals."""
+
+    calibrated: bool
+    """Whether scores lie between 0 and 1 and mean the same in every list. Others are scaled within the list."""
+
+    def __call__(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """One score for each text, higher is better. A chat turn is given as "speaker: text"."""
         ...
 
 
 class VectorStore(Protocol):
-    """Where the vectors of one space lie. Points are numbered by the caller."""
+    """The vectors of one space. Points are numbered by the caller."""
 
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
-        """Keep these vectors under these numbers."""
+        """Store these vectors under these numbers."""
         ...
 
     def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
@@ -214,25 +254,34 @@ class VectorStore(Protocol):
         ...
 
     def delete(self, ids: Sequence[int]) -> None:
-        """Drop these points; unknown ones are passed over."""
+        """Remove these points; unknown ones are skipped."""
         ...
 
     def ids(self) -> list[int]:
-        """Every point there is, in no order."""
+        """The numbers of all points, in any order."""
         ...
 
     def clear(self) -> None:
-        """Drop all points of this space."""
+        """Remove all points of this space."""
         ...
 
     def flush(self) -> None:
-        """Write to disk what is not yet there."""
+        """Write to disk what is not there yet."""
         ...
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Release files and connections."""
         ...
 
 
-Progress = Callable[[int, int], None]
-"""Called with how many are done and how many there are."""
+@runtime_checkable
+class VectorStores(Protocol):
+    """Opens the vector store of each space. A store may lose points: missing ones are restored from the ledger."""
+
+    def open(self, space: str, dimension: int) -> VectorStore:
+        """The store of this space, for vectors of this dimension."""
+        ...
+
+    def close(self) -> None:
+        """Release what all stores share. Each store is closed before."""
+        ...

@@ -460,6 +460,8 @@ class Ranking:
     scores: Sequence[float] = ()
     floor: float = 0.0
     ceiling: float | None = None
+    exponent: float = 1.0
+    """The power that scaled scores are raised to: 2 makes only high scores count."""
     explain_rows: Callable[[Sequence[int]], Sequence[str]] | None = None
     """Says of each of these rows why it is here."""
     abstention_reason: str | None = None

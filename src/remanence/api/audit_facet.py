@@ -16,8 +16,8 @@ from remanence.graph.exposures import exposures
 from remanence.graph.graph_at_time import retry_if_erased
 from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall
-from remanence.read.recall import RecallRequest, recall
-from remanence.read.receipts import Exposure, Receipt
+from remanence.read.recall import recall
+from remanence.read.receipts import Exposure, RecallRequest, Receipt
 from remanence.schema import Change, Memory
 
 if TYPE_CHECKING:

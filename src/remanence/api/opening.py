@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
@@ -16,13 +17,16 @@ from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.progress import progress_bar
 from remanence.errors import InvalidInput
+from remanence.ports import Signal, VectorStores
 from remanence.schema import UTC
+from remanence.signals import SIGNALS
 from remanence.write.jobs import Worker
 
 if TYPE_CHECKING:
-    from remanence.ports import Clock, Progress, Reranker
+    from remanence.ports import Clock, Ledger, Progress
 
 DEFAULT_SPACE = "default"
+_SIGNAL_MEMBERS = ("name", "weight", "stage", "needs_embedding", "apply", "rank", "save", "load")
 
 
 def open(
@@ -33,36 +37,74 @@ def open(
     extractor: Any = None,
     qdrant: Any = None,
     clock: Clock | None = None,
-    reranker: str | Path | Reranker | None = None,
+    reranker: Any = None,
+    ledger: Ledger | None = None,
+    vectors: VectorStores | None = None,
+    signals: Sequence[Signal] = (),
     worker: bool = True,
 ) -> Space:
-    """Open the space in a folder, making it if need be; None keeps everything in memory only.
+    """Open the space in a folder; it is created if it does not exist.
 
-    `embedder` is a name, a LangChain or LlamaIndex embedding object, or a function of a list of texts;
-    left out, a small static one that comes with the package. `qdrant` is the URL of a server, or a
-    `QdrantClient`, to use in place of the embedded engine. `clock` gives the present moment, for tests.
-    `extractor` finds names and facts: rules if left out, or a chat model of LangChain or LlamaIndex.
-    `reranker` looks again at the first thirty: the name of a model, or a function of a question and texts.
-    `worker=False` leaves jobs (`remember(..., wait=False)`) to `space.work()` or `remanence work`.
+    Every part can be replaced by an object that satisfies its Protocol in `remanence.ports`.
 
-    >>> import remanence
-    >>> with remanence.open(None) as space:
-    ...     space.add("Porto has six bridges.").kind
-    'semantic'
+    Args:
+        location: A folder, or None to keep everything in memory.
+        space: The name of the space; "default" if left out.
+        embedder: A name, a LangChain or LlamaIndex embedding object, a function of a list of texts, or an
+            `Embedder`. Left out: a small static one that comes with the package.
+        extractor: Finds names and facts: a chat model of LangChain or LlamaIndex, or an `Extractor`. Left out:
+            rules.
+        qdrant: The URL of a Qdrant server, or a `QdrantClient`, in place of the embedded engine.
+        clock: A function that returns the present moment, for tests.
+        reranker: Reorders the first thirty hits: the name of a model, a function of a question and texts, or a
+            `Reranker`.
+        ledger: A `Ledger` in place of the SQLite file. It is closed with the space. `location` then holds index
+            files only.
+        vectors: A `VectorStores` in place of the Qdrant engine.
+        signals: Signals in addition to the four built-in ones; each space gets a copy.
+        worker: False leaves jobs (`remember(..., wait=False)`) to `space.jobs.work()` or `remanence work`.
+
+    Raises:
+        InvalidInput: An argument is not what it should be; the message names it.
+        ProjectionStale: The folder was built with another embedder.
+        LedgerError: The ledger cannot be opened.
+
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     space.add("Porto has six bridges.").kind
+        'semantic'
     """
-    engine = _engine(location, embedder, extractor, qdrant, clock, reranker, fresh=False)
-    hand = Worker(engine) if worker else None
-    engine.on_unfinished_jobs = None if hand is None else hand.notify
-    return Space(engine, DEFAULT_SPACE if space is None else part_of_name(space), worker=hand, root=True)
+    engine = _engine(
+        location,
+        embedder=embedder,
+        extractor=extractor,
+        qdrant=qdrant,
+        clock=clock,
+        reranker=reranker,
+        ledger=ledger,
+        vectors=vectors,
+        signals=signals,
+    )
+    thread = Worker(engine) if worker else None
+    engine.on_unfinished_jobs = None if thread is None else thread.notify
+    return Space(engine, DEFAULT_SPACE if space is None else part_of_name(space), worker=thread, root=True)
 
 
 def reembed(
     location: str | Path, *, embedder: Any = None, qdrant: Any = None, progress: bool | Progress = False
 ) -> None:
-    """Embed everything in a folder anew with another embedder, which is then the one it opens with."""
+    """Embed everything in a folder again with another embedder. Afterwards it opens with that one.
+
+    Args:
+        location: The folder.
+        embedder: The new embedder, as for `open`.
+        qdrant: The Qdrant server that holds the vectors, as for `open`.
+        progress: True shows a progress bar; a function is called with (done, total).
+    """
     if not (inputs.path(location, "location") / "ledger.db").exists():
-        raise InvalidInput(f"{str(location)!r} holds no memories to embed anew. Name a folder that was opened.")
-    engine = _engine(location, embedder, None, qdrant, None, None, fresh=True)
+        raise InvalidInput(f"{str(location)!r} holds no memories to embed again. Name a folder that was opened.")
+    engine = _engine(location, embedder=embedder, qdrant=qdrant, replace_embedder=True)
     try:
         with progress_bar(progress, "embedding") as shown:
             engine.reembed(shown)
@@ -73,21 +115,27 @@ def reembed(
 def import_(
     path: str | Path, *, into: Space | str | Path, progress: bool | Progress = False, **opening: Any
 ) -> TransferReport:
-    """Bring what `space.admin.export` wrote into an empty space, every entry with its ids and times.
+    """Import a file that `space.admin.export` wrote into an empty space: all entries, with their ids and times.
 
-    `into` is a space, or a folder, which is opened with what else is given (`space=`, `embedder=`) and closed
-    again. Spaces below the exported one come to lie below this one. All of it is written in one
-    transaction, or nothing. What came without vectors is embedded anew.
+    All entries are written in one transaction, or none.
 
-    >>> import remanence, tempfile
-    >>> from pathlib import Path
-    >>> file = Path(tempfile.mkdtemp()) / "memory.jsonl.gz"
-    >>> with remanence.open(None) as old, remanence.open(None) as new:
-    ...     memory = old.add("Alice lives in Porto.")
-    ...     _ = old.admin.export(file)
-    ...     _ = remanence.import_(file, into=new)
-    ...     new.get(memory.id) == memory
-    True
+    Args:
+        path: The file.
+        into: A space, or a folder, which is opened with the other arguments and closed again. Spaces below the
+            exported one are imported below this one.
+        progress: True shows a progress bar; a function is called with (done, total).
+        **opening: Arguments of `open`, such as `space` and `embedder`. Texts without vectors are embedded.
+
+    Example:
+        >>> import remanence, tempfile
+        >>> from pathlib import Path
+        >>> file = Path(tempfile.mkdtemp()) / "memory.jsonl.gz"
+        >>> with remanence.open(None) as old, remanence.open(None) as new:
+        ...     memory = old.add("Alice lives in Porto.")
+        ...     _ = old.admin.export(file)
+        ...     _ = remanence.import_(file, into=new)
+        ...     new.get(memory.id) == memory
+        True
     """
     place = inputs.path(path, "path")
     with JsonLinesReader(place) as file, ExitStack() as opened, progress_bar(progress, "importing") as shown:
@@ -108,36 +156,61 @@ def _below(space: Space, relative: str) -> str:
 
 def _engine(
     location: str | Path | None,
-    embedder: Any,
-    extractor: Any,
-    qdrant: Any,
-    clock: Clock | None,
-    reranker: str | Path | Reranker | None,
     *,
-    fresh: bool,
+    embedder: Any = None,
+    extractor: Any = None,
+    qdrant: Any = None,
+    clock: Clock | None = None,
+    reranker: Any = None,
+    ledger: Ledger | None = None,
+    vectors: VectorStores | None = None,
+    signals: Sequence[Signal] = (),
+    replace_embedder: bool = False,
 ) -> Engine:
     from remanence.ledger import open_ledger
-    from remanence.models import embedders, extractors, rerankers
+    from remanence.models.embedders import resolve_embedder
+    from remanence.models.extractors import resolve_extractor
+    from remanence.models.rerankers import resolve_reranker
 
     if clock is not None and not callable(clock):
         raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
-    embedder, extractor = embedders.resolve_embedder(embedder), extractors.resolve_extractor(extractor)
-    again = rerankers.resolve_reranker(reranker)
-    ledger = open_ledger(location)
+    if vectors is not None and (isinstance(vectors, type) or not isinstance(vectors, VectorStores)):
+        raise InvalidInput(f"vectors={vectors!r} has no open(space, dimension) and close(): see remanence.ports.")
+    resolved = resolve_embedder(embedder), resolve_extractor(extractor), resolve_reranker(reranker)
+    checked = _signals(signals)
+    opened = open_ledger(location) if ledger is None else ledger
     try:
         return Engine(
-            ledger,
-            embedder,
-            extractor,
-            folder=None if location is None else Path(location).expanduser().absolute(),
-            qdrant=qdrant,
+            opened,
+            resolved[0],
+            resolved[1],
             clock=clock or _system_clock,
-            reranker=again,
-            replace_embedder=fresh,
+            folder=None if location is None else Path(location).expanduser().absolute(),
+            reranker=resolved[2],
+            signals=checked,
+            stores=vectors,
+            qdrant=qdrant,
+            replace_embedder=replace_embedder,
         )
     except BaseException:
-        ledger.close()
+        opened.close()
         raise
+
+
+def _signals(signals: Sequence[Signal]) -> tuple[Signal, ...]:
+    """Signals of the caller, checked."""
+    given: Sequence[object] = signals
+    names = {*SIGNALS}
+    for signal in given:
+        if isinstance(signal, type):
+            raise InvalidInput(f"signals holds the class {signal.__name__}; pass an instance: {signal.__name__}().")
+        if not isinstance(signal, Signal):
+            missing = [name for name in _SIGNAL_MEMBERS if not hasattr(signal, name)]
+            raise InvalidInput(f"signals holds {signal!r}, which has no {missing[0]!r}: see remanence.ports.Signal.")
+        if signal.name in names:
+            raise InvalidInput(f"two signals are called {signal.name!r}. Give each a name of its own.")
+        names.add(signal.name)
+    return tuple(signals)
 
 
 def _system_clock() -> datetime:

@@ -17,14 +17,15 @@ from remanence.api.in_thread import in_thread, iterate_in_thread
 from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.identity import key_identity
-from remanence.core.index import SIGNALS, Index
+from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
 from remanence.graph.history_events import HistoryEvent
 from remanence.language.temporal import parse_moment, parse_window
 from remanence.read.answer import Recall
 from remanence.read.profile import Profile, profile
-from remanence.read.recall import RecallRequest, recall
+from remanence.read.recall import recall
+from remanence.read.receipts import RecallRequest
 from remanence.schema import Entity, Memory, Window
 
 if TYPE_CHECKING:
@@ -100,9 +101,10 @@ class View(Facet):
         at = moment if now is None else parse_moment(now, moment, argument="now")
         if history not in (True, False, "auto"):
             raise InvalidInput(f"history={history!r} is neither True, False nor 'auto'.")
-        asked, counted = _signals(signals), inputs.weights(weights, SIGNALS)
-        if asked and counted is not None and not any(counted.get(name) for name in asked):
-            raise InvalidInput(f"weights={weights!r} give none of the signals {', '.join(asked)} any weight.")
+        known = self._engine.signal_names
+        names, counted = _signals(signals, known), inputs.weights(weights, known)
+        if counted is not None and not any(counted.get(name) for name in known if names is None or name in names):
+            raise InvalidInput(f"weights={weights!r} give none of the signals {', '.join(names or known)} any weight.")
         included = _included(include)
         question = RecallRequest(
             text=inputs.query_text(query),
@@ -114,7 +116,7 @@ class View(Facet):
             kinds=inputs.kinds(kinds),
             tags=inputs.tags(tags),
             min_score=inputs.fraction(min_score, "min_score"),
-            signals=asked,
+            signals=names,
             weights=counted,
             vector=inputs.vector(vector),
         )
@@ -317,14 +319,14 @@ def _rows(overview: Overview, status: Status) -> list[int]:
     return rows
 
 
-def _signals(value: Sequence[str] | None) -> tuple[str, ...]:
+def _signals(value: Sequence[str] | None, known: tuple[str, ...]) -> tuple[str, ...] | None:
     if value is None:
-        return SIGNALS
+        return None
     given = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
     for name in given:
-        if name not in SIGNALS:
-            raise InvalidInput(f"signals={value!r} holds {name!r}. The signals are {', '.join(SIGNALS)}.")
-    return given
+        if name not in known:
+            raise InvalidInput(f"signals={value!r} holds {name!r}. The signals are {', '.join(known)}.")
+    return None if set(given) == set(known) else given
 
 
 def _included(value: Include | Sequence[Include]) -> tuple[str, ...]:

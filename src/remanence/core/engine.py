@@ -1,4 +1,4 @@
-"""Holds the parts, the pen and the positions of one ledger. Decides nothing: see remember and recall."""
+"""The engine of one opened ledger: its indexes, its embedder, its locks. `read` and `write` do the rest."""
 
 from __future__ import annotations
 
@@ -20,13 +20,25 @@ from remanence.errors import Closed, EmbedderDown, ProjectionError, ProjectionSt
 from remanence.events import Event, Remembered
 from remanence.language.text import TOKENIZER_VERSION, text_hash
 from remanence.schema import Change, Entry, Memory
-from remanence.signals.stores import VectorStoreFactory
+from remanence.signals import SIGNALS
+from remanence.signals.stores import QdrantStores
 from remanence.signals.stores.exact import ExactStore
 from remanence.version import __version__
 
 if TYPE_CHECKING:
     from remanence.models.embedders.checked import CheckedEmbedder
-    from remanence.ports import Clock, Extractor, Ledger, Progress, Reranker, Transaction, Vector
+    from remanence.ports import (
+        Clock,
+        Extractor,
+        Ledger,
+        Progress,
+        Reranker,
+        Signal,
+        Transaction,
+        Vector,
+        VectorStore,
+        VectorStores,
+    )
 
 log = logging.getLogger(__name__)
 
@@ -43,39 +55,47 @@ class Engine:
         embedder: CheckedEmbedder,
         extractor: Extractor,
         *,
-        folder: Path | None,
-        qdrant: Any,
         clock: Clock,
-        reranker: Reranker | None,
+        folder: Path | None = None,
+        reranker: Reranker | None = None,
+        signals: Sequence[Signal] = (),
+        stores: VectorStores | None = None,
+        qdrant: Any = None,
         replace_embedder: bool = False,
     ) -> None:
         self.ledger = ledger
         self.embedder = embedder
         self.extractor = extractor
         self.folder = folder
+        self.reranker = reranker
+        self._extra_signals = signals
+        self._stores = stores
         self._qdrant = qdrant
         self._clock = clock
-        self.reranker = reranker
         self.write_lock = threading.RLock()
         self._index_lock = threading.Lock()
         self._indexes: OrderedDict[str, Index] = OrderedDict()
         self._users: dict[str, int] = {}
-        self._stores: VectorStoreFactory | None = None
         self._closed = False
         self.on_unfinished_jobs: Callable[[str], None] | None = None
-        """Told of a space that is opened with jobs still to be done."""
-        self._signed = False  # whether the ledger says which embedder it was built with
-        self._fresh = replace_embedder  # about to embed everything anew, so the old embedder does not matter
+        """Called with the name of a space that is opened with unfinished jobs."""
+        self._signed = False  # whether the ledger records which embedder it was built with
+        self._replace_embedder = replace_embedder  # everything is about to be embedded again
         self._match_embedder()
 
     @property
     def settings_hash(self) -> str:
-        """Differs whenever the same question of the same ledger might be answered differently."""
-        named = getattr(self.reranker, "__qualname__", "given")
-        reranker = "" if self.reranker is None else getattr(self.reranker, "fingerprint", named)
+        """Differs whenever the same question to the same ledger might be answered differently."""
+        reranker = "" if self.reranker is None else self.reranker.fingerprint
         embedder = f"{self.embedder.fingerprint} {self.embedder.similarity_floor}"
-        parts = (__version__, embedder, TOKENIZER_VERSION, FORMAT, reranker)
+        signals = [f"{signal.name} {signal.weight}" for signal in self._extra_signals]
+        parts = (__version__, embedder, TOKENIZER_VERSION, FORMAT, reranker, *signals)
         return text_hash("|".join(parts)).hex()[:16]
+
+    @property
+    def signal_names(self) -> tuple[str, ...]:
+        """The names of all signals, those of plug-ins last."""
+        return (*SIGNALS, *(signal.name for signal in self._extra_signals))
 
     def now(self) -> datetime:
         """The present moment, in UTC."""
@@ -83,15 +103,15 @@ class Engine:
 
     @contextmanager
     def open_index(self, space: str, *, to_write: bool = False) -> Iterator[Index]:
-        """The index of a space, held open while in use.
+        """The index of a space, kept open while in use.
 
-        It is caught up with the ledger, but not `to_write`: who writes has to do so with the pen in hand.
+        It is brought up to date with the ledger, except `to_write`: a writer does that in its transaction.
         """
         with self._index_lock:
             if self._closed:
                 raise Closed("this space was closed. Open it again with remanence.open(...).")
             index = self._indexes.get(space)
-            # Not asked for here: an embedder that is down may take long to say so, and adding asks it anyway.
+            # The embedder is not called here: if it is down that may take long, and `add` calls it anyway.
             if index is None or (index.dimension_unknown and self.embedder.dimension is not None):
                 index = self._indexes[space] = self._open(space)
                 if self.on_unfinished_jobs is not None and index.journal.unfinished_jobs():
@@ -112,59 +132,58 @@ class Engine:
     def write(
         self, space: str, decide: Callable[[Index], Sequence[Event]], *, texts_to_embed: Sequence[str] = ()
     ) -> list[Entry]:
-        """Append what `decide` says, in one transaction, the index caught up and the pen in hand.
+        """Append the events that `decide` returns, in one transaction with the index up to date.
 
-        `embed` are texts whose vectors will be wanted.
+        `texts_to_embed` are texts that will need a vector.
         """
         with self.open_index(space, to_write=True) as index:
-            vectors, made = self.embed(texts_to_embed)  # before the pen is taken: this may call somebody's model
+            vectors, made = self.embed(texts_to_embed)  # before the transaction: the embedder may be slow
             entries: list[Entry] = []
-            with self.write_lock, self.ledger.transaction() as pen:
-                index.catch_up(pen.head)
-                with index.lock:  # to look at ties is to bring them up to date, and others may be looking too
+            with self.write_lock, self.ledger.transaction() as transaction:
+                index.catch_up(transaction.head)
+                with index.lock:  # reading relations updates them, and other threads may be reading
                     events = decide(index)
                 if events:
-                    entries = pen.append(space, events, at=self.now())
-                    self.keep_vectors(pen, vectors, made)
+                    entries = transaction.append(space, events, at=self.now())
+                    self.store_vectors(transaction, vectors, made)
             index.apply_written(entries, vectors)
             return entries
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """The pen, for what is not about one space alone. Indexes take it in when they next catch up."""
-        with self.write_lock, self.ledger.transaction() as pen:
-            yield pen
+        """A write transaction that is not about one space. Indexes apply it when they next catch up."""
+        with self.write_lock, self.ledger.transaction() as transaction:
+            yield transaction
 
     def index_imported_entries(self, space: str, progress: Progress | None = None) -> None:
-        """Take in lines that were brought from elsewhere: embed what came without a vector, and have the
-        jobs among them done."""
+        """Index entries that were imported: embed texts that came without a vector, and start their jobs."""
         with self.open_index(space) as index:
             if not index.dimension_unknown:
-                with self.transaction() as pen:
-                    self._sign(pen)
+                with self.transaction() as transaction:
+                    self._sign(transaction)
             if self.on_unfinished_jobs is not None and index.journal.unfinished_jobs():
                 self.on_unfinished_jobs(space)
-        self.embed_unmade(space, progress)
+        self.embed_missing(space, progress)
 
     def ledger_id(self) -> str:
-        """What this ledger is known by, given to it when it is first asked for."""
+        """The id of this ledger, made when it is first needed."""
         known = self.ledger.get_meta("id")
         if known is None:
-            with self.transaction() as pen:
+            with self.transaction() as transaction:
                 known = self.ledger.get_meta("id") or uuid4().hex
-                pen.put_meta("id", known)
+                transaction.put_meta("id", known)
         return known
 
     # Reading
 
     def get(self, space: str, memory_id: str, position: int | None) -> Memory | None:
-        """A memory as it stands at a position, or None."""
+        """A memory as it is at a position, or None."""
         with self.open_index(space) as index, index.lock:
             row = index.current_row(memory_id, index.catalog.position if position is None else position)
             return next(iter(index.readable_memories([] if row is None else [row])), None)
 
     def changes(self, space: str, after: int, until: int | None) -> Iterator[Change]:
-        """What lines after one position, up to another, did to memories. Erased words stay unsaid."""
+        """What entries after one position, up to another, did to memories. Erased texts are left out."""
         with self.open_index(space) as index:
             for entry in self.ledger.read(space, after=after):
                 if until is not None and entry.position > until:
@@ -173,35 +192,35 @@ class Engine:
                 if change is not None:
                     yield change
 
-    # Upkeep of the whole
+    # Maintenance
 
     def rebuild(self, space: str, progress: Progress | None = None) -> None:
-        """Build the projections of a space anew; embeds only what the ledger has no vector for."""
+        """Rebuild the index of a space. Only texts without a vector in the ledger are embedded."""
         with self.open_index(space) as index:
             index.rebuild()
             if index.broken:
-                said = "; ".join(f"{name}: {reason}" for name, reason in index.broken.items())
-                raise ProjectionError(f"space {space!r} was not built anew in full. {said}")
-        self.embed_unmade(space, progress)
+                reasons = "; ".join(f"{name}: {reason}" for name, reason in index.broken.items())
+                raise ProjectionError(f"space {space!r} was not rebuilt completely. {reasons}")
+        self.embed_missing(space, progress)
 
     def reembed(self, progress: Progress | None = None) -> None:
-        """Make the given embedder the one of this ledger, and embed every text with it."""
+        """Record the given embedder as that of this ledger, and embed every text with it."""
         if self.embedder.dimension is None:
-            self.embedder.embed(["memory"])  # one that is down rises here, before anything is changed
-        with self.transaction() as pen:
-            pen.put_meta("embedder", json.dumps(self._signature()))
+            self.embedder.embed(["memory"])  # if it is down, this raises before anything is changed
+        with self.transaction() as transaction:
+            transaction.put_meta("embedder", json.dumps(self._signature()))
         for space in self.ledger.spaces():
             self.rebuild(space, progress)
 
     def check(self, space: str) -> dict[str, str]:
-        """Hold each projection against a fresh build from the ledger; what differs, by name."""
+        """Compare each part of the index with a fresh build from the ledger; what differs, by name."""
         with self.open_index(space) as index, index.lock:
             dimension = self.embedder.dimension or 1
-            fresh = Index(space, self.ledger, self.embedder.fingerprint, ExactStore(dimension), None)
+            fresh = self._index(space, ExactStore(dimension), None)
             return index.broken | index.differences(fresh)
 
     def close(self) -> None:
-        """Save the indexes and let go of every file. Closing twice is fine."""
+        """Save the indexes and release every file. Closing twice is fine."""
         with self._index_lock:
             if self._closed:
                 return
@@ -215,51 +234,53 @@ class Engine:
 
     # Helpers
 
-    def keep_vectors(self, pen: Transaction, vectors: Mapping[bytes, Vector], made: Mapping[bytes, Vector]) -> None:
-        """Keep new embeddings, and with the first of them which embedder made them."""
+    def store_vectors(
+        self, transaction: Transaction, vectors: Mapping[bytes, Vector], made: Mapping[bytes, Vector]
+    ) -> None:
+        """Store new embeddings, and with the first of them which embedder made them."""
         if vectors:
-            self._sign(pen)
-            pen.put_vectors(self.embedder.fingerprint, made)
+            self._sign(transaction)
+            transaction.put_vectors(self.embedder.fingerprint, made)
 
-    def _sign(self, pen: Transaction) -> None:
-        """Write down which embedder this ledger is built with, unless it says so already."""
+    def _sign(self, transaction: Transaction) -> None:
+        """Record which embedder this ledger is built with, unless it is recorded already."""
         if not self._signed:
             if self.ledger.get_meta("embedder") is None:
-                pen.put_meta("embedder", json.dumps(self._signature()))
+                transaction.put_meta("embedder", json.dumps(self._signature()))
             self._signed = True
 
     def embed(self, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
         """Vectors for these texts by hash: all of them, and those that the ledger did not have yet.
 
-        An embedder that is down costs no memory: the text is kept, and its vector made later. One that
-        answers nonsense is a mistake to mend now, so that error rises before anything is written.
+        If the embedder is down, texts are stored without a vector, which is made later. If it returns something
+        unusable, the error is raised before anything is written.
         """
         wanted = {text_hash(text): text for text in texts}
         if not wanted or self._dimension() is None:
             return {}, {}
         found = self.ledger.vectors(self.embedder.fingerprint, list(wanted))
-        lacking = [(key, text) for key, text in wanted.items() if key not in found]
-        if not lacking:
+        missing = [(key, text) for key, text in wanted.items() if key not in found]
+        if not missing:
             return found, {}
         try:
-            answer = self.embedder.embed([text for _, text in lacking])
+            embedded = self.embedder.embed([text for _, text in missing])
         except EmbedderDown as error:
-            log.warning("%d texts are kept without a vector for now: %s", len(lacking), error)
+            log.warning("%d texts are stored without a vector for now: %s", len(missing), error)
             return found, {}
-        made = {key: vector for (key, _), vector in zip(lacking, answer, strict=True)}
+        made = {key: vector for (key, _), vector in zip(missing, embedded, strict=True)}
         return found | made, made
 
-    def embed_unmade(self, space: str, progress: Progress | None) -> None:
-        """Embed what an embedder that was down, or is another one now, left without a vector."""
+    def embed_missing(self, space: str, progress: Progress | None) -> None:
+        """Embed texts without a vector, because the embedder was down or has been replaced."""
         with self.open_index(space) as index:
             rows = index.vectors.rows_missing_vectors()
             for begin in range(0, len(rows), _CHUNK):
-                some = rows[begin : begin + _CHUNK]
-                lines = self.ledger.entries_at(index.catalog.positions_of_rows(some)).values()
-                versions = [e.event for e in lines if isinstance(e.event, Remembered)]
+                chunk = rows[begin : begin + _CHUNK]
+                entries = self.ledger.entries_at(index.catalog.positions_of_rows(chunk)).values()
+                versions = [entry.event for entry in entries if isinstance(entry.event, Remembered)]
                 self._make_vectors([text for version in versions for text in embeddable_texts(version)])
                 if progress is not None:
-                    progress(begin + len(some), len(rows))
+                    progress(begin + len(chunk), len(rows))
             with index.lock:
                 described = [*index.registry.descriptions(index.catalog.position), *index.missing_descriptions]
             for begin in range(0, len(described), _CHUNK):
@@ -267,29 +288,31 @@ class Engine:
             index.fill_missing_vectors()
 
     def _make_vectors(self, texts: Sequence[str]) -> None:
-        """Embed those of these texts that the ledger has no vector for, and keep what was made."""
+        """Embed those of these texts that the ledger has no vector for, and store the vectors."""
         _, made = self.embed(texts)
         if made:
-            with self.transaction() as pen:
-                pen.put_vectors(self.embedder.fingerprint, made)
+            with self.transaction() as transaction:
+                transaction.put_vectors(self.embedder.fingerprint, made)
 
     def _open(self, space: str) -> Index:
         dimension = self._dimension()
-        snapshot = None if self.folder is None else self.folder / "index" / index_file_name(space)
         if dimension is None:
-            index = Index(space, self.ledger, "", ExactStore(1), None)
+            index = Index(space, self.ledger, "", ExactStore(1), None, self._extra_signals)
             index.dimension_unknown = True
-            index.broken["vectors"] = "the embedder has not answered once yet, so its dimension is unknown"
+            index.broken[index.vectors.name] = "the embedder has not answered yet, so its dimension is unknown"
             return index
         if self._stores is None:
             self._match_embedder()
             folder = None if self.folder is None else self.folder / "vectors"
-            collection = self._collection() if self._qdrant is not None else ""
-            self._stores = VectorStoreFactory(folder, self._qdrant, dimension=dimension, collection=collection)
-        return Index(space, self.ledger, self.embedder.fingerprint, self._stores.open(space), snapshot)
+            self._stores = QdrantStores(folder, self._qdrant, self._collection() if self._qdrant is not None else "")
+        file = None if self.folder is None else self.folder / "index" / index_file_name(space)
+        return self._index(space, self._stores.open(space, dimension), file)
+
+    def _index(self, space: str, store: VectorStore, file: Path | None) -> Index:
+        return Index(space, self.ledger, self.embedder.fingerprint, store, file, self._extra_signals)
 
     def _collection(self) -> str:
-        """What this ledger's vectors are called on a server that may hold others', or other models' too."""
+        """The collection for this ledger's vectors, on a server that may hold those of others and other models."""
         model = text_hash(self.embedder.fingerprint).hex()[:8]
         return f"remanence-{self.ledger_id()[:12]}-{model}"
 
@@ -299,12 +322,12 @@ class Engine:
             self._indexes.pop(name).close()
 
     def _dimension(self) -> int | None:
-        """How long vectors are; asks an embedder that does not say by embedding one word."""
+        """The dimension of vectors. An embedder that does not declare it is asked to embed one word."""
         if self.embedder.dimension is None:
             try:
                 self.embedder.embed(["memory"])
             except EmbedderDown as error:
-                log.warning("meaning is missing for now: %s", error)
+                log.warning("the signal 'vectors' is missing for now: %s", error)
                 return None
             self._match_embedder()
         return self.embedder.dimension
@@ -316,24 +339,26 @@ class Engine:
     def _match_embedder(self) -> None:
         """Refuse an embedder other than the one this ledger was built with."""
         written = self.ledger.get_meta("embedder")
-        if self._fresh or written is None:
+        if self._replace_embedder or written is None:
             return
         try:
-            kept = json.loads(written)
-        except ValueError:  # not a note of ours
+            recorded = json.loads(written)
+        except ValueError:  # not written by us
             raise self._stale({"name": written, "fingerprint": "unknown"}, self.embedder.fingerprint) from None
-        if self.embedder.dimension is None and kept["name"] == self.embedder.name:
-            # Not asked: it may cost money, or be down, and the vectors that were made are all here.
-            self.embedder.expect_dimension(kept["dimension"], lambda fingerprint: self._stale(kept, fingerprint))
-        if self.embedder.dimension is not None and kept["fingerprint"] != self.embedder.fingerprint:
-            raise self._stale(kept, self.embedder.fingerprint)
+        if self.embedder.dimension is None and recorded["name"] == self.embedder.name:
+            # It is not called: that may cost money, or it may be down, and all vectors are stored.
+            self.embedder.expect_dimension(
+                recorded["dimension"], lambda fingerprint: self._stale(recorded, fingerprint)
+            )
+        if self.embedder.dimension is not None and recorded["fingerprint"] != self.embedder.fingerprint:
+            raise self._stale(recorded, self.embedder.fingerprint)
 
-    def _stale(self, kept: Mapping[str, Any], fingerprint: str) -> ProjectionStale:
+    def _stale(self, recorded: Mapping[str, Any], fingerprint: str) -> ProjectionStale:
         where = self.folder or "the space"
         return ProjectionStale(
-            f"the vectors of {where} were made with {kept['name']!r} ({kept['fingerprint']}), but it is "
+            f"the vectors of {where} were made with {recorded['name']!r} ({recorded['fingerprint']}), but it is "
             f"opened with {self.embedder.name!r} ({fingerprint}). Answers would mix the "
-            f"two. Open it with embedder={kept['name']!r}, or embed everything anew with "
+            f"two. Open it with embedder={recorded['name']!r}, or embed everything again with "
             f"remanence.reembed({str(where)!r}, embedder=...) or "
             f"`remanence rebuild {where} --embedder ...`."
         )

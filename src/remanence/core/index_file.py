@@ -1,6 +1,6 @@
-"""The file that the index of a space is opened from: a head start, and never the truth.
+"""The file that the index of a space is loaded from. It can be rebuilt from the ledger at any time.
 
-It holds plain arrays only, so no pickle is ever read, whoever put the file there.
+It contains plain arrays only: no pickle is ever read, whoever put the file there.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from remanence.state.columns import pack, unpack
 log = logging.getLogger(__name__)
 
 _UNREADABLE = (
-    *(OSError, EOFError, zipfile.BadZipFile, zlib.error),  # cut short, or written over
+    *(OSError, EOFError, zipfile.BadZipFile, zlib.error),  # truncated or overwritten
     *(ValueError, TypeError, AttributeError, LookupError),  # an archive, but not one of ours
 )
 
 
 class IndexPart(Protocol):
-    """What can be put into a snapshot and taken out again."""
+    """A part of an index that can be saved to the file and loaded from it."""
 
     def save(self) -> Mapping[str, NDArray[Any]]: ...
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None: ...
@@ -42,7 +42,7 @@ class IndexFile:
         self._path = path
 
     def write(self, header: Mapping[str, Any], parts: Mapping[str, IndexPart]) -> None:
-        """Put the parts into the file, all of them or none. If that fails, only the head start is lost."""
+        """Write all parts, or none. If that fails, the next opening reads the ledger instead."""
         arrays: dict[str, NDArray[Any]] = {"header": pack(header)}
         for name, part in parts.items():
             arrays |= {f"{name}.{key}": value for key, value in part.save().items()}
@@ -53,13 +53,13 @@ class IndexFile:
                 np.savez(out, allow_pickle=False, **arrays)
             partial.replace(self._path)
         except OSError as error:
-            log.warning("the snapshot %s was not written: %s", self._path, error)
+            log.warning("the index file %s was not written: %s", self._path, error)
             with suppress(OSError):
                 partial.unlink()
 
     def read(self, parts: Mapping[str, IndexPart]) -> dict[str, Any] | None:
-        """Fill the parts from the file, and give its header; None where there is none that can be read, and
-        then the parts may be half filled."""
+        """Load the parts from the file and return its header; None if the file cannot be read, and then the parts
+        may be incomplete."""
         if not self._path.exists():
             return None
         try:
@@ -70,18 +70,18 @@ class IndexFile:
                 prefix = f"{name}."
                 part.load({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})
         except _UNREADABLE as error:
-            log.warning("the snapshot %s cannot be read (%s); building it anew", self._path, error)
+            log.warning("the index file %s cannot be read (%s); it is rebuilt", self._path, error)
             return None
         return header
 
     def remove(self) -> None:
-        """Delete it, with the halves that killed writers left behind: they may hold words erased since."""
+        """Delete the file and the incomplete ones of killed writers, which may contain text erased since."""
         for stale in self._path.parent.glob(f"{self._path.stem}.*"):
             stale.unlink(missing_ok=True)
 
 
 def index_file_name(space: str) -> str:
-    """A file name for the snapshot of a space, whatever the space is called.
+    """The file name for the index of a space, whatever the space is called.
 
     >>> index_file_name("users/../bob")[-8:]
     '8d25.npz'

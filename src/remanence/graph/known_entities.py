@@ -95,7 +95,7 @@ class KnownEntities:
     @cached_property
     def _sight(self) -> Snapshot:
         # When the view is asked matters to what holds, not to what is known.
-        return self.index.snapshot(self.position, EPOCH, self._visible)
+        return self.index.snapshot(self.position, EPOCH)
 
     def _seen(self, number: int) -> bool:
         """Whether a memory in sight says this name, or a relation that was stated."""

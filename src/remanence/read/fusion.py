@@ -1,27 +1,32 @@
-"""Rankings in, one ranking out. Pure.
+"""Fusion step of the read path: one ranking per signal in, one ranking out.
 
-Each signal's raw scores are scaled to 0..1, from its floor to its best, bent, weighted, and summed over
-the union of candidates. A signal that abstained takes no part, and its weight with it: silence is no opinion.
-One that looked and found nothing keeps its weight, so a match of half the signals scores lower. (Scaled
-scores beat reciprocal ranks by one to eight points of R@5 over five sets, see benchmarks/README.md: ranks
-throw away how sure a signal was.)
+Each signal's raw scores are scaled to 0..1, from its floor to its best, raised to its exponent, weighted and
+summed over the union of the rows. A signal that abstained takes no part, and neither does its weight. One that
+searched and found nothing keeps its weight, so a match of half the signals scores lower. (Scaled scores beat
+reciprocal ranks by one to eight points of R@5 over five sets, see benchmarks/README.md: ranks do not say how
+sure a signal was.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.schema import Evidence, Ranking
+from remanence.core.index import Index
+from remanence.schema import Evidence, Ranking, micros
 from remanence.state.columns import unique_inverse
 
-WEIGHTS: Mapping[str, float] = {"vectors": 0.4, "words": 0.6, "graph": 1.0, "times": 0.8}
-EXPONENTS: Mapping[str, float] = {"vectors": 2.0}
-"""The power that a signal's scale is raised to. Any two texts are somewhat near: only much is telling."""
+_DAY = 86_400 * 1_000_000
+_YEAR = 365 * _DAY
+_RECENCY, _IMPORTANCE = 0.04, 0.06
+_FUTURE_TURN_FACTOR = 0.8
+"""The factor for chat turns dated more than a day after the question. (A day, because clocks differ. Not much
+less than 1, because dates are often wrong, and a wrong date should hide nothing.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +37,19 @@ class FusedRanking:
     scores: NDArray[np.float64]
     rankings: Sequence[Ranking] = ()
     gains: Sequence[NDArray[np.float64]] = ()
-    """Of each ranking, what it gave each of its rows."""
+    """For each ranking, what it added to the score of each of its rows."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def first(self, count: int) -> FusedRanking:
-        """The best `count`."""
+        """The best `count` rows."""
         return FusedRanking(self.rows[:count], self.scores[:count], self.rankings, self.gains)
 
-    def restrict_to(self, allowed: NDArray[np.bool_]) -> FusedRanking:
+    def restrict_to(self, mask: NDArray[np.bool_]) -> FusedRanking:
         """Only the rows in this mask."""
-        kept = allowed[self.rows]
-        return FusedRanking(self.rows[kept], self.scores[kept], self.rankings, self.gains)
+        inside = mask[self.rows]
+        return FusedRanking(self.rows[inside], self.scores[inside], self.rankings, self.gains)
 
     def with_scores(self, scores: NDArray[np.float64]) -> FusedRanking:
         """The same rows with other scores, in their new order."""
@@ -52,7 +57,7 @@ class FusedRanking:
         return FusedRanking(self.rows[order], scores[order], self.rankings, self.gains)
 
     def evidence(self) -> list[list[Evidence]]:
-        """For each row, what each signal said of it."""
+        """For each row, the evidence of each signal that ranked it."""
         out: dict[int, list[Evidence]] = {row: [] for row in self.rows.tolist()}
         for ranking, gains in zip(self.rankings, self.gains, strict=True):
             place_of = dict(zip(ranking.rows, range(len(ranking.rows)), strict=True))
@@ -65,8 +70,8 @@ class FusedRanking:
         return list(out.values())
 
 
-def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) -> FusedRanking:
-    """One list of all that any signal put forward.
+def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRanking:
+    """One ranking of all rows that any signal found.
 
     >>> a = Ranking("words", [7, 3], [4.0, 1.0])
     >>> b = Ranking("vectors", [3], [0.9])
@@ -74,25 +79,25 @@ def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float] = WEIGHTS) ->
     >>> fused.rows.tolist(), fused.scores.round(2).tolist()
     ([3, 7], [0.62, 0.5])
     """
-    heard = [ranking for ranking in rankings if ranking.has_searched]
-    total = sum(weights.get(ranking.signal, 0.0) for ranking in heard)
-    shares = {r.signal: weights.get(r.signal, 0.0) / total for r in heard} if total > 0 else {}
-    speaking = [ranking for ranking in heard if len(ranking.rows) and shares.get(ranking.signal)]
-    if not speaking:
+    searched = [ranking for ranking in rankings if ranking.has_searched]
+    total = sum(weights.get(ranking.signal, 0.0) for ranking in searched)
+    shares = {r.signal: weights.get(r.signal, 0.0) / total for r in searched} if total > 0 else {}
+    counted = [ranking for ranking in searched if len(ranking.rows) and shares.get(ranking.signal)]
+    if not counted:
         return FusedRanking(np.empty(0, np.int64), np.empty(0))
-    rows, places = unique_inverse(np.concatenate([np.array(r.rows, np.int64) for r in speaking]))
-    gains = [shares[r.signal] * normalize_scores(r) for r in speaking]
+    rows, places = unique_inverse(np.concatenate([np.array(r.rows, np.int64) for r in counted]))
+    gains = [shares[r.signal] * normalize_scores(r) for r in counted]
     scores: NDArray[Any] = np.bincount(places, weights=np.concatenate(gains), minlength=len(rows))
-    order = np.argsort(-scores, kind="stable")  # the rows come in order
-    return FusedRanking(rows[order], scores[order], speaking, gains)
+    order = np.argsort(-scores, kind="stable")  # the rows are sorted
+    return FusedRanking(rows[order], scores[order], counted, gains)
 
 
 def normalize_scores(ranking: Ranking) -> NDArray[np.float64]:
-    """Raw scores on a scale from the floor, 0, to the best, 1, bent.
+    """Raw scores scaled from the floor, 0, to the best, 1, and raised to the signal's exponent.
 
     >>> normalize_scores(Ranking("words", [7, 3], [4.0, 1.0])).tolist()
     [1.0, 0.25]
-    >>> normalize_scores(Ranking("vectors", [7, 3], [0.8, 0.4])).tolist()
+    >>> normalize_scores(Ranking("vectors", [7, 3], [0.8, 0.4], exponent=2.0)).tolist()
     [1.0, 0.25]
     """
     raw = np.asarray(ranking.scores, np.float64)
@@ -100,4 +105,18 @@ def normalize_scores(ranking: Ranking) -> NDArray[np.float64]:
     if span <= 0:
         return np.zeros(len(raw))
     scale: NDArray[np.float64] = ((raw - ranking.floor) / span).clip(0.0, 1.0)
-    return scale ** EXPONENTS[ranking.signal] if ranking.signal in EXPONENTS else scale
+    return scale if ranking.exponent == 1.0 else scale**ranking.exponent
+
+
+def adjust_scores(index: Index, fused: FusedRanking, now: datetime) -> FusedRanking:
+    """Recency and importance add a few hundredths: enough to order near ties. Turns dated after `now` are ranked
+    lower."""
+    age = np.abs(micros(now) - index.catalog.event_times(fused.rows)) / _YEAR
+    boost = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.importance(fused.rows)
+    boost[future_turns(index, fused.rows, now)] *= _FUTURE_TURN_FACTOR
+    return fused.with_scores(fused.scores * boost / (1 + _RECENCY + _IMPORTANCE))
+
+
+def future_turns(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:
+    """Which of these rows are chat turns dated more than a day after `now`."""
+    return index.catalog.turn_times(rows) > micros(now) + _DAY

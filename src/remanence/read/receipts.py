@@ -1,24 +1,64 @@
-"""What was asked, of which ledger, under which settings: enough to give the same list again later."""
+"""What a caller asks for, and the receipt of it: enough to return the same list again later."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from remanence.errors import InvalidInput
 from remanence.language.text import truncate
 from remanence.schema import Memory, Window, from_micros, micros
 
+if TYPE_CHECKING:
+    from remanence.ports import Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallRequest:
+    """The arguments of a recall, checked, with their defaults filled in."""
+
+    text: str
+    now: datetime
+    position: int
+    limit: int = 10
+    during: Window | None = None
+    history: bool | None = None
+    """None leaves it to the wording of the question."""
+    kinds: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    min_score: float | None = None
+    signals: tuple[str, ...] | None = None
+    """None asks all signals."""
+    weights: Mapping[str, float] | None = None
+    vector: Vector | None = None
+
+    def to_receipt(self, space: str, settings: str, *, archive: bool) -> Receipt:
+        """This request as a value that can be stored."""
+        shared = {name: getattr(self, name) for name in _SHARED}
+        return Receipt(
+            space=space,
+            settings=settings,
+            question=self.text,
+            own_vector=self.vector is not None,
+            archive=archive,
+            **shared,
+        )
+
+    @classmethod
+    def from_receipt(cls, receipt: Receipt, vector: Vector | None) -> RecallRequest:
+        """The request that a receipt was made of."""
+        return cls(text=receipt.question, vector=vector, **{name: getattr(receipt, name) for name in _SHARED})
+
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A recall as a small value: the question, how it was asked, and what it was asked of.
+    """A recall as a small value: the question, how it was asked, and which ledger position it was asked of.
 
-    Kept as JSON with `to_dict`, read back with `Receipt.from_dict`, it can be asked again with
+    Store it as JSON with `to_dict`, read it with `Receipt.from_dict`, and repeat the recall with
     `space.audit.replay(receipt)`.
     """
 
@@ -36,9 +76,9 @@ class Receipt:
     signals: tuple[str, ...] | None = None
     weights: Mapping[str, float] | None = None
     own_vector: bool = False
-    """Whether the caller brought the question's embedding; a replay needs it again."""
+    """Whether the caller gave the question's embedding; a replay needs it again."""
     archive: bool = False
-    """Whether what lies in the archive was asked too."""
+    """Whether archived memories were searched too."""
 
     @property
     def id(self) -> str:
@@ -47,7 +87,7 @@ class Receipt:
         return hashlib.blake2b(written.encode(), digest_size=12).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """As a plain dict that JSON can hold; what was left at its default is left out.
+        """This receipt as a dict of JSON types. Optional values that are not set are left out.
 
         >>> from remanence.schema import EPOCH
         >>> receipt = Receipt("default", 7, "s", "Where is Alice?", EPOCH, kinds=("episode",))
@@ -72,32 +112,42 @@ class Receipt:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Receipt:
-        """The receipt that `to_dict` wrote."""
+        """The receipt that `to_dict` wrote.
+
+        Raises:
+            InvalidInput: The dict is not a receipt.
+        """
         try:
-            fields = dict(given)
-            fields["now"] = from_micros(fields["now"])
-            if "during" in fields:
-                ends = (None if end is None else from_micros(end) for end in fields["during"])
-                fields["during"] = Window(*ends)
+            values = dict(given)
+            values["now"] = from_micros(values["now"])
+            if "during" in values:
+                ends = (None if end is None else from_micros(end) for end in values["during"])
+                values["during"] = Window(*ends)
             for name in ("kinds", "tags", "signals"):
-                if name in fields:
-                    fields[name] = tuple(fields[name])
-            return cls(**fields)
+                if name in values:
+                    values[name] = tuple(values[name])
+            return cls(**values)
         except (TypeError, KeyError, ValueError, OverflowError) as error:
             raise InvalidInput(
                 f"{truncate(str(given), 80)!r} is not a receipt ({error}). Give what `recall(...).receipt` holds."
             ) from None
 
 
+_SHARED = tuple(
+    field.name for field in fields(RecallRequest) if field.name in {other.name for other in fields(Receipt)}
+)
+"""The fields that a request and its receipt have in common."""
+
+
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """A recorded recall that gave out a memory which has stepped back since.
+    """A recorded recall that returned a memory which has been superseded, forgotten or expired since.
 
-    `memory` is the version that was given out; `superseded_by` what stands in its place now, or None
-    where it was forgotten or has expired.
+    `memory` is the version that was returned; `superseded_by` is the memory that replaced it, None if it
+    was forgotten or has expired.
     """
 
     receipt: Receipt
     at: datetime
     memory: Memory
-    superseded_by: Memory | None = field(default=None)
+    superseded_by: Memory | None = None

@@ -1,9 +1,8 @@
-"""What stands of what was found: the last word on each matter comes forward, what it replaced steps back.
+"""Step of the read path for questions about now: what was superseded is replaced by what superseded it.
 
-A version steps back when a later one of the same memory replaced it, when a standing `supersedes` link
-says so, or when everything it claims has been replaced: by a later value of what can have only one at a
-time. A long text, or one that says more, is not retired by a claim in it. What contradicts a hit stands
-beside it.
+A version is superseded when a later version of the same memory exists, when a current `supersedes` link says so,
+or when every claim in it has been replaced by a later value of a single-valued relation. A long text, or one that
+says more than its claims, is not superseded by a claim in it. What contradicts a hit is listed right after it.
 """
 
 from __future__ import annotations
@@ -17,146 +16,165 @@ from numpy.typing import NDArray
 from remanence.core.index import Index
 from remanence.language.text import normalize_name, truncate
 from remanence.read.fusion import FusedRanking
-from remanence.schema import Disagreement, Snapshot
-from remanence.state.intervals import DisagreementKind as How
+from remanence.schema import Disagreement, Evidence, Snapshot
+from remanence.state.intervals import DisagreementKind
 
 DEMOTION_FACTOR = 0.999
-"""What is put right behind another has this share of its score."""
+"""The factor for the score of a row that is put right after another."""
 MAX_CLAIM_TEXT_LENGTH = 240
-"""A text with more characters says more than its claims."""
+"""A longer text says more than its claims."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRanking:
-    """Candidates as they stand, with a note for each that is here because of another."""
+    """A fused ranking after time was taken into account, with evidence for rows that were moved."""
 
     fused: FusedRanking
-    notes: dict[int, str] = field(default_factory=dict)
+    notes: dict[int, Evidence] = field(default_factory=dict)
     pinned_rows: frozenset[int] = frozenset()
-    """The rows that go first for their time, whatever they read like; the list begins with them."""
+    """Rows that were valid at the time asked about. The ranking begins with them, and a reranker keeps that."""
+
+    def first(self, count: int) -> ResolvedRanking:
+        """The best `count` rows."""
+        return replace(self, fused=self.fused.first(count))
+
+    def restrict_to(self, mask: NDArray[np.bool_]) -> ResolvedRanking:
+        """Only the rows in this mask."""
+        return replace(self, fused=self.fused.restrict_to(mask))
 
 
 def is_isolated(index: Index, row: int) -> bool:
-    """Whether a row claims nothing and is tied to nothing, so that only a later version can replace it."""
+    """Whether a row has no claims and no links, so that only a later version can supersede it."""
     return not index.relations.has_claims(row) and not index.links.has_links(index.catalog.memory_of(row))
 
 
-def is_current_row(index: Index, row: int, sight: Snapshot) -> bool:
-    """Whether nothing has taken the place of this row, or ended what it claims."""
-    return bool(current_mask(index, np.array([row]), sight)[0])
+def is_current_row(index: Index, row: int, snapshot: Snapshot) -> bool:
+    """Whether nothing superseded this row or ended what it claims."""
+    return bool(current_mask(index, np.array([row]), snapshot)[0])
 
 
-def current_mask(index: Index, rows: NDArray[np.int64], sight: Snapshot) -> NDArray[np.bool_]:
-    """Which of these rows nothing has taken the place of, or ended what they claim."""
+def current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
+    """Which of these rows nothing superseded, and whose claims nothing ended."""
     catalog = index.catalog
-    out = catalog.active(rows, sight.position)
-    out &= ~index.links.superseded_mask(sight)[[catalog.memory_of(row) for row in rows.tolist()]]
+    out = catalog.active(rows, snapshot.position)
+    out &= ~index.links.superseded_mask(snapshot)[[catalog.memory_of(row) for row in rows.tolist()]]
     for place in np.flatnonzero(out).tolist():
-        out[place] = not _retired(index, int(rows[place]), sight)
+        out[place] = not _is_superseded(index, int(rows[place]), snapshot)
     return out
 
 
-def replacement_row(index: Index, row: int, sight: Snapshot) -> int | None:
-    """The row that stands in the place of this one; None if it stands itself, or nothing followed it."""
+def replacement_row(index: Index, row: int, snapshot: Snapshot) -> int | None:
+    """The row that superseded this one; None if it is current, or nothing followed it."""
     catalog = index.catalog
-    later = catalog.successor(row, sight.position)
+    later = catalog.successor(row, snapshot.position)
     if later is not None:
         return later
-    drawn = index.links.links_of(catalog.memory_of(row), sight, kinds=("supersedes",), direction="in", at=sight.now)
-    if drawn and index.links.superseded_mask(sight)[catalog.memory_of(row)]:
-        source = catalog.number(drawn[-1].source)
-        return None if source is None else catalog.row_at(source, sight.position)
-    return index.relations.superseding_row(row, sight) if index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH) else None
+    memory = catalog.memory_of(row)
+    links = index.links.links_of(memory, snapshot, kinds=("supersedes",), direction="in", at=snapshot.now)
+    if links and index.links.superseded_mask(snapshot)[memory]:
+        source = catalog.number(links[-1].source)
+        return None if source is None else catalog.row_at(source, snapshot.position)
+    if not index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH):
+        return None
+    return index.relations.superseding_row(row, snapshot)
 
 
-def disagreements(index: Index, row: int, sight: Snapshot) -> tuple[Disagreement, ...]:
-    """What says otherwise than this row: by links, and by its claims."""
+def disagreements(index: Index, row: int, snapshot: Snapshot) -> tuple[Disagreement, ...]:
+    """The memories that disagree with this row, by links and by claims."""
     catalog = index.catalog
-    linked: list[tuple[int | None, How, str]] = [
-        (catalog.row_at(number, sight.position), "conflict", "as a link says")
-        for number in index.links.contradicting(catalog.memory_of(row), sight)
+    linked: list[tuple[int | None, DisagreementKind, str]] = [
+        (catalog.row_at(number, snapshot.position), "conflict", "as a link says")
+        for number in index.links.contradicting(catalog.memory_of(row), snapshot)
     ]
-    claimed = index.relations.disagreements(row, sight)
-    rows = [(other, how, about) for other, how, about in [*linked, *claimed] if other is not None]
+    found = [*linked, *index.relations.disagreements(row, snapshot)]
+    rows = [(other, kind, topic) for other, kind, topic in found if other is not None]
     memories = index.memories([other for other, _, _ in rows])
-    return tuple(Disagreement(how, about, memory) for (_, how, about), memory in zip(rows, memories, strict=True))
+    return tuple(Disagreement(kind, topic, memory) for (_, kind, topic), memory in zip(rows, memories, strict=True))
 
 
 def rank_by_supersession(
-    index: Index, fused: FusedRanking, sight: Snapshot, allowed: np.ndarray, limit: int, names: Iterable[str] = ()
+    index: Index,
+    resolved: ResolvedRanking,
+    snapshot: Snapshot,
+    allowed: NDArray[np.bool_],
+    limit: int,
+    names: Iterable[str] = (),
 ) -> ResolvedRanking:
-    """Put what stands in the place of what does not, at the score of whichever ranked higher.
+    """Put current rows in the place of superseded ones, at the score of whichever ranked higher.
 
-    Looks no further than the first `limit` that stand: the rest is not asked for. `names` are those in the
-    question: what it asks about by name stays, right behind what took its place.
+    Stops after the first `limit` current rows. `names` are those in the question: a superseded row that the
+    question asks about by name stays, right after the row that superseded it.
     """
-    first = fused.rows[:limit].tolist()
-    if all(is_isolated(index, row) for row in first):
-        return ResolvedRanking(fused)
-    called = {normalize_name(name) for name in names}
+    fused = resolved.fused
+    if all(is_isolated(index, row) for row in fused.rows[:limit].tolist()):
+        return replace(resolved, pinned_rows=frozenset())
+    asked_names = {normalize_name(name) for name in names}
     scores = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
-    notes: dict[int, str] = {}
-    kept: set[int] = set()
+    notes: dict[int, Evidence] = {}
+    current: set[int] = set()
     for row in fused.rows.tolist():
-        if len(kept) >= limit:
+        if len(current) >= limit:
             break
-        if not _retired(index, row, sight):
-            kept.add(row)
+        if not _is_superseded(index, row, snapshot):
+            current.add(row)
             continue
-        score, later = scores.pop(row), _standing_for(index, row, sight)
-        if later is not None and allowed[later]:
-            if score > scores.get(later, 0.0):
-                notes[later] = f"stands in the place of {_said(index, row)}"
-            scores[later] = max(score, scores.get(later, 0.0))
-            kept.add(later)
-        if index.graph.is_turn(row) or (later is not None and _is_named(index, row, called)):
-            # What somebody said stays said: it only lets the newer word go first.
+        score, successor = scores.pop(row), _current_successor(index, row, snapshot)
+        if successor is not None and allowed[successor]:
+            if score > scores.get(successor, 0.0):
+                notes[successor] = _note(f"supersedes {_quote(index, row)}")
+            scores[successor] = max(score, scores.get(successor, 0.0))
+            current.add(successor)
+        if index.graph.is_turn(row) or (successor is not None and _claims_about(index, row, asked_names)):
+            # A chat turn is still what was said: it is only ranked below the newer statement.
             scores[row] = score * DEMOTION_FACTOR
-    # By the scores they had before: what is brought forward brings nothing else, or a longer list would
-    # begin otherwise than a short one.
-    had = dict(scores)
-    for row in sorted(kept, key=lambda row: -had[row])[:limit]:
-        for other in () if is_isolated(index, row) else _against(index, row, sight):
-            beside = had[row] * DEMOTION_FACTOR
-            if beside > scores.get(other, 0.0) and allowed[other] and not _retired(index, other, sight):
-                scores[other] = beside
-                notes[other] = f"contradicts {_said(index, row)}"
+    # By the scores from before: a row that was moved up moves nothing else, or a longer list would begin
+    # otherwise than a short one.
+    before = dict(scores)
+    for row in sorted(current, key=lambda row: -before[row])[:limit]:
+        for other in () if is_isolated(index, row) else _contradicting(index, row, snapshot):
+            score = before[row] * DEMOTION_FACTOR
+            if score > scores.get(other, 0.0) and allowed[other] and not _is_superseded(index, other, snapshot):
+                scores[other] = score
+                notes[other] = _note(f"contradicts {_quote(index, row)}")
     rows = np.fromiter(scores, np.int64, len(scores))
-    resolved = replace(fused, rows=rows, scores=np.fromiter(scores.values(), np.float64, len(rows)))
-    return ResolvedRanking(resolved.with_scores(resolved.scores), notes)
+    reordered = replace(fused, rows=rows, scores=np.fromiter(scores.values(), np.float64, len(rows)))
+    return ResolvedRanking(reordered.with_scores(reordered.scores), resolved.notes | notes)
 
 
-def _is_named(index: Index, row: int, names: set[str]) -> bool:
-    """Whether a question with these names asks about what a row claims: "When did Alice move to Lisbon?"."""
+def _claims_about(index: Index, row: int, names: set[str]) -> bool:
+    """Whether a claim of this row is about two of these names: "When did Alice move to Lisbon?"."""
     claims = index.memories([row])[0].triples
     return any({normalize_name(claim.subject), normalize_name(claim.object)} <= names for claim in claims)
 
 
-def _retired(index: Index, row: int, sight: Snapshot) -> bool:
-    """Whether all that a row says is what it claims, and none of that holds any longer."""
-    return index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH) and index.relations.is_stale(row, sight)
+def _is_superseded(index: Index, row: int, snapshot: Snapshot) -> bool:
+    """Whether a row says nothing but its claims, and none of them is valid any longer."""
+    return index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH) and index.relations.is_stale(row, snapshot)
 
 
-def _standing_for(index: Index, row: int, sight: Snapshot) -> int | None:
-    """What stands in the place of this row, by its claims; None if what followed holds no longer either."""
+def _current_successor(index: Index, row: int, snapshot: Snapshot) -> int | None:
+    """The current row that superseded this one by its claims; None if what followed has ended as well."""
     passed = {row}
-    later = index.relations.superseding_row(row, sight)
-    while later is not None and index.relations.is_stale(later, sight):
-        passed.add(later)
-        later = index.relations.superseding_row(later, sight)
-        if later in passed:
+    successor = index.relations.superseding_row(row, snapshot)
+    while successor is not None and index.relations.is_stale(successor, snapshot):
+        passed.add(successor)
+        successor = index.relations.superseding_row(successor, snapshot)
+        if successor in passed:
             return None
-    return later
+    return successor
 
 
-def _against(index: Index, row: int, sight: Snapshot) -> list[int]:
+def _contradicting(index: Index, row: int, snapshot: Snapshot) -> list[int]:
     catalog = index.catalog
-    linked = (
-        catalog.row_at(number, sight.position) for number in index.links.contradicting(catalog.memory_of(row), sight)
-    )
-    conflicts = (other for other, how, _ in index.relations.disagreements(row, sight) if how == "conflict")
+    numbers = index.links.contradicting(catalog.memory_of(row), snapshot)
+    linked = (catalog.row_at(number, snapshot.position) for number in numbers)
+    conflicts = (other for other, kind, _ in index.relations.disagreements(row, snapshot) if kind == "conflict")
     return [other for other in (*linked, *conflicts) if other is not None]
 
 
-def _said(index: Index, row: int) -> str:
+def _note(text: str) -> Evidence:
+    return Evidence("supersession", 1, 0.0, 0.0, text)
+
+
+def _quote(index: Index, row: int) -> str:
     return repr(truncate(index.memories([row])[0].text, 60))

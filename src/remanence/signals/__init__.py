@@ -1,1 +1,4 @@
-"""Four indexes built from the ledger. None of them knows another."""
+"""The four built-in signals: indexes of a space that rank memories for a question. They do not import each other."""
+
+SIGNALS = ("vectors", "words", "graph", "times")
+"""The names of the built-in signals."""

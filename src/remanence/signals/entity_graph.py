@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from remanence.events import Remembered
 from remanence.language.text import normalize_name, question_share, text_hash, tokens
+from remanence.ports import Stage
 from remanence.schema import Query, Ranking, micros
 from remanence.signals.graph_walk import Rows, WalkScores
 from remanence.signals.speakers import Speakers
@@ -65,6 +66,9 @@ class EntityGraph:
     """Memories by what they are about."""
 
     name = "graph"
+    weight = 1.0
+    stage = Stage.SPREAD
+    needs_embedding = False
 
     def __init__(self, kept: Kept, names: Names) -> None:
         self._kept = kept

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
+from remanence.ports import Stage
 from remanence.schema import Query, Ranking, Window, from_micros, micros
 from remanence.state.columns import Column, run_starts, top_indices
 
@@ -33,6 +34,9 @@ class Times:
     """
 
     name = "times"
+    weight = 0.8
+    stage = Stage.SPREAD
+    needs_embedding = False
 
     def __init__(self) -> None:
         self._rows = 0

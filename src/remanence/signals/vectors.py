@@ -13,6 +13,7 @@ loses recall; a filter evaluated per point costs more than the scan.)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from remanence.events import Remembered
 from remanence.language.text import text_hash
+from remanence.ports import Stage
 from remanence.schema import Query, Ranking
 from remanence.state.columns import Column
 
@@ -39,6 +41,9 @@ class Vectors:
     """Memories by meaning."""
 
     name = "vectors"
+    weight = 0.4
+    stage = Stage.SCORE
+    needs_embedding = True
 
     def __init__(self, store: VectorStore, kept: Kept) -> None:
         self._store = store
@@ -96,6 +101,13 @@ class Vectors:
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows nearest in meaning; a row is as near as its nearest passage."""
+        ranking = self._rank(query, limit)
+        if not self.missing_vectors:
+            return ranking
+        reason = f"{len(self.missing_vectors)} passages have no vector yet: the embedder was down"
+        return replace(ranking, missing_reason=reason)
+
+    def _rank(self, query: Query, limit: int) -> Ranking:
         if query.vector is None:
             return Ranking.abstain(self.name, "the question was not embedded")
         if not np.any(query.vector):
@@ -117,6 +129,7 @@ class Vectors:
             nearness[order].tolist(),
             # Where all are further off than that, it says nothing about which of them is nearest.
             floor=query.similarity_floor if nearness.max() > query.similarity_floor else 0.0,
+            exponent=2.0,  # any two texts are somewhat similar: only high similarity counts
             explain_rows=lambda rows: [f"nearness {by_row[row]:.2f}" for row in rows],
         )
 

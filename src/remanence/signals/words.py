@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from remanence.events import Remembered
 from remanence.language.text import tokens
 from remanence.language.thesaurus import related_words
+from remanence.ports import Stage
 from remanence.schema import Query, Ranking
 from remanence.signals.postings import Postings
 from remanence.state.columns import Column, run_starts, top_indices
@@ -57,6 +58,9 @@ class Words:
     """
 
     name = "words"
+    weight = 0.6
+    stage = Stage.FIND
+    needs_embedding = False
 
     def __init__(self) -> None:
         self._postings = Postings()

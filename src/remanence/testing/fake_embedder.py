@@ -22,6 +22,8 @@ class HashingEmbedder:
     True
     """
 
+    similarity_floor = 0.0
+
     def __init__(self, dimension: int = 64) -> None:
         self.dimension: int | None = dimension
         self.name = f"hashing-{dimension}"

@@ -12,8 +12,8 @@ from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.events import Event, Forgotten, Ran, Served
 from remanence.language.text import pluralize
-from remanence.read.recall import RecallRequest, recall_from_index
-from remanence.read.receipts import Receipt
+from remanence.read.recall import recall_from_index
+from remanence.read.receipts import RecallRequest, Receipt
 from remanence.upkeep.runs import still_hidden
 from remanence.upkeep.scored_memories import ScoredMemories, check_current, check_unchanged
 from remanence.upkeep.settings import UpkeepSettings

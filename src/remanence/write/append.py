@@ -76,10 +76,10 @@ def _append_chunk(
             if others:
                 entries += pen.append(space, others, at=then)
             if entries:
-                engine.keep_vectors(pen, vectors, made)
+                engine.store_vectors(pen, vectors, made)
         index.apply_written(entries, vectors)
         if index.vectors.missing_vectors and vectors:
-            engine.embed_unmade(space, None)
+            engine.embed_missing(space, None)
         return _as_written(index, [decided for decided, _ in settled], entries, here)
 
 

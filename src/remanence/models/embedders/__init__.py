@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from remanence.errors import InvalidInput
+from remanence.ports import Embedder
 
 if TYPE_CHECKING:
     from remanence.models.embedders.checked import CheckedEmbedder
-    from remanence.ports import Embedder
 
 __all__ = ["resolve_embedder"]
 
@@ -89,8 +89,14 @@ def _given(embedder: object) -> Embedder:
     if isinstance(embedder, type):
         raise InvalidInput(f"The embedder is the class {embedder.__name__}, not one made of it. {ACCEPTED}.")
     if has("embed", "embed_query"):
-        whole = all(hasattr(embedder, said) for said in ("name", "fingerprint", "dimension"))
-        return cast("Embedder", embedder) if whole else EmbedderAdapter(embedder)
+        if isinstance(embedder, Embedder):
+            return embedder
+        if all(hasattr(embedder, name) for name in ("name", "fingerprint", "dimension")):
+            raise InvalidInput(
+                f"The embedder {embedder!r} has no 'similarity_floor': see remanence.ports.Embedder. Set it to 0.0 if "
+                "you do not know it."
+            )
+        return EmbedderAdapter(embedder)
     if has("embed_documents", "embed_query"):
         return LangChainEmbedder(embedder)
     if has("get_text_embedding_batch", "get_query_embedding"):

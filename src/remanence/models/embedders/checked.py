@@ -43,7 +43,7 @@ class CheckedEmbedder:
         self.name = inner.name
         self.dimension = inner.dimension
         self.fingerprint = inner.fingerprint or f"{self.name}@{self.dimension or 'unknown'}"
-        self.similarity_floor = float(getattr(inner, "similarity_floor", 0.0))
+        self.similarity_floor = float(inner.similarity_floor)
         self._lock = threading.Lock()
         self._otherwise: Callable[[str], RemanenceError] | None = None
 

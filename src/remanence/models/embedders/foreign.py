@@ -22,6 +22,7 @@ class EmbedderAdapter:
         self.theirs = theirs
         self.name = name_of(theirs)
         self.fingerprint = ""
+        self.similarity_floor = 0.0
         self.dimension: int | None = None
 
     def embed(self, texts: Sequence[str]) -> Vector:

@@ -54,6 +54,8 @@ class StaticEmbedder:
     name = "wordllama-256"
     dimension: int | None = 256
 
+    similarity_floor = 0.0
+
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder or _installed()
         made_of = "|".join([*PINNED.values(), f"words by space, longest {LONGEST}, centred, mean"])

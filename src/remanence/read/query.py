@@ -1,0 +1,130 @@
+"""From a parsed question to the exact query that every signal is given: rows, names, words, times and vector."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.core.index import Index
+from remanence.errors import EmbedderError
+from remanence.language.text import tokens
+from remanence.read.question import ParsedQuestion, in_first_person
+from remanence.read.receipts import RecallRequest
+from remanence.schema import ASSISTANT, SELF, Query, Snapshot
+
+if TYPE_CHECKING:
+    from remanence.models.embedders.checked import CheckedEmbedder
+    from remanence.ports import Vector
+
+log = logging.getLogger(__name__)
+
+
+def find_speakers(index: Index, request: RecallRequest, parsed: ParsedQuestion) -> dict[str, str]:
+    """Those among the names in the question who have said something, each with the full name."""
+    visible = index.catalog.visible(request.position)
+    names = (*parsed.names, *parsed.uncommon_words)
+    found = {name: index.graph.full_speaker_name(name, visible) for name in names}
+    return {name: full for name, full in found.items() if full is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionVector:
+    """The embedding of a question, or the reason that there is none."""
+
+    vector: Vector | None = None
+    error: str | None = None
+
+
+def embed_question(
+    index: Index, request: RecallRequest, speakers: Collection[str], embedder: CheckedEmbedder
+) -> QuestionVector:
+    """Embed the question if a signal needs it. No lock is held: the embedder may be slow.
+
+    A question about somebody who speaks is embedded in the first person, because speakers say "I" where others
+    say their name.
+    """
+    if request.vector is not None or not any(s.needs_embedding for s in index.signals_for(request.signals)):
+        return QuestionVector(request.vector)
+    text = in_first_person(request.text, [name for name in speakers if name != SELF])
+    try:
+        return QuestionVector(embedder.embed_query(text))
+    except EmbedderError as error:
+        log.warning("recall continues without vectors: %s", error)
+        return QuestionVector(error=str(error))
+
+
+def build_query(
+    index: Index,
+    request: RecallRequest,
+    parsed: ParsedQuestion,
+    speakers: Mapping[str, str],
+    snapshot: Snapshot,
+    searchable: NDArray[np.bool_],
+    vector: Vector | None,
+    similarity_floor: float,
+) -> Query:
+    """The query that the signals are asked; `searchable` are the rows that may be found."""
+    visible = index.catalog.visible(request.position)
+    return Query(
+        text=request.text,
+        visible=visible,
+        allowed=searchable,
+        position=request.position,
+        times=parsed.times if request.during is None else (request.during,),
+        entity_names=index.with_aliases(_names(index, parsed, speakers, visible), request.position),
+        terms=_terms(parsed, speakers),
+        vector=vector,
+        similarity_floor=similarity_floor,
+        time_mask=_rows_from_asked_time(index, request, parsed, searchable),
+        same_entity=lambda name: index.registry.same_entity(name, request.position),
+        related_names=lambda name: index.relations.related_names(name, snapshot),
+        next_turns=index.graph.next_turns,
+    )
+
+
+def searchable_rows(index: Index, request: RecallRequest, snapshot: Snapshot, *, history: bool) -> NDArray[np.bool_]:
+    """The rows that may be returned; with `history`, superseded ones too."""
+    rows = index.catalog.allowed(
+        index.catalog.visible(request.position),
+        request.position,
+        now=request.now,
+        history=history,
+        kinds=request.kinds,
+        tags=request.tags,
+        during=request.during,
+    )
+    if not history and (superseded := index.links.superseded_mask(snapshot)).any():
+        rows &= ~index.catalog.rows_among(superseded)
+    return rows
+
+
+def _names(
+    index: Index, parsed: ParsedQuestion, speakers: Mapping[str, str], visible: NDArray[np.bool_]
+) -> tuple[str, ...]:
+    """The names in the question. One that asks what the assistant said is about the assistant, not the user."""
+    names = dict.fromkeys([*parsed.names, *speakers.values()])
+    assistant = index.graph.full_speaker_name(ASSISTANT, visible) if parsed.asks_assistant else None
+    if assistant is not None:
+        return (assistant, *(name for name in names if name != SELF))
+    return tuple(names)
+
+
+def _terms(parsed: ParsedQuestion, speakers: Mapping[str, str]) -> tuple[str, ...]:
+    """The words to search for. Names of speakers are left to the graph: others use them more than they do."""
+    names = {word for name in speakers for word in tokens(name)}
+    return tuple(word for word in tokens(parsed.search_text) if word not in names)
+
+
+def _rows_from_asked_time(
+    index: Index, request: RecallRequest, parsed: ParsedQuestion, searchable: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """The rows from the time that the question names, if they are few and times are to count."""
+    times = index.times
+    if request.during is not None or times not in index.signals_for(request.signals) or times.name in index.broken:
+        return None
+    return times.rows_within(parsed.times, searchable)

@@ -1,0 +1,74 @@
+"""Asking the signals: each ranks rows or abstains, in the order of their stages."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from remanence.core.index import Index
+from remanence.ports import Stage
+from remanence.read.fusion import fuse
+from remanence.read.receipts import RecallRequest
+from remanence.schema import Query, Ranking
+
+if TYPE_CHECKING:
+    from remanence.ports import Signal
+
+log = logging.getLogger(__name__)
+
+MIN_CANDIDATES = 100
+"""How many rows each signal may return, at least."""
+_SCORED_ROWS = 32
+_SPREAD_ROWS = 100
+
+
+def rank_by_signals(index: Index, request: RecallRequest, query: Query, embedding_error: str | None) -> list[Ranking]:
+    """The ranking of each signal that is asked, in the order of their stages.
+
+    Signals of the stage SCORE are also asked about rows that FIND signals found, so that no row counts as
+    unrelated only because it was not among the nearest. Signals of the stage SPREAD start from the rows that
+    the stages before them agree on.
+    """
+    limit = max(MIN_CANDIDATES, 2 * request.limit)
+    weights = index.signal_weights
+    rankings: list[Ranking] = []
+    stage = Stage.FIND
+    for signal in index.signals_for(request.signals):
+        if signal.stage is not stage:
+            stage = signal.stage
+            query = _with_candidates(query, stage, rankings, weights, limit)
+        rankings.append(_ask(index, signal, query, limit, embedding_error))
+    return rankings
+
+
+def _with_candidates(
+    query: Query, stage: Stage, rankings: Sequence[Ranking], weights: Mapping[str, float], limit: int
+) -> Query:
+    """The query with what the stages before this one found."""
+    if stage is Stage.SCORE:
+        return replace(query, candidate_rows=[row for ranking in rankings for row in _rows_to_score(ranking, query)])
+    count = _SPREAD_ROWS if query.time_mask is None else _SPREAD_ROWS + limit // 2
+    agreed = fuse(rankings, weights).first(count)
+    return replace(query, candidate_scores=dict(zip(agreed.rows.tolist(), agreed.scores.tolist(), strict=True)))
+
+
+def _rows_to_score(ranking: Ranking, query: Query) -> Sequence[int]:
+    """The first rows of a ranking, and all of its rows from the time that is asked for."""
+    if query.time_mask is None:
+        return ranking.rows[:_SCORED_ROWS]
+    return [row for place, row in enumerate(ranking.rows) if place < _SCORED_ROWS or query.time_mask[row]]
+
+
+def _ask(index: Index, signal: Signal, query: Query, limit: int, embedding_error: str | None) -> Ranking:
+    """The ranking of one signal. One that fails is named in the answer, and the others continue."""
+    if signal.name in index.broken:
+        return Ranking.unavailable(signal.name, f"{index.broken[signal.name]} (`rebuild` repairs it)")
+    if signal.needs_embedding and embedding_error is not None:
+        return Ranking.unavailable(signal.name, embedding_error)
+    try:
+        return signal.rank(query, limit)
+    except Exception as error:  # a server may be down, and a plug-in may raise anything
+        log.warning("recall continues without the signal %r: %s", signal.name, error, exc_info=True)
+        return Ranking.unavailable(signal.name, f"{type(error).__name__}: {error}")
