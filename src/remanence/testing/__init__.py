@@ -1,13 +1,18 @@
-"""What you test your own parts with: contracts to subclass, and fakes that behave like the real thing.
+"""Tools for your own tests: a contract class for every port, and fakes that behave like the real parts.
 
-LedgerContract        what every ledger promises
-VectorStoreContract   what every vector store promises
-FakeClock             a clock that stands still until told to move
-HashingEmbedder       an embedder without files or model
-ScriptedModel         a language model that says what it is told to
-HungModel             one that never answers
+Contracts (subclass one, implement `make` or the fixture that it names, and pytest runs its tests; they need pytest):
 
-The contracts need pytest; each name is loaded when it is first used.
+    LedgerContract, VectorStoreContract, VectorStoresContract, SignalContract, EmbedderContract,
+    ExtractorContract, FactExtractorContract, RerankerContract, ClockContract
+
+Fakes:
+
+    FakeClock        a clock that only moves when it is told to
+    HashingEmbedder  an embedder without files or a model
+    ScriptedModel    a language model that returns prepared replies
+    HungModel        a language model that never answers
+
+`remanence.testing.evaluation` measures recall on questions of your own. Each name is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -20,23 +25,53 @@ if TYPE_CHECKING:
     from remanence.testing.fake_embedder import HashingEmbedder
     from remanence.testing.fake_models import HungModel, ScriptedModel
     from remanence.testing.ledger_contract import LedgerContract
+    from remanence.testing.port_contracts import (
+        ClockContract,
+        EmbedderContract,
+        ExtractorContract,
+        FactExtractorContract,
+        RerankerContract,
+        SignalContract,
+        VectorStoresContract,
+    )
     from remanence.testing.vector_store_contract import VectorStoreContract
 
-_HOMES = {
+_MODULES = {
+    "ClockContract": "port_contracts",
+    "EmbedderContract": "port_contracts",
+    "ExtractorContract": "port_contracts",
+    "FactExtractorContract": "port_contracts",
     "FakeClock": "fake_clock",
     "HashingEmbedder": "fake_embedder",
     "HungModel": "fake_models",
     "LedgerContract": "ledger_contract",
+    "RerankerContract": "port_contracts",
     "ScriptedModel": "fake_models",
+    "SignalContract": "port_contracts",
     "VectorStoreContract": "vector_store_contract",
+    "VectorStoresContract": "port_contracts",
 }
 
-__all__ = ["FakeClock", "HashingEmbedder", "HungModel", "LedgerContract", "ScriptedModel", "VectorStoreContract"]
+__all__ = [
+    "ClockContract",
+    "EmbedderContract",
+    "ExtractorContract",
+    "FactExtractorContract",
+    "FakeClock",
+    "HashingEmbedder",
+    "HungModel",
+    "LedgerContract",
+    "RerankerContract",
+    "ScriptedModel",
+    "SignalContract",
+    "VectorStoreContract",
+    "VectorStoresContract",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"remanence.testing.{_HOMES[name]}"), name)
+    if name in _MODULES:
+        return getattr(import_module(f"remanence.testing.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'remanence.testing' has no attribute {name!r}")
 
 

@@ -1,0 +1,313 @@
+"""Contracts of the smaller ports: clock, embedder, extractor, reranker, signal, vector stores.
+
+Subclass one in your tests and implement `make`; pytest does the rest.
+
+    class TestMyEmbedder(EmbedderContract):
+        def make(self):
+            return MyEmbedder()
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from remanence.events import Remembered
+from remanence.ports import Embedder, Extractor, FactExtractor, Reranker, Signal, Stage, VectorStores
+from remanence.schema import Extraction, ExtractionResult, Memory, Query, Ranking, Utterance, Verdict, Window
+
+if TYPE_CHECKING:
+    from remanence.ports import Clock, Vector
+
+NOW = datetime(2026, 5, 4, 9, tzinfo=timezone.utc)
+TEXTS = ("Alice lives in Porto.", "Bob drinks green tea.", "The bridge is closed since Monday.")
+ODD_TEXTS = ("", " ", "?", "🏔" * 50, "a" * 20_000, "Zoë traf 山田さん.\n\n\tOK", "SELECT 1; --")
+
+
+class ClockContract:
+    """The contract of `ports.Clock`."""
+
+    def make(self) -> Clock:
+        """The clock to check."""
+        raise NotImplementedError
+
+    def test_it_returns_moments_with_a_timezone(self) -> None:
+        """A naive datetime names no moment."""
+        assert self.make()().tzinfo is not None
+
+    def test_it_does_not_run_backwards(self) -> None:
+        """Entries are recorded in order."""
+        clock = self.make()
+        moments = [clock() for _ in range(100)]
+        assert moments == sorted(moments)
+
+
+class EmbedderContract:
+    """The contract of `ports.Embedder`."""
+
+    def make(self) -> Embedder:
+        """The embedder to check."""
+        raise NotImplementedError
+
+    def test_it_declares_the_attributes_of_the_port(self) -> None:
+        """Name, fingerprint, dimension and similarity floor."""
+        embedder = self.make()
+        assert isinstance(embedder, Embedder)
+        assert embedder.name
+        assert embedder.fingerprint
+        assert -1 <= embedder.similarity_floor < 1
+
+    def test_each_text_has_one_vector_of_unit_length(self) -> None:
+        """Always of the declared dimension; zeros are allowed for a text without a known word."""
+        embedder = self.make()
+        rows = embedder.embed([*TEXTS, *ODD_TEXTS])
+        assert rows.shape == (len(TEXTS) + len(ODD_TEXTS), embedder.dimension)
+        assert np.isfinite(rows).all()
+        lengths = np.linalg.norm(rows, axis=1)
+        assert ((np.abs(lengths - 1) < 1e-3) | (lengths == 0)).all()
+
+    def test_a_text_has_the_same_vector_in_every_call(self) -> None:
+        """Alone, among others, and from another instance with the same fingerprint."""
+        embedder, other = self.make(), self.make()
+        together = embedder.embed(TEXTS)
+        np.testing.assert_allclose(embedder.embed([TEXTS[1]])[0], together[1], atol=1e-3)
+        if other.fingerprint == embedder.fingerprint:
+            np.testing.assert_allclose(other.embed(TEXTS), together, atol=1e-3)
+
+    def test_questions_have_vectors_of_the_same_dimension(self) -> None:
+        """They are compared with those of texts."""
+        embedder = self.make()
+        rows = embedder.embed(TEXTS)
+        assert np.asarray(embedder.embed_query(TEXTS[0])).reshape(-1).shape == (rows.shape[1],)
+
+    def test_a_text_is_nearest_to_itself(self) -> None:
+        """As a question, too."""
+        embedder = self.make()
+        similarities = embedder.embed(TEXTS) @ np.asarray(embedder.embed_query(TEXTS[1])).reshape(-1)
+        assert int(np.argmax(similarities)) == 1
+
+
+class ExtractorContract:
+    """The contract of `ports.Extractor`."""
+
+    def make(self) -> Extractor:
+        """The extractor to check."""
+        raise NotImplementedError
+
+    def test_it_declares_the_attributes_of_the_port(self) -> None:
+        """A name, and `extract`."""
+        extractor = self.make()
+        assert isinstance(extractor, Extractor)
+        assert extractor.name
+
+    @pytest.mark.parametrize("text", [*TEXTS, *ODD_TEXTS])
+    def test_every_text_gives_an_extraction(self, text: str) -> None:
+        """It never raises, and names in it are text."""
+        found = self.make().extract(text, now=NOW, speaker="Alice")
+        assert isinstance(found, Extraction)
+        assert all(mention.name.strip() for mention in found.mentions)
+        assert all(triple.subject and triple.predicate and triple.object for triple in found.triples)
+
+    def test_the_same_text_gives_the_same_extraction(self) -> None:
+        """So that adding it again is no change."""
+        extractor = self.make()
+        first, second = (extractor.extract(TEXTS[0], now=NOW) for _ in range(2))
+        assert first == second
+
+
+class FactExtractorContract(ExtractorContract):
+    """The contract of `ports.FactExtractor`."""
+
+    def make(self) -> FactExtractor:
+        """The extractor to check."""
+        raise NotImplementedError
+
+    def test_facts_refer_to_the_turns_they_come_from(self) -> None:
+        """By their place in the list that was given."""
+        turns = [Utterance(text, "Alice", NOW) for text in TEXTS]
+        result = self.make().facts(turns, now=NOW)
+        assert isinstance(result, ExtractionResult)
+        assert all(fact.text.strip() for fact in result.facts)
+        assert all(0 <= place < len(turns) for fact in result.facts for place in fact.source_turns)
+
+    def test_no_turns_give_no_facts(self) -> None:
+        """And no error."""
+        assert self.make().facts([], now=NOW).facts == ()
+
+    def test_verdicts_are_about_the_memories_that_were_given(self) -> None:
+        """`new_index` is a place in the first list, `old_id` an id from the second."""
+        new = [Memory("n1", "default", "Alice lives in Lisbon.")]
+        old = [[Memory("o1", "default", "Alice lives in Porto.")]]
+        for verdict in self.make().judge(new, old):
+            assert isinstance(verdict, Verdict)
+            assert (verdict.new_index, verdict.old_id) == (0, "o1")
+
+
+class RerankerContract:
+    """The contract of `ports.Reranker`."""
+
+    def make(self) -> Reranker:
+        """The reranker to check."""
+        raise NotImplementedError
+
+    def test_it_declares_the_attributes_of_the_port(self) -> None:
+        """Fingerprint, weight and whether its scores are calibrated."""
+        reranker = self.make()
+        assert isinstance(reranker, Reranker)
+        assert reranker.fingerprint
+        assert 0 <= reranker.weight <= 1
+        assert isinstance(reranker.calibrated, bool)
+
+    def test_each_text_has_one_finite_score(self) -> None:
+        """From 0 to 1 if they are calibrated."""
+        reranker = self.make()
+        scores = np.asarray(reranker("Where does Alice live?", [*TEXTS, *ODD_TEXTS]), np.float64)
+        assert scores.shape == (len(TEXTS) + len(ODD_TEXTS),)
+        assert np.isfinite(scores).all()
+        assert not reranker.calibrated or ((scores >= 0) & (scores <= 1)).all()
+
+    def test_the_same_texts_have_the_same_scores(self) -> None:
+        """So that a recall can be replayed."""
+        reranker = self.make()
+        first, second = (list(reranker("Where does Alice live?", TEXTS)) for _ in range(2))
+        assert first == pytest.approx(second)
+
+
+class SignalContract:
+    """The contract of `ports.Signal`. Override `versions` and `query` to give your signal something to find."""
+
+    def make(self) -> Signal:
+        """A new, empty signal."""
+        raise NotImplementedError
+
+    def versions(self) -> list[Remembered | None]:
+        """What is indexed; None is a version whose text was erased."""
+        days = [Window.from_moment(NOW - timedelta(days=day)) for day in range(30)]
+        texts = [f"Note {number}: {TEXTS[number % len(TEXTS)]}" for number in range(30)]
+        made = [
+            Remembered(f"m{n}", text, f"i{n}", valid=day) for n, (text, day) in enumerate(zip(texts, days, strict=True))
+        ]
+        return [None if number == 7 else version for number, version in enumerate(made)]
+
+    def query(self, allowed: Sequence[int] | None = None) -> Query:
+        """A question for which the signal finds something, among these rows or all of them."""
+        count = len(self.versions())
+        visible = np.ones(count, np.bool_)
+        visible[[row for row, version in enumerate(self.versions()) if version is None]] = False
+        mask = visible.copy()
+        if allowed is not None:
+            mask &= np.isin(np.arange(count), list(allowed))
+        return Query(
+            text="Where does Alice live?",
+            visible=visible,
+            allowed=mask,
+            times=(Window(NOW - timedelta(days=20), NOW - timedelta(days=5)),),
+            entity_names=("Alice",),
+            vector=self.vector(),
+        )
+
+    def vector(self) -> Vector | None:
+        """The question's embedding, for signals that need one."""
+        return None
+
+    def test_it_declares_the_attributes_of_the_port(self) -> None:
+        """Name, weight, stage, and whether it needs an embedding."""
+        signal = self.make()
+        assert isinstance(signal, Signal)
+        assert signal.name
+        assert signal.weight > 0
+        assert isinstance(signal.stage, Stage)
+        assert isinstance(signal.needs_embedding, bool)
+
+    def test_an_empty_index_abstains_or_finds_nothing(self) -> None:
+        """And says why."""
+        none = np.zeros(0, np.bool_)
+        ranking = self.make().rank(Query("Where does Alice live?", none, none, vector=self.vector()), 10)
+        assert not len(ranking.rows)
+        assert ranking.abstention_reason
+
+    def test_rows_come_best_first_with_a_reason_each(self) -> None:
+        """As many scores as rows, falling."""
+        ranking = self._ranked(self._filled())
+        assert len(ranking.rows) == len(ranking.scores) == len(set(ranking.rows)) > 0
+        assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
+        if ranking.explain_rows is not None:
+            assert all(ranking.explain_rows(ranking.rows))
+
+    def test_only_allowed_rows_are_returned(self) -> None:
+        """Erased rows and those of other views are not."""
+        signal, allowed = self._filled(), [0, 3, 6, 7, 12]
+        assert set(signal.rank(self.query(allowed), 100).rows) <= {0, 3, 6, 12}
+        assert 7 not in signal.rank(self.query(), 100).rows
+
+    def test_applying_twice_changes_nothing(self) -> None:
+        """A process that was killed applies the same entries again."""
+        signal = self._filled()
+        before = self._ranked(signal)
+        signal.apply(0, self.versions())
+        assert self._same(self._ranked(signal), before)
+
+    def test_batches_give_the_same_index_as_one_call(self) -> None:
+        """Entries arrive one at a time, or two thousand at once."""
+        signal, versions = self.make(), self.versions()
+        for first in range(0, len(versions), 4):
+            signal.apply(first, versions[first : first + 4])
+        assert self._same(self._ranked(signal), self._ranked(self._filled()))
+
+    def test_a_saved_index_is_loaded(self) -> None:
+        """From plain arrays, with no pickle; and it can grow from there."""
+        signal, loaded = self._filled(), self.make()
+        arrays = {name: np.asarray(array) for name, array in signal.save().items()}
+        assert all(array.dtype != object for array in arrays.values())
+        loaded.load(arrays)
+        loaded.apply(0, self.versions())
+        assert self._same(self._ranked(loaded), self._ranked(signal))
+
+    def test_copies_are_independent(self) -> None:
+        """Each space gets a copy of the signal that was given to `open`."""
+        signal = self.make()
+        copy.deepcopy(signal).apply(0, self.versions())
+        assert not len(self._ranked(signal).rows)
+
+    def _filled(self) -> Signal:
+        signal = self.make()
+        signal.apply(0, self.versions())
+        return signal
+
+    def _ranked(self, signal: Signal) -> Ranking:
+        return signal.rank(self.query(), 10)
+
+    @staticmethod
+    def _same(one: Ranking, other: Ranking) -> bool:
+        return list(one.rows) == list(other.rows) and list(one.scores) == pytest.approx(list(other.scores))
+
+
+class VectorStoresContract:
+    """The contract of `ports.VectorStores`. For the stores that it opens there is `VectorStoreContract`."""
+
+    def make(self) -> VectorStores:
+        """The factory to check, without any points."""
+        raise NotImplementedError
+
+    def test_spaces_do_not_share_points(self) -> None:
+        """Whatever they are called."""
+        stores = self.make()
+        assert isinstance(stores, VectorStores)
+        one, two = stores.open("alice", 4), stores.open("users/bob", 4)
+        one.upsert([1, 2], np.eye(4, dtype=np.float32)[:2])
+        assert sorted(one.ids()) == [1, 2]
+        assert two.ids() == []
+        for store in (one, two):
+            store.close()
+        stores.close()
+
+    def test_closing_twice_is_fine(self) -> None:
+        """A space may be closed by its owner and by a context manager."""
+        stores = self.make()
+        stores.close()
+        stores.close()

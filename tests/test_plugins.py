@@ -1,0 +1,235 @@
+"""Every part can be replaced from outside, and every port has a contract that the built-in parts pass."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import remanence
+from remanence.ledger.in_memory import InMemoryLedger
+from remanence.models.embedders.static import StaticEmbedder
+from remanence.models.extractors import RuleExtractor
+from remanence.models.rerankers import FunctionReranker
+from remanence.signals.stores import QdrantStores
+from remanence.signals.stores.exact import ExactStore
+from remanence.signals.times import Times
+from remanence.signals.vectors import Vectors
+from remanence.signals.words import Words
+from remanence.testing import (
+    ClockContract,
+    EmbedderContract,
+    ExtractorContract,
+    FactExtractorContract,
+    FakeClock,
+    HashingEmbedder,
+    RerankerContract,
+    SignalContract,
+    VectorStoreContract,
+    VectorStoresContract,
+)
+
+sys.path.insert(0, str(Path(__file__).parent / "plugin_package"))
+
+from remanence_plugin import DictStore, DictStores, TagSignal
+
+
+class TestTagSignal(SignalContract):
+    def make(self) -> TagSignal:
+        return TagSignal()
+
+    def versions(self) -> list[Any]:
+        from dataclasses import replace
+
+        plain = super().versions()
+        return [None if v is None else replace(v, tags=("alice", f"n{row}")) for row, v in enumerate(plain)]
+
+
+class TestWordsSignal(SignalContract):
+    def make(self) -> Words:
+        return Words()
+
+
+class TestTimesSignal(SignalContract):
+    def make(self) -> Times:
+        return Times()
+
+
+class TestVectorsSignal(SignalContract):
+    embedder = HashingEmbedder(32)
+
+    def make(self) -> Vectors:
+        from remanence.language.text import text_hash
+
+        texts = [version.text for version in self.versions() if version is not None]
+        made = {text_hash(text): row for text, row in zip(texts, self.embedder.embed(texts), strict=True)}
+        return Vectors(ExactStore(32), lambda hashes: {key: made[key] for key in hashes if key in made})
+
+    def vector(self) -> Any:
+        return self.embedder.embed_query("Where does Alice live?")
+
+    def test_a_saved_index_is_loaded(self) -> None:
+        """The points lie in the store, which is saved on its own: only the rows are compared."""
+        signal, loaded = self._filled(), self.make()
+        loaded.load(signal.save())
+        loaded.reconcile()
+        assert self._same(self._ranked(loaded), self._ranked(signal))
+
+    test_copies_are_independent = None  # it is made anew for each space, and never copied
+
+
+class TestDictStore(VectorStoreContract):
+    tolerance = 1e-5
+
+    def make(self, dimension: int) -> DictStore:
+        return DictStore(dimension)
+
+
+class TestDictStores(VectorStoresContract):
+    def make(self) -> DictStores:
+        return DictStores()
+
+
+class TestQdrantStores(VectorStoresContract):
+    def make(self) -> QdrantStores:
+        return QdrantStores()
+
+
+class TestStaticEmbedder(EmbedderContract):
+    def make(self) -> StaticEmbedder:
+        return StaticEmbedder()
+
+
+class TestHashingEmbedder(EmbedderContract):
+    def make(self) -> HashingEmbedder:
+        return HashingEmbedder()
+
+
+class TestRules(FactExtractorContract):
+    def make(self) -> RuleExtractor:
+        return RuleExtractor()
+
+
+class TestSilentExtractor(ExtractorContract):
+    def make(self) -> Silent:
+        return Silent()
+
+
+class TestFunctionReranker(RerankerContract):
+    def make(self) -> FunctionReranker:
+        return FunctionReranker(lambda question, texts: [float(len(text)) for text in texts])
+
+
+class TestFakeClock(ClockContract):
+    def make(self) -> FakeClock:
+        return FakeClock()
+
+
+class Silent:
+    """An extractor that finds nothing."""
+
+    name = "silent"
+
+    def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> remanence.Extraction:
+        return remanence.Extraction()
+
+
+def test_a_fifth_signal_takes_part_in_recall() -> None:
+    """It is fused, explained, weighted and can be asked alone, like the four that are built in."""
+    with remanence.open(None, embedder=HashingEmbedder(), signals=[TagSignal()]) as space:
+        plum = space.add("Plums ripen late.", tags=["harbour"])
+        space.add("The harbour of Porto is old.")
+        alone = space.recall("harbour", signals=["tags"])
+        silent = space.recall("harbour", weights={"tags": 0.0, "words": 1.0})
+
+        assert [hit.memory for hit in alone] == [plum]
+        assert "tags #1: tagged harbour" in alone[0].because
+        assert "tags" in {evidence.signal for hit in space.recall("harbour") for evidence in hit.evidence}
+        assert silent[0].memory != plum
+
+
+def test_a_fifth_signal_is_saved_and_rebuilt(tmp_path: Path) -> None:
+    """From the index file and from the ledger; without it the space opens as well."""
+    for _ in range(2):
+        with remanence.open(tmp_path, embedder=HashingEmbedder(), signals=[TagSignal()]) as space:
+            space.add("Plums ripen late.", tags=["harbour"])
+            assert len(space.recall("harbour", signals=["tags"])) == 1
+            space.rebuild()
+            assert len(space.recall("harbour", signals=["tags"])) == 1
+            assert space.admin.check() == {}
+    with remanence.open(tmp_path, embedder=HashingEmbedder()) as space:
+        assert space.count() == 1
+        with pytest.raises(remanence.InvalidInput, match="The signals are vectors, words, graph, times"):
+            space.recall("harbour", signals=["tags"])
+
+
+def test_each_space_has_its_own_copy_of_a_signal() -> None:
+    """The object that was passed in indexes nothing itself."""
+    given = TagSignal()
+    with remanence.open(None, embedder=HashingEmbedder(), signals=[given]) as space:
+        space.add("Plums.", tags=["harbour"])
+        assert len(space.child("bob").recall("harbour", signals=["tags"])) == 0
+    assert not given.save()["tags"].tolist()
+
+
+def test_a_signal_that_fails_is_named_and_the_others_answer() -> None:
+    """Whatever it raises, in ranking or in indexing."""
+
+    class Broken(TagSignal):
+        name = "broken"
+
+        def rank(self, query: Any, limit: int) -> Any:
+            raise ZeroDivisionError("no luck")
+
+    with remanence.open(None, embedder=HashingEmbedder(), signals=[Broken()]) as space:
+        space.add("The harbour is old.")
+        found = space.recall("harbour")
+        assert len(found) == 1
+        assert found.missing == {"broken": "ZeroDivisionError: no luck"}
+
+
+@pytest.mark.parametrize(
+    ("signals", "part"),
+    [([TagSignal], "pass an instance"), ([object()], "'name'"), ([TagSignal(), TagSignal()], "'tags'")],
+)
+def test_what_is_no_signal_is_refused(signals: Any, part: str) -> None:
+    """Before a folder is made."""
+    with pytest.raises(remanence.InvalidInput, match=part):
+        remanence.open(None, signals=signals)
+
+
+def test_another_vector_store_is_used() -> None:
+    """All vectors lie in it, and recall finds by them."""
+    stores = DictStores()
+    with remanence.open(None, embedder=HashingEmbedder(), vectors=stores) as space:
+        space.add_many(["Alice lives in Porto.", "Bob drinks tea."])
+        assert space.recall("Alice lives in Porto?", signals=["vectors"])[0].memory.text == "Alice lives in Porto."
+    assert {name: len(store.ids()) for name, store in stores.opened.items()} == {"default": 2}
+
+
+def test_what_is_no_vector_store_is_refused() -> None:
+    """The message says what is missing."""
+    with pytest.raises(remanence.InvalidInput, match=r"open\(space, dimension\)"):
+        remanence.open(None, vectors=object())  # type: ignore[arg-type]
+
+
+def test_another_ledger_is_used() -> None:
+    """Everything that is written lies in it, and a second space opened on it reads that."""
+    ledger = InMemoryLedger()
+    space = remanence.open(None, embedder=HashingEmbedder(), ledger=ledger)
+    space.add("Alice lives in Porto.")
+    assert ledger.head() == 1
+    again = remanence.open(None, embedder=HashingEmbedder(), ledger=ledger)
+    assert [memory.text for memory in again.memories()] == ["Alice lives in Porto."]
+    space.close()
+
+
+def test_an_extractor_and_a_clock_of_ones_own_are_used() -> None:
+    """No name is found, and the moment is the clock's."""
+    moment = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    with remanence.open(None, embedder=HashingEmbedder(), extractor=Silent(), clock=lambda: moment) as space:
+        memory = space.add("Alice lives in Porto.")
+        assert (memory.mentions, memory.recorded_at) == ((), moment)

@@ -1,0 +1,66 @@
+"""Async variants have the exact types of the methods they run, on spaces, views and facets: mypy says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+PROGRAM = """
+from collections.abc import AsyncIterator
+from typing import assert_type
+
+import remanence
+from remanence import Change, Entity, Memory, Profile, Recall, Relation, Space, Stats, View
+
+
+async def main(space: Space, view: View) -> None:
+    assert_type(await space.aadd("Alice lives in Porto.", tags=["home"]), Memory)
+    assert_type(await space.aadd_many(["a"], progress=True), list[Memory])
+    assert_type(await space.arecall("Where?", limit=3, during="May 2026"), Recall)
+    assert_type(await view.arecall("Where?"), Recall)
+    assert_type(await space.aremember("I moved."), list[Memory])
+    assert_type(await space.aremember("I moved.", wait=False), remanence.Job)
+    assert_type(await space.aget("m1"), Memory | None)
+    assert_type(await space.aprofile(max_tokens=100), Profile)
+    assert_type(await space.aforget("m1", why="she asked"), None)
+    assert_type(await space.graph.arelate("Alice", "lives_in", "Porto"), Relation)
+    assert_type(await space.graph.awhen("Alice", "lives_in"), list[Relation])
+    assert_type(await space.entities.aresolve("Alice"), Entity | None)
+    assert_type(await space.admin.astats(), Stats)
+    assert_type(await view.audit.areplay({}), Recall)
+    assert_type(view.audit.achanges(after=3), AsyncIterator[Change])
+    assert_type(space.amemories("archived"), AsyncIterator[Memory])
+"""
+
+WRONG = {
+    'await space.arecall("Where?", limt=3)': "limt",
+    "await space.arecall(3)": "arg-type",
+    'await space.aadd("a", importance="high")': "arg-type",
+    'await space.graph.aquery("Alice", depth="deep")': "arg-type",
+    'await view.aadd("a")': "attr-defined",
+}
+
+
+def check(tmp_path: Path, source: str) -> str:
+    from mypy import api
+
+    file = tmp_path / "program.py"
+    file.write_text(source)
+    config = ROOT / "pyproject.toml"
+    out, errors, _ = api.run(
+        [f"--config-file={config}", "--python-version=3.11", f"--cache-dir={ROOT / '.mypy_cache'}", str(file)]
+    )
+    assert not errors
+    return out
+
+
+def test_async_variants_have_the_types_of_their_methods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`assert_type` accepts each, and each wrong call is refused."""
+    monkeypatch.chdir(ROOT)
+    assert "Success" in check(tmp_path, PROGRAM)
+    for number, (call, part) in enumerate(WRONG.items()):
+        body = f"from remanence import Space, View\n\nasync def main{number}(space: Space, view: View) -> None:\n    "
+        assert part in check(tmp_path, f"{body}{call}\n"), call
