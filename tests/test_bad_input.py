@@ -330,7 +330,7 @@ def test_a_reason_that_is_no_text(lived_in: Space) -> None:
 @pytest.mark.parametrize("tokens", [-1, 1.5, True, None, "many"])
 def test_a_budget_that_is_none(lived_in: Space, tokens: Any) -> None:
     """`fit` counts in whole tokens."""
-    refused(lambda space: space.recall("Alice").fit(tokens), lived_in, f"tokens={tokens!r}")
+    refused(lambda space: space.recall("Alice").fit(tokens), lived_in, f"max_tokens={tokens!r}")
 
 
 # Names and places

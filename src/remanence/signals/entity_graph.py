@@ -140,9 +140,7 @@ class EntityGraph:
         self._score_names(query, walk)
         rows, scores = walk.total_scores()
         if not len(rows):
-            return Ranking.abstain(
-                self.name, "no memory that may be returned is connected to the question"
-            )
+            return Ranking.abstain(self.name, "no memory that may be returned is connected to the question")
         scores *= 1 - QUESTION_PENALTY * self._question_share.values[rows]
         best = top_indices(scores, limit)
         return Ranking(
