@@ -1,4 +1,4 @@
-"""What is at risk of being forgotten, how urgently, and what could be done about it. Changes nothing."""
+"""Report of the memories at risk of being forgotten, and what could be done about each. Changes nothing."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from typing import Literal
 from remanence.language.text import pluralize
 from remanence.upkeep.scored_memories import ScoredMemories, ScoredMemory
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.text_tables import format_table
+from remanence.upkeep.step_tools import format_table
 
 Urgency = Literal["high", "medium", "low"]
 Action = Literal["reinforce", "gc candidate", "needs review"]
-_WORTH_KEEPING = 0.6
+
+_RISK_FROM, _RISK_UNTIL = 0.15, 0.35
+"""The scores between which the urgency goes from high to low. What scores more is not at risk."""
+_IMPORTANT = 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryAtRisk:
-    """A memory that fades: what it scores, how urgent that is, and what is suggested."""
+    """A memory at risk: its score, how urgent that is, and what is suggested."""
 
     memory: str
     text: str
@@ -30,7 +33,7 @@ class MemoryAtRisk:
 
 @dataclass(frozen=True, slots=True)
 class DecayReport:
-    """Every memory at risk, the weakest first. It prints as a table."""
+    """Every memory at risk, the lowest score first. It prints as a table."""
 
     at_risk: tuple[MemoryAtRisk, ...]
     examined_count: int
@@ -49,30 +52,28 @@ class DecayReport:
 
 
 def report(memories: ScoredMemories, settings: UpkeepSettings) -> DecayReport:
-    """Which memories are in danger, or beyond it."""
-    found = [_at_risk(item, settings) for item in memories.items if item.score < settings.danger_until]
-    return DecayReport(
-        tuple(sorted(found, key=lambda risk: (risk.score, risk.memory))), len(memories.items), memories.position
-    )
+    """The memories that score less than the upper end of the risk zone, or than `forget_below`."""
+    threshold = max(_RISK_UNTIL, settings.forget_below)
+    at_risk = [_at_risk(item, settings) for item in memories.items if item.score < threshold]
+    at_risk.sort(key=lambda risk: (risk.score, risk.memory))
+    return DecayReport(tuple(at_risk), len(memories.items), memories.position)
 
 
 def _at_risk(item: ScoredMemory, settings: UpkeepSettings) -> MemoryAtRisk:
-    memory = item.memory
-    worth = memory.importance >= _WORTH_KEEPING or item.use.times > 0
+    memory, uses = item.memory, item.usage.times
+    action: Action = "reinforce" if memory.importance >= _IMPORTANT or uses > 0 else "needs review"
     if item.score < settings.forget_below:
-        action: Action = "gc candidate"
-    else:
-        action = "reinforce" if worth else "needs review"
-    return MemoryAtRisk(memory.id, memory.text, item.score, urgency(item.score, settings), action, item.use.times)
+        action = "gc candidate"
+    return MemoryAtRisk(memory.id, memory.text, item.score, urgency(item.score), action, uses)
 
 
-def urgency(score: float, settings: UpkeepSettings) -> Urgency:
-    """How urgent a score is: the danger zone in thirds, and what lies below it.
+def urgency(score: float) -> Urgency:
+    """How urgent a score is, by thirds of the risk zone.
 
-    >>> [urgency(score, UpkeepSettings()) for score in (0.1, 0.2, 0.25, 0.34)]
+    >>> [urgency(score) for score in (0.1, 0.2, 0.25, 0.34)]
     ['high', 'high', 'medium', 'low']
     """
-    third = (settings.danger_until - settings.danger_from) / 3
-    if score < settings.danger_from + third:
+    third = (_RISK_UNTIL - _RISK_FROM) / 3
+    if score < _RISK_FROM + third:
         return "high"
-    return "medium" if score < settings.danger_from + 2 * third else "low"
+    return "medium" if score < _RISK_FROM + 2 * third else "low"
