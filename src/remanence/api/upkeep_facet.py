@@ -7,9 +7,9 @@ does exactly what it says, or nothing at all if something has changed in the mea
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -23,10 +23,9 @@ from remanence.errors import InvalidInput
 from remanence.schema import Memory
 from remanence.upkeep import (
     consolidation,
-    decay_report,
+    decay,
     discovery,
     garbage_collection,
-    memory_clusters,
     pipeline,
     promotion,
     reinforcement,
@@ -34,10 +33,10 @@ from remanence.upkeep import (
     vault_import,
 )
 from remanence.upkeep.consolidation import ConsolidationPlan
-from remanence.upkeep.decay_report import DecayReport
+from remanence.upkeep.decay import DecayReport
 from remanence.upkeep.discovery import DiscoveryPlan
 from remanence.upkeep.garbage_collection import GcPlan, RegretReport
-from remanence.upkeep.memory_clusters import Cluster, Clusters
+from remanence.upkeep.memory_clusters import Cluster, Clusters, find_clusters
 from remanence.upkeep.pipeline import DEFAULT_STEPS, Pipeline, Plan, Step
 from remanence.upkeep.promotion import PromotionPlan
 from remanence.upkeep.reinforcement import TouchReport
@@ -51,14 +50,18 @@ from remanence.write.forget import sweep, unforget
 if TYPE_CHECKING:
     from remanence.ports import Progress
 
+T = TypeVar("T")
 _AnyPlan = TypeVar("_AnyPlan", bound=Plan | Pipeline)
 
 
 class Upkeep(Facet):
     """Decay, forgetting, consolidation, promotion and linking of the memories of one space.
 
-    Every step only appends to the ledger and can be undone. Methods with `dry_run` return a plan and change
-    nothing unless it is False. `progress` is True for a progress bar, or a function called with (done, total).
+    Every step only appends to the ledger and can be undone. Methods with `dry_run` only return a plan, unless it
+    is False. `progress` is True for a progress bar, or a function called with (done, total).
+
+    Raises:
+        LedgerUnavailable: From every method that writes, if another upkeep run is active. Nothing is done then.
     """
 
     def __init__(
@@ -115,8 +118,7 @@ class Upkeep(Facet):
 
     def decay(self, *, progress: bool | Progress = False) -> DecayReport:
         """Which memories are at risk of being forgotten, how urgently, and what could be done. Changes nothing."""
-        with self._scored_memories(progress) as (_, memories, _):
-            return decay_report.report(memories, self.settings)
+        return self._with_memories(lambda _, memories, __: decay.report(memories, self.settings), progress)
 
     adecay = in_thread(decay)
 
@@ -129,13 +131,15 @@ class Upkeep(Facet):
             similarity: The least similarity (cosine) of two memories of a cluster; by default the setting
                 `cluster_similarity`.
             duplicates: Use the setting `duplicate_similarity` instead.
-            progress: See `Upkeep`.
         """
         similarity = inputs.fraction(similarity, "similarity")
         if similarity is None:
             similarity = self.settings.duplicate_similarity if duplicates else self.settings.cluster_similarity
-        with self._scored_memories(progress) as (index, memories, shown):
-            return memory_clusters.find_clusters(index, memories, self.settings, similarity=similarity, progress=shown)
+
+        return self._with_memories(
+            lambda index, memories, shown: find_clusters(index, memories, self.settings, similarity, progress=shown),
+            progress,
+        )
 
     aclusters = in_thread(clusters)
 
@@ -174,15 +178,12 @@ class Upkeep(Facet):
         `restore(plan)` or `undo(plan)` brings them back.
 
         Args:
-            dry_run: Only plan.
             how: "forget" hides the memories. "archive" moves them to the archive: `space.memories("archived")`
                 lists it, `recall(..., include="archive")` searches it. By default the setting `gc`.
             limit: Hide at most so many.
-            progress: See `Upkeep`.
 
         Raises:
             InvalidInput: `how` or `limit` is not valid.
-            LedgerUnavailable: Another upkeep run is active. Nothing was done.
 
         Example:
             >>> import remanence
@@ -192,12 +193,9 @@ class Upkeep(Facet):
             1
         """
         settings = self.settings if how is None else self.settings.with_changes(gc=how)
-
-        def plan() -> GcPlan:
-            with self._scored_memories(progress) as (index, memories, _):
-                return garbage_collection.plan(memories, index, settings, limit)
-
-        return self._settle(plan, dry_run, progress)
+        return self._step(
+            lambda index, memories, _: garbage_collection.plan(index, memories, settings, limit), dry_run, progress
+        )
 
     agc = in_thread(gc)
 
@@ -216,23 +214,15 @@ class Upkeep(Facet):
             dry_run: Only plan. By default this follows from the mode: False for "apply".
             clusters: Some of the clusters that `clusters()` found, to merge whatever is suggested for them. By
                 default those that are similar enough and have a new memory.
-            progress: See `Upkeep`.
 
         Raises:
             InvalidInput: The mode is unknown, or a cluster does not fit the memories any more.
-            LedgerUnavailable: Another upkeep run is active. Nothing was done.
         """
         if mode not in ("preview", "apply", "link"):
             raise InvalidInput(f"mode={mode!r} is neither 'preview', 'apply' nor 'link'.")
         action: consolidation.Mode = "link" if mode == "link" else "merge"
-
-        def plan() -> ConsolidationPlan:
-            with self._scored_memories(progress) as (index, memories, shown):
-                return consolidation.plan(
-                    self._engine, index, memories, self.settings, action, shown, clusters=clusters
-                )
-
-        return self._settle(plan, mode != "apply" if dry_run is None else dry_run, progress)
+        plan = partial(consolidation.plan, self._engine, settings=self.settings, mode=action, clusters=clusters)
+        return self._step(plan, mode != "apply" if dry_run is None else dry_run, progress)
 
     aconsolidate = in_thread(consolidate)
 
@@ -243,18 +233,14 @@ class Upkeep(Facet):
 
         Args:
             vault: A folder in which to write them as Markdown notes; by default the setting `vault`.
-            dry_run: Only plan.
-            progress: See `Upkeep`.
 
         Raises:
             LedgerUnavailable: The vault cannot be written to, or another upkeep run is active.
         """
-
-        def plan() -> PromotionPlan:
-            with self._scored_memories(progress) as (index, memories, _):
-                return promotion.plan(index, memories, self.settings, self._vault(vault))
-
-        return self._settle(plan, dry_run, progress)
+        folder, settings = self._vault(vault), self.settings
+        return self._step(
+            lambda index, memories, _: promotion.plan(index, memories, settings, folder), dry_run, progress
+        )
 
     apromote = in_thread(promote)
 
@@ -265,12 +251,9 @@ class Upkeep(Facet):
 
         Args:
             vault: The folder; by default the setting `vault`.
-            dry_run: Only plan.
-            progress: See `Upkeep`.
 
         Raises:
             InvalidInput: No vault is given, or there is no such folder.
-            LedgerUnavailable: Another upkeep run is active. Nothing was done.
         """
         folder = self._vault(vault)
         if folder is None:
@@ -285,17 +268,8 @@ class Upkeep(Facet):
     aindex_vault = in_thread(index_vault)
 
     def discover(self, *, dry_run: bool = True, progress: bool | Progress = False) -> DiscoveryPlan:
-        """Link memories that are about the same entities.
-
-        Raises:
-            LedgerUnavailable: Another upkeep run is active. Nothing was done.
-        """
-
-        def plan() -> DiscoveryPlan:
-            with self._scored_memories(progress) as (index, memories, shown):
-                return discovery.plan(index, memories, shown)
-
-        return self._settle(plan, dry_run, progress)
+        """Link memories that are about the same entities."""
+        return self._step(discovery.plan, dry_run, progress)
 
     adiscover = in_thread(discover)
 
@@ -310,14 +284,11 @@ class Upkeep(Facet):
         """Several steps as one run.
 
         Args:
-            dry_run: Only plan.
             steps: Some of "decay", "gc", "clusters", "consolidate", "promote", "discover"; by default all but "gc".
             vault: A folder for the notes of promoted memories; by default the setting `vault`.
-            progress: See `Upkeep`.
 
         Raises:
             InvalidInput: A step is unknown.
-            LedgerUnavailable: Another upkeep run is active. Nothing was done.
 
         Example:
             >>> import remanence
@@ -325,14 +296,8 @@ class Upkeep(Facet):
             ...     run = space.upkeep.apply(space.upkeep.run())
             ...     space.upkeep.undo(run)
         """
-
-        def plan() -> Pipeline:
-            with self._scored_memories(progress) as (index, memories, shown):
-                return pipeline.plan_steps(
-                    self._engine, index, memories, self.settings, steps, self._vault(vault), shown
-                )
-
-        return self._settle(plan, dry_run, progress)
+        plan = partial(pipeline.plan_steps, self._engine, settings=self.settings, steps=steps, vault=self._vault(vault))
+        return self._step(plan, dry_run, progress)
 
     arun = in_thread(run)
 
@@ -344,7 +309,6 @@ class Upkeep(Facet):
 
         Raises:
             InvalidInput: This is not a plan, it was applied already, or something has changed since it was made.
-            LedgerUnavailable: Another upkeep run is active. Nothing was done.
         """
         plans = pipeline.plans_to_apply(plan)
         if not plans:
@@ -428,10 +392,19 @@ class Upkeep(Facet):
         """
         return Schedule(lambda: self.run(dry_run=False, steps=steps, vault=vault), parse_interval(every))
 
-    @contextmanager
-    def _scored_memories(self, progress: bool | Progress) -> Iterator[tuple[Index, ScoredMemories, Progress | None]]:
+    def _with_memories(
+        self, function: Callable[[Index, ScoredMemories, Progress | None], T], progress: bool | Progress
+    ) -> T:
         with self._engine.open_index(self._space) as index, progress_bar(progress, "planning") as shown:
-            yield index, score_memories(index, self._engine.now(), self.settings, shown), shown
+            return function(index, score_memories(index, self._engine.now(), self.settings, shown), shown)
+
+    def _step(
+        self,
+        plan: Callable[[Index, ScoredMemories, Progress | None], _AnyPlan],
+        dry_run: bool,
+        progress: bool | Progress,
+    ) -> _AnyPlan:
+        return self._settle(lambda: self._with_memories(plan, progress), dry_run, progress)
 
     def _settle(self, plan: Callable[[], _AnyPlan], dry_run: bool, progress: bool | Progress) -> _AnyPlan:
         """Make a plan; unless dry, apply it too, with no other run in between."""

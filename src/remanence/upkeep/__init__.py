@@ -1,7 +1,7 @@
 """Upkeep: decay, forgetting, consolidation, promotion and linking. `space.upkeep` is its interface.
 
 settings.py            the settings
-decay.py               how scores decay; decay_report.py the memories at risk
+decay.py               how scores decay, and the memories at risk
 scored_memories.py     the current memories with their scores, and checks of plans
 reinforcement.py       recording that a memory was of use
 garbage_collection.py  hiding memories with low scores, and measuring regret

@@ -19,15 +19,7 @@ from remanence.language.text import pluralize, text_hash
 from remanence.schema import LinkKind, Window
 from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE, MAX_NEIGHBOURS, Cluster, Clusters, find_clusters
 from remanence.upkeep.merged_text import TextMerger, Wording, contains_name
-from remanence.upkeep.scored_memories import (
-    ScoredMemories,
-    StalePlan,
-    are_linked,
-    check_current,
-    check_unchanged,
-    check_unlinked,
-    strength_of,
-)
+from remanence.upkeep.scored_memories import ScoredMemories, StalePlan, are_linked, check_current, check_unchanged
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import batches, format_table
 from remanence.write.append import append
@@ -115,10 +107,10 @@ def plan(
     engine: Engine,
     index: Index,
     memories: ScoredMemories,
-    settings: UpkeepSettings,
-    mode: Mode,
-    progress: Progress | None = None,
+    progress: Progress | None,
     *,
+    settings: UpkeepSettings,
+    mode: Mode = "merge",
     clusters: Sequence[Cluster] | None = None,
     new_clusters: Clusters | None = None,
 ) -> ConsolidationPlan:
@@ -154,8 +146,7 @@ def find_new_clusters(
     """The clusters with a memory that no run with the same settings has seen. A run every hour must not
     compare everything every hour."""
     new = _new_rows(index, memories, LINK_STEP if mode == "link" else STEP, _parameters(settings))
-    similarity = settings.cluster_similarity
-    found = find_clusters(index, memories, settings, similarity=similarity, seeds=new, progress=progress)
+    found = find_clusters(index, memories, settings, settings.cluster_similarity, seeds=new, progress=progress)
     chosen = tuple(cluster for cluster in found if any(item.row in new for item in cluster.items))
     return replace(found, clusters=chosen, examined_count=len(new))
 
@@ -163,9 +154,7 @@ def find_new_clusters(
 def check(engine: Engine, space: str, plan: ConsolidationPlan) -> None:
     """Raise StalePlan if a memory of the plan is no longer current, or another run did the same since."""
     with engine.open_index(space) as index:
-        now = engine.now()
-        check_current(index, plan.positions, now)
-        check_unlinked(index, now, plan.links)
+        check_current(index, plan.positions, engine.now(), unlinked=plan.links)
         last = index.usage.last_run(plan.step, plan.parameters)
         if not len(plan) and last is not None and last.planned >= plan.position:
             raise StalePlan(f"run {last.id!r} has compared the same memories")
@@ -270,7 +259,6 @@ def _merge(merger: TextMerger, index: Index, cluster: Cluster) -> Merge:
     identity = text_hash("|".join(("consolidated", *sorted(cluster.memory_ids)))).hex()
     number = index.catalog.with_identity(identity)
     expiries = [version.expires_at for version in versions]
-    strengths = [strength_of(item.memory, item.usage) for item in cluster.items]
     version = Remembered(
         # A memory that was merged from the same sources and undone is restored.
         memory=new_id() if number is None else index.catalog.ids[number],
@@ -281,7 +269,7 @@ def _merge(merger: TextMerger, index: Index, cluster: Cluster) -> Merge:
         valid=_covering([version.valid for version in versions]),
         importance=max(version.importance for version in versions),
         confidence=max(version.confidence for version in versions),
-        strength=round(min(2.0, max(1 + cluster.cohesion / 2, *strengths)), 4),
+        strength=round(min(2.0, max(1 + cluster.cohesion / 2, *(i.strength for i in cluster.items))), 4),
         tags=_union(version.tags for version in versions),
         source=_common([version.source for version in versions], None),
         observed_by=_common([version.observed_by for version in versions], None),

@@ -1,4 +1,4 @@
-"""How much of a memory's score is left after some days without use.
+"""How scores decay without use, and which memories are at risk of being forgotten.
 
     score = uses^0.6 * retention(days since last use) * strength
 
@@ -7,7 +7,19 @@ Every decay model leaves half after one half-life, and none reaches zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from remanence.language.text import pluralize
+from remanence.upkeep.step_tools import format_table
+
+if TYPE_CHECKING:
+    from remanence.upkeep.scored_memories import ScoredMemories, ScoredMemory
+    from remanence.upkeep.settings import UpkeepSettings
+
+Urgency = Literal["high", "medium", "low"]
+Action = Literal["reinforce", "gc candidate", "needs review"]
 
 USE_EXPONENT = 0.6
 """The score grows with the number of uses to this power."""
@@ -15,6 +27,9 @@ IMPORTANCE_FACTOR = 16.0
 """How many times longer the half-life of a memory of importance 0.9 is."""
 _ORDINARY, _DEFINING = 0.5, 0.9
 _MIN_RETENTION = 1e-9
+_RISK_FROM, _RISK_UNTIL = 0.15, 0.35
+"""The scores between which the urgency goes from high to low. What scores more is not at risk."""
+_IMPORTANT = 0.6
 
 _POWER = 1.1
 _POWER_SCALE = 2 ** (1 / _POWER) - 1
@@ -74,3 +89,63 @@ def score(uses: int, retained: float, strength: float) -> float:
     1.0
     """
     return float((1 + uses) ** USE_EXPONENT * retained * strength)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAtRisk:
+    """A memory at risk: its score, how urgent that is, and what is suggested."""
+
+    memory: str
+    text: str
+    score: float
+    urgency: Urgency
+    action: Action
+    uses: int
+
+
+@dataclass(frozen=True, slots=True)
+class DecayReport:
+    """Every memory at risk, the lowest score first. It prints as a table."""
+
+    at_risk: tuple[MemoryAtRisk, ...]
+    examined_count: int
+    position: int
+
+    def __len__(self) -> int:
+        return len(self.at_risk)
+
+    def __iter__(self) -> Iterator[MemoryAtRisk]:
+        return iter(self.at_risk)
+
+    def __str__(self) -> str:
+        title = f"decay: {len(self.at_risk)} of {pluralize(self.examined_count, 'memory', 'memories')} at risk"
+        rows = [(r.score, r.urgency, r.action, r.uses, r.memory, r.text) for r in self.at_risk]
+        return format_table(title, ("score", "urgency", "suggested", "uses", "id", "memory"), rows)
+
+
+def report(memories: ScoredMemories, settings: UpkeepSettings) -> DecayReport:
+    """The memories that score less than the upper end of the risk zone, or than `forget_below`."""
+    threshold = max(_RISK_UNTIL, settings.forget_below)
+    at_risk = [_at_risk(item, settings) for item in memories.items if item.score < threshold]
+    at_risk.sort(key=lambda risk: (risk.score, risk.memory))
+    return DecayReport(tuple(at_risk), len(memories.items), memories.position)
+
+
+def _at_risk(item: ScoredMemory, settings: UpkeepSettings) -> MemoryAtRisk:
+    memory, uses = item.memory, item.usage.times
+    action: Action = "reinforce" if memory.importance >= _IMPORTANT or uses > 0 else "needs review"
+    if item.score < settings.forget_below:
+        action = "gc candidate"
+    return MemoryAtRisk(memory.id, memory.text, item.score, urgency(item.score), action, uses)
+
+
+def urgency(score: float) -> Urgency:
+    """How urgent a score is, by thirds of the risk zone.
+
+    >>> [urgency(score) for score in (0.1, 0.2, 0.25, 0.34)]
+    ['high', 'high', 'medium', 'low']
+    """
+    third = (_RISK_UNTIL - _RISK_FROM) / 3
+    if score < _RISK_FROM + third:
+        return "high"
+    return "medium" if score < _RISK_FROM + 2 * third else "low"

@@ -21,14 +21,7 @@ from remanence.events import Event, Linked, Ran
 from remanence.language.text import pluralize
 from remanence.schema import Mention
 from remanence.upkeep.consolidation import OBSERVED_BY, Merge
-from remanence.upkeep.scored_memories import (
-    ScoredMemories,
-    StalePlan,
-    are_linked,
-    check_current,
-    check_unchanged,
-    check_unlinked,
-)
+from remanence.upkeep.scored_memories import ScoredMemories, StalePlan, are_linked, check_current, check_unchanged
 from remanence.upkeep.step_tools import batches, entity_id, format_table
 
 if TYPE_CHECKING:
@@ -117,9 +110,8 @@ def plan(
 def check(engine: Engine, space: str, plan: DiscoveryPlan) -> None:
     """Raise StalePlan if a memory of the plan is no longer current, or two of them were linked since."""
     with engine.open_index(space) as index:
-        now = engine.now()
-        check_current(index, plan.positions, now)
-        check_unlinked(index, now, ((pair.source, pair.target) for pair in plan.relations))
+        pairs = [(pair.source, pair.target) for pair in plan.relations]
+        check_current(index, plan.positions, engine.now(), unlinked=pairs)
 
 
 def write(engine: Engine, space: str, plan: DiscoveryPlan, run: str, progress: Progress | None = None) -> None:

@@ -75,7 +75,7 @@ class GcPlan:
         return format_table(title, ("score", "id", "memory"), rows)
 
 
-def plan(memories: ScoredMemories, index: Index, settings: UpkeepSettings, limit: int | None) -> GcPlan:
+def plan(index: Index, memories: ScoredMemories, settings: UpkeepSettings, limit: int | None) -> GcPlan:
     """The memories below the threshold, the lowest score first. Promoted memories are never among them."""
     if limit is not None:
         limit = inputs.positive_int(limit, "limit")

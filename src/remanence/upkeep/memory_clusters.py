@@ -89,8 +89,8 @@ def find_clusters(
     index: Index,
     memories: ScoredMemories,
     settings: UpkeepSettings,
-    *,
     similarity: float,
+    *,
     seeds: Iterable[int] | None = None,
     progress: Progress | None = None,
 ) -> Clusters:

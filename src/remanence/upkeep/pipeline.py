@@ -12,9 +12,9 @@ from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.language.text import truncate
-from remanence.upkeep import consolidation, decay_report, discovery, garbage_collection, promotion, runs, vault_import
+from remanence.upkeep import consolidation, decay, discovery, garbage_collection, promotion, runs, vault_import
 from remanence.upkeep.consolidation import ConsolidationPlan, Merge
-from remanence.upkeep.decay_report import DecayReport
+from remanence.upkeep.decay import DecayReport
 from remanence.upkeep.discovery import DiscoveryPlan
 from remanence.upkeep.garbage_collection import GcPlan
 from remanence.upkeep.memory_clusters import Clusters
@@ -69,10 +69,11 @@ def plan_steps(
     engine: Engine,
     index: Index,
     memories: ScoredMemories,
+    progress: Progress | None,
+    *,
     settings: UpkeepSettings,
     steps: Sequence[Step],
     vault: Path | None,
-    progress: Progress | None,
 ) -> Pipeline:
     """Plan these steps, always in the order of `STEPS`."""
     for step in steps:
@@ -82,16 +83,16 @@ def plan_steps(
     plans: list[Plan] = []
     merges: Sequence[Merge] = ()
     if "decay" in steps:
-        reports.append(decay_report.report(memories, settings))
+        reports.append(decay.report(memories, settings))
     if "gc" in steps:
-        gc_plan = garbage_collection.plan(memories, index, settings, None)
+        gc_plan = garbage_collection.plan(index, memories, settings, None)
         plans.append(gc_plan)
         memories = memories.without(candidate.memory for candidate in gc_plan)
     if "clusters" in steps or "consolidate" in steps:
         clusters = consolidation.find_new_clusters(index, memories, settings, "merge", progress)
         reports += [clusters] if "clusters" in steps else []
         if "consolidate" in steps:
-            merged = consolidation.plan(engine, index, memories, settings, "merge", progress, new_clusters=clusters)
+            merged = consolidation.plan(engine, index, memories, progress, settings=settings, new_clusters=clusters)
             plans.append(merged)
             memories, merges = memories.without(merged.superseded_ids), merged.merges
     if "promote" in steps:

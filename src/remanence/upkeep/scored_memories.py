@@ -39,6 +39,11 @@ class ScoredMemory:
     usage: MemoryUsage
     score: float
 
+    @property
+    def strength(self) -> float:
+        """The strength of the memory, with what its uses added."""
+        return strength_of(self.memory, self.usage)
+
 
 @dataclass(frozen=True, slots=True)
 class ScoredMemories:
@@ -96,8 +101,16 @@ def check_unchanged(index: Index, positions: Mapping[str, int], *, used_after: i
             raise StalePlan(f"memory {memory!r} was used")
 
 
-def check_current(index: Index, positions: Mapping[str, int], now: datetime, *, used_after: int | None = None) -> None:
-    """Raise StalePlan as `check_unchanged` does, and also if one of the memories has expired or was superseded."""
+def check_current(
+    index: Index,
+    positions: Mapping[str, int],
+    now: datetime,
+    *,
+    used_after: int | None = None,
+    unlinked: Iterable[tuple[str, str]] = (),
+) -> None:
+    """Raise StalePlan as `check_unchanged` does, and also if one of the memories has expired or was superseded,
+    or if two of those that should be unlinked are linked."""
     with index.lock:
         check_unchanged(index, positions, used_after=used_after)
         snapshot = index.snapshot(index.catalog.position, now)
@@ -106,6 +119,9 @@ def check_current(index: Index, positions: Mapping[str, int], now: datetime, *, 
     for memory, is_current in zip(positions, current.tolist(), strict=True):
         if not is_current:
             raise StalePlan(f"memory {memory!r} was replaced or has expired")
+    for memory, other in unlinked:
+        if are_linked(index, snapshot, memory, other):
+            raise StalePlan(f"memories {memory!r} and {other!r} were linked")
 
 
 def are_linked(index: Index, snapshot: Snapshot, memory: str, other: str) -> bool:
@@ -114,14 +130,6 @@ def are_linked(index: Index, snapshot: Snapshot, memory: str, other: str) -> boo
         number = index.catalog.number(memory)
         links = [] if number is None else index.links.links_of(number, snapshot, at=snapshot.now)
     return any(other in (link.source, link.target) for link in links)
-
-
-def check_unlinked(index: Index, now: datetime, pairs: Iterable[tuple[str, str]]) -> None:
-    """Raise StalePlan if a link connects one of these pairs by now."""
-    snapshot = index.snapshot(index.catalog.position, now)
-    for memory, other in pairs:
-        if are_linked(index, snapshot, memory, other):
-            raise StalePlan(f"memories {memory!r} and {other!r} were linked")
 
 
 def _current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:

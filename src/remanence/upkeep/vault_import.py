@@ -39,28 +39,20 @@ _BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class NoteEdit:
-    """A memory whose note was edited: its text and ledger position before, and the new version."""
+class NoteChange:
+    """A note that was edited or written by a person, and the new version of its memory."""
 
-    memory: str
     note: str
     before: str
+    """The text of the memory before; empty for a new memory."""
     position: int
+    """The ledger position of the version before; 0 for a new memory."""
     prepared: PreparedVersion
 
     @property
-    def text(self) -> str:
-        """The text of the note."""
-        return self.prepared.version.text
-
-
-@dataclass(frozen=True, slots=True)
-class NewNote:
-    """A note that a person wrote, and the ledger position of its last version if it was read before."""
-
-    note: str
-    prepared: PreparedVersion
-    position: int | None
+    def memory(self) -> str:
+        """The id of the memory."""
+        return self.prepared.version.memory
 
     @property
     def text(self) -> str:
@@ -72,8 +64,10 @@ class NewNote:
 class VaultImportPlan:
     """What a person did to a vault. It prints as a table; `space.upkeep.apply(plan)` stores it."""
 
-    edits: tuple[NoteEdit, ...]
-    new_notes: tuple[NewNote, ...]
+    edits: tuple[NoteChange, ...]
+    """Edited notes of memories."""
+    new_notes: tuple[NoteChange, ...]
+    """A person's own notes."""
     deleted_notes: tuple[str, ...]
     """Notes of memories that were deleted."""
     skipped_notes: tuple[tuple[str, str], ...]
@@ -86,13 +80,13 @@ class VaultImportPlan:
     def __len__(self) -> int:
         return len(self.edits) + len(self.new_notes)
 
-    def __iter__(self) -> Iterator[NoteEdit | NewNote]:
+    def __iter__(self) -> Iterator[NoteChange]:
         return iter((*self.edits, *self.new_notes))
 
     def __str__(self) -> str:
         verb = f"run {self.run} read" if self.run else "would read"
         edited, new = pluralize(len(self.edits), "edited note"), pluralize(len(self.new_notes), "new note")
-        rows = [(each.note, each.before if isinstance(each, NoteEdit) else "", each.text) for each in self]
+        rows = [(change.note, change.before, change.text) for change in self]
         lines = [format_table(f"index_vault: {verb} {edited} and {new} of {self.vault}", ("note", "was", "is"), rows)]
         lines += [f"  {note} was deleted; its memory stays" for note in self.deleted_notes]
         lines += [f"  {note} is left out: {why}" for note, why in self.skipped_notes]
@@ -107,7 +101,7 @@ def plan(engine: Engine, space: str, vault: Path, now: datetime, progress: Progr
     """Read every note of a vault, and compare it with what is stored."""
     if not vault.is_dir():
         raise InvalidInput(f"there is no vault at {vault}. Promote something to it first, or name another folder.")
-    changes: list[NoteEdit | NewNote] = []
+    edits, new_notes = list[NoteChange](), list[NoteChange]()
     skipped: list[tuple[str, str]] = []
     noted: set[str] = set()  # the memories that have a note, wherever a person has moved it
     with engine.open_index(space) as index, engine.open_index(vault_space(space)) as notes_index:
@@ -117,11 +111,16 @@ def plan(engine: Engine, space: str, vault: Path, now: datetime, progress: Progr
                 if note is None:
                     raise _Skipped("it is not UTF-8 text")
                 noted.add(str(note.fields.get("id")))
-                change = _change(engine, index, notes_index, note, now)
+                text = notes.strip_links(note.body)
+                other_space = note.fields.get("space", space) != space
+                if "entity" in note.fields or other_space or not text.strip():
+                    continue
+                if "id" in note.fields:
+                    edits += _edit(engine, index, note, text, now)
+                else:
+                    new_notes += _own_note(engine, notes_index, note, text, now)
             except _Skipped as reason:
                 skipped.append((path, str(reason)))
-            else:
-                changes += [] if change is None else [change]
         position = index.catalog.position
         deleted = [
             path
@@ -129,8 +128,8 @@ def plan(engine: Engine, space: str, vault: Path, now: datetime, progress: Progr
             if path is not None and memory not in noted and index.current_row(memory, position) is not None
         ]
     return VaultImportPlan(
-        edits=tuple(change for change in changes if isinstance(change, NoteEdit)),
-        new_notes=tuple(change for change in changes if isinstance(change, NewNote)),
+        edits=tuple(edits),
+        new_notes=tuple(new_notes),
         deleted_notes=tuple(sorted(deleted)),
         skipped_notes=tuple(skipped),
         vault=str(vault),
@@ -174,7 +173,7 @@ def _weighted(hit: Hit, weight: float) -> Hit:
 
 
 def _edit_events(
-    index: Index, ids: Sequence[str], plan: VaultImportPlan, run: str, edits: Sequence[NoteEdit]
+    index: Index, ids: Sequence[str], plan: VaultImportPlan, run: str, edits: Sequence[NoteChange]
 ) -> list[Event]:
     revised = tuple((edit.memory, edit.position) for edit in edits)
     check_unchanged(index, dict(revised))
@@ -182,34 +181,27 @@ def _edit_events(
 
 
 def _note_events(
-    index: Index, ids: Sequence[str], plan: VaultImportPlan, run: str, new_notes: Sequence[NewNote]
+    index: Index, ids: Sequence[str], plan: VaultImportPlan, run: str, new_notes: Sequence[NoteChange]
 ) -> list[Event]:
     _check_not_stored(index, new_notes)
-    numbers = {memory: index.catalog.number(memory) for memory in ids}
-    made = tuple(memory for memory, number in numbers.items() if number is None)
-    revised = tuple((memory, _last_position(index, n)) for memory, n in numbers.items() if n is not None)
+    stored = list(zip(ids, (new.position for new in new_notes), strict=True))
+    made = tuple(memory for memory, position in stored if not position)
+    revised = tuple((memory, position) for memory, position in stored if position)
     return [Ran(run, STEP, index.catalog.position, {"vault": plan.vault}, made=made, revised=revised)]
 
 
-def _change(engine: Engine, index: Index, notes_index: Index, note: Note, now: datetime) -> NoteEdit | NewNote | None:
-    """What a note says that is not stored; None if it says nothing new."""
-    text = notes.strip_links(note.body)
-    other_space = note.fields.get("space", index.space) != index.space
-    if "entity" in note.fields or other_space or not text.strip():
-        return None
-    if "id" in note.fields:
-        return _edit(engine, index, note, text, now)
+def _own_note(engine: Engine, notes_index: Index, note: Note, text: str, now: datetime) -> list[NoteChange]:
+    """A person's own note, if it is new or was edited."""
     prepared = _prepare(engine, note, text, now, key=note.path, source=f"vault:{note.path}")
-    number = notes_index.catalog.with_identity(key_identity(note.path))
-    if number is None:
-        return NewNote(note.path, prepared, None)
-    if notes_index.catalog.content_digests[number] == prepared.version.content:
-        return None
-    return NewNote(note.path, prepared, _last_position(notes_index, number))
+    catalog = notes_index.catalog
+    number = catalog.with_identity(key_identity(note.path))
+    if number is not None and catalog.content_digests[number] == prepared.version.content:
+        return []
+    return [NoteChange(note.path, "", _stored_position(notes_index, note.path), prepared)]
 
 
-def _edit(engine: Engine, index: Index, note: Note, text: str, now: datetime) -> NoteEdit | None:
-    """The new version of a memory whose note was edited; None if its text and tags are the same."""
+def _edit(engine: Engine, index: Index, note: Note, text: str, now: datetime) -> list[NoteChange]:
+    """The new version of a memory, if the text or the tags of its note were edited."""
     memory = str(note.fields["id"])
     version = index.latest_version(memory)
     if version is None:
@@ -218,7 +210,7 @@ def _edit(engine: Engine, index: Index, note: Note, text: str, now: datetime) ->
     tags = note.tags_spelled_as(version.tags) if note.tags_changed else version.tags
     same_text = not note.text_changed or notes.normalize_newlines(before) in (note.body, text)
     if same_text and set(tags) == set(version.tags):
-        return None
+        return []
     row = index.current_row(memory, index.catalog.position)
     if row is None:
         raise _Skipped("its memory is forgotten; space.unforget restores it")
@@ -235,7 +227,7 @@ def _edit(engine: Engine, index: Index, note: Note, text: str, now: datetime) ->
         )
     [position] = index.catalog.positions_of_rows([row])
     revision = PreparedVersion(replace(version, tags=tags), now, is_revision=True)
-    return NoteEdit(memory, note.path, before, position, revision)
+    return [NoteChange(note.path, before, position, revision)]
 
 
 def _prepare(
@@ -248,15 +240,15 @@ def _prepare(
     return prepare(draft, engine.extractor, now)
 
 
-def _check_not_stored(notes_index: Index, new_notes: Sequence[NewNote]) -> None:
+def _check_not_stored(notes_index: Index, new_notes: Sequence[NoteChange]) -> None:
     """Raise StalePlan if one of a person's own notes was stored since."""
     for new in new_notes:
-        number = notes_index.catalog.with_identity(key_identity(new.note))
-        if (None if number is None else _last_position(notes_index, number)) != new.position:
+        if _stored_position(notes_index, new.note) != new.position:
             raise StalePlan(f"the note {new.note!r} was read in")
 
 
-def _last_position(index: Index, number: int) -> int:
-    """The ledger position of the last version of a memory."""
-    [position] = index.catalog.positions_of_rows([index.catalog.rows_of(number)[-1]])
-    return position
+def _stored_position(notes_index: Index, path: str) -> int:
+    """The ledger position of the last version of a person's own note; 0 if there is none."""
+    catalog = notes_index.catalog
+    number = catalog.with_identity(key_identity(path))
+    return 0 if number is None else catalog.positions_of_rows([catalog.rows_of(number)[-1]])[0]
