@@ -19,7 +19,7 @@ from remanence.language.text import pluralize, text_hash
 from remanence.schema import LinkKind, Window
 from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE, MAX_NEIGHBOURS, Cluster, Clusters, find_clusters
 from remanence.upkeep.merged_text import TextMerger, Wording, contains_name
-from remanence.upkeep.scored_memories import ScoredMemories, StalePlan, are_linked, check_current, check_unchanged
+from remanence.upkeep.scored_memories import ScoredMemories, StalePlan, check_current, check_unchanged, link_lookup
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import batches, format_table
 from remanence.write.append import append
@@ -131,7 +131,8 @@ def plan(
     links: tuple[tuple[str, str], ...] = ()
     if mode == "link":
         pairs = [(ids[0], other) for cluster in clusters for ids in [cluster.memory_ids] for other in ids[1:]]
-        links = tuple(pair for pair in pairs if not are_linked(index, memories.snapshot, *pair))
+        linked_to = link_lookup(index, memories.snapshot)
+        links = tuple((first, other) for first, other in pairs if other not in linked_to(first))
     else:
         merger = TextMerger(engine.extractor)
         merges = tuple(_merge(merger, index, cluster) for [cluster] in batches(clusters, 1, progress))

@@ -21,7 +21,7 @@ from remanence.events import Event, Linked, Ran
 from remanence.language.text import pluralize
 from remanence.schema import Mention
 from remanence.upkeep.consolidation import OBSERVED_BY, Merge
-from remanence.upkeep.scored_memories import ScoredMemories, StalePlan, are_linked, check_current, check_unchanged
+from remanence.upkeep.scored_memories import ScoredMemories, StalePlan, check_current, check_unchanged, link_lookup
 from remanence.upkeep.step_tools import batches, entity_id, format_table
 
 if TYPE_CHECKING:
@@ -97,11 +97,12 @@ def plan(
     nodes += [
         _Node(m.version.memory, names.ids(m.version.mentions), frozenset(m.version.tags), None) for m in pending_merges
     ]
+    linked_to = link_lookup(index, memories.snapshot)
     relations: list[RelatedPair] = []
     positions: dict[str, int] = {}
     for (first, second), score in _best_pairs(nodes, progress):
         a, b = nodes[first], nodes[second]
-        if not are_linked(index, memories.snapshot, a.memory, b.memory):
+        if b.memory not in linked_to(a.memory):
             relations.append(RelatedPair(a.memory, b.memory, round(score, 4), names.reason(a, b)))
             positions |= {node.memory: node.position for node in (a, b) if node.position is not None}
     return DiscoveryPlan(tuple(relations), positions, memories.position)

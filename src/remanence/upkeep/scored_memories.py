@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -119,17 +120,23 @@ def check_current(
     for memory, is_current in zip(positions, current.tolist(), strict=True):
         if not is_current:
             raise StalePlan(f"memory {memory!r} was replaced or has expired")
+    linked_to = link_lookup(index, snapshot)
     for memory, other in unlinked:
-        if are_linked(index, snapshot, memory, other):
+        if other in linked_to(memory):
             raise StalePlan(f"memories {memory!r} and {other!r} were linked")
 
 
-def are_linked(index: Index, snapshot: Snapshot, memory: str, other: str) -> bool:
-    """Whether a valid link of any kind connects two memories."""
-    with index.lock:
-        number = index.catalog.number(memory)
-        links = [] if number is None else index.links.links_of(number, snapshot, at=snapshot.now)
-    return any(other in (link.source, link.target) for link in links)
+def link_lookup(index: Index, snapshot: Snapshot) -> Callable[[str], set[str]]:
+    """A cached function that returns the memories to which a memory has a valid link of any kind."""
+
+    @cache
+    def linked_to(memory: str) -> set[str]:
+        with index.lock:
+            number = index.catalog.number(memory)
+            links = [] if number is None else index.links.links_of(number, snapshot, at=snapshot.now)
+        return {end for link in links for end in (link.source, link.target)}
+
+    return linked_to
 
 
 def _current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
