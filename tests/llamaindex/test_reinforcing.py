@@ -308,7 +308,7 @@ async def test_a_count_that_fails_does_not_cost_the_answer(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Here upkeep cannot read its settings: the agent answers, and the log has the cause."""
-    monkeypatch.setenv("REMANENCE_BETA", "a lot")
+    monkeypatch.setenv("REMANENCE_FORGET_BELOW", "a lot")
     block = RemanenceMemoryBlock(space, reinforce=True, across_sessions=True)
     memory = Memory.from_defaults(memory_blocks=[block]) if with_block else RemanenceMemory(space, reinforce=True)
 
@@ -318,7 +318,7 @@ async def test_a_count_that_fails_does_not_cost_the_answer(
     assert str(answer) == ANSWER
     assert [memory.text for memory in space.memories()][1:] == [QUESTION, ANSWER]
     assert "could not reinforce" in caplog.text
-    assert "REMANENCE_BETA" in caplog.text
+    assert "REMANENCE_FORGET_BELOW" in caplog.text
 
 
 # The block
