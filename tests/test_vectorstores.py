@@ -115,7 +115,7 @@ def test_a_second_process_waits_for_a_kill(tmp_path: Path) -> None:
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path / "a")], stdout=subprocess.PIPE)
     assert holder.stdout is not None
     assert holder.stdout.readline() == b"held\n"
-    with pytest.raises(StoreBusy, match=r"a\.lock is held"):
+    with pytest.raises(StoreBusy, match=r"a\.lock is locked"):
         EdgeStore(tmp_path / "a", 8)
 
     holder.send_signal(signal.SIGKILL)
