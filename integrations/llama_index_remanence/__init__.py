@@ -1,13 +1,14 @@
 """Remanence for LlamaIndex: long-term memory for its agents, chat engines and query engines.
 
-memory.py       RemanenceMemory: the `memory=` of an agent or a chat engine
-block.py        RemanenceMemoryBlock: one block of LlamaIndex's own `Memory`
-retriever.py    RemanenceRetriever: recall for query engines
-chat_store.py   RemanenceChatStore and RemanenceAsyncChatStore: transcripts
-tools.py        RemanenceToolSpec: remember, recall and forget for an agent to call
-models.py       extractor(llm) and embedder(embed_model)
+RemanenceMemory                              the `memory=` of an agent or a chat engine
+RemanenceMemoryBlock                         a block of LlamaIndex's own `Memory`
+RemanenceRetriever                           recall for query engines
+RemanenceChatStore, RemanenceAsyncChatStore  transcripts
+RemanenceToolSpec                            the tools `remember`, `recall` and `forget`
+extractor, embedder                          LlamaIndex models as the extractor and the embedder of a space
 
-Importing this loads neither the engine nor LlamaIndex; each name is loaded when it is first used.
+Importing this package loads neither the engine nor LlamaIndex; each name is loaded when it is first used. The
+same names are in `llama_index.memory.remanence`, where LlamaIndex's own integrations are.
 """
 
 from __future__ import annotations

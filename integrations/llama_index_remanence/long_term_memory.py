@@ -1,4 +1,4 @@
-"""What goes from a conversation into long-term memory, and what comes back for a prompt."""
+"""Storing the turns of a conversation, and recalling memories as a block for a prompt."""
 
 from __future__ import annotations
 
@@ -10,25 +10,23 @@ from uuid import uuid4
 from llama_index.core.base.llms.types import ChatMessage
 
 from llama_index_remanence.messages import RoleAndText, roles_and_texts
-from llama_index_remanence.sessions import session_label
-from remanence import Hit, Space, View
-from remanence.adapters import log_and_continue, quoted_hits, reinforce
-from remanence.language.framing import TokenCounter, frame
+from llama_index_remanence.transcript import session_label
+from remanence import Hit, Space, View, frame
+from remanence.adapters import TokenCounter, log_and_continue, quoted_hits, reinforce
 
 ROLE_KEY = "llamaindex_role"
-"""Under this name a turn keeps the role of who said it."""
-MOST_QUESTION = 10_000
-"""Characters of a question that are asked with; what follows is rather a document."""
-
+"""The field of a turn's meta that holds its role."""
+_MAX_QUESTION_LENGTH = 10_000
+"""Characters of a question that recall is given; a longer text is rather a document."""
 MAX_OPEN_QUESTIONS = 1_000
-"""Sessions whose open question is remembered, of the last that asked."""
+"""The number of sessions whose unanswered question is kept."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class RecalledBlock:
-    """What came back: a block for a prompt, what it quotes, and the ledger line up to which it is true."""
+    """A block for a prompt, the hits that it quotes, and the ledger position of the recall."""
 
     text: str = ""
     hits: tuple[Hit, ...] = ()
@@ -38,97 +36,109 @@ class RecalledBlock:
 def store_turns(
     space: Space,
     session: str,
-    told: Sequence[RoleAndText],
+    turns: Sequence[RoleAndText],
     *,
     keys: Sequence[str] | None = None,
     tags: Sequence[str] = (),
     extract: bool = False,
 ) -> None:
-    """Keep what was said in a session; with `extract`, have facts drawn from it in the background.
+    """Store turns of a session, each as a memory of its own.
 
-    Each is a memory of its own, though it be said twice; save for what has the same of the `keys`.
+    Args:
+        space: The space.
+        session: The session.
+        turns: The turns.
+        keys: The keys of the turns, if a turn of the same key is to be stored once only.
+        tags: The tags of the memories.
+        extract: Whether to extract facts from the turns, in the background.
     """
-    keys = [uuid4().hex for _ in told] if keys is None else keys
-    turns = [
+    keys = [uuid4().hex for _ in turns] if keys is None else keys
+    rows = [
         {
             "role": role,
-            "content": words,
+            "content": text,
             "conversation": session_label(session),
             "key": f"turn {key}",
             "tags": list(tags),
             "meta": {ROLE_KEY: role},
         }
-        for (role, words), key in zip(told, keys, strict=True)
+        for (role, text), key in zip(turns, keys, strict=True)
     ]
-    if turns and extract:
-        space.remember(turns, wait=False)
-    elif turns:
-        space.add_turns(turns)
+    if rows and extract:
+        space.remember(rows, wait=False)
+    elif rows:
+        space.add_turns(rows)
 
 
 def recall_block(
     view: View,
     question: str,
-    shown: Sequence[ChatMessage],
+    prompt: Sequence[ChatMessage],
     *,
     limit: int,
     min_score: float | None,
     tags: Sequence[str] = (),
-    tokens: int,
-    count: TokenCounter,
+    max_tokens: int,
+    count_tokens: TokenCounter,
 ) -> RecalledBlock:
-    """What a view answers, as a block for a prompt; what the prompt shows anyway is left out."""
-    texts = {words for _, words in roles_and_texts(shown)}
-    answer = view.recall(
-        question[:MOST_QUESTION], limit=limit + len(texts), min_score=min_score, tags=list(tags) or None
+    """Recall for a question, as a block for a prompt, without the turns that are in the prompt anyway."""
+    texts = {text for _, text in roles_and_texts(prompt)}
+    recall = view.recall(
+        question[:_MAX_QUESTION_LENGTH], limit=limit + len(texts), min_score=min_score, tags=list(tags) or None
     )
-    others = [hit for hit in answer if hit.memory.text not in texts][:limit]
-    block = frame(others, tokens=tokens, count_tokens=count, missing=answer.missing)
-    return RecalledBlock(block, tuple(quoted_hits(block, others)), answer.position)
+    hits = [hit for hit in recall if hit.memory.text not in texts][:limit]
+    block = frame(hits, tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing)
+    return RecalledBlock(block, tuple(quoted_hits(block, hits)), recall.position)
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """One that is not answered yet, and what was shown and told for it."""
+    """An unanswered question, the memories that were quoted for it, and the other text of the prompt."""
 
-    asked: str
+    text: str
     hits: tuple[Hit, ...] = ()
-    told: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
 
 
 class OpenQuestions:
-    """What each session was shown for the question it has open. What the answer takes up of it was of use.
+    """The unanswered question of each session, to count memories as used once it is answered.
 
-    Many a session ends with a question: of those, the ones asked longest ago are let go.
+    Many sessions end with a question, so only the latest are kept.
     """
 
     def __init__(self) -> None:
-        self._open: dict[str, _Question] = {}
+        self._questions: dict[str, _Question] = {}
 
-    def record_shown(self, session: str, question: str, hits: Sequence[Hit], told: Sequence[str]) -> None:
-        """These were put into a prompt that also tells this; with those before, if for the same question."""
-        before = self._open.pop(session, None)  # and put last
-        earlier = before.hits if before is not None and before.asked == question else ()
-        self._open[session] = _Question(question, (*earlier, *hits), (question, *told))
-        for longest_ago in list(self._open)[:-MAX_OPEN_QUESTIONS]:
-            self._open.pop(longest_ago, None)
+    def add_quoted(self, session: str, question: str, hits: Sequence[Hit], context: Sequence[str]) -> None:
+        """Record that memories were quoted in a prompt for a question; it may have several prompts."""
+        previous = self._questions.pop(session, None)  # it is inserted again at the end
+        earlier = previous.hits if previous is not None and previous.text == question else ()
+        self._questions[session] = _Question(question, (*earlier, *hits), (question, *context))
+        for oldest in list(self._questions)[:-MAX_OPEN_QUESTIONS]:
+            self._questions.pop(oldest, None)
 
-    def record_truncated(self, session: str, block: str, rest: str) -> None:
-        """Of this block only the rest was put into the prompt."""
-        question = self._open.get(session)
+    def shorten(self, session: str, block: str, shortened: str) -> None:
+        """Record that a block was shortened before it was put into the prompt."""
+        question = self._questions.get(session)
         if question is not None:
-            there, left = quoted_hits(block, question.hits), quoted_hits(rest, question.hits)
-            kept = tuple(hit for hit in question.hits if hit not in there or hit in left)
-            self._open[session] = replace(question, hits=kept)
+            before, after = quoted_hits(block, question.hits), quoted_hits(shortened, question.hits)
+            hits = tuple(hit for hit in question.hits if hit not in before or hit in after)
+            self._questions[session] = replace(question, hits=hits)
 
     def discard(self, session: str) -> None:
-        """The question will not be answered."""
-        self._open.pop(session, None)
+        """Record that the question will not be answered."""
+        self._questions.pop(session, None)
 
-    def record_answer(self, session: str, space: Space, answer: str, told: Sequence[str]) -> None:
-        """The question was answered, by a model that had meanwhile been told this too: count as used, once,
-        what the answer took up of what was shown."""
-        question = self._open.pop(session, None)
+    def reinforce(self, session: str, space: Space, answer: str, context: Sequence[str]) -> None:
+        """Count as used, once, what the answer took from the quoted memories.
+
+        Args:
+            session: The session whose question is answered.
+            space: The space of the memories.
+            answer: The answer.
+            context: What the model was given after the question, such as the results of tools.
+        """
+        question = self._questions.pop(session, None)
         if question is not None:
             with log_and_continue(log, "reinforce"):
-                reinforce(space, question.hits, context=(*question.told, *told), answer=answer)
+                reinforce(space, question.hits, context=(*question.context, *context), answer=answer)

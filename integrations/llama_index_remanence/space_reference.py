@@ -1,8 +1,8 @@
-"""Where a space is, in words that can be written down, and the space itself once it was found.
+"""References to a space that can be serialised.
 
-What LlamaIndex serialises it serialises by fields. A space is none: it holds files and locks. So adapters
-keep a `Place`, which is written as a location and a name, and finds the space again when it is read: the one
-that this process has open, or else by opening the location.
+LlamaIndex serialises an object by its fields. A space cannot be a field, as it has open files and locks. So the
+adapters have a `SpaceReference`: it is written as a location and a name, and after reading it finds the space again,
+either one that is open in this process or by opening the location.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ from remanence import Closed, InvalidInput, NotFound, Space
 
 _lock = threading.RLock()
 _handles: WeakKeyDictionary[Space, str] = WeakKeyDictionary()
-_held: WeakValueDictionary[str, Space] = WeakValueDictionary()
-_at: WeakValueDictionary[tuple[str, str], Space] = WeakValueDictionary()
+_spaces_by_handle: WeakValueDictionary[str, Space] = WeakValueDictionary()
+_spaces_by_location: WeakValueDictionary[tuple[str, str], Space] = WeakValueDictionary()
 _opened: dict[tuple[str, str], Space] = {}
-_DEFAULT = "default"
 
 
 class SpaceReference(BaseModel):
-    """A space that can be written down and found again.
+    """A reference to a space that can be serialised.
 
-    `handle` finds one that this process holds; `location` and `name` one that has to be opened.
+    Attributes:
+        name: The name of the space.
+        location: Where it can be opened; None if that is unknown.
+        handle: Identifies a space that is open in this process.
     """
 
     name: str
@@ -43,50 +45,59 @@ class SpaceReference(BaseModel):
     _space: Space | None = PrivateAttr(default=None)
 
     @classmethod
-    def of(
+    def to(
         cls, space: Space | None = None, location: str | Path | None = None, path: Sequence[str] = ()
     ) -> SpaceReference:
-        """The place of a space that is held, or of one at a location, and there below `path`."""
-        given = space.admin.location if location is None and space is not None else location
-        where = None if given is None else _whole(given)
-        if space is None and where is None:
+        """Make a reference to an open space, or to one at a location.
+
+        Args:
+            space: The space.
+            location: The location of the space, which is opened if `space` is None.
+            path: The names of the child to refer to.
+
+        Raises:
+            InvalidInput: Neither a space nor a location was given.
+        """
+        known_location = space.admin.location if location is None and space is not None else location
+        absolute = None if known_location is None else _absolute(known_location)
+        if space is None and absolute is None:
             raise InvalidInput(
                 "no space was given. Pass space=remanence.open('./memory'), or location='./memory' to have "
                 "it opened, and opened again after a restart."
             )
         with _lock:
-            root = space if space is not None else _root(where or "")
-            found = root.child(*path) if path else root
-            handle = _handles.setdefault(found, uuid4().hex)
-            _held[handle] = found
-            if where is not None:
-                _at[where, found.name] = found
-        place = cls(name=found.name, location=where, handle=handle)
-        place._space = found
-        return place
+            parent = space if space is not None else _open_once(absolute or "")
+            target = parent.child(*path) if path else parent
+            handle = _handles.setdefault(target, uuid4().hex)
+            _spaces_by_handle[handle] = target
+            if absolute is not None:
+                _spaces_by_location[absolute, target.name] = target
+        reference = cls(name=target.name, location=absolute, handle=handle)
+        reference._space = target
+        return reference
 
     @property
     def space(self) -> Space:
-        """The space, found or opened when it is first asked for."""
+        """The space, found or opened when it is first needed."""
         if self._space is None:
             with _lock:
-                self._space = self._found()
+                self._space = self._find()
         return self._space
 
-    def _found(self) -> Space:
-        held = [_held.get(self.handle or ""), _at.get((self.location or "", self.name))]
-        for space in held:
+    def _find(self) -> Space:
+        by_handle = _spaces_by_handle.get(self.handle or "")
+        by_location = _spaces_by_location.get((self.location or "", self.name))
+        for space in (by_handle, by_location):
             if space is not None and _is_open(space):
                 return space
         if self.location is None:
             raise NotFound(
-                f"the space {self.name!r} is not open in this process, and nothing says where it was kept. "
-                "Give it back with attach(space); and give location='./memory' from the start to have it "
-                "opened again by itself."
+                f"the space {self.name!r} is not open in this process, and its location is unknown. Call "
+                "attach(space); or pass location='./memory' from the start, and it is opened when needed."
             )
         root, *path = (unquote(part) for part in self.name.split("/"))
-        above = _root(self.location, root)
-        return above.child(*path) if path else above
+        parent = _open_once(self.location, root)
+        return parent.child(*path) if path else parent
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> SpaceReference:
         return self
@@ -96,11 +107,19 @@ class SpaceReference(BaseModel):
 
 
 class SpaceAdapter(BaseModel):
-    """An adapter that has a place: made with a space or a location, and written down without the space."""
+    """Base class of adapters that have a space and are serialised without it.
 
-    model_config = ConfigDict(extra="forbid")  # a setting that is misspelt would set nothing
+    Args:
+        space: The space.
+        location: Where to open the space, in place of `space`.
+        path: The names of the child to use.
+        reference: The reference, if it was read from a file.
+        **settings: The fields of the adapter.
+    """
 
-    place: SpaceReference
+    model_config = ConfigDict(extra="forbid")  # a misspelt setting would have no effect
+
+    reference: SpaceReference
 
     def __init__(
         self,
@@ -108,35 +127,41 @@ class SpaceAdapter(BaseModel):
         *,
         location: str | Path | None = None,
         path: Sequence[str] = (),
-        place: SpaceReference | dict[str, Any] | None = None,
+        reference: SpaceReference | dict[str, Any] | None = None,
         **settings: Any,
     ) -> None:
-        super().__init__(place=SpaceReference.of(space, location, path) if place is None else place, **settings)
+        if reference is None:
+            reference = SpaceReference.to(space, location, path)
+        super().__init__(reference=reference, **settings)
         self._reset_state()
 
     @property
     def space(self) -> Space:
-        """The space it works on; opened again if this was read from a file."""
-        return self.place.space
+        """The space; opened again if the adapter was read from a file.
+
+        Raises:
+            NotFound: The space is not open in this process and its location is unknown.
+        """
+        return self.reference.space
 
     def attach(self, space: Space) -> None:
-        """Give it its space back, where it was read from a file and cannot open the space by itself."""
-        self.place = SpaceReference.of(space, self.place.location)
+        """Set the space of an adapter that was read from a file and cannot open the space itself."""
+        self.reference = SpaceReference.to(space, self.reference.location)
         self._reset_state()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (type(self), dict(self))
+        return _make, (type(self), dict(self))
 
     def _reset_state(self) -> None:
-        """Start anew with what is known of the space."""
+        """Discard what is derived from the space."""
 
 
-def _made(kind: type[SpaceAdapter], fields: dict[str, Any]) -> SpaceAdapter:
-    return kind(**fields)
+def _make(adapter: type[SpaceAdapter], fields: dict[str, Any]) -> SpaceAdapter:
+    return adapter(**fields)
 
 
-def _root(location: str, name: str = _DEFAULT) -> Space:
-    """The space at a location, opened once in this process and closed with it."""
+def _open_once(location: str, name: str = "default") -> Space:
+    """The space at a location, which is opened once in this process and closed at its exit."""
     space = _opened.get((location, name))
     if space is None or not _is_open(space):
         space = _opened[location, name] = remanence.open(location, space=name)
@@ -151,14 +176,14 @@ def _is_open(space: Space) -> bool:
     return True
 
 
-def _whole(location: str | Path) -> str:
-    """A location that means the same from any working directory."""
+def _absolute(location: str | Path) -> str:
+    """A location that does not depend on the working directory."""
     return str(location) if "://" in str(location) else str(Path(location).expanduser().resolve())
 
 
 @atexit.register
 def close_opened() -> None:
-    """Close what was opened here by its location."""
-    with ExitStack() as each:  # which closes the others too if one cannot be
+    """Close the spaces that were opened here by their location."""
+    with ExitStack() as stack:  # which closes the others too if one fails
         while _opened:
-            each.callback(_opened.popitem()[1].close)
+            stack.callback(_opened.popitem()[1].close)

@@ -268,7 +268,7 @@ def test_an_agent_whose_memory_is_down_answers_and_says_so_in_the_log(
     assert answer["messages"][-1].text == "Hello Ana."
     said = [record for record in caplog.records if record.name.startswith("langchain_remanence")]
     assert {record.args for record in said} == {("remember",), ("recall",)}
-    assert all("memory is down" in record.message and record.exc_info for record in said)
+    assert all("memory failed" in record.message and record.exc_info for record in said)
 
 
 def test_a_count_that_fails_does_not_cost_the_answer(

@@ -23,9 +23,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
 import remanence
+from langchain_remanence.checkpoint_lineage import CheckpointLineage, CheckpointUnknown
 from langchain_remanence.checkpoints import CheckpointView
 from langchain_remanence.store import RemanenceStore
-from langchain_remanence.checkpoint_lineage import CheckpointLineage, CheckpointUnknown
 from remanence.testing import FakeClock, HashingEmbedder
 
 FACTS = ("facts",)
