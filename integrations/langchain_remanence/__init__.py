@@ -20,14 +20,16 @@ from typing import TYPE_CHECKING
 from remanence.adapters import lazy_getattr
 
 if TYPE_CHECKING:
-    from langchain_remanence.checkpoints import CheckpointUnknown, CheckpointView
-    from langchain_remanence.history import RemanenceChatMessageHistory
-    from langchain_remanence.memory import RemanenceMemory
-    from langchain_remanence.middleware import MemoryMiddleware
-    from langchain_remanence.models import embedder, extractor
-    from langchain_remanence.retriever import RemanenceRetriever
-    from langchain_remanence.store import RemanenceStore
-    from langchain_remanence.tools import memory_tools
+    from langchain_remanence.checkpoints import CheckpointUnknown as CheckpointUnknown
+    from langchain_remanence.checkpoints import CheckpointView as CheckpointView
+    from langchain_remanence.history import RemanenceChatMessageHistory as RemanenceChatMessageHistory
+    from langchain_remanence.memory import RemanenceMemory as RemanenceMemory
+    from langchain_remanence.middleware import MemoryMiddleware as MemoryMiddleware
+    from langchain_remanence.models import embedder as embedder
+    from langchain_remanence.models import extractor as extractor
+    from langchain_remanence.retriever import RemanenceRetriever as RemanenceRetriever
+    from langchain_remanence.store import RemanenceStore as RemanenceStore
+    from langchain_remanence.tools import memory_tools as memory_tools
 
 # For each public name: the module that defines it, and the extra that installs what it needs.
 _MODULES = {
@@ -43,19 +45,7 @@ _MODULES = {
     "memory_tools": ("tools", "langchain"),
 }
 
-__all__ = [
-    "CheckpointUnknown",
-    "CheckpointView",
-    "MemoryMiddleware",
-    "RemanenceChatMessageHistory",
-    "RemanenceMemory",
-    "RemanenceRetriever",
-    "RemanenceStore",
-    "embedder",
-    "extractor",
-    "memory_tools",
-]
-
+__all__ = sorted(_MODULES)
 __getattr__ = lazy_getattr(
     __name__, _MODULES, frameworks=("langchain", "langchain_classic", "langchain_core", "langgraph")
 )

@@ -39,13 +39,9 @@ class CheckpointUnknown(RemanenceError, LookupError):
 class ReadPoint:
     """A point of a thread to read from.
 
-    Attributes:
-        thread: The id of the thread.
-        ancestors: The stamps (checkpoint, newest at that time) of the writes that led to this point.
-        saved: The ids of the checkpoints that the checkpointer has.
-        frozen_at: The moment to which the thread was rewound, if no new turn has begun since. Later writes of
-            other threads are not visible.
-        stamp: The stamp for writes at this point; None if it is read-only.
+    `ancestors` are the stamps (checkpoint, newest at that time) of the writes that led to this point. `frozen_at`
+    is the moment to which the thread was rewound, if no new turn has begun since: later writes of other threads
+    are not visible. `stamp` is for writes at this point; None if it is read-only.
     """
 
     thread: str
@@ -82,14 +78,7 @@ _Checkpoints = Mapping[str, _Checkpoint]
 
 
 class CheckpointLineage:
-    """The checkpoints of each thread, as the checkpointer of the graph has them.
-
-    Args:
-        checkpointer: The checkpointer that the graph is compiled with.
-
-    Raises:
-        InvalidInput: It is not a checkpointer.
-    """
+    """The checkpoints of each thread, as the checkpointer of the graph has them."""
 
     def __init__(self, checkpointer: BaseCheckpointSaver[Any]) -> None:
         if not callable(getattr(checkpointer, "list", None)):
@@ -109,11 +98,7 @@ class CheckpointLineage:
         return Stamp(str(thread), checkpoint, max(checkpoint, self._update(thread) or ""))
 
     def current_point(self) -> ReadPoint | None:
-        """Return the point of the running node; None outside of any run, where everything is visible.
-
-        Raises:
-            CheckpointUnknown: The checkpointer does not save the checkpoint in time.
-        """
+        """Return the point of the running node; None outside of any run, where everything is visible."""
         running = _running_checkpoint()
         if running is None:
             return None
@@ -127,15 +112,7 @@ class CheckpointLineage:
         return ReadPoint(str(thread), frozenset(ancestors), saved.keys(), frozen_at, stamp)
 
     def point_at(self, config: RunnableConfig | Mapping[str, Any]) -> ReadPoint:
-        """Return the point of a run that continues from the checkpoint of `config`.
-
-        Args:
-            config: A config with a thread id, and a checkpoint id or else the newest checkpoint is meant.
-
-        Raises:
-            InvalidInput: The config names no thread.
-            CheckpointUnknown: The checkpointer does not have the checkpoint.
-        """
+        """Return the point of a run that continues from the checkpoint of `config`, by default the newest."""
         configurable = config.get("configurable") or {}
         if configurable.get("thread_id") is None:
             raise InvalidInput(f"{config!r} names no thread. Give the config of a state, as get_state returns it.")

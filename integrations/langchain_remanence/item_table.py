@@ -24,10 +24,9 @@ STAMP_KEY = "checkpoint"
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """The checkpoint under which a memory was written.
+    """The checkpoint under which a memory was written, and the newest of its thread at that time.
 
-    `newest` is the newest checkpoint of the thread at that time. It differs from `checkpoint` where an older
-    checkpoint was run again.
+    The two differ where an older checkpoint was run again.
     """
 
     thread: str
@@ -129,10 +128,8 @@ class _Row:
 class ItemTable(ChangeFollower):
     """The addresses of one space and their current items.
 
-    Args:
-        view: The space or view to follow.
-        read: Returns the address and the version that a memory stores.
-        keep_history: Whether to keep all versions, which reads with a `VisibilityFilter` need.
+    `read` returns the address and the version that a memory stores. `keep_history` keeps all versions, which
+    reads with a `VisibilityFilter` need.
     """
 
     def __init__(

@@ -26,15 +26,9 @@ USER_FIELDS = ("user_id", "langgraph_user_id")
 def space_for(space: SpaceOrFactory, user: str | None, runtime: Any) -> SpaceLike:
     """Return the space that a run may read and write.
 
-    Args:
-        space: The space, or a function that is called with `runtime`.
-        user: The field of the run's context or config that holds the user id. The space is then
-            `space.child("users", id)`.
-        runtime: The runtime of the run.
-
-    Raises:
-        InvalidInput: The run does not name its user; or it names one while all users share one space, which
-            would mix their memories although nobody asked for it.
+    With `user`, it is `space.child("users", id)`, with the id from that field of the run's context or config. A
+    run that does not name its user is refused. So is a run that names one while all users share one space, which
+    would mix their memories although nobody asked for it.
     """
     if not _is_space(space):
         returned = space(runtime)

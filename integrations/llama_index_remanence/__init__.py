@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING
 from remanence.adapters import lazy_getattr
 
 if TYPE_CHECKING:
-    from llama_index_remanence.block import RemanenceMemoryBlock
-    from llama_index_remanence.chat_store import RemanenceAsyncChatStore, RemanenceChatStore
-    from llama_index_remanence.memory import RemanenceMemory
-    from llama_index_remanence.models import embedder, extractor
-    from llama_index_remanence.retriever import RemanenceRetriever
-    from llama_index_remanence.tools import RemanenceToolSpec
+    from llama_index_remanence.block import RemanenceMemoryBlock as RemanenceMemoryBlock
+    from llama_index_remanence.chat_store import RemanenceAsyncChatStore as RemanenceAsyncChatStore
+    from llama_index_remanence.chat_store import RemanenceChatStore as RemanenceChatStore
+    from llama_index_remanence.memory import RemanenceMemory as RemanenceMemory
+    from llama_index_remanence.models import embedder as embedder
+    from llama_index_remanence.models import extractor as extractor
+    from llama_index_remanence.retriever import RemanenceRetriever as RemanenceRetriever
+    from llama_index_remanence.tools import RemanenceToolSpec as RemanenceToolSpec
 
 _MODULES = {
     "RemanenceAsyncChatStore": "chat_store",
@@ -36,17 +38,7 @@ _MODULES = {
     "extractor": "models",
 }
 
-__all__ = [
-    "RemanenceAsyncChatStore",
-    "RemanenceChatStore",
-    "RemanenceMemory",
-    "RemanenceMemoryBlock",
-    "RemanenceRetriever",
-    "RemanenceToolSpec",
-    "embedder",
-    "extractor",
-]
-
+__all__ = sorted(_MODULES)
 __getattr__ = lazy_getattr(
     __name__, {name: (module, "llamaindex") for name, module in _MODULES.items()}, frameworks=("llama_index",)
 )

@@ -42,15 +42,9 @@ def store_turns(
     tags: Sequence[str] = (),
     extract: bool = False,
 ) -> None:
-    """Store turns of a session, each as a memory of its own.
+    """Store turns of a session, each as a memory of its own unless `keys` has the key of an earlier one.
 
-    Args:
-        space: The space.
-        session: The session.
-        turns: The turns.
-        keys: The keys of the turns, if a turn of the same key is to be stored once only.
-        tags: The tags of the memories.
-        extract: Whether to extract facts from the turns, in the background.
+    With `extract`, facts are extracted from the turns in the background.
     """
     keys = [uuid4().hex for _ in turns] if keys is None else keys
     rows = [
@@ -130,14 +124,7 @@ class OpenQuestions:
         self._questions.pop(session, None)
 
     def reinforce(self, session: str, space: Space, answer: str, context: Sequence[str]) -> None:
-        """Count as used, once, what the answer took from the quoted memories.
-
-        Args:
-            session: The session whose question is answered.
-            space: The space of the memories.
-            answer: The answer.
-            context: What the model was given after the question, such as the results of tools.
-        """
+        """Count as used, once, what the answer took from the quoted memories and not from the `context`."""
         question = self._questions.pop(session, None)
         if question is not None:
             with log_and_continue(log, "reinforce"):

@@ -30,13 +30,7 @@ _opened: dict[tuple[str, str], Space] = {}
 
 
 class SpaceReference(BaseModel):
-    """A reference to a space that can be serialised.
-
-    Attributes:
-        name: The name of the space.
-        location: Where it can be opened; None if that is unknown.
-        handle: Identifies a space that is open in this process.
-    """
+    """A reference to a space that can be serialised. `handle` identifies one that is open in this process."""
 
     name: str
     location: str | None = None
@@ -48,16 +42,7 @@ class SpaceReference(BaseModel):
     def to(
         cls, space: Space | None = None, location: str | Path | None = None, path: Sequence[str] = ()
     ) -> SpaceReference:
-        """Make a reference to an open space, or to one at a location.
-
-        Args:
-            space: The space.
-            location: The location of the space, which is opened if `space` is None.
-            path: The names of the child to refer to.
-
-        Raises:
-            InvalidInput: Neither a space nor a location was given.
-        """
+        """Make a reference to an open space, or to one at a location, and there to the child at `path`."""
         known_location = space.admin.location if location is None and space is not None else location
         absolute = None if known_location is None else _absolute(known_location)
         if space is None and absolute is None:
@@ -107,15 +92,7 @@ class SpaceReference(BaseModel):
 
 
 class SpaceAdapter(BaseModel):
-    """Base class of adapters that have a space and are serialised without it.
-
-    Args:
-        space: The space.
-        location: Where to open the space, in place of `space`.
-        path: The names of the child to use.
-        reference: The reference, if it was read from a file.
-        **settings: The fields of the adapter.
-    """
+    """Base class of adapters that have a space and are serialised without it."""
 
     model_config = ConfigDict(extra="forbid")  # a misspelt setting would have no effect
 

@@ -83,11 +83,7 @@ class _Session:
 
 
 class Transcript(ChangeFollower):
-    """The messages of all sessions in a space. It can be used from many threads.
-
-    Args:
-        space: The space, or a view of it to read only.
-    """
+    """The messages of all sessions in a space, or in a view of it to read only. It is thread-safe."""
 
     def __init__(self, space: View) -> None:
         super().__init__()
