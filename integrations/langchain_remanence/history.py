@@ -13,8 +13,8 @@ from langchain_core.messages import BaseMessage, messages_from_dict
 from pydantic_core import PydanticSerializationError
 
 from langchain_remanence.messages import message_text, placeholder_text, speaker_fields
-from remanence import Change, InvalidInput, Memory, Space, View
-from remanence.adapters import ChangeFollower
+from remanence import Change, InvalidInput, Memory, View
+from remanence.adapters import ChangeFollower, require_space
 
 _MESSAGE = "langchain_message"
 
@@ -60,12 +60,12 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
         Raises:
             InvalidInput: A message cannot be written as JSON, or this is the history of a view.
         """
-        self._writable_space().add_turns([self._turn(message) for message in messages])
+        require_space(self.space).add_turns([self._turn(message) for message in messages])
 
     def clear(self) -> None:
         """Hide the messages of the session from now on. Views of the past still have them."""
         for memory_id in _messages_of(self.space).ids(self.space, self.session_id):
-            self._writable_space().forget(memory_id, why="the chat history was cleared")
+            require_space(self.space).forget(memory_id, why="the chat history was cleared")
 
     def stored_memories(self, last: int | None = None) -> list[Memory]:
         """Return the memories that hold the messages of the session.
@@ -77,11 +77,6 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
         selected = ids if last is None else ids[max(len(ids) - last, 0) :]
         memories = (self.space.get(memory_id) for memory_id in selected)
         return [memory for memory in memories if memory is not None]
-
-    def _writable_space(self) -> Space:
-        if isinstance(self.space, Space):
-            return self.space
-        raise InvalidInput(f"{self.space!r} is a view of the past and cannot be written to. Give the space.")
 
     def _turn(self, message: BaseMessage) -> dict[str, Any]:
         text = message_text(message)

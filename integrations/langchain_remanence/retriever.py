@@ -56,28 +56,29 @@ class RemanenceRetriever(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,
         k: int | None = None,
-        kinds: str | Sequence[str] | None = None,
         memory_tags: str | Sequence[str] | None = None,
         tags: str | Sequence[str] | None = None,
-        during: Any = None,
         as_of: Any = None,
+        kinds: str | Sequence[str] | None = None,
+        during: Any = None,
         min_score: float | None = None,
         history: bool | Literal["auto"] | None = None,
     ) -> list[Document]:
-        call_tags = tags if memory_tags is None else memory_tags
-        moment = self.as_of if as_of is None else as_of
+        def setting(in_call: Any, in_constructor: Any) -> Any:
+            return in_constructor if in_call is None else in_call
+
+        moment = setting(as_of, self.as_of)
         view = self.space if moment is None else self.space.as_of(moment)
-        return as_documents(
-            view.recall(
-                query,
-                limit=self.k if k is None else k,
-                kinds=self.kinds if kinds is None else kinds,
-                tags=self.memory_tags if call_tags is None else call_tags,
-                during=self.during if during is None else during,
-                min_score=self.min_score if min_score is None else min_score,
-                history=self.history if history is None else history,
-            )
+        recall = view.recall(
+            query,
+            limit=setting(k, self.k),
+            kinds=setting(kinds, self.kinds),
+            tags=setting(memory_tags, setting(tags, self.memory_tags)),
+            during=setting(during, self.during),
+            min_score=setting(min_score, self.min_score),
+            history=setting(history, self.history),
         )
+        return as_documents(recall)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any

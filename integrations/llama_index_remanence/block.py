@@ -12,9 +12,8 @@ from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock
 
 from llama_index_remanence import messages as llama_messages
-from llama_index_remanence.long_term_memory import ROLE_KEY, OpenQuestions, RecalledBlock, recall_block, store_turns
-from llama_index_remanence.messages import RoleAndText, Tokenizer, tokenize
-from llama_index_remanence.space_reference import SpaceAdapter
+from llama_index_remanence.long_term_memory import ROLE_KEY, RecallAdapter, RecalledBlock, store_turns
+from llama_index_remanence.messages import RoleAndText
 from llama_index_remanence.transcript import session_label, short_hash
 from remanence import Change, Space
 from remanence.adapters import ChangeFollower, log_and_continue, shorten_frame
@@ -24,7 +23,7 @@ _DEFAULT_SESSION = "default"
 log = logging.getLogger(__name__)
 
 
-class RemanenceMemoryBlock(SpaceAdapter, BaseMemoryBlock[str]):
+class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
     """Recalls memories for the conversation of a `Memory`, and remembers that conversation.
 
     `Memory` passes messages to its blocks only when they no longer fit into its window, which rarely happens. So
@@ -67,18 +66,15 @@ class RemanenceMemoryBlock(SpaceAdapter, BaseMemoryBlock[str]):
     name: str = "long_term_memory"
     description: str | None = "What was said before, if it is relevant to the conversation."
     priority: int = 1
-    limit: int = Field(default=10, gt=0, description="How many memories to recall at most.")
-    max_tokens: int = Field(default=2_000, ge=0, description="Token budget of the recalled memories.")
-    min_score: float | None = Field(default=None, ge=0, le=1, description="The lowest score of a recalled memory.")
     across_sessions: bool = Field(default=False, description="Recall what was said in other sessions too.")
-    reinforce: bool = Field(default=False, description="Count as used the memories that an answer took words from.")
-    tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
 
     _stored_turns: _StoredTurns = PrivateAttr(default_factory=lambda: _StoredTurns())
-    _open_questions: OpenQuestions = PrivateAttr(default_factory=OpenQuestions)
+
+    __init__ = RecallAdapter.__init__  # for type checkers
 
     def _reset_state(self) -> None:
-        self._stored_turns, self._open_questions = _StoredTurns(), OpenQuestions()
+        super()._reset_state()
+        self._stored_turns = _StoredTurns()
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         session = block_kwargs.get("session_id") or _DEFAULT_SESSION
@@ -113,16 +109,8 @@ class RemanenceMemoryBlock(SpaceAdapter, BaseMemoryBlock[str]):
         question, block = llama_messages.open_question(messages).strip(), RecalledBlock()
         if question:
             with log_and_continue(log, "recall"):
-                block = recall_block(
-                    self.space,
-                    question,
-                    messages,
-                    limit=self.limit,
-                    min_score=self.min_score,
-                    tags=() if self.across_sessions else (_session_tag(session),),
-                    max_tokens=self.max_tokens,
-                    count_tokens=self._count_tokens,
-                )
+                tags = [] if self.across_sessions else [_session_tag(session)]
+                block = self._recall_block(self.space, question, messages, tags=tags)
         if self.reinforce and question:
             self._open_questions.add_quoted(session, question, block.hits, llama_messages.context_texts(messages))
         return _SessionBlock(block.text, session)
@@ -134,9 +122,6 @@ class RemanenceMemoryBlock(SpaceAdapter, BaseMemoryBlock[str]):
         answer, context = llama_messages.new_answer(messages, new)
         if self.reinforce and answer:
             self._open_questions.reinforce(session, space, answer, context)
-
-    def _count_tokens(self, text: str) -> int:
-        return len(self.tokenizer_fn(text))
 
 
 class _SessionBlock(str):

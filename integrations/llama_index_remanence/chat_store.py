@@ -63,6 +63,8 @@ class RemanenceChatStore(_TranscriptStore, BaseChatStore):
         'Good morning.'
     """
 
+    __init__ = SpaceAdapter.__init__  # for type checkers
+
     @classmethod
     def class_name(cls) -> str:
         """Return the name under which LlamaIndex serialises it."""
@@ -127,6 +129,8 @@ class RemanenceAsyncChatStore(_TranscriptStore, AsyncDBChatStore):
         ...     asyncio.run(store.count_messages("monday"))
         1
     """
+
+    __init__ = SpaceAdapter.__init__  # for type checkers
 
     @classmethod
     def class_name(cls) -> str:

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
 
-from llama_index_remanence.messages import RoleAndText, roles_and_texts
+from llama_index_remanence.messages import RoleAndText, Tokenizer, roles_and_texts, tokenize
+from llama_index_remanence.space_reference import SpaceAdapter
 from llama_index_remanence.transcript import session_label
-from remanence import Hit, Space, View, frame
-from remanence.adapters import TokenCounter, log_and_continue, quoted_hits, reinforce
+from remanence import Hit, Space, frame
+from remanence.adapters import log_and_continue, quoted_hits, reinforce
 
 ROLE_KEY = "llamaindex_role"
 """The field of a turn's meta that holds its role."""
@@ -22,15 +24,6 @@ MAX_OPEN_QUESTIONS = 1_000
 """The number of sessions whose unanswered question is kept."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class RecalledBlock:
-    """A block for a prompt, the hits that it quotes, and the ledger position of the recall."""
-
-    text: str = ""
-    hits: tuple[Hit, ...] = ()
-    position: int = 0
 
 
 def store_turns(
@@ -62,27 +55,6 @@ def store_turns(
         space.remember(rows, wait=False)
     elif rows:
         space.add_turns(rows)
-
-
-def recall_block(
-    view: View,
-    question: str,
-    prompt: Sequence[ChatMessage],
-    *,
-    limit: int,
-    min_score: float | None,
-    tags: Sequence[str] = (),
-    max_tokens: int,
-    count_tokens: TokenCounter,
-) -> RecalledBlock:
-    """Recall for a question, as a block for a prompt, without the turns that are in the prompt anyway."""
-    texts = {text for _, text in roles_and_texts(prompt)}
-    recall = view.recall(
-        question[:_MAX_QUESTION_LENGTH], limit=limit + len(texts), min_score=min_score, tags=list(tags) or None
-    )
-    hits = [hit for hit in recall if hit.memory.text not in texts][:limit]
-    block = frame(hits, tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing)
-    return RecalledBlock(block, tuple(quoted_hits(block, hits)), recall.position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +101,47 @@ class OpenQuestions:
         if question is not None:
             with log_and_continue(log, "reinforce"):
                 reinforce(space, question.hits, context=(*question.context, *context), answer=answer)
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledBlock:
+    """A block for a prompt, the hits that it quotes, and the ledger position of the recall."""
+
+    text: str = ""
+    hits: tuple[Hit, ...] = ()
+    position: int = 0
+
+
+class RecallAdapter(SpaceAdapter):
+    """Base class of adapters that recall memories for a prompt."""
+
+    limit: int = Field(default=10, gt=0, description="How many memories to recall at most.")
+    max_tokens: int = Field(default=2_000, ge=0, description="Token budget of the recalled memories.")
+    min_score: float | None = Field(default=None, ge=0, le=1, description="The lowest score of a recalled memory.")
+    reinforce: bool = Field(default=False, description="Count as used the memories that an answer took words from.")
+    tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
+
+    _open_questions: OpenQuestions = PrivateAttr(default_factory=OpenQuestions)
+
+    __init__ = SpaceAdapter.__init__  # else type checkers assume an __init__ made of the fields
+
+    def _reset_state(self) -> None:
+        self._open_questions = OpenQuestions()
+
+    def _recall_block(
+        self, space: Space, question: str, prompt: Sequence[ChatMessage], *, tags: Sequence[str] = ()
+    ) -> RecalledBlock:
+        """Recall for a question, without the turns that are in the prompt anyway."""
+        texts = {text for _, text in roles_and_texts(prompt)}
+        recall = space.recall(
+            question[:_MAX_QUESTION_LENGTH],
+            limit=self.limit + len(texts),
+            min_score=self.min_score,
+            tags=list(tags) or None,
+        )
+        hits = [hit for hit in recall if hit.memory.text not in texts][: self.limit]
+        block = frame(hits, tokens=self.max_tokens, count_tokens=self._count_tokens, missing=recall.missing)
+        return RecalledBlock(block, tuple(quoted_hits(block, hits)), recall.position)
+
+    def _count_tokens(self, text: str) -> int:
+        return len(self.tokenizer_fn(text))

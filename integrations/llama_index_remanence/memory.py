@@ -13,9 +13,8 @@ from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemory
 
 from llama_index_remanence import messages as llama_messages
-from llama_index_remanence.long_term_memory import OpenQuestions, RecalledBlock, recall_block, store_turns
-from llama_index_remanence.messages import RoleAndText, Tokenizer, roles_and_texts, tokenize
-from llama_index_remanence.space_reference import SpaceAdapter
+from llama_index_remanence.long_term_memory import RecallAdapter, RecalledBlock, store_turns
+from llama_index_remanence.messages import RoleAndText, roles_and_texts
 from llama_index_remanence.transcript import Transcript
 from remanence import Space
 from remanence.adapters import log_and_continue
@@ -25,7 +24,7 @@ _WINDOW = "window"
 log = logging.getLogger(__name__)
 
 
-class RemanenceMemory(SpaceAdapter, BaseMemory):
+class RemanenceMemory(RecallAdapter, BaseMemory):
     """A chat window and long-term recall, for agents and chat engines.
 
     What was said in one session of the space can be recalled in any other: give each user a space of their own.
@@ -62,22 +61,17 @@ class RemanenceMemory(SpaceAdapter, BaseMemory):
 
     session_id: str
     token_limit: int = Field(default=30_000, gt=0, description="Token budget of the window and the memories.")
-    max_tokens: int = Field(default=2_000, ge=0, description="Token budget of the recalled memories.")
-    limit: int = Field(default=10, gt=0, description="How many memories to recall at most.")
-    min_score: float | None = Field(default=None, ge=0, le=1, description="The lowest score of a recalled memory.")
     extract: bool = Field(default=False, description="Extract facts in the background, with space.remember().")
-    reinforce: bool = Field(default=False, description="Count as used the memories that an answer took words from.")
-    tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
 
     _cached_transcript: Transcript | None = PrivateAttr(default=None)
     _last_recall: tuple[Any, RecalledBlock] | None = PrivateAttr(default=None)
-    _open_questions: OpenQuestions = PrivateAttr(default_factory=OpenQuestions)
 
     def __init__(self, space: Space | None = None, *, session_id: str | None = None, **settings: Any) -> None:
         super().__init__(space, session_id=session_id or uuid4().hex, **settings)
 
     def _reset_state(self) -> None:
-        self._cached_transcript, self._last_recall, self._open_questions = None, None, OpenQuestions()
+        super()._reset_state()
+        self._cached_transcript, self._last_recall = None, None
 
     @classmethod
     def class_name(cls) -> str:
@@ -204,17 +198,6 @@ class RemanenceMemory(SpaceAdapter, BaseMemory):
             last_arguments, block = self._last_recall
             if last_arguments == arguments and next(space.audit.changes(after=block.position), None) is None:
                 return block
-        block = recall_block(
-            space,
-            question,
-            prompt,
-            limit=self.limit,
-            min_score=self.min_score,
-            max_tokens=self.max_tokens,
-            count_tokens=self._count_tokens,
-        )
+        block = self._recall_block(space, question, prompt)
         self._last_recall = (arguments, block)
         return block
-
-    def _count_tokens(self, text: str) -> int:
-        return len(self.tokenizer_fn(text))

@@ -22,8 +22,8 @@ from uuid import uuid4
 from llama_index.core.base.llms.types import ChatMessage
 
 from llama_index_remanence.messages import message_from_json, message_to_json, record_text
-from remanence import Change, InvalidInput, Memory, Space, View
-from remanence.adapters import ChangeFollower, storable_text
+from remanence import Change, Memory, View
+from remanence.adapters import ChangeFollower, require_space, storable_text
 
 _RECORD, _MESSAGE = "llamaindex", "message"
 _MAX_PIECE_LENGTH = 400_000
@@ -166,7 +166,7 @@ class Transcript(ChangeFollower):
             state = self._session(session)
             if state.is_active:
                 rows = list(state.rows())
-                self._writable_space().forget(state.memory_id, why=_DELETED)
+                require_space(self._space).forget(state.memory_id, why=_DELETED)
                 self._forget(rows)
 
     def archive(self, session: str, last: MessageRow) -> None:
@@ -190,7 +190,7 @@ class Transcript(ChangeFollower):
             "archived_to": None if archived_to is None else [str(archived_to.order), archived_to.position],
             "record": self._session(session).record_count,
         }
-        self._writable_space().add(
+        require_space(self._space).add(
             f"Chat session {session_label(session)}",
             key=f"chat session {short_hash(session)}",
             kind="episode",
@@ -224,17 +224,12 @@ class Transcript(ChangeFollower):
                     }
                 )
         if turns:
-            self._writable_space().add_turns(turns)
+            require_space(self._space).add_turns(turns)
 
     def _forget(self, rows: Iterable[MessageRow]) -> None:
         ids = [memory_id for row in rows for memory_id in (row.memory_id, *row.extra_ids)]
         if ids:
-            self._writable_space().forget_many(ids, why=_DELETED)
-
-    def _writable_space(self) -> Space:
-        if isinstance(self._space, Space):
-            return self._space
-        raise InvalidInput(f"{self._space!r} is a view of the past and cannot be written to. Use the space.")
+            require_space(self._space).forget_many(ids, why=_DELETED)
 
     # Following the ledger
 

@@ -11,6 +11,7 @@ ChangeFollower                        base class of a table that follows the led
 NamedEmbedder                         an embedding model of a framework, with a name
 storable_text, placeholder_text       the text under which a chat message is stored
 in_thread                             an async variant of a method
+require_space                         refuse to write to a view of the past
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ __all__ = [
     "placeholder_text",
     "quoted_hits",
     "reinforce",
+    "require_space",
     "shorten_frame",
     "storable_text",
     "strip_frames",
@@ -146,6 +148,19 @@ def check_max_tokens(max_tokens: object) -> int | None:
     if max_tokens is None or (isinstance(max_tokens, int) and not isinstance(max_tokens, bool) and max_tokens >= 0):
         return max_tokens
     raise InvalidInput(f"max_tokens={max_tokens!r} is neither None nor a whole number from 0 on.")
+
+
+def require_space(view: View) -> Space:
+    """Return a view as a space that can be written to.
+
+    Raises:
+        InvalidInput: It is a view of the past.
+    """
+    from remanence.api.space import Space  # here, as it loads the engine
+
+    if isinstance(view, Space):
+        return view
+    raise InvalidInput(f"{view!r} is a view of the past and cannot be written to. Use the space.")
 
 
 class ChangeFollower:
