@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables.config import ensure_config
 
-from langchain_remanence.item_table import Stamp, Version
+from langchain_remanence.item_table import ReadPoint, Stamp
 from remanence import InvalidInput, RemanenceError
 
 if TYPE_CHECKING:
@@ -33,34 +33,6 @@ _MIN_POLL_INTERVAL, _MAX_POLL_INTERVAL = 0.001, 0.05
 
 class CheckpointUnknown(RemanenceError, LookupError):
     """A run is at a checkpoint that the checkpointer does not have."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadPoint:
-    """A point of a thread to read from.
-
-    `ancestors` are the stamps (checkpoint, newest at that time) of the writes that led to this point. `frozen_at`
-    is the moment to which the thread was rewound, if no new turn has begun since: later writes of other threads
-    are not visible. `stamp` is for writes at this point; None if it is read-only.
-    """
-
-    thread: str
-    ancestors: frozenset[tuple[str, str]]
-    saved: Container[str]
-    frozen_at: datetime | None = None
-    stamp: Stamp | None = None
-
-    def is_visible(self, version: Version) -> bool:
-        """Tell whether a version is visible from this point."""
-        stamp = version.stamp
-        if stamp is None or stamp.thread != self.thread or stamp.checkpoint not in self.saved:
-            # Written by another thread, or under a checkpoint that was pruned, so that its branch is unknown.
-            return self.frozen_at is None or version.written_at <= self.frozen_at
-        return (stamp.checkpoint, stamp.newest) in self.ancestors
-
-    def expiry_reference(self, version: Version, now: datetime) -> datetime:
-        """Return the moment at which a version must not be expired: in a rewound thread a moment of the past."""
-        return now if self.frozen_at is None or version.written_at > self.frozen_at else self.frozen_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,17 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from langchain_remanence.checkpoint_lineage import CheckpointLineage, CheckpointUnknown, ReadPoint
-from langchain_remanence.item_table import STAMP_KEY, Address, ItemTable, Stamp, Version, growing_limits, version_key
+from langchain_remanence.checkpoint_lineage import CheckpointLineage, CheckpointUnknown
+from langchain_remanence.item_table import (
+    STAMP_KEY,
+    Address,
+    ItemTable,
+    ReadPoint,
+    Stamp,
+    Version,
+    growing_limits,
+    version_key,
+)
 from remanence import Hit, InvalidInput, NotFound
 from remanence.adapters import in_thread
 

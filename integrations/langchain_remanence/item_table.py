@@ -6,10 +6,10 @@ checkpoint reduces only the versions that are visible there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from remanence.adapters import ChangeFollower
 
@@ -76,12 +76,32 @@ class CurrentItem:
         return self.version.expires_at is not None and self.version.expires_at <= now
 
 
-class VisibilityFilter(Protocol):
-    """Selects the versions that are visible at some point of a thread."""
+@dataclass(frozen=True, slots=True)
+class ReadPoint:
+    """A point of a thread to read from.
+
+    `ancestors` are the stamps (checkpoint, newest at that time) of the writes that led to this point. `frozen_at`
+    is the moment to which the thread was rewound, if no new turn has begun since: later writes of other threads
+    are not visible. `stamp` is for writes at this point; None if it is read-only.
+    """
+
+    thread: str
+    ancestors: frozenset[tuple[str, str]]
+    saved: Container[str]
+    frozen_at: datetime | None = None
+    stamp: Stamp | None = None
 
     def is_visible(self, version: Version) -> bool:
-        """Tell whether a version is visible there."""
-        ...
+        """Tell whether a version is visible from this point."""
+        stamp = version.stamp
+        if stamp is None or stamp.thread != self.thread or stamp.checkpoint not in self.saved:
+            # Written by another thread, or under a checkpoint that was pruned, so that its branch is unknown.
+            return self.frozen_at is None or version.written_at <= self.frozen_at
+        return (stamp.checkpoint, stamp.newest) in self.ancestors
+
+    def expiry_reference(self, version: Version, now: datetime) -> datetime:
+        """Return the moment at which a version must not be expired: in a rewound thread a moment of the past."""
+        return now if self.frozen_at is None or version.written_at > self.frozen_at else self.frozen_at
 
 
 def version_key(memory: Memory) -> tuple[str, datetime, int]:
@@ -121,15 +141,15 @@ class _Row:
     current: CurrentItem | None = None
     versions: list[Version] = field(default_factory=list)
 
-    def visible(self, visibility: VisibilityFilter | None) -> CurrentItem | None:
-        return self.current if visibility is None else _apply_all(filter(visibility.is_visible, self.versions))
+    def visible_from(self, point: ReadPoint | None) -> CurrentItem | None:
+        return self.current if point is None else _apply_all(filter(point.is_visible, self.versions))
 
 
 class ItemTable(ChangeFollower):
     """The addresses of one space and their current items.
 
     `read` returns the address and the version that a memory stores. `keep_history` keeps all versions, which
-    reads with a `VisibilityFilter` need.
+    reads from a `ReadPoint` need.
     """
 
     def __init__(
@@ -146,16 +166,14 @@ class ItemTable(ChangeFollower):
         """Apply what was written since, by this process or another."""
         self.catch_up(self._view)
 
-    def current_item(self, address: Address, visibility: VisibilityFilter | None = None) -> CurrentItem | None:
-        """Return the current item at an address, of all versions or of the visible ones."""
+    def current_item(self, address: Address, point: ReadPoint | None = None) -> CurrentItem | None:
+        """Return the current item at an address, of all versions or of those that are visible from a point."""
         namespace, key = address
         with self.lock:
             row = self._rows.get(namespace, {}).get(key)
-            return None if row is None else row.visible(visibility)
+            return None if row is None else row.visible_from(point)
 
-    def items_below(
-        self, prefix: tuple[str, ...], visibility: VisibilityFilter | None = None
-    ) -> list[tuple[Address, CurrentItem]]:
+    def items_below(self, prefix: tuple[str, ...], point: ReadPoint | None = None) -> list[tuple[Address, CurrentItem]]:
         """Return the current items in a namespace and those below it, last written first."""
         with self.lock:
             items = [
@@ -163,7 +181,7 @@ class ItemTable(ChangeFollower):
                 for namespace, rows in self._rows.items()
                 if namespace[: len(prefix)] == prefix
                 for key, row in rows.items()
-                if (current := row.visible(visibility)) is not None
+                if (current := row.visible_from(point)) is not None
             ]
         return sorted(items, key=lambda item: -item[1].position)
 

@@ -23,12 +23,13 @@ from langgraph.store.base import (
 )
 
 from langchain_remanence import store_operations as operations
-from langchain_remanence.checkpoint_lineage import CheckpointLineage, ReadPoint
+from langchain_remanence.checkpoint_lineage import CheckpointLineage
 from langchain_remanence.item_table import (
     STAMP_KEY,
     Address,
     CurrentItem,
     ItemTable,
+    ReadPoint,
     Stamp,
     Version,
     growing_limits,

@@ -153,12 +153,14 @@ class Transcript(ChangeFollower):
             generation = uuid4().hex
             self._write(session, generation, _orders_from(0, len(messages)), messages, archived)
             self._activate(session, generation)
-            self._forget(current)
+            self.delete(current)
 
     def delete(self, rows: Iterable[MessageRow]) -> None:
         """Delete messages. Views of the past still have them."""
         with self.lock:
-            self._forget(rows)
+            ids = [memory_id for row in rows for memory_id in (row.memory_id, *row.extra_ids)]
+            if ids:
+                require_space(self._space).forget_many(ids, why=_DELETED)
 
     def delete_session(self, session: str) -> None:
         """Delete a session with all its messages. Views of the past still have it."""
@@ -167,7 +169,7 @@ class Transcript(ChangeFollower):
             if state.is_active:
                 rows = list(state.rows())
                 require_space(self._space).forget(state.memory_id, why=_DELETED)
-                self._forget(rows)
+                self.delete(rows)
 
     def archive(self, session: str, last: MessageRow) -> None:
         """Archive the messages of a session up to this one."""
@@ -225,11 +227,6 @@ class Transcript(ChangeFollower):
                 )
         if turns:
             require_space(self._space).add_turns(turns)
-
-    def _forget(self, rows: Iterable[MessageRow]) -> None:
-        ids = [memory_id for row in rows for memory_id in (row.memory_id, *row.extra_ids)]
-        if ids:
-            require_space(self._space).forget_many(ids, why=_DELETED)
 
     # Following the ledger
 
