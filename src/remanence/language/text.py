@@ -21,7 +21,7 @@ _PLAIN = bytes(byte if chr(byte) in ascii_lowercase + digits else ord(" ") for b
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _SPACES = re.compile(r"\s+")
 _NAME_EDGES = re.compile(r"^(?:the|a|an)\s+|[\s.,;:!?\"'“”‘’()\[\]]+$|^[\s.,;:!?\"'“”‘’()\[\]]+")
-_POSSESSIVE = re.compile(r"['’]s?$")
+POSSESSIVE = re.compile(r"['’]s?$")
 
 STOP_WORDS = frozenset(
     """a about above after again all also am an and any are aren as at be because been before being below
@@ -198,7 +198,7 @@ def normalize_name(name: str) -> str:
     ('bank of porto', 'sao jose')
     """
     out = _SPACES.sub(" ", strip_accents(unicodedata.normalize("NFKC", name)).casefold()).strip()
-    out = _POSSESSIVE.sub("", out)
+    out = POSSESSIVE.sub("", out)
     return _NAME_EDGES.sub("", out) or out
 
 

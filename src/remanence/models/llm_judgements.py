@@ -1,4 +1,4 @@
-"""What a model is shown of new memories and the older ones beside them, and what it may say of them."""
+"""Pairs of a new and an older memory for a model, and the verdicts in its answer."""
 
 from __future__ import annotations
 
@@ -10,59 +10,54 @@ from remanence.language.text import normalize_name, tokens
 from remanence.models.llm_replies import Row
 from remanence.schema import Memory, Verdict, format_moment
 
-MAX_MEMORY_CHARACTERS = 500  # characters of a memory that are shown
-LONGEST_REASON = 200
+MAX_MEMORY_CHARACTERS = 500
+MAX_REASON_CHARACTERS = 200
 
 CandidatePair: TypeAlias = tuple[int, Memory]
-"""The place of a new memory, and an older one that it is held against."""
+"""The index of a new memory, and an older one that it is compared with."""
 
 
 def pair_rows(new: Sequence[Memory], pairs: Sequence[CandidatePair]) -> Iterator[Mapping[str, object]]:
-    """Each new memory once, then the older ones by their places: a model would misspell an id."""
-    for number in dict.fromkeys(number for number, _ in pairs):
-        yield {"new": number, **_shown(new[number])}
-    for place, (number, memory) in enumerate(pairs):
-        yield {"old": place, "held_against_new": number, **_shown(memory)}
+    """Each new memory once, then the older ones by their indexes: a model would misspell ids."""
+    for index in dict.fromkeys(index for index, _ in pairs):
+        yield {"new": index, **_prompt_fields(new[index])}
+    for position, (index, memory) in enumerate(pairs):
+        yield {"old": position, "held_against_new": index, **_prompt_fields(memory)}
 
 
 def parse_verdicts(rows: Sequence[Row], new: Sequence[Memory], pairs: Sequence[CandidatePair]) -> Iterator[Verdict]:
-    """The verdicts on pairs that there are, one for each; what is not a verdict is passed over."""
+    """The verdicts on these pairs, one for each; other rows are ignored."""
     judged: set[int] = set()
     for row in rows:
-        place = parse_index(row.get("old"), len(pairs))
-        if place is None or place in judged or parse_index(row.get("new"), len(new)) != pairs[place][0]:
+        position = parse_index(row.get("old"), len(pairs))
+        if position is None or position in judged or parse_index(row.get("new"), len(new)) != pairs[position][0]:
             continue
-        number, memory = pairs[place]
-        says = row.get("says")
-        if says == "extends" or (says in ("updates", "contradicts") and have_common_subject(new[number], memory)):
-            judged.add(place)
-            why = row.get("why")
-            yield Verdict(
-                number,
-                memory.id,
-                cast("Literal['updates', 'extends', 'contradicts']", says),
-                why[:LONGEST_REASON] if isinstance(why, str) else "",
-            )
+        index, memory = pairs[position]
+        effect, why = row.get("says"), row.get("why")
+        if effect == "extends" or (effect in ("updates", "contradicts") and have_common_subject(new[index], memory)):
+            judged.add(position)
+            reason = why[:MAX_REASON_CHARACTERS] if isinstance(why, str) else ""
+            yield Verdict(index, memory.id, cast("Literal['updates', 'extends', 'contradicts']", effect), reason)
 
 
 def have_common_subject(new: Memory, old: Memory) -> bool:
-    """Whether two memories can be about one matter: about somebody or something in common.
+    """Whether two memories are about the same person or thing.
 
     >>> from remanence.schema import Triple
-    >>> ann, bob = (Memory("", "", "", triples=(Triple(who, "lives_in", "Oslo"),)) for who in ("Ann", "Bob"))
+    >>> ann, bob = (Memory("", "", "", triples=(Triple(name, "lives_in", "Oslo"),)) for name in ("Ann", "Bob"))
     >>> have_common_subject(ann, ann), have_common_subject(ann, bob)
     (True, False)
     """
-    both = _about(new), _about(old)
-    if all(both):
-        return not both[0].isdisjoint(both[1])
+    new_subjects, old_subjects = _subjects(new), _subjects(old)
+    if new_subjects and old_subjects:
+        return not new_subjects.isdisjoint(old_subjects)
     return not set(tokens(new.text)).isdisjoint(tokens(old.text))
 
 
-def _about(memory: Memory) -> set[str]:
-    """Whom or what a memory is about: what it makes claims of, else the people in it, else all names.
+def _subjects(memory: Memory) -> set[str]:
+    """What a memory is about: the subjects of its claims, else the people in it, else all names.
 
-    A place that two people live in is in both memories, and neither is about it.
+    The objects of claims are left out: two memories of people in one city are not about the city.
     """
     claimed = {(claim_key(triple) or ("", normalize_name(triple.subject)))[1] for triple in memory.triples}
     people = {normalize_name(mention.name) for mention in memory.mentions if mention.kind == "person"}
@@ -70,7 +65,7 @@ def _about(memory: Memory) -> set[str]:
 
 
 def parse_index(value: object, count: int) -> int | None:
-    """A place among so many, as a number or as digits.
+    """An index below `count`, given as a number or as digits.
 
     >>> parse_index(1, 2), parse_index("1", 2), parse_index(2, 2), parse_index(True, 2)
     (1, 1, None, None)
@@ -80,6 +75,6 @@ def parse_index(value: object, count: int) -> int | None:
     return value if type(value) is int and 0 <= value < count else None
 
 
-def _shown(memory: Memory) -> dict[str, str]:
-    known = {"text": memory.text[:MAX_MEMORY_CHARACTERS], "learned": format_moment(memory.recorded_at)}
-    return {**known, "true": str(memory.valid)} if memory.valid.has_bound else known
+def _prompt_fields(memory: Memory) -> dict[str, str]:
+    fields = {"text": memory.text[:MAX_MEMORY_CHARACTERS], "learned": format_moment(memory.recorded_at)}
+    return {**fields, "true": str(memory.valid)} if memory.valid.has_bound else fields
