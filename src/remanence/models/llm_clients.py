@@ -11,7 +11,7 @@ import math
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from remanence.errors import InvalidInput
 
@@ -36,17 +36,7 @@ class Reply:
     timed_out: bool = False
 
 
-class LanguageModel(Protocol):
-    """A language model that never raises and never hangs."""
-
-    name: str
-
-    def ask(self, prompt: str, schema: type[BaseModel] | None = None) -> Reply:
-        """The answer, as structured output if there is a `schema` and the model supports it."""
-        ...
-
-
-def resolve_llm(model: object, *, timeout: float | None = 60.0) -> LanguageModel:
+def resolve_llm(model: object, *, timeout: float | None = 60.0) -> WithTimeout:
     """The client for a model that a caller passed; it waits at most `timeout` seconds for an answer.
 
     >>> resolve_llm(lambda prompt: prompt.upper()).ask("hello").text
@@ -143,7 +133,7 @@ class WithTimeout:
     'gave no answer in 0.01 seconds'
     """
 
-    def __init__(self, inner: LanguageModel, timeout: float | None) -> None:
+    def __init__(self, inner: FunctionClient, timeout: float | None) -> None:
         self.inner = inner
         self.name = inner.name
         self.timeout = timeout

@@ -88,7 +88,7 @@ class LLMExtractor:
         self._model = resolve_llm(model, timeout=timeout)
         self._rules: FactExtractor = rules or RuleExtractor()
         self._chunk_size = chunk_size
-        self._structured = True  # until an answer in text can be parsed and a structured one cannot
+        self._structured = True  # False after an answer in text could be parsed and a structured one could not
         self.model = self._model.name
 
     def __repr__(self) -> str:

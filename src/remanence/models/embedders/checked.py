@@ -1,7 +1,7 @@
-"""What stands around every embedder, so that only vectors come out.
+"""The wrapper around every embedder that checks its vectors.
 
-An embedder is somebody else's code, often on somebody else's machine. A row too few, a NaN or another
-dimension than yesterday would spoil an index in silence, so each answer is looked at once, here.
+An embedder is often another party's code on another machine. A missing row, a NaN or a changed dimension would
+damage an index without an error, so every answer is checked here.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from remanence.ports import Embedder, Vector
 
-BATCH_SIZE = 256  # texts in one call to the embedder: what hosted ones take without complaint
+BATCH_SIZE = 256  # texts in one call to the embedder: hosted ones accept this many
 
 
 class CheckedEmbedder:
-    """Another embedder, whose answers are sound or raise.
+    """Another embedder, whose vectors are checked; invalid ones raise.
 
-    Rows have unit length and one dimension for ever; a text that an embedder makes zeros of stays zeros.
+    Rows have unit length and always the same dimension; a row of zeros stays zeros.
 
     >>> from remanence.testing.fake_embedder import HashingEmbedder
     >>> class Doubled(HashingEmbedder):
@@ -48,9 +48,9 @@ class CheckedEmbedder:
         self._otherwise: Callable[[str], RemanenceError] | None = None
 
     def expect_dimension(self, dimension: int, mismatch_error: Callable[[str], RemanenceError]) -> None:
-        """Take it from one who knew this embedder how long its vectors are, so that it need not be asked.
+        """Set the dimension that is stored with an index, so that the embedder need not be called.
 
-        If its first answer is of another dimension, `otherwise` says what is wrong, given the fingerprint.
+        If the first vectors have another dimension, `mismatch_error` makes the error from their fingerprint.
         """
         with self._lock:
             if self.dimension is None:
@@ -58,7 +58,7 @@ class CheckedEmbedder:
                 self.dimension, self._otherwise = dimension, mismatch_error
 
     def embed(self, texts: Sequence[str]) -> Vector:
-        """One row of unit length for each text, asked for in batches."""
+        """One row of unit length for each text; the embedder is called in batches."""
         if isinstance(texts, str):
             raise InvalidInput(f"embed takes a list of texts, not one: {truncate(texts, 40)!r}. Put it in a list.")
         batches = [texts[start : start + BATCH_SIZE] for start in range(0, len(texts), BATCH_SIZE)]
@@ -103,14 +103,14 @@ class CheckedEmbedder:
 
     def _unit(self, rows: NDArray[np.float64]) -> Vector:
         squares = np.einsum("ij,ij->i", rows, rows)
-        if squares.min() > 1e-200 and squares.max() < 1e200:  # not so if there is a NaN or infinity anywhere
+        if squares.min() > 1e-200 and squares.max() < 1e200:  # False if there is a NaN or infinity
             sound: Vector = (rows / np.sqrt(squares)[:, np.newaxis]).astype(np.float32)
             return sound
         finite = np.isfinite(rows)
         if not finite.all():
             first = int(np.argmin(finite.all(axis=1)))
             raise self._broken(f"gave NaN or infinity in vector {first} of {len(rows)}")
-        # By the largest number first: the squares of very small or very large ones have left the range.
+        # Divide by the largest number first: the squares of very small or large numbers are out of range.
         largest = np.abs(rows).max(axis=1, keepdims=True)
         rows = rows / np.where(largest > 0, largest, 1)
         length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, np.newaxis]
@@ -118,8 +118,8 @@ class CheckedEmbedder:
         return unit
 
     def _agree_on(self, dimension: int) -> None:
-        """Hold the embedder to its dimension, or learn it from its first answer."""
-        with self._lock:  # two first calls at once must agree
+        """Check the dimension, or set it from the first answer."""
+        with self._lock:  # two first calls at the same time must agree
             if self.dimension is None:
                 self.fingerprint = self.inner.fingerprint or f"{self.name}@{dimension}"
                 self.dimension = dimension
