@@ -1,7 +1,7 @@
 """Language models of other libraries, recognised by their methods. No framework is imported.
 
-A model may raise, hang, or answer with anything. The clients that `resolve_llm` makes always return a `Reply` in
-time, and the `Reply` says what went wrong.
+A model may raise, hang, or answer with anything. What `resolve_llm` returns always answers with a `Reply` in time,
+and the `Reply` says what went wrong.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,15 +52,16 @@ def resolve_llm(model: object, *, timeout: float | None = 60.0) -> WithTimeout:
         raise InvalidInput(f"timeout={timeout!r} is not a number of seconds above 0. None waits without a limit.")
     if isinstance(model, type):
         raise InvalidInput(f"The model is the class {model.__name__}, not an instance of it. {ACCEPTED}.")
+    ask: Callable[..., Reply] = _ask_function
     if is_langchain(model):
-        return WithTimeout(LangChainClient(model), timeout)
-    if is_llamaindex(model):
-        return WithTimeout(LlamaIndexClient(model), timeout)
-    if inspect.iscoroutinefunction(model):
+        ask = _ask_langchain
+    elif is_llamaindex(model):
+        ask = _ask_llamaindex
+    elif inspect.iscoroutinefunction(model):
         raise InvalidInput(f"The model {model!r} is async; it is called from a thread. {ACCEPTED}.")
-    if callable(model):
-        return WithTimeout(FunctionClient(model), timeout)
-    raise InvalidInput(f"This is no language model: {model!r} ({type(model).__name__}). {ACCEPTED}.")
+    elif not callable(model):
+        raise InvalidInput(f"This is no language model: {model!r} ({type(model).__name__}). {ACCEPTED}.")
+    return WithTimeout(model, ask, timeout)
 
 
 def is_langchain(model: object) -> bool:
@@ -73,100 +74,84 @@ def is_llamaindex(model: object) -> bool:
     return callable(getattr(model, "complete", None)) and hasattr(model, "metadata")
 
 
-class FunctionClient:
-    """A function from a prompt to the text of the answer."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-        self.name = _model_name(model)
-
-    def ask(self, prompt: str, schema: type[BaseModel] | None = None) -> Reply:
-        """The text it returns; the schema is not used."""
-        return _reply(self.model(prompt))
+def _ask_function(model: Any, prompt: str, schema: type[BaseModel] | None) -> Reply:
+    """The text that a function returns; the schema is not used."""
+    return _reply(model(prompt))
 
 
-class LangChainClient(FunctionClient):
-    """A LangChain chat model, or another Runnable with `invoke`."""
-
-    def ask(self, prompt: str, schema: type[BaseModel] | None = None) -> Reply:
-        """The answer through `with_structured_output` if the model supports it, else its text."""
-        bound = None if schema is None else self._bind(schema)
-        if bound is None:
-            return _reply(self.model.invoke(prompt, config=_NO_STREAMING))
-        answer = bound.invoke(prompt, config=_NO_STREAMING)
-        if not (isinstance(answer, Mapping) and "raw" in answer):
-            return _reply(answer)  # the model ignores `include_raw`
-        parsed = answer.get("parsed")
-        return _reply(_tool_arguments(answer["raw"]) if parsed is None else parsed)
-
-    def _bind(self, schema: type[BaseModel]) -> Any:
-        """The model bound to the schema; None if it cannot be, for which models raise different errors."""
+def _ask_langchain(model: Any, prompt: str, schema: type[BaseModel] | None) -> Reply:
+    """The answer through `with_structured_output` if the model supports it, else through `invoke`."""
+    bound = None
+    if schema is not None:
         try:
-            return self.model.with_structured_output(schema, include_raw=True)
+            bound = model.with_structured_output(schema, include_raw=True)
         except (AttributeError, ImportError, NotImplementedError, TypeError, ValueError):
-            return None
+            pass  # models that cannot do it raise any of these
+    if bound is None:
+        return _reply(model.invoke(prompt, config=_NO_STREAMING))
+    answer = bound.invoke(prompt, config=_NO_STREAMING)
+    if not (isinstance(answer, Mapping) and "raw" in answer):
+        return _reply(answer)  # the model ignores `include_raw`
+    parsed = answer.get("parsed")
+    return _reply(_tool_arguments(answer["raw"]) if parsed is None else parsed)
 
 
-class LlamaIndexClient(FunctionClient):
-    """A LlamaIndex `LLM`."""
+def _ask_llamaindex(model: Any, prompt: str, schema: type[BaseModel] | None) -> Reply:
+    """The answer through `as_structured_llm` if the model can call functions, else through `complete`.
 
-    def ask(self, prompt: str, schema: type[BaseModel] | None = None) -> Reply:
-        """The answer through `as_structured_llm` if the model can call functions, else its text.
-
-        For other models `as_structured_llm` would also ask for JSON in text, but discard text that is not valid.
-        """
-        structured = getattr(self.model.metadata, "is_function_calling_model", False)
-        structured = structured or getattr(self.model, "should_use_structured_outputs", False)
-        if schema is None or not structured:
-            return _reply(self.model.complete(prompt))
-        return _reply(self.model.as_structured_llm(schema).complete(prompt).raw)
+    For other models `as_structured_llm` would also ask for JSON in text, but discard text that is not valid.
+    """
+    structured = getattr(model.metadata, "is_function_calling_model", False)
+    structured = structured or getattr(model, "should_use_structured_outputs", False)
+    if schema is None or not structured:
+        return _reply(model.complete(prompt))
+    return _reply(model.as_structured_llm(schema).complete(prompt).raw)
 
 
 class WithTimeout:
-    """Another client with a time limit, whose errors become the `problem` of the reply.
+    """A language model with a time limit, whose errors become the `problem` of the reply.
 
     A hanging thread cannot be ended. While `MAX_STUCK_THREADS` threads hang, no new call is made, so that a model
     that is down does not fill the machine with threads.
 
     >>> import time
-    >>> WithTimeout(FunctionClient(lambda prompt: time.sleep(2)), 0.01).ask("hello").problem
+    >>> resolve_llm(lambda prompt: time.sleep(2), timeout=0.01).ask("hello").problem
     'gave no answer in 0.01 seconds'
     """
 
-    def __init__(self, inner: FunctionClient, timeout: float | None) -> None:
-        self.inner = inner
-        self.name = inner.name
-        self.timeout = timeout
+    def __init__(self, model: object, ask: Callable[..., Reply], timeout: float | None) -> None:
+        self.name = _model_name(model)
+        self._model, self._ask, self._timeout = model, ask, timeout
         self._lock = threading.Lock()
         self._stuck: list[threading.Thread] = []
 
     def ask(self, prompt: str, schema: type[BaseModel] | None = None) -> Reply:
-        """The answer, or the problem."""
-        if self.timeout is None:
-            return self._ask_inner(prompt, schema)
+        """The answer, as structured output if there is a `schema` and the model supports it; or the problem."""
+        if self._timeout is None:
+            return self._ask_model(prompt, schema)
         with self._lock:
             self._stuck = [thread for thread in self._stuck if thread.is_alive()]
             if len(self._stuck) >= MAX_STUCK_THREADS:
                 return Reply(problem=f"has {MAX_STUCK_THREADS} earlier questions unanswered", timed_out=True)
         answer: list[Reply] = []
         # A new thread has a new context: no callback of a running agent sees this call.
-        thread = threading.Thread(target=lambda: answer.append(self._ask_inner(prompt, schema)), daemon=True)
+        thread = threading.Thread(target=lambda: answer.append(self._ask_model(prompt, schema)), daemon=True)
         try:
             thread.start()
         except RuntimeError as error:  # too many threads, or the program is ending
             return Reply(problem=f"could not be asked: {error}")
-        thread.join(self.timeout)
+        thread.join(self._timeout)
         if answer:
             return answer[0]
         if not thread.is_alive():
             return Reply(problem="ended its thread without an answer")
         with self._lock:
             self._stuck.append(thread)
-        return Reply(problem=f"gave no answer in {self.timeout:g} seconds", timed_out=True)
+        return Reply(problem=f"gave no answer in {self._timeout:g} seconds", timed_out=True)
 
-    def _ask_inner(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
+    def _ask_model(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         try:
-            return self.inner.ask(prompt, schema)
+            return self._ask(self._model, prompt, schema)
         except (Exception, SystemExit) as error:  # noqa: BLE001  -- the caller's code may raise anything
             # Only the first line: the next ones often repeat the prompt.
             first_line = next(iter(str(error).splitlines()), "")

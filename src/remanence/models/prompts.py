@@ -5,6 +5,7 @@ prompt_verdicts.txt   new memories next to older ones -> what the new ones do to
 prompt_profile.txt    lines about somebody -> a few sentences, each with its lines
 prompt_merge.txt      memories that say nearly the same -> one text that says all of it
 prompt_retry.txt      is appended after an answer that could not be read
+prompt_schemas.json   the JSON schema of one row of each answer
 
 The ledger stores `VERSION` with everything that was found by these prompts. Raise it with every change to them,
 so that facts from an older prompt can be recognised.
@@ -31,6 +32,7 @@ FACTS, VERDICTS, PROFILE, MERGE = (
     Template((_FOLDER / f"prompt_{name}.txt").read_text("utf-8")) for name in ("facts", "verdicts", "profile", "merge")
 )
 RETRY = (_FOLDER / "prompt_retry.txt").read_text("utf-8")
+_ROW_SCHEMAS = json.loads((_FOLDER / "prompt_schemas.json").read_text("utf-8"))
 
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -46,44 +48,6 @@ def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
     )
 
 
-_TEXT = {"type": "string"}
-_OPTIONAL_TEXT = {"anyOf": [{"type": "string"}, {"type": "null"}]}
-_NUMBERS = {"type": "array", "items": {"type": "integer"}}
-
-
-def _object(**fields: object) -> dict[str, object]:
-    return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
-
-
-def _list(item: object) -> dict[str, object]:
-    return {"type": "array", "items": item}
-
-
-_TRIPLE = _object(subject=_TEXT, predicate=_TEXT, object=_TEXT)
-_FACT = _object(
-    text=_TEXT,
-    kind={"type": "string", "enum": ["episode", "semantic", "viewpoint"]},
-    names=_list(_object(name=_TEXT, kind=_TEXT)),
-    triples=_list(_TRIPLE),
-    ends=_list(_TRIPLE),
-    when=_OPTIONAL_TEXT,
-    until=_OPTIONAL_TEXT,
-    expires=_OPTIONAL_TEXT,
-    importance={"type": "number"},
-    confidence={"type": "number"},
-    tags=_list(_TEXT),
-    said=_NUMBERS,
-)
-_VERDICT = _object(
-    new={"type": "integer"},
-    old={"type": "integer"},
-    says={"type": "string", "enum": ["updates", "extends", "contradicts"]},
-    why=_TEXT,
-)
-_SENTENCE = _object(text=_TEXT, lines=_NUMBERS)
-_ROWS = {"facts": _FACT, "verdicts": _VERDICT, "sentences": _SENTENCE, "texts": _object(text=_TEXT)}
-
-
 @cache
 def response_schema(key: str) -> type[BaseModel]:
     """The schema of an answer, as both frameworks take it: an object with one list, `key`.
@@ -96,6 +60,7 @@ def response_schema(key: str) -> type[BaseModel]:
     """
     from pydantic import WithJsonSchema, create_model
 
-    field: dict[str, Any] = {key: (Annotated[Any, WithJsonSchema(_list(_ROWS[key]))], ...)}
+    rows = WithJsonSchema({"type": "array", "items": _ROW_SCHEMAS[key]})
+    field: dict[str, Any] = {key: (Annotated[Any, rows], ...)}
     schema: type[BaseModel] = create_model(key.capitalize(), __doc__=f"All {key}.", **field)
     return schema
