@@ -104,9 +104,7 @@ def resulting_states(facts: Sequence[Fact]) -> Iterator[Fact]:
                     event,
                     text=_sentence(state),
                     kind=claim_kind(state),
-                    mentions=tuple(
-                        mention for mention in event.mentions if mention.name in (state.subject, state.object)
-                    ),
+                    mentions=tuple(m for m in event.mentions if m.name in (state.subject, state.object)),
                     triples=(state,),
                     valid=Window(event.valid.start, None),
                     confidence=round(event.confidence * 0.9, 3),

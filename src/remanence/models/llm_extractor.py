@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING
 from remanence.errors import InvalidInput
 from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.language.text import normalize_text, pluralize
-from remanence.models import prompts
+from remanence.models import llm_replies, prompts
 from remanence.models.grounding import match_spelling, resulting_states, verified_fact
 from remanence.models.llm_clients import Reply, has_return_type, resolve_llm
-from remanence.models.llm_judgements import MAX_MEMORY_CHARACTERS, CandidatePair, pair_rows, parse_index, parse_verdicts
-from remanence.models.llm_replies import Row, Rows, parse_rows
+from remanence.models.llm_replies import CandidatePair, Row, Rows, parse_index, parse_rows
 from remanence.models.llm_source import Chunk, Piece, split_into_chunks
 from remanence.schema import Extraction, ExtractionResult, Fact, Memory, Utterance, Verdict
 
@@ -138,12 +137,12 @@ class LLMExtractor:
         ]
         judged = list(certain)
         for batch in self._batches(pairs):
-            quoted = prompts.json_lines(pair_rows(new, batch))
+            quoted = prompts.json_lines(llm_replies.pair_rows(new, batch))
             answer, reply = self._ask(prompts.VERDICTS.substitute(memories=quoted), "verdicts")
             if answer is None:
                 log.warning("The model %r %s; only the rules gave verdicts.", self.model, reply.problem)
                 break
-            judged += parse_verdicts(answer.rows, new, batch)
+            judged += llm_replies.parse_verdicts(answer.rows, new, batch)
         return judged
 
     def summarise(self, lines: Sequence[str], *, max_tokens: int) -> tuple[ProfileSentence, ...] | None:
@@ -207,7 +206,7 @@ class LLMExtractor:
     def _batches(self, pairs: Sequence[CandidatePair]) -> Iterator[Sequence[CandidatePair]]:
         """The pairs in as few batches as the prompt length allows."""
         while pairs:
-            texts = [memory.text[:MAX_MEMORY_CHARACTERS] for _, memory in pairs]
+            texts = [memory.text[: llm_replies.MAX_MEMORY_CHARACTERS] for _, memory in pairs]
             count = max(1, _count_fitting(texts, 2 * self._chunk_size))
             yield pairs[:count]
             pairs = pairs[count:]

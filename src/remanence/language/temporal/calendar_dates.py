@@ -5,16 +5,7 @@ from __future__ import annotations
 import re
 
 from remanence.language.temporal import time_vocabulary as vocab
-from remanence.language.temporal.calendar_spans import (
-    ONE_DAY,
-    Span,
-    date_span,
-    enclosing_unit,
-    holiday_span,
-    season_span,
-    shift,
-    week_span,
-)
+from remanence.language.temporal.calendar_spans import ONE_DAY, Span, shift
 from remanence.language.temporal.dateparser_fallback import iso_span, parse_with_dateparser
 from remanence.language.temporal.token_reader import SpanMatch, TokenReader
 
@@ -51,13 +42,13 @@ class CalendarDateRules(TokenReader):
         if kind == "iso":
             span = iso_span(text)
         elif kind == "isomonth":
-            span = date_span("month", digits[0], digits[1])
+            span = Span.of_date("month", digits[0], digits[1])
         elif kind == "isoweek":
-            span = week_span(digits[0], digits[1])
+            span = Span.iso_week(digits[0], digits[1])
         elif kind == "ymd":
-            span = date_span("day", *digits)
+            span = Span.of_date("day", *digits)
         elif kind == "compact" and loose:
-            span = date_span("day", int(text[:4]), int(text[4:6]), int(text[6:]))
+            span = Span.of_date("day", int(text[:4]), int(text[4:6]), int(text[6:]))
         elif kind == "dmy":
             month, day, year = digits
             if "." in text:  # with dots the day comes first
@@ -66,7 +57,7 @@ class CalendarDateRules(TokenReader):
         elif kind == "odd":
             span = parse_with_dateparser(text, self.now)
         elif kind == "yy" and loose:
-            span = date_span("year", self.expand_year(digits[0]))
+            span = Span.of_date("year", self.expand_year(digits[0]))
         elif kind == "years":
             span = self.year_range(digits[0], digits[1])
         elif kind == "days":
@@ -87,7 +78,7 @@ class CalendarDateRules(TokenReader):
         last = final if final > 99 else first // 100 * 100 + final
         if not 1000 <= first < last <= 2100 or (final < 100 and last - first > 10):
             return None
-        return Span(date_span("year", first).start, date_span("year", last).end, "range")
+        return Span(Span.of_date("year", first).start, Span.of_date("year", last).end, "range")
 
     def is_month_and_day(self, i: int, expected: bool) -> bool:
         """Whether "7/22" is a day: "on 7/22", "before the 7/22 trip", but not "2/3 cup" or "24/7"."""
@@ -114,7 +105,7 @@ class CalendarDateRules(TokenReader):
 
     def day_or_month_first(self, month: int, day: int, year: int) -> Span:
         """Month first, as dateparser reads English, unless that date does not exist."""
-        return date_span("day", year, day, month) if month > 12 else date_span("day", year, month, day)
+        return Span.of_date("day", year, day, month) if month > 12 else Span.of_date("day", year, month, day)
 
     def day_first(self, i: int) -> SpanMatch:
         """As in "7 May 2023", "the 9th of May", "13 to 15 July", "between the 3rd and the 12th of May"."""
@@ -142,7 +133,7 @@ class CalendarDateRules(TokenReader):
             return None
         number, j = month
         if year := self.year_after(j):
-            return date_span("month", year[0], number), year[1]
+            return Span.of_date("month", year[0], number), year[1]
         day = self.ordinal(j + 1) if self.word(j) == "," else self.day_number(self.skip(j, "the", "-"))
         if not day or not 1 <= day[0] <= 31 or self.unit(day[1]):
             return None
@@ -162,8 +153,8 @@ class CalendarDateRules(TokenReader):
         """One or several days of a month, in the year given, else in the latest year in which they have begun."""
 
         def make(year: int) -> Span:
-            day = date_span("day", year, month, first)
-            return day if final is None else Span(day.start, date_span("day", year, month, final).end, "range")
+            day = Span.of_date("day", year, month, first)
+            return day if final is None else Span(day.start, Span.of_date("day", year, month, final).end, "range")
 
         return (make(year[0]), year[1]) if year else (self.latest(make), j)
 
@@ -184,12 +175,12 @@ class CalendarDateRules(TokenReader):
             sure = sure or ((expected or before in ("of", "by")) and self.may_end_before(j))
         else:
             sure = loose
-        return (self.latest(lambda year: date_span("month", year, number)), j) if sure else None
+        return (self.latest(lambda year: Span.of_date("month", year, number)), j) if sure else None
 
     def bare_year(self, i: int, expected: bool) -> SpanMatch:
         """As in "in 2019", "the year 1850", "(2019)", "from 1765 to 1803"; never "room 2012"."""
         if self.word(i) == "year" and (found := self.year(i + 1)):
-            return date_span("year", found[0]), found[1]
+            return Span.of_date("year", found[0]), found[1]
         if (found := self.year(i)) is None or self.is_counted_noun(found[1]):
             return None
         year, j = found
@@ -200,7 +191,7 @@ class CalendarDateRules(TokenReader):
         paired = (self.word(j) in joining and self.year(j + 1)) or (before in joining and self.year(i - 2))
         if not (expected or bracketed or cued) or not (1800 <= year <= 2100 or paired or self.whole_text):
             return None
-        return date_span("year", year), self.skip(j, "ad", "ce")
+        return Span.of_date("year", year), self.skip(j, "ad", "ce")
 
     def weekday(self, i: int, loose: bool) -> SpanMatch:
         """As in "Tuesday", "Tuesday March 7", "Monday the 21st", "Tuesday of last week"."""
@@ -228,24 +219,24 @@ class CalendarDateRules(TokenReader):
         k = self.skip(k, "the")
         step = {"last": -1, "previous": -1, "this": 0, "next": 1, "following": 1}.get(self.word(k))
         if step is not None and self.unit(k + 1) == "week":
-            week = enclosing_unit(shift(self.today, step, "week"), "week")
-            return enclosing_unit(week.start + ONE_DAY * weekday, "day"), k + 2
+            week = Span.enclosing(shift(self.today, step, "week"), "week")
+            return Span.enclosing(week.start + ONE_DAY * weekday, "day"), k + 2
         count, back = self.number(j), (self.today.weekday() - weekday) % 7
         if count and self.unit(count[2]) in ("week", "month", "year") and self.word(count[2] + 1) == "ago":
-            week = enclosing_unit(shift(self.today, -count[1], vocab.UNITS[self.word(count[2])]), "week")
-            return enclosing_unit(week.start + ONE_DAY * weekday, "day"), count[2] + 2
+            week = Span.enclosing(shift(self.today, -count[1], vocab.UNITS[self.word(count[2])]), "week")
+            return Span.enclosing(week.start + ONE_DAY * weekday, "day"), count[2] + 2
         if self.word(j) in ("before", "after") and self.word(j + 1) in ("last", "next"):
             weeks = -1 if self.word(j) == "before" else 2
-            return enclosing_unit(self.today + ONE_DAY * (7 * weeks - back), "day"), j + 2
-        return enclosing_unit(self.today - ONE_DAY * back, "day"), j
+            return Span.enclosing(self.today + ONE_DAY * (7 * weeks - back), "day"), j + 2
+        return Span.enclosing(self.today - ONE_DAY * back, "day"), j
 
     def weekday_numbered(self, weekday: int, day: int) -> Span:
         """The latest "Thursday the 14th" of this month or an earlier one."""
-        month = enclosing_unit(self.today, "month").start
+        month = Span.enclosing(self.today, "month").start
         for back in range(60):
             start = shift(month, -back, "month") + ONE_DAY * (day - 1)
             if start.weekday() == weekday and start.day == day:
-                return enclosing_unit(start, "day")
+                return Span.enclosing(start, "day")
         raise ValueError("no such date in five years")
 
     def day_alone(self, i: int, loose: bool) -> SpanMatch:
@@ -257,11 +248,11 @@ class CalendarDateRules(TokenReader):
         day = int(self.word(i)[:-2])
         if not 1 <= day <= 31 or not self.may_end_before(i + 1) or self.word(i + 1) in ("of", "and", "or", "-"):
             return None
-        start = enclosing_unit(self.today, "month").start
+        start = Span.enclosing(self.today, "month").start
         for back in range(3):
             found = shift(start, -back, "month") + ONE_DAY * (day - 1)
             if found.day == day and found <= self.now:
-                return enclosing_unit(found, "day"), i + 1
+                return Span.enclosing(found, "day"), i + 1
         return None
 
     def quarter(self, i: int, loose: bool) -> SpanMatch:
@@ -275,8 +266,8 @@ class CalendarDateRules(TokenReader):
 
         def make(year: int) -> Span:
             if size == "q":
-                return date_span("quarter", year, 3 * number - 2)
-            half = shift(date_span("year", year).start, 6 * (number - 1), "month")
+                return Span.of_date("quarter", year, 3 * number - 2)
+            half = shift(Span.of_date("year", year).start, 6 * (number - 1), "month")
             return Span(half, shift(half, 6, "month"), "half")
 
         if years:
@@ -294,7 +285,7 @@ class CalendarDateRules(TokenReader):
                 return None
             year = self.expand_year(year)
             year = year if year <= self.now.year else year - 100
-        return date_span("decade", year), i + 1
+        return Span.of_date("decade", year), i + 1
 
     def century(self, i: int) -> SpanMatch:
         """As in "the 19th century"; never one before Christ."""
@@ -302,21 +293,21 @@ class CalendarDateRules(TokenReader):
             j = self.skip(found[1], "-")
             before_christ = self.word(j + 1) in ("bc", "bce")
             if self.unit(j) == "century" and 1 <= found[0] <= 30 and not before_christ:
-                start = date_span("year", max(1, found[0] * 100 - 100)).start
-                return Span(start, date_span("year", found[0] * 100).start, "century"), j + 1
+                start = Span.of_date("year", max(1, found[0] * 100 - 100)).start
+                return Span(start, Span.of_date("year", found[0] * 100).start, "century"), j + 1
         return None
 
     def season(self, i: int, loose: bool) -> SpanMatch:
         """As in "summer 2023", "in the fall", but neither "a spring" nor "the fall of Rome"."""
         first = vocab.SEASONS[self.word(i)]
         if year := self.year_after(i + 1):
-            return season_span(year[0], first), year[1]
+            return Span.season(year[0], first), year[1]
         before = self.word(i - 2) if self.word(i - 1) == "the" else self.word(i - 1)
         if before in ("in", "during", "over", "since", "until"):
             sure = self.may_end_before(i + 1) and self.word(i + 1) != "of"
         else:
             sure = loose and self.whole_text
-        return (self.latest(lambda year: season_span(year, first)), i + 1) if sure else None
+        return (self.latest(lambda year: Span.season(year, first)), i + 1) if sure else None
 
     def holiday(self, i: int, loose: bool) -> SpanMatch:
         """As in "Christmas 2022", "on Halloween", but not "a Christmas tree"."""
@@ -325,7 +316,7 @@ class CalendarDateRules(TokenReader):
             return None
         j = i + len(name.split())
         if year := self.year_after(j):
-            return holiday_span(year[0], name), year[1]
+            return Span.holiday(year[0], name), year[1]
         announced = loose or self.word(i - 1) in ("for", "this", "last", "next")
         sure = self.may_end_before(j) if announced else " " in name
-        return (self.latest(lambda year: holiday_span(year, name)), j) if sure else None
+        return (self.latest(lambda year: Span.holiday(year, name)), j) if sure else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calendar import monthrange
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from remanence.language.temporal import time_vocabulary as vocab
@@ -12,36 +12,12 @@ from remanence.schema import UTC, Window
 
 LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
 ONE_DAY = timedelta(days=1)
-SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _DAYS = {"day": 1, "weekend": 7, "week": 7, "fortnight": 14}
 _MONTHS = {"month": 1, "quarter": 3, "season": 3, "year": 12, "decade": 120, "century": 1200}
 # Where the middle and the late third of a span begin, as people divide it: a month at its days 11 and 21.
-_THIRDS = {
-    "week": (2, 4, "day"),
-    "month": (10, 20, "day"),
-    "quarter": (1, 2, "month"),
-    "season": (1, 2, "month"),
-    "year": (4, 8, "month"),
-    "decade": (3, 7, "year"),
-    "century": (33, 67, "year"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A span of time, the unit that named it, and `in_year`: the same span in another year.
-
-    "May" alone is the latest May. If "2024" follows, `in_year(2024)` gives the right one.
-    """
-
-    start: datetime
-    end: datetime
-    granularity: str
-    in_year: Callable[[int], Span] | None = None
-
-    @property
-    def window(self) -> Window:
-        return Window(self.start, self.end)
+_THIRDS = {"week": (2, 4, "day"), "month": (10, 20, "day"), "quarter": (1, 2, "month"), "season": (1, 2, "month")}
+_THIRDS |= {"year": (4, 8, "month"), "decade": (3, 7, "year"), "century": (33, 67, "year")}
 
 
 def to_utc(moment: datetime) -> datetime:
@@ -75,106 +51,122 @@ def shift(moment: datetime, count: int, unit: str) -> datetime:
         if year == 10_000:
             return LAST_MOMENT
         return moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1]))
-    by = timedelta(days=count * _DAYS[unit]) if unit in _DAYS else timedelta(seconds=count * SECONDS[unit])
+    by = timedelta(days=count * _DAYS[unit]) if unit in _DAYS else timedelta(seconds=count * _SECONDS[unit])
     return add_clamped(moment, by)
 
 
-def enclosing_unit(moment: datetime, unit: str) -> Span:
-    """The calendar unit that contains `moment`: its week from Monday, its quarter, its decade.
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A span of time, the unit that named it, and `in_year`: the same span in another year.
 
-    >>> str(enclosing_unit(datetime(2026, 5, 14, tzinfo=UTC), "week").window)
-    '2026-05-11 to 2026-05-18'
+    "May" alone is the latest May. If "2024" follows, `in_year(2024)` gives the right one.
     """
-    day = midnight(moment)
-    if unit in SECONDS:
-        elapsed = (moment - day).seconds
-        start = day + timedelta(seconds=elapsed - elapsed % SECONDS[unit])
-    elif unit == "day":
-        start = day
-    elif unit in ("week", "fortnight"):
-        start = day - ONE_DAY * day.weekday()
-    elif unit == "weekend":
-        saturday = day - ONE_DAY * day.weekday() + 5 * ONE_DAY
-        return Span(saturday, saturday + 2 * ONE_DAY, unit)
-    elif unit == "month":
-        start = day.replace(day=1)
-    elif unit == "quarter":
-        start = day.replace(day=1, month=(day.month - 1) // 3 * 3 + 1)
-    else:
-        size = {"year": 1, "decade": 10, "century": 100}[unit]
-        start = day.replace(day=1, month=1, year=max(1, day.year // size * size))
-    return Span(start, shift(start, 1, unit), unit)
 
+    start: datetime
+    end: datetime
+    granularity: str
+    in_year: Callable[[int], Span] | None = None
 
-def date_span(unit: str, year: int, month: int = 1, day: int = 1) -> Span:
-    """The unit that contains this date; ValueError if the date does not exist."""
-    return enclosing_unit(datetime(year, month, day, tzinfo=UTC), unit)
+    @classmethod
+    def enclosing(cls, moment: datetime, unit: str) -> Span:
+        """The calendar unit that contains `moment`: its week from Monday, its quarter, its decade.
 
+        >>> str(Span.enclosing(datetime(2026, 5, 14, tzinfo=UTC), "week").window)
+        '2026-05-11 to 2026-05-18'
+        """
+        start = midnight(moment)
+        if unit in _SECONDS:
+            elapsed = (moment - start).seconds
+            start += timedelta(seconds=elapsed - elapsed % _SECONDS[unit])
+        elif unit in ("week", "fortnight"):
+            start -= ONE_DAY * start.weekday()
+        elif unit == "weekend":
+            start += ONE_DAY * (5 - start.weekday())
+            return cls(start, start + 2 * ONE_DAY, unit)
+        elif unit == "month":
+            start = start.replace(day=1)
+        elif unit == "quarter":
+            start = start.replace(day=1, month=(start.month - 1) // 3 * 3 + 1)
+        elif unit != "day":
+            years = _MONTHS[unit] // 12
+            start = start.replace(day=1, month=1, year=max(1, start.year // years * years))
+        return cls(start, shift(start, 1, unit), unit)
 
-def season_span(year: int, first_month: int) -> Span:
-    """Three months from `first_month` on; the winter of a year begins in its December."""
-    start = datetime(year, first_month, 1, tzinfo=UTC)
-    return Span(start, shift(start, 3, "month"), "season")
+    @classmethod
+    def of_date(cls, unit: str, year: int, month: int = 1, day: int = 1) -> Span:
+        """The unit that contains this date; ValueError if the date does not exist."""
+        return cls.enclosing(datetime(year, month, day, tzinfo=UTC), unit)
 
+    @classmethod
+    def season(cls, year: int, first_month: int) -> Span:
+        """Three months from `first_month` on; the winter of a year begins in its December."""
+        start = datetime(year, first_month, 1, tzinfo=UTC)
+        return cls(start, shift(start, 3, "month"), "season")
 
-def week_span(year: int, week: int) -> Span:
-    """An ISO week."""
-    start = start_of_date(date.fromisocalendar(year, week, 1))
-    return Span(start, start + 7 * ONE_DAY, "week")
+    @classmethod
+    def iso_week(cls, year: int, week: int) -> Span:
+        return cls.enclosing(start_of_date(date.fromisocalendar(year, week, 1)), "week")
 
+    @classmethod
+    def holiday(cls, year: int, name: str) -> Span:
+        """The day of a holiday in a year, by its rule in `time_vocabulary.txt`.
 
-def holiday_span(year: int, name: str) -> Span:
-    """The day of a holiday in a year, by its rule in `time_vocabulary.txt`.
+        >>> Span.holiday(2024, "thanksgiving").start.day, Span.holiday(2024, "easter").start.month
+        (28, 3)
+        """
+        rule = vocab.HOLIDAYS[name]
+        if rule.startswith("easter"):
+            return cls.enclosing(_easter(year) + ONE_DAY * int(rule[6:]), "day")
+        if " " not in rule:
+            month, day = rule.split("-")
+            return cls.of_date("day", year, int(month), int(day))
+        count, weekday, month, *later = rule.split()
+        found = cls.of_date("month", year, int(month)).nth_weekday(vocab.WEEKDAYS[weekday], int(count))
+        return cls.enclosing(found.start + ONE_DAY * int(later[0] if later else 0), "day")
 
-    >>> holiday_span(2024, "thanksgiving").start.day, holiday_span(2024, "easter").start.month
-    (28, 3)
-    """
-    rule = vocab.HOLIDAYS[name]
-    if rule.startswith("easter"):
-        return enclosing_unit(_easter(year) + ONE_DAY * int(rule[6:]), "day")
-    if " " not in rule:
-        month, day = rule.split("-")
-        return date_span("day", year, int(month), int(day))
-    count, weekday, month, *later = rule.split()
-    found = nth_weekday(date_span("month", year, int(month)), vocab.WEEKDAYS[weekday], int(count))
-    return enclosing_unit(found.start + ONE_DAY * int(later[0] if later else 0), "day")
+    @classmethod
+    def latest(cls, make: Callable[[int], Span], now: datetime) -> Span:
+        """The most recent one that has started; `make` gives the one of a year. 29 February may be eight years back."""
+        for year in range(now.year, max(0, now.year - 9), -1):
+            try:
+                span = make(year)
+            except ValueError:
+                continue
+            if span.start <= now:
+                return replace(span, in_year=make)
+        raise ValueError("it did not occur in the last nine years")
 
+    @property
+    def window(self) -> Window:
+        return Window(self.start, self.end)
 
-def nth_weekday(within: Span, weekday: int, count: int) -> Span:
-    """The `count`-th such weekday of a span, counted from its end if negative; ValueError if there is none."""
-    if count > 0:
-        start = within.start + ONE_DAY * ((weekday - within.start.weekday()) % 7 + 7 * (count - 1))
-    else:
-        final = within.end - ONE_DAY
-        start = final - ONE_DAY * ((final.weekday() - weekday) % 7 + 7 * (-count - 1))
-    if not within.start <= start < within.end:
-        raise ValueError(f"no such weekday: {count}")
-    return enclosing_unit(start, "day")
+    def nth_weekday(self, weekday: int, count: int) -> Span:
+        """The `count`-th such weekday of the span, counted from its end if negative; ValueError if there is none."""
+        if count > 0:
+            start = self.start + ONE_DAY * ((weekday - self.start.weekday()) % 7 + 7 * (count - 1))
+        else:
+            final = self.end - ONE_DAY
+            start = final - ONE_DAY * ((final.weekday() - weekday) % 7 + 7 * (-count - 1))
+        if not self.start <= start < self.end:
+            raise ValueError(f"no such weekday: {count}")
+        return Span.enclosing(start, "day")
 
+    def third(self, index: int) -> Span:
+        """The early (0), middle (1) or late (2) third of the span."""
+        size = (self.end - self.start) / 3
+        cuts = [self.start, self.start + size, self.start + 2 * size, self.end]
+        if self.granularity in _THIRDS:
+            first, second, unit = _THIRDS[self.granularity]
+            # Wednesday belongs to the early and to the middle part of a week.
+            first += self.granularity == "week" and index == 0
+            cuts[1:3] = shift(self.start, first, unit), shift(self.start, second, unit)
+        return Span(cuts[index], cuts[index + 1], "part")
 
-def third_of(span: Span, index: int) -> Span:
-    """The early (0), middle (1) or late (2) third of a span."""
-    start, end = span.start, span.end
-    if span.granularity in _THIRDS:
-        first, second, unit = _THIRDS[span.granularity]
-        # Wednesday belongs to the early and to the middle part of a week.
-        first += span.granularity == "week" and index == 0
-        cuts = [start, shift(start, first, unit), shift(start, second, unit), end]
-    else:
-        cuts = [start, start + (end - start) / 3, start + 2 * ((end - start) / 3), end]
-    return Span(cuts[index], cuts[index + 1], "part")
-
-
-def latest_occurrence(make: Callable[[int], Span], now: datetime) -> Span:
-    """The most recent one that has started; `make` gives the one of a year. 29 February may be eight years back."""
-    for year in range(now.year, max(0, now.year - 9), -1):
-        try:
-            span = make(year)
-        except ValueError:
-            continue
-        if span.start <= now:
-            return Span(span.start, span.end, span.granularity, make)
-    raise ValueError("it did not occur in the last nine years")
+    def half(self, second: bool) -> Span:
+        """The first or the second half of the span."""
+        middle = self.start + (self.end - self.start) / 2
+        middle = midnight(shift(self.start, 6, "month") if self.granularity == "year" else middle)
+        return Span(middle, self.end, "half") if second else Span(self.start, middle, "half")
 
 
 def _easter(year: int) -> datetime:

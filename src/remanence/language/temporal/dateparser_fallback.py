@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from threading import Lock
 
-from remanence.language.temporal.calendar_spans import Span, enclosing_unit, midnight, to_utc
+from remanence.language.temporal.calendar_spans import Span, midnight, to_utc
 from remanence.schema import UTC
 
 _ISO = re.compile(
@@ -37,7 +37,7 @@ def iso_span(text: str) -> Span:
     if fraction:
         start += timedelta(microseconds=int(fraction.ljust(6, "0")))
         return Span(_without_zone(start, zone), _without_zone(start, zone) + timedelta(microseconds=1), "instant")
-    return enclosing_unit(_without_zone(start, zone), "second" if second else "minute" if hour else "day")
+    return Span.enclosing(_without_zone(start, zone), "second" if second else "minute" if hour else "day")
 
 
 def parse_with_dateparser(phrase: str, now: datetime) -> Span | None:
@@ -67,7 +67,7 @@ def _parse(phrase: str, base: datetime) -> Span | None:
     moment = to_utc(data.date_obj)
     # Other periods, such as "part_of_day", count as a day.
     units = {"time": "minute", "week": "week", "month": "month", "year": "year"}
-    return enclosing_unit(moment, units.get(data.period or "day", "day"))
+    return Span.enclosing(moment, units.get(data.period or "day", "day"))
 
 
 def _without_zone(moment: datetime, zone: str | None) -> datetime:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.calendar_dates import CalendarDateRules
-from remanence.language.temporal.calendar_spans import ONE_DAY, Span, enclosing_unit, nth_weekday, shift, third_of
+from remanence.language.temporal.calendar_spans import ONE_DAY, Span, shift
 from remanence.language.temporal.token_reader import SpanMatch
 
 _SIZES = ("week", "month", "quarter", "year", "decade", "century")
@@ -22,24 +22,24 @@ class PeriodPartRules(CalendarDateRules):
         if word in ("first", "second"):
             if self.word(j) != "half" or self.word(j + 1) != "of":
                 return None
-            return self.part_of(j + 2, lambda span: _half(span, word == "second"))
+            return self.part_of(j + 2, lambda span: span.half(word == "second"))
         index = 0 if word in vocab.EARLY_WORDS else 1 if word in vocab.MIDDLE_WORDS else 2
         if word in ("earlier", "later"):
             return self.so_far(j, word == "earlier")
         if word in ("beginning", "start", "middle", "end"):
-            return self.part_of(j + 1, lambda span: third_of(span, index)) if self.word(j) == "of" else None
+            return self.part_of(j + 1, lambda span: span.third(index)) if self.word(j) == "of" else None
         j = self.skip(j, "-", "in")
         found = self.time_span(self.skip(j, "the"), True)
         if found and found[0].granularity in ("day", "part"):
             return found if word != "mid" else None
-        return self.part_of(j, lambda span: third_of(span, index)) if found else None
+        return self.part_of(j, lambda span: span.third(index)) if found else None
 
     def part_of(self, i: int, part: Callable[[Span], Span]) -> SpanMatch:
         """A part of the span at `i`, where "the year" is the current year."""
         j = self.skip(i, "the")
         unit = self.unit(self.skip(j, "current"))
         if unit in _SIZES and self.word(j + 1) not in ("of", "before", "after") and not self.year(j + 1):
-            return part(enclosing_unit(self.today, unit)), self.skip(j, "current") + 1
+            return part(Span.enclosing(self.today, unit)), self.skip(j, "current") + 1
         if not (found := self.time_span(j, True)):
             return None
         span, end = found
@@ -58,8 +58,8 @@ class PeriodPartRules(CalendarDateRules):
             unit, end = vocab.UNITS[self.word(j + 1)], j + 2
         else:
             found = self.time_span(j) if self.word(j) in vocab.PAST_WORDS else None
-            return (third_of(found[0], 0 if earlier else 2), found[1]) if found else None
-        span = enclosing_unit(self.today, unit)
+            return (found[0].third(0 if earlier else 2), found[1]) if found else None
+        span = Span.enclosing(self.today, unit)
         middle = self.now if unit == "day" else self.today + ONE_DAY if earlier else self.today
         return (Span(span.start, middle, "range") if earlier else Span(middle, span.end, "range")), end
 
@@ -86,17 +86,11 @@ class PeriodPartRules(CalendarDateRules):
 def _nth(span: Span, number: int, size: int, unit: str, weekday: int | None) -> Span:
     """The `number`-th of its days, weeks, weekends or Tuesdays; ValueError if there is none."""
     if weekday is not None:
-        return nth_weekday(span, weekday, number)
+        return span.nth_weekday(weekday, number)
     if unit == "weekend":
-        saturday = nth_weekday(span, 5, number).start
+        saturday = span.nth_weekday(5, number).start
         return Span(saturday, saturday + 2 * ONE_DAY, "weekend")
     start = shift(span.end, -size, unit) if number < 0 else shift(span.start, (number - 1) * size, unit)
     if not span.start <= start < span.end:
         raise ValueError(f"no such {unit}")
     return Span(start, shift(start, size, unit), unit if size == 1 else "range")
-
-
-def _half(span: Span, second: bool) -> Span:
-    middle = shift(span.start, 6, "month") if span.granularity == "year" else span.start + (span.end - span.start) / 2
-    middle = enclosing_unit(middle, "day").start
-    return Span(middle, span.end, "half") if second else Span(span.start, middle, "half")

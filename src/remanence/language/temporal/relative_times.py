@@ -6,16 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from remanence.language.temporal import time_vocabulary as vocab
-from remanence.language.temporal.calendar_spans import (
-    ONE_DAY,
-    Span,
-    date_span,
-    enclosing_unit,
-    holiday_span,
-    season_span,
-    shift,
-    week_span,
-)
+from remanence.language.temporal.calendar_spans import ONE_DAY, Span, shift
 from remanence.language.temporal.dateparser_fallback import parse_with_dateparser
 from remanence.language.temporal.period_parts import PeriodPartRules
 from remanence.language.temporal.token_reader import SpanMatch
@@ -39,7 +30,7 @@ class RelativeTimeRules(PeriodPartRules):
     def _relative(self, i: int) -> SpanMatch:
         word = self.word(i)
         if word in vocab.RELATIVE_DAYS:
-            day = enclosing_unit(self.today + ONE_DAY * vocab.RELATIVE_DAYS[word], "day")
+            day = Span.enclosing(self.today + ONE_DAY * vocab.RELATIVE_DAYS[word], "day")
             return (self.day_part(day.start, word), i + 1) if word in vocab.DAY_PARTS else (day, i + 1)
         if (word in ("last", "final") or self.ordinal(i)) and (found := self.ordinal_part(i)):
             return found
@@ -83,12 +74,12 @@ class RelativeTimeRules(PeriodPartRules):
             number, k = self.month(j) or (0, 0)
             if self.day_number(k) or self.year(k):
                 return self.month_first(j)
-            return self.nearest(lambda year: date_span("month", year, number), "month", step), k
+            return self.nearest(lambda year: Span.of_date("month", year, number), "month", step), k
         if name in vocab.SEASONS:
             first = vocab.SEASONS[name]
-            return self.nearest(lambda year: season_span(year, first), "season", step), j + 1
+            return self.nearest(lambda year: Span.season(year, first), "season", step), j + 1
         if (holiday := self.holiday_name(j)) and (found := self.holiday(j, True)):
-            return self.nearest(lambda year: holiday_span(year, holiday), "day", step), found[1]
+            return self.nearest(lambda year: Span.holiday(year, holiday), "day", step), found[1]
         return None
 
     def neighbour_unit(self, word: str, step: int, j: int) -> SpanMatch:
@@ -100,25 +91,25 @@ class RelativeTimeRules(PeriodPartRules):
             return None
         if unit == "hour" or (word == "past" and unit != "weekend"):
             return self.rolling(step, unit), j + 1
-        span = enclosing_unit(shift(self.today, step, unit), unit)
+        span = Span.enclosing(shift(self.today, step, unit), unit)
         if unit == "week":
             k = self.skip(j + 1, "on", ",")
             if self.word(k) in vocab.WEEKDAYS and (self.word(k) in vocab.DAY_NAMES or self.token(k).capitalized):
-                return enclosing_unit(span.start + ONE_DAY * vocab.WEEKDAYS[self.word(k)], "day"), k + 1
+                return Span.enclosing(span.start + ONE_DAY * vocab.WEEKDAYS[self.word(k)], "day"), k + 1
         return span, j + 1
 
     def neighbour_weekday(self, word: str, step: int, j: int) -> SpanMatch:
         """Last Friday is the latest before today; next Friday is in next week, this Friday in this week."""
         weekday = vocab.WEEKDAYS[self.word(j)]
         ahead = (weekday - self.today.weekday()) % 7
-        monday = enclosing_unit(self.today, "week").start
+        monday = Span.enclosing(self.today, "week").start
         if step < 0:
             start = self.today - ONE_DAY * ((-ahead) % 7 or 7)
         elif word in ("coming", "upcoming"):
             start = self.today + ONE_DAY * (ahead or 7)
         else:
             start = monday + ONE_DAY * (weekday + 7 * step)
-        return enclosing_unit(start, "day"), j + 1
+        return Span.enclosing(start, "day"), j + 1
 
     def nearest(self, make: Callable[[int], Span], unit: str, step: int) -> Span:
         """The last span that has ended, this year's, or the first that has not begun."""
@@ -126,7 +117,7 @@ class RelativeTimeRules(PeriodPartRules):
         if step == 0:
             previous = make(year - 1)  # a winter reaches into the next year
             return previous if previous.start <= self.now < previous.end else make(year)
-        current = enclosing_unit(self.today, "month" if unit == "month" else "day")
+        current = Span.enclosing(self.today, "month" if unit == "month" else "day")
         if step < 0:
             return next(span for back in range(3) if (span := make(year - back)).end <= current.start)
         return next(span for ahead in range(3) if (span := make(year + ahead)).start >= current.end)
@@ -159,7 +150,7 @@ class RelativeTimeRules(PeriodPartRules):
         after, then = self.word(j + 1), self.word(j + 2)
         back = after == "back" and self.may_end_before(j + 2) and then not in ("in", "at", "to", "from", "and")
         if after == "ago" and then == "today":
-            return enclosing_unit(shift(self.today, -high, unit), "day"), j + 3
+            return Span.enclosing(shift(self.today, -high, unit), "day"), j + 3
         if after == "ago" or back:
             return self.stepped(-high, -low, unit), j + 2
         if after == "hence" or (after == "from" and self.word(j + 2) == "now"):
@@ -170,7 +161,7 @@ class RelativeTimeRules(PeriodPartRules):
                 return None
             start = shift(span.start, -high if after == "before" else high, unit)
             precision = unit if unit == span.granularity else "minute" if unit in vocab.SMALL_UNITS else "day"
-            return enclosing_unit(start, precision), k
+            return Span.enclosing(start, precision), k
         return None
 
     def compound(self, i: int) -> SpanMatch:
@@ -187,8 +178,8 @@ class RelativeTimeRules(PeriodPartRules):
     def stepped(self, first: int, final: int, unit: str) -> Span:
         """From the unit `first` steps away to the one `final` steps away, both included."""
         enclosing = "week" if unit == "fortnight" else unit
-        start = enclosing_unit(shift(self.now, first, unit), enclosing)
-        end = enclosing_unit(shift(self.now, final, unit), enclosing)
+        start = Span.enclosing(shift(self.now, first, unit), enclosing)
+        end = Span.enclosing(shift(self.now, final, unit), enclosing)
         return Span(start.start, end.end, enclosing)
 
     def ahead(self, i: int) -> SpanMatch:
@@ -213,12 +204,12 @@ class RelativeTimeRules(PeriodPartRules):
             if word in vocab.DAY_PARTS:
                 return self.day_part(self.today + ONE_DAY * step, word), i + 3
             if unit and unit not in vocab.SMALL_UNITS:
-                return enclosing_unit(shift(self.today, step, unit), unit), i + 3
+                return Span.enclosing(shift(self.today, step, unit), unit), i + 3
         if unit == "week" and (found := self.week_of(i)):
             return found
         the_weekend = word == "weekend" and self.word(i - 1) == "the" and self.word(i - 2) in _WEEKEND_CUES
         if the_weekend and after not in ("of", "before", "after"):
-            return enclosing_unit(self.today - ONE_DAY * ((self.today.weekday() - 5) % 7), "weekend"), i + 1
+            return Span.enclosing(self.today - ONE_DAY * ((self.today.weekday() - 5) % 7), "weekend"), i + 1
         if after == "of" and (unit in ("weekend", "month", "year") or word in vocab.DAY_PARTS):
             if not (found := self.time_span(i + 2, True)):
                 return None
@@ -226,7 +217,7 @@ class RelativeTimeRules(PeriodPartRules):
             if span.granularity == "day" and unit is None:
                 return self.day_part(span.start, word), j
             if span.granularity == "day" and unit == "weekend":
-                return enclosing_unit(span.start, "weekend"), j
+                return Span.enclosing(span.start, "weekend"), j
             return found if span.granularity == unit else None
         if after in ("before", "after") and (unit not in (None, *vocab.SMALL_UNITS) or word in vocab.WEEKDAYS):
             return self.before_or_after(i)
@@ -236,14 +227,14 @@ class RelativeTimeRules(PeriodPartRules):
         """As in "week of 9 June", "week starting 4 February", "week ending Sunday", "week 3 of 2027"."""
         relation = self.word(i + 1)
         if self.token(i + 1).kind == "number" and (year := self.year_after(i + 2)):
-            return week_span(year[0], int(relation)), year[1]
+            return Span.iso_week(year[0], int(relation)), year[1]
         if relation not in ("of", "starting", "beginning", "commencing", "ending"):
             return None
         if not (found := self.time_span(self.skip(i + 2, "on"), True)) or found[0].granularity != "day":
             return None
         day, j = found
         if relation == "of":
-            return enclosing_unit(day.start, "week"), j
+            return Span.enclosing(day.start, "week"), j
         start = day.end - 7 * ONE_DAY if relation == "ending" else day.start
         return Span(start, start + 7 * ONE_DAY, "week"), j
 
@@ -262,12 +253,12 @@ class RelativeTimeRules(PeriodPartRules):
             if span.granularity != "day":
                 return None
             gap = (span.start.weekday() - weekday) % 7 if before else (weekday - span.start.weekday()) % 7
-            return enclosing_unit(span.start + ONE_DAY * (gap or 7) * (-1 if before else 1), "day"), j
+            return Span.enclosing(span.start + ONE_DAY * (gap or 7) * (-1 if before else 1), "day"), j
         if unit == "day":
-            return enclosing_unit(span.start - ONE_DAY if before else span.end, "day"), j
+            return Span.enclosing(span.start - ONE_DAY if before else span.end, "day"), j
         if unit == "weekend":
-            near = enclosing_unit(span.start, "weekend")
+            near = Span.enclosing(span.start, "weekend")
             while near.end > span.start if before else near.start < span.end:
-                near = enclosing_unit(near.start + (-7 * ONE_DAY if before else 7 * ONE_DAY), "weekend")
+                near = Span.enclosing(near.start + (-7 * ONE_DAY if before else 7 * ONE_DAY), "weekend")
             return near, j
-        return enclosing_unit(shift(enclosing_unit(span.start, unit).start, -1 if before else 1, unit), unit), j
+        return Span.enclosing(shift(Span.enclosing(span.start, unit).start, -1 if before else 1, unit), unit), j

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import TypeAlias
 
 from remanence.errors import InvalidInput
-from remanence.language.temporal.calendar_spans import date_span, enclosing_unit, start_of_date, to_utc
+from remanence.language.temporal.calendar_spans import Span, start_of_date, to_utc
 from remanence.language.temporal.dateparser_fallback import iso_span, parse_with_dateparser
 from remanence.language.temporal.time_lexer import lex, may_have_time
 from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, TimePhraseParser
@@ -103,7 +103,7 @@ def parse_window(
     elif isinstance(value, datetime):
         window = Window.from_moment(_utc(value, argument))
     elif isinstance(value, date):
-        window = enclosing_unit(start_of_date(value), "day").window
+        window = Span.enclosing(start_of_date(value), "day").window
     elif isinstance(value, str):
         window = _read_text(value, to_utc(now), argument)
     elif isinstance(value, tuple) and len(value) == 2:
@@ -120,9 +120,9 @@ def _read_text(value: str, now: datetime, argument: str) -> Window:
     text = value.strip()
     try:
         if re.fullmatch("[0-9]{4}", text):
-            return date_span("year", int(text)).window
+            return Span.of_date("year", int(text)).window
         if month := re.fullmatch("([0-9]{4})-([0-9]{2})", text):
-            return date_span("month", int(month[1]), int(month[2])).window
+            return Span.of_date("month", int(month[1]), int(month[2])).window
         if re.match("[0-9]{4}-[0-9]{1,2}-[0-9]", text) and len(text) <= _MAX_DATE:
             return iso_span(text).window
         if text.lower() == "now":

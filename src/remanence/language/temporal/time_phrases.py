@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from remanence.language.temporal import time_vocabulary as vocab
-from remanence.language.temporal.calendar_spans import Span, add_clamped, enclosing_unit, midnight
+from remanence.language.temporal.calendar_spans import Span, add_clamped, midnight
 from remanence.language.temporal.relative_times import RelativeTimeRules
 from remanence.language.temporal.time_of_day import CLOCK_WORDS, ClockTime, TimeOfDayRules
 from remanence.language.temporal.token_reader import SpanMatch
@@ -129,7 +129,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
             year = begin.start.year
             final = next((span for y in (year, year + 1) if (span := final.in_year(y)).start >= begin.start), final)
         elif final.granularity == begin.granularity == "day" and final.end <= begin.start:
-            final = enclosing_unit(final.start + timedelta(days=7), "day")  # "from Friday to Monday"
+            final = Span.enclosing(final.start + timedelta(days=7), "day")  # "from Friday to Monday"
         return Window(begin.start, final.end) if begin.start < final.end else None
 
     def time_span(self, i: int, loose: bool = False) -> SpanMatch:

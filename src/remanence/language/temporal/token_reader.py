@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from remanence.language.temporal import time_vocabulary as vocab
-from remanence.language.temporal.calendar_spans import Span, latest_occurrence, midnight
+from remanence.language.temporal.calendar_spans import Span, midnight
 from remanence.language.temporal.time_lexer import END_TOKEN, Token
 
 SpanMatch = tuple[Span, int] | None
@@ -37,7 +37,7 @@ class TokenReader:
 
     def latest(self, make: Callable[[int], Span]) -> Span:
         """The most recent span that has started; `make` gives the span of a year."""
-        return latest_occurrence(make, self.now)
+        return Span.latest(make, self.now)
 
     def token(self, i: int) -> Token:
         return self._tokens[i]

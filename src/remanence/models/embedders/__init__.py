@@ -1,10 +1,4 @@
-"""Text to vectors: the built-in table, small transformers by name, or the embedder of another library.
-
-static.py             the default: a table of word vectors, no model to run
-onnx.py               small transformers through onnxruntime
-embedder_adapters.py  embedders of LangChain, LlamaIndex, fastembed, and plain functions
-checked.py            the wrapper that checks the vectors of each of them
-"""
+"""Text to vectors: the built-in table, small transformers by name, or the embedder of another library."""
 
 from __future__ import annotations
 
