@@ -38,13 +38,10 @@ def tokens(text: str) -> list[str]:
     """
     found: list[str] = []
     for word in _words(text):
-        stem = _STEMS.get(word)
-        if stem is None:
-            stem = _add_stem(word)
-        if stem:
-            found.append(stem)
-        elif stem is None:
+        if not word.isascii() and _IS_UNSPACED.match(word):
             found.extend(_grams(word))
+        elif stem := _stem(word):
+            found.append(stem)
     return found
 
 
@@ -57,22 +54,9 @@ def _words(text: str) -> list[str]:
     return text.lower().encode().translate(_ASCII_WORDS).decode().split()
 
 
-# A cache: word -> its stem, "" for a stop word.
-_STEMS: dict[str, str] = dict.fromkeys(STOP_WORDS, "")
-_MAX_STEMS = 400_000
-
-
-def _add_stem(word: str) -> str | None:
-    """The stem of a word that is not in the cache; None for a run of an unspaced script."""
-    if not word.isascii() and _IS_UNSPACED.match(word):
-        return None
-    stem = _stem(word)
-    if len(_STEMS) < _MAX_STEMS:
-        _STEMS[word] = stem
-    return stem
-
-
+@lru_cache(maxsize=400_000)
 def _stem(word: str) -> str:
+    """The stem of a word; "" for a stop word."""
     if "'" in word or "’" in word:
         word = word.replace("’", "'")
         head, _, tail = word.partition("'")
@@ -93,7 +77,7 @@ def _stemmer() -> Any:
         import snowballstemmer
 
         _LOCAL.stemmer = snowballstemmer.stemmer("english")
-        _LOCAL.stemmer.maxCacheSize = 0  # its own cache is slow, and `_STEMS` is one
+        _LOCAL.stemmer.maxCacheSize = 0  # its own cache is slow, and `_stem` has one
     return _LOCAL.stemmer
 
 
