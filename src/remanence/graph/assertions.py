@@ -23,7 +23,6 @@ from remanence.schema import (
     OPEN_START,
     Entity,
     Link,
-    LinkKind,
     Memory,
     Relation,
     Snapshot,
@@ -102,7 +101,7 @@ def link(
     def decide(index: Index) -> list[Event]:
         _require_visible(index, source)
         _require_visible(index, target)
-        event = Linked(new_id(), source, cast(LinkKind, kind), target, valid, certainty, observer, reason)
+        event = Linked(new_id(), source, kind, target, valid, certainty, observer, reason)
         duplicate = index.links.find_duplicate(event, _snapshot(index, now))
         edge_ids.append(duplicate or event.link)
         return [] if duplicate else [event]

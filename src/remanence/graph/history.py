@@ -121,14 +121,14 @@ class HistoryReader:
         for position in {*catalog.visibility_changes(number), *recorded, *links.positions_of_memory(number)}:
             yield _PlannedEvent(position, partial(self._memory_event, number))
         snapshot = self._snapshot
-        row = catalog.row_at(number, snapshot.position)
+        latest = catalog.row_at(number, snapshot.position)
         linked = links.links_of(number, snapshot, kinds=("supersedes",), direction="in")
-        if row is None or not snapshot.row_mask[row] or linked:
+        if latest is None or not snapshot.row_mask[latest] or linked:
             return
-        replacement = replacement_row(self._index, row, snapshot)
+        replacement = replacement_row(self._index, latest, snapshot)
         if replacement is not None:
-            old, new = self._index.memories([row, replacement])
-            position = max(catalog.positions_of_rows([row, replacement]))
+            old, new = self._index.memories([latest, replacement])
+            position = max(catalog.positions_of_rows([latest, replacement]))
             yield _PlannedEvent(position, partial(_superseded, old, new, new.observed_by, None), derived=True)
 
     def _version_event(self, first: bool, entry: Entry) -> HistoryEvent:
