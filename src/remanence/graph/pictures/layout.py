@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -25,11 +27,12 @@ _EDGE_LENGTH = 180.0
 """The length of a typical edge: its name has to fit on it."""
 _BEND = 52.0
 _GAP = 14.0
-_MAX_ITERATIONS = 10_000
-"""The time of an iteration grows with the number of nodes, so large graphs get fewer for each node."""
+_KAMADA_KAWAI_LIMIT = 150
+"""Up to so many nodes are laid out by Kamada and Kawai, which is clearer, but takes seconds for a thousand nodes."""
 _AREA_FACTOR = 5.0
 """How many times the area of all labels a picture has at least."""
 _SEPARATION_ROUNDS = 80
+_random_lock = Lock()
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -98,13 +101,28 @@ def _component_layout(graph: igraph.Graph) -> Floats:
     if size < 3:
         return np.array([(_EDGE_LENGTH * 1.2 * number, 0.0) for number in range(size)])
     angles = np.arange(size) * 2 * math.pi / size
-    circle = np.c_[np.cos(angles), np.sin(angles)] * math.sqrt(size)
-    iterations = min(50 * size, _MAX_ITERATIONS)
-    points = np.array(graph.layout_kamada_kawai(seed=circle.tolist(), maxiter=iterations).coords)
+    circle = (np.c_[np.cos(angles), np.sin(angles)] * math.sqrt(size)).tolist()
+    if size <= _KAMADA_KAWAI_LIMIT:
+        points = np.array(graph.layout_kamada_kawai(seed=circle).coords)
+    else:
+        points = np.array(_fruchterman_reingold(graph, circle))
     starts, ends = np.array(graph.get_edgelist()).T
     lengths = np.hypot(*(points[starts] - points[ends]).T)
     scaled: Floats = points * (_EDGE_LENGTH / max(float(np.median(lengths)), 1e-9))
     return scaled
+
+
+def _fruchterman_reingold(graph: igraph.Graph, circle: list[list[float]]) -> list[list[float]]:
+    import igraph
+
+    # igraph has one random generator for the whole process and cannot return the one that is set. Afterwards it is
+    # `random` again, igraph's default. The state of `random` itself does not change.
+    with _random_lock:
+        igraph.set_random_number_generator(random.Random(1))
+        try:
+            return list(graph.layout_fruchterman_reingold(seed=circle, niter=500, grid=True).coords)
+        finally:
+            igraph.set_random_number_generator(random)
 
 
 def _spread(points: Floats, boxes: Floats) -> Floats:

@@ -11,13 +11,12 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from remanence.graph.graph_at_time import MENTIONS
-from remanence.graph.pictures.layout import LINE_HEIGHT, RADIUS, Layout, lay_out
+from remanence.graph.pictures.layout import LINE_HEIGHT, RADIUS, Floats, Layout, lay_out
 from remanence.graph.pictures.svg_text import LETTER_WIDTH, replace_invalid_xml, subgraph_title, width_in_letters, wrap
 from remanence.graph.traversal import Edge, Node, Subgraph
 from remanence.schema import format_moment
 
 Point: TypeAlias = tuple[float, float]
-_Box: TypeAlias = tuple[float, float, float, float]
 MARGIN = 30.0
 _LEGEND_HEIGHT = 40.0
 _ARROW_TIP = (
@@ -30,7 +29,7 @@ def graph_svg(subgraph: Subgraph) -> str:
     """A part of the graph as SVG. The tooltip of each element has its full text, its window and its evidence."""
     layout = lay_out(subgraph)
     texts = {node.id: node.label for node in subgraph.nodes}
-    boxes = [box for number, node in enumerate(subgraph.nodes) for box in _node_boxes(node, number, layout)]
+    boxes = _node_boxes(subgraph, layout)
     lines, names = [], []
     for edge, (source, target), bend in zip(subgraph.edges, layout.edge_ends, layout.bends, strict=True):
         ends = layout.coordinates[source], layout.coordinates[target]
@@ -39,7 +38,9 @@ def graph_svg(subgraph: Subgraph) -> str:
         kind = "edge mention" if edge.name == MENTIONS else "edge"
         lines.append(f'<path class="{kind}" {style} marker-end="url(#tip)" d="{path}">{title}</path>')
         if edge.name != MENTIONS:
-            names.append(f"<g>{title}{_edge_name(edge, points, boxes)}</g>")
+            name, box = _edge_name(edge, points, boxes)
+            boxes = np.column_stack([boxes, box])
+            names.append(f"<g>{title}{name}</g>")
     nodes = [_node(node, number, layout) for number, node in enumerate(subgraph.nodes)]
     group = f'<g transform="translate({MARGIN:.0f} {MARGIN + _LEGEND_HEIGHT:.0f})">'
     body = [_ARROW_TIP, _legend(subgraph), group, *lines, *names, *nodes, "</g>"]
@@ -90,28 +91,32 @@ def _node(node: Node, number: int, layout: Layout) -> str:
     return f"<g>{tooltip(node.label)}{_mark(node.kind, x, y)}{''.join(lines)}</g>"
 
 
-def _node_boxes(node: Node, number: int, layout: Layout) -> list[_Box]:
-    """The boxes of the mark and of the label of a node: left, top, right, bottom."""
-    (x, y), label, radius = layout.coordinates[number], layout.labels[number], RADIUS[node.kind]
-    half = max(map(width_in_letters, label), default=0) * LETTER_WIDTH / 2
-    foot = y + radius + LINE_HEIGHT * len(label)
-    return [(x - radius, y - radius, x + radius, y + radius), (x - half, y + radius, x + half, foot)]
+def _node_boxes(subgraph: Subgraph, layout: Layout) -> Floats:
+    """The boxes of the marks and of the labels of all nodes, as rows: left, top, right, bottom."""
+    boxes: list[tuple[float, ...]] = []
+    for node, (x, y), label in zip(subgraph.nodes, layout.coordinates, layout.labels, strict=True):
+        radius, half = RADIUS[node.kind], max(map(width_in_letters, label), default=0) * LETTER_WIDTH / 2
+        boxes.append((x - radius, y - radius, x + radius, y + radius))
+        boxes.append((x - half, y + radius, x + half, y + radius + LINE_HEIGHT * len(label)))
+    return np.array(boxes).T.copy()  # contiguous rows are faster to compare
 
 
-def _edge_name(edge: Edge, points: Sequence[Point], boxes: list[_Box]) -> str:
-    """The name of an edge, and below it when it holds, at the point where it covers least of the other boxes."""
+def _edge_name(edge: Edge, points: Sequence[Point], boxes: Floats) -> tuple[str, Floats]:
+    """The name of an edge, and below it when it holds, at the point where it covers least of the boxes; and its box."""
     name, when = "".join(wrap(edge.name, 30)), str(edge.valid) if edge.valid.has_bound else ""
     width = max(width_in_letters(name) * 0.9, width_in_letters(when) * 0.8) * LETTER_WIDTH
-    height = 25 if when else 13
-    places = [(x - width / 2, y - height / 2, x + width / 2, y + height / 2) for x, y in points]
-    mine, others = np.array(places)[:, None], np.array(boxes)
-    overlap = np.minimum(mine[..., 2:], others[:, 2:]) - np.maximum(mine[..., :2], others[:, :2])
-    best = int(overlap.clip(min=0).prod(axis=2).sum(axis=1).argmin())
-    boxes.append(places[best])
-    x, y = points[best]
+    half = np.array([width, 25 if when else 13]) / 2
+    low, high = np.array(points) - half, np.array(points) + half
+    overlap_x, overlap_y = (
+        (np.minimum(high[:, [axis]], boxes[axis + 2]) - np.maximum(low[:, [axis]], boxes[axis])).clip(min=0)
+        for axis in (0, 1)
+    )
+    best = int((overlap_x * overlap_y).sum(axis=1).argmin())
+    (x, y), box = points[best], np.concatenate([low[best], high[best]])
     if not when:
-        return text_element(x, y + 4, name, "middle edge-name")
-    return text_element(x, y - 2, name, "middle edge-name") + text_element(x, y + 10, when, "middle edge-when")
+        return text_element(x, y + 4, name, "middle edge-name"), box
+    below = text_element(x, y + 10, when, "middle edge-when")
+    return text_element(x, y - 2, name, "middle edge-name") + below, box
 
 
 def _mark(kind: str, x: float, y: float) -> str:
