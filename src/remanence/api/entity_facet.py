@@ -93,7 +93,7 @@ class Page(Sequence[Entity]):
 
 
 class EntitiesView(Facet):
-    """The entities of a space as one view knows them.
+    """The entities of a space at the moment of one view.
 
     Wherever an entity is expected, give an `Entity`, its id, or any of its names.
     """
@@ -265,9 +265,9 @@ class Entities(EntitiesView):
             ...     before, space.entities.resolve("Bob").name
             ('Robert Jones', 'Bob')
         """
-        part, whole = _name_or_id(a), _name_or_id(b)
+        source, target = _name_or_id(a), _name_or_id(b)
         reason, by, now = inputs.reason(why), _observer(observed_by), self._now()
-        return self._revise("merged", lambda known: entity_revisions.plan_merge(known, part, whole, reason, by, now))
+        return self._revise("merged", lambda known: entity_revisions.plan_merge(known, source, target, reason, by, now))
 
     amerge = in_thread(merge)
 

@@ -38,7 +38,7 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 class GraphView(Facet):
-    """The graph of a space as one view knows it.
+    """The graph of a space at the moment of one view.
 
     Wherever a node is expected, give a memory, an entity, the id of one, or a name.
     """

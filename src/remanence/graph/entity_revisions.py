@@ -67,18 +67,18 @@ def plan_rename(known: KnownEntities, given: str, name: str, by: str | None, now
 
 
 def plan_merge(known: KnownEntities, a: str, b: str, why: str | None, by: str | None, now: datetime) -> RevisionPlan:
-    """Make one entity a part of another."""
-    part, whole = known.require(a, now), known.require(b, now)
-    if part.id == whole.id:
+    """Merge one entity into another."""
+    source, target = known.require(a, now), known.require(b, now)
+    if source.id == target.id:
         raise InvalidInput(
-            f"{a!r} and {b!r} are one entity already, {whole.name!r} ({whole.id}). Give two different entities."
+            f"{a!r} and {b!r} are one entity already, {target.name!r} ({target.id}). Give two different entities."
         )
-    ids = (whole.id, part.id)
+    ids = (target.id, source.id)
     kinds = [known.registry.registered_kind(id_, known.position) for id_ in ids]
     names = [each for id_ in ids for each in known.registry.names_of(id_, known.position)]
-    _, name = known.registry.display_name_among(whole.id, names, known.position)
+    _, name = known.registry.display_name_among(target.id, names, known.position)
     text = _describe(known, name, _spellings(names), kinds[0] or kinds[1])
-    return RevisionPlan(Merged(part.id, whole.id, why, by), whole.id, (text,))
+    return RevisionPlan(Merged(source.id, target.id, why, by), target.id, (text,))
 
 
 def plan_split(

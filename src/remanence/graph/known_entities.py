@@ -1,4 +1,4 @@
-"""The entities that a view knows: registered ones, and those that a visible memory or a stated relation names."""
+"""The entities of a view: registered ones, and those that a visible memory or a stated relation names."""
 
 from __future__ import annotations
 
