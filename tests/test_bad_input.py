@@ -457,7 +457,7 @@ def test_an_embedder_that_answers_nonsense_is_refused(space: Space, mood: str, s
     with remanence.open(None, embedder=embedder) as space:
         space.add(PORTO)
         embedder.mood = mood
-        with pytest.raises(remanence.EmbedderBroken, match=shown):
+        with pytest.raises(remanence.errors.EmbedderBroken, match=shown):
             space.add("Bob plays the cello.")
         assert (space.count(), space.verify().entries) == (1, 1)
         assert shown in space.recall("Porto").missing["vectors"]
@@ -512,7 +512,7 @@ def test_another_embedder_is_refused_with_the_way_out(reopen: Reopen, home: Path
     space.child("bob").add("I play the cello.")
     space.close()
 
-    with pytest.raises(remanence.ProjectionStale) as caught:
+    with pytest.raises(remanence.errors.ProjectionStale) as caught:
         reopen(embedder=HashingEmbedder(32))
     for part in ("'hashing-64'", "'hashing-32'", "remanence.reembed", str(home)):
         assert part in str(caught.value)
@@ -523,7 +523,7 @@ def test_another_embedder_is_refused_with_the_way_out(reopen: Reopen, home: Path
         assert len(space.child("bob").recall("cello", signals=["vectors"])) == 1
         assert (space.admin.check(), space.child("bob").admin.check()) == ({}, {})
         space.verify()
-    with pytest.raises(remanence.ProjectionStale):
+    with pytest.raises(remanence.errors.ProjectionStale):
         reopen(embedder=HashingEmbedder(64))
 
 
@@ -540,7 +540,7 @@ def test_a_function_of_another_dimension_is_another_embedder(home: Path) -> None
     for act in acts:
         with told(4) as space:
             for _ in range(2):
-                with pytest.raises(remanence.ProjectionStale, match=r"function@8.*function@4.*reembed"):
+                with pytest.raises(remanence.errors.ProjectionStale, match=r"function@8.*function@4.*reembed"):
                     act(space)
             assert space.verify() == before
     with told(8) as space:
@@ -703,7 +703,7 @@ def test_a_place_that_is_a_file(tmp_path: Path) -> None:
     place = tmp_path / "notes.txt"
     place.write_text("mine")
 
-    with pytest.raises(remanence.LedgerUnavailable, match=r"notes\.txt is a file.*Give another path"):
+    with pytest.raises(remanence.errors.LedgerUnavailable, match=r"notes\.txt is a file.*Give another path"):
         remanence.open(place, embedder=HashingEmbedder())
     assert place.read_text() == "mine"
 
@@ -717,7 +717,7 @@ def test_a_folder_with_somebody_elses_database(home: Path) -> None:
     other.close()
     held = (home / "ledger.db").read_bytes()
 
-    with pytest.raises(remanence.LedgerCorrupt, match=r"not a Remanence ledger.*give another folder"):
+    with pytest.raises(remanence.errors.LedgerCorrupt, match=r"not a Remanence ledger.*give another folder"):
         remanence.open(home, embedder=HashingEmbedder())
     assert (home / "ledger.db").read_bytes() == held
 
@@ -728,7 +728,7 @@ def test_a_read_only_folder(reopen: Reopen, home: Path, monkeypatch: pytest.Monk
     reopen().close()
     with monkeypatch.context() as patched:
         patched.setattr(os, "access", lambda path, mode: False)
-        with pytest.raises(remanence.LedgerUnavailable, match=r"read-only.*change the permissions"):
+        with pytest.raises(remanence.errors.LedgerUnavailable, match=r"read-only.*change the permissions"):
             reopen()
     assert reopen().count() == 1
 

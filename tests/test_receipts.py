@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from remanence import InvalidInput, NotFound, ProjectionStale, Recall, Receipt, Space
+from remanence import InvalidInput, NotFound, Recall, Receipt, Space
+from remanence.errors import ProjectionStale
 from remanence.testing import FakeClock, HashingEmbedder
 
 

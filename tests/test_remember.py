@@ -625,7 +625,7 @@ def test_a_worker_that_meets_with_an_error_goes_on(
     def troubled(engine: object, name: str) -> int:
         looked.append(name)
         if len(looked) == 1:
-            raise remanence.LedgerUnavailable("the disk is full")
+            raise remanence.errors.LedgerUnavailable("the disk is full")
         return look(engine, name)  # type: ignore[arg-type]
 
     monkeypatch.setattr(jobs, "run_due_jobs", troubled)

@@ -19,10 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import remanence
-from remanence import InvalidInput, LedgerTooNew, LedgerUnavailable, Space
+from remanence import InvalidInput, Space
 from remanence.admin.jsonlines import JsonLinesReader, JsonLinesWriter
 from remanence.admin.position_mapping import remap_positions
 from remanence.cli import main
+from remanence.errors import LedgerTooNew, LedgerUnavailable
 from remanence.events import Event, Remembered, Served
 from remanence.ledger.codec import event_kind
 from remanence.schema import Window

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import remanence
-from remanence import ProjectionStale, Recall, Space
+from remanence import Recall, Space
+from remanence.errors import ProjectionStale
 from remanence.language.text import text_hash
 from remanence.schema import Entry
 from remanence.testing import FakeClock, HashingEmbedder

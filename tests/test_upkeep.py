@@ -16,8 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import remanence
-from remanence import InvalidInput, LedgerUnavailable, NotFound, Receipt
+from remanence import InvalidInput, NotFound, Receipt
 from remanence.cli import main
+from remanence.errors import LedgerUnavailable
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import UpkeepSettings
 from remanence.upkeep.decay import DECAY_MODELS, retention

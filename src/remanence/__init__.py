@@ -1,4 +1,4 @@
-"""Long-term memory that only grows: an append-only ledger, four signals, one explained list.
+"""Long-term memory for agents: an append-only ledger, four signals, one explained list of memories.
 
 >>> import remanence
 >>> space = remanence.open(None)
@@ -7,7 +7,8 @@
 'Alice lives in Porto.'
 >>> space.close()
 
-Importing this loads no engine and no framework; each name below is loaded when it is first used.
+Importing this package loads no engine and no framework; each name below is loaded when it is first used. All exceptions
+are in `remanence.errors`, and the Protocols of replaceable parts in `remanence.ports`.
 """
 
 from __future__ import annotations
@@ -17,45 +18,33 @@ from typing import TYPE_CHECKING, Any
 
 from remanence.errors import (
     Closed,
-    EmbedderBroken,
-    EmbedderDown,
     EmbedderError,
     InvalidInput,
     JobFailed,
-    LedgerCorrupt,
     LedgerError,
-    LedgerTampered,
-    LedgerTooNew,
-    LedgerUnavailable,
     MissingExtra,
     NotFound,
     ProjectionError,
-    ProjectionStale,
     RemanenceError,
 )
 from remanence.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from remanence.admin.compaction import CompactionReport
-    from remanence.admin.export_file import TransferReport
-    from remanence.admin.overview import GraphPage, MemoryBatch, MemoryDetails, Stats
-    from remanence.api.entity_facet import Candidate, Registration
+    from remanence.admin.overview import Stats
     from remanence.api.opening import import_, open, reembed
-    from remanence.api.space import Space, VerificationReport
+    from remanence.api.space import Space
     from remanence.api.view import View
     from remanence.graph.diff import Diff
     from remanence.graph.history_events import HistoryEvent
-    from remanence.graph.traversal import Edge, Node, Subgraph
+    from remanence.graph.traversal import Subgraph
     from remanence.language.framing import frame
     from remanence.models.llm_extractor import LLMExtractor
     from remanence.read.answer import Recall
     from remanence.read.memories_used import memories_used
     from remanence.read.profile import Profile
-    from remanence.read.receipts import Exposure, Receipt
+    from remanence.read.receipts import Receipt
     from remanence.schema import (
-        Alias,
         Change,
-        Disagreement,
         Entity,
         Evidence,
         Extraction,
@@ -76,96 +65,80 @@ if TYPE_CHECKING:
     from remanence.write.jobs import Job
     from remanence.write.message_analysis import analyze_for_recall, analyze_message
 
-_HOMES = {
-    **dict.fromkeys(("analyze_message", "analyze_for_recall"), "write.message_analysis"),
-    "Job": "write.jobs",
-    "LLMExtractor": "models.llm_extractor",
-    "Recall": "read.answer",
-    "CompactionReport": "admin.compaction",
-    "TransferReport": "admin.export_file",
-    "Receipt": "read.receipts",
-    "View": "api.view",
-    "UpkeepSettings": "upkeep.settings",
-    "HistoryEvent": "graph.history_events",
-    "Subgraph": "graph.traversal",
-    "Node": "graph.traversal",
-    "Edge": "graph.traversal",
-    "Diff": "graph.diff",
-    "Exposure": "read.receipts",
-    "Registration": "api.entity_facet",
-    "Candidate": "api.entity_facet",
-    "Profile": "read.profile",
-    "Disagreement": "schema",
-    "frame": "language.framing",
-    "memories_used": "read.memories_used",
-    **dict.fromkeys(
-        (
-            *("Alias", "Change", "Entity", "Evidence", "Extraction", "Fact", "ExtractionResult", "Hit", "Link"),
-            *("Memory", "Mention", "Relation", "Utterance", "Triple", "Turn", "Verdict", "Window"),
-        ),
-        "schema",
+_NAMES = {
+    "admin.overview": ("Stats",),
+    "api.opening": ("import_", "open", "reembed"),
+    "api.space": ("Space",),
+    "api.view": ("View",),
+    "graph.diff": ("Diff",),
+    "graph.history_events": ("HistoryEvent",),
+    "graph.traversal": ("Subgraph",),
+    "language.framing": ("frame",),
+    "models.llm_extractor": ("LLMExtractor",),
+    "read.answer": ("Recall",),
+    "read.memories_used": ("memories_used",),
+    "read.profile": ("Profile",),
+    "read.receipts": ("Receipt",),
+    "schema": (
+        "Change",
+        "Entity",
+        "Evidence",
+        "Extraction",
+        "ExtractionResult",
+        "Fact",
+        "Hit",
+        "Link",
+        "Memory",
+        "Mention",
+        "Relation",
+        "Triple",
+        "Turn",
+        "Utterance",
+        "Verdict",
+        "Window",
     ),
-    **dict.fromkeys(("import_", "open", "reembed"), "api.opening"),
-    **dict.fromkeys(("MemoryBatch", "GraphPage", "Stats", "MemoryDetails"), "admin.overview"),
-    **dict.fromkeys(("Space", "VerificationReport"), "api.space"),
+    "upkeep.settings": ("UpkeepSettings",),
+    "write.jobs": ("Job",),
+    "write.message_analysis": ("analyze_for_recall", "analyze_message"),
 }
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
-    "Alias",
-    "Candidate",
     "Change",
     "Closed",
-    "CompactionReport",
     "Diff",
-    "Disagreement",
-    "Edge",
-    "EmbedderBroken",
-    "EmbedderDown",
     "EmbedderError",
     "Entity",
     "Evidence",
-    "Exposure",
     "Extraction",
     "ExtractionResult",
     "Fact",
-    "GraphPage",
     "HistoryEvent",
     "Hit",
     "InvalidInput",
     "Job",
     "JobFailed",
     "LLMExtractor",
-    "LedgerCorrupt",
     "LedgerError",
-    "LedgerTampered",
-    "LedgerTooNew",
-    "LedgerUnavailable",
     "Link",
     "Memory",
-    "MemoryBatch",
-    "MemoryDetails",
     "Mention",
     "MissingExtra",
-    "Node",
     "NotFound",
     "Profile",
     "ProjectionError",
-    "ProjectionStale",
     "Recall",
     "Receipt",
-    "Registration",
     "Relation",
     "RemanenceError",
     "Space",
     "Stats",
     "Subgraph",
-    "TransferReport",
     "Triple",
     "Turn",
     "UpkeepSettings",
     "Utterance",
     "Verdict",
-    "VerificationReport",
     "View",
     "Window",
     "analyze_for_recall",
@@ -179,8 +152,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"remanence.{_HOMES[name]}"), name)
+    if name in _MODULE_OF:
+        return getattr(import_module(f"remanence.{_MODULE_OF[name]}"), name)
     raise AttributeError(f"module 'remanence' has no attribute {name!r}")
 
 

@@ -14,7 +14,8 @@ from langchain_models import Actor
 
 import remanence
 from langchain_remanence import embedder, extractor
-from remanence import Extraction, ExtractionResult, Fact, InvalidInput, ProjectionStale, Utterance
+from remanence import Extraction, ExtractionResult, Fact, InvalidInput, Utterance
+from remanence.errors import ProjectionStale
 
 NOW = datetime(2026, 5, 4, tzinfo=timezone.utc)
 

@@ -34,7 +34,7 @@ def test_an_embedding_of_llamaindex_embeds_a_space(home: Path) -> None:
         hit = space.recall("What does Alice drink?")[0]
         assert "vectors" in {evidence.signal for evidence in hit.evidence}
 
-    with pytest.raises(remanence.ProjectionStale, match="'mine'"):
+    with pytest.raises(remanence.errors.ProjectionStale, match="'mine'"):
         remanence.open(home, embedder=embedder(Hashing(model_name="another"))).recall("Alice")
     with remanence.open(home, embedder=embedder(Hashing(), name="mine")) as again:
         assert again.count() == 1
