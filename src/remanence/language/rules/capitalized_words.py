@@ -1,19 +1,20 @@
-"""Words with a capital, and what their place in the text says of them."""
+"""Words with a capital, their position in the sentence, and the kind of the names they form."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
-from remanence.language.rules.common_words import is_common_word
-from remanence.language.rules.lexicon import LOWERCASE_TITLE_WORDS, ORGANIZATIONS
-from remanence.language.rules.marked_names import NameSpan
+from remanence.language.rules import lexicon
+from remanence.language.rules.lexicon import LOWERCASE_TITLE_WORDS, ORGANIZATIONS, is_common_word
+from remanence.language.rules.name_spans import NameSpan
 from remanence.language.text import ABBREVIATIONS
 
 
 @dataclass(slots=True)
 class CapitalizedWord:
-    """A word with a capital: where it stands, and what its place says of it."""
+    """A word with a capital and its position."""
 
     text: str
     start: int
@@ -21,28 +22,28 @@ class CapitalizedWord:
     lowercase: str
     starts_sentence: bool  # at the start of a sentence, line, quote or bracket
     possessive: bool = False
-    in_heading: bool = False  # in a heading, a list label or in bold: there every word may have a capital
+    in_heading: bool = False  # in a heading, a list label or in bold, where every word may have a capital
 
 
 def find_capitalized_words(text: str, marked: list[NameSpan]) -> list[CapitalizedWord]:
-    """The words with a capital that are no part of a `fixed` name, in order.
+    """The words with a capital that are not part of a `marked` name, in order.
 
     >>> [(token.text, token.starts_sentence) for token in find_capitalized_words("Then Alice's iPhone rang.", [])]
     [('Then', True), ('Alice', False), ('iPhone', False)]
     """
     tokens: list[CapitalizedWord] = []
-    at = 0
+    index = 0
     for match in _TOKEN.finditer(text):
         start, end = match.span()
         if end - start == 1 and text[start] == "I":
             continue
-        while at < len(marked) and marked[at].end <= start:
-            at += 1
-        if at < len(marked) and marked[at].start < end:
+        while index < len(marked) and marked[index].end <= start:
+            index += 1
+        if index < len(marked) and marked[index].start < end:
             continue
         before = text[start - 1] if start else "\n"
         if before.isalnum() or before in "_#@/\\":
-            start = _camel(text, start)  # iPhone, eBay
+            start = _camel_case_start(text, start)  # iPhone, eBay
             if start < 0:
                 continue
         word = text[start:end]
@@ -62,7 +63,7 @@ def find_capitalized_words(text: str, marked: list[NameSpan]) -> list[Capitalize
             if tail.islower() and (tail.endswith("ed") or is_common_word(tail)):  # Keras-based
                 end -= len(word) - len(stem)
                 word = stem
-        tokens.append(CapitalizedWord(word, start, end, word.lower(), _starts(text, start), possessive))
+        tokens.append(CapitalizedWord(word, start, end, word.lower(), _starts_sentence(text, start), possessive))
     if "\n" in text or "**" in text:
         _mark_labels(text, tokens)
     return tokens
@@ -72,7 +73,7 @@ _UPPER = "".join(
     re.escape(chr(code)) for low, high in ((0x41, 0x590), (0x1E00, 0x2000)) for code in range(low, high)
     if chr(code).isupper()
 )  # fmt: skip
-_TOKEN = re.compile(  # one class of letters in front: the search for it is the fast part
+_TOKEN = re.compile(  # one class of letters first: the regex engine searches for it fast
     rf"[{_UPPER}](?:"
     rf"(?:\.[ ]?[{_UPPER}])+\."  # J. R. R. (Tolkien), U.S.
     rf"|(?<!I)\.(?=[ ][{_UPPER}]\w)"  # J. (Smith)
@@ -90,23 +91,23 @@ _CONTINUES = frozenset(",'’)&/%$+”;")
 
 
 def _mark_labels(text: str, tokens: list[CapitalizedWord]) -> None:
-    """Mark the tokens that stand in a heading or a label."""
-    at = 0
+    """Mark the tokens inside headings and labels."""
+    index = 0
     for match in _LABEL.finditer(text):
         start, end = match.span()
-        while at < len(tokens) and tokens[at].start < start:
-            at += 1
-        first = at
-        while at < len(tokens) and tokens[at].end <= end:
-            at += 1
-        words = sum(1 for word in match.group().split() if word.islower() and word not in LOWERCASE_TITLE_WORDS)
-        if at - first >= words:
-            for token in tokens[first:at]:
+        while index < len(tokens) and tokens[index].start < start:
+            index += 1
+        first = index
+        while index < len(tokens) and tokens[index].end <= end:
+            index += 1
+        lowercase = sum(word.islower() and word not in LOWERCASE_TITLE_WORDS for word in match.group().split())
+        if index - first >= lowercase:
+            for token in tokens[first:index]:
                 token.in_heading = True
 
 
-def _camel(text: str, start: int) -> int:
-    """Where a name such as iPhone begins; -1 if the capital is just inside a word."""
+def _camel_case_start(text: str, start: int) -> int:
+    """Where a name such as iPhone begins; -1 if the capital is only inside a word."""
     for size in (1, 2):
         begin = start - size
         if begin >= 0 and text[begin:start].isalpha() and text[begin:start].islower():
@@ -117,7 +118,7 @@ def _camel(text: str, start: int) -> int:
     return -1
 
 
-def _starts(text: str, start: int) -> bool:
+def _starts_sentence(text: str, start: int) -> bool:
     """Whether a sentence, a line, a quotation or a bracket begins at `start`."""
     at = start - 1
     while at >= 0 and text[at] in _SPACE_BEFORE:
@@ -131,8 +132,33 @@ def _starts(text: str, start: int) -> bool:
         word = at
         while word > 0 and at - word < 6 and (text[word - 1].isalpha() or text[word - 1] == "."):
             word -= 1
-        abbreviated = text[word:at].lower() in ABBREVIATIONS or (at - word == 1 and text[word].isupper())
-        return not abbreviated
+        return not (text[word:at].lower() in ABBREVIATIONS or (at - word == 1 and text[word].isupper()))
     if before == '"':
         return at == start - 1 or text[at - 1 : at] in ".!?"
     return before not in _CONTINUES
+
+
+def kind_of_name(name: str, words: list[CapitalizedWord]) -> str:
+    """The kind of a name made of these words: person, place, organization, product or thing."""
+    return _kind_of_name(name, words[0].lowercase, words[-1].lowercase, len(words) > 1)
+
+
+@lru_cache(1 << 14)
+def _kind_of_name(name: str, first: str, last: str, several: bool) -> str:
+    lower = name.lower()
+    if lower in lexicon.PLACES or name in lexicon.PLACE_ACRONYMS:
+        return "place"
+    if lower in ORGANIZATIONS or lower.replace("’", "'") in ORGANIZATIONS:
+        return "organization"
+    if first in lexicon.HONORIFICS and several and last not in lexicon.PLACE_WORDS and " of " not in lower:
+        return "place" if first == "st" else "person"
+    if several:
+        if last in lexicon.ORGANIZATION_WORDS or (first in lexicon.ORGANIZATION_WORDS and " of " in name):
+            return "organization"
+        if last in lexicon.PLACE_WORDS or first in ("mount", "lake", "san", "fort", "port"):
+            return "place"
+    if first in lexicon.FIRST_NAMES or (name[1:2] == "." and several):
+        return "person"
+    if first in lexicon.PRODUCTS or name[0].islower() or (not name.isalpha() and re.search(r"\d", name)):
+        return "product"
+    return "thing"

@@ -1,110 +1,106 @@
-"""When a fact is true: the times of a sentence, read against the moment it was said."""
+"""When a fact is true: the times of a sentence, relative to the moment it was said, and corrections of them.
+
+"Sorry, I meant April" repeats the last fact with April in place of March.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from remanence.language.rules.ellipsis import EVENT_NOUN_PATTERN
 from remanence.language.rules.lexicon import MONTH_PATTERN
+from remanence.language.rules.sentences import EVENT_NOUN_PATTERN
 from remanence.language.temporal import TimePhrase, find_times
-from remanence.schema import Window, format_moment
+from remanence.schema import Fact, Window, format_moment
 
 _YEAR = re.compile(r"\b\d{4}\b")
 _DAY = timedelta(days=1)
-_DATED = re.compile(
+_ADDED_DATE = re.compile(
     r" \((?:\d{4}|[A-Z][a-z]+ \d{4}|\d{4}-\d\d-\d\d(?: \d\d:\d\d)?(?: to \d{4}-\d\d-\d\d(?: \d\d:\d\d)?)?)\)"
 )
 _WEEKDAY = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thurs?|fri|sat(?:ur)?|sun)(?:day)?s?\b", re.IGNORECASE)
 _MONTH = re.compile(rf"\b(?:{MONTH_PATTERN})\b|\d[./]\d", re.IGNORECASE)
-_COUNT = re.compile(  # the 6 of "turned 6 last week" is no part of the time
+_PAST = re.compile(r"\b(?:last|ago|yesterday|past)\b", re.IGNORECASE)
+_COUNT = re.compile(  # the 6 of "turned 6 last week" is not part of the time
     r"(?<!at )(?<!by )(?<!to )(?<!from )(?<!until )\b\d+(?= (?:last|next|this)\b)"
 )
-_PASSING = re.compile(
-    rf"\b(?:{EVENT_NOUN_PATTERN}|for the next|until|reminded"
-    r"|tonight|today"
-    r"|tomorrow|this (?:week|weekend|month|morning|afternoon|evening)|temporarily|next (?:week|weekend"
-    r"|month)|due|in \w+ (?:days?"
-    r"|weeks?|hours?|minutes))\b",
+_TEMPORARY = re.compile(
+    rf"\b(?:{EVENT_NOUN_PATTERN}|for the next|until|reminded|tonight|today|tomorrow|temporarily|due"
+    r"|this (?:week|weekend|month|morning|afternoon|evening)|next (?:week|weekend|month)"
+    r"|in \w+ (?:days?|weeks?|hours?|minutes))\b",
     re.IGNORECASE,
 )
 
 
 def find_fact_times(text: str, now: datetime, *, prefer_future: bool) -> list[TimePhrase]:
-    """The times in the text; where it looks `ahead`, "on Friday" is the next one and not the last.
+    """The times in the text. With `prefer_future`, "on Friday" is the next Friday, not the last one.
 
     >>> found = find_fact_times("The flight is on Friday.", datetime(2026, 5, 20), prefer_future=True)
     >>> [str(time.window) for time in found]
     ['2026-05-22 to 2026-05-23']
     """
     phrases = find_times(_COUNT.sub(lambda found: "#" * len(found.group()), text), now)
-    return [_ahead(phrase, now) for phrase in phrases] if prefer_future else phrases
+    return [_next_occurrence(phrase, now) for phrase in phrases] if prefer_future else phrases
 
 
 def add_dates(text: str, phrases: list[TimePhrase]) -> str:
-    """The text with what its relative times mean behind them, so that it can be read on any other day.
+    """The text with a date after each relative time, so that it can be read on any other day.
 
     >>> text = "Bob called yesterday."
     >>> add_dates(text, find_times(text, datetime(2026, 5, 20)))
     'Bob called yesterday (2026-05-19).'
     """
-    out, at = [], 0
+    parts, at = [], 0
     for phrase in phrases:
-        whole = phrase.window.start is not None and phrase.window.end is not None
-        if whole and not _YEAR.search(phrase.text):
-            out.append(f"{text[at : phrase.end]} ({_written(phrase.window)})")
+        start, end = phrase.window.start, phrase.window.end
+        if start is not None and end is not None and not _YEAR.search(phrase.text):
+            parts.append(f"{text[at : phrase.end]} ({_format_dates(start, end)})")
             at = phrase.end
-    return "".join([*out, text[at:]])
+    return "".join([*parts, text[at:]])
 
 
 def strip_dates(text: str) -> str:
-    """The text without what `dated` put into it.
+    """The text without the dates that `add_dates` adds.
 
     >>> strip_dates("Bob called yesterday (2026-05-19) from Rome (Italy).")
     'Bob called yesterday from Rome (Italy).'
     """
-    return _DATED.sub("", text)
+    return _ADDED_DATE.sub("", text)
 
 
 def find_expiry(text: str, phrases: list[TimePhrase], now: datetime) -> datetime | None:
-    """When what is said will be over: only for what speaks of its own end, such as a meeting today."""
-    if not _PASSING.search(text):
+    """When the fact ends: only for what is temporary, such as a meeting today."""
+    if not _TEMPORARY.search(text):
         return None
-    ends = [phrase.window.end for phrase in phrases if phrase.window.end is not None]
-    last = max(ends, default=None)
+    last = max((phrase.window.end for phrase in phrases if phrase.window.end is not None), default=None)
     return last if last is not None and last > now else None
 
 
-def _ahead(phrase: TimePhrase, at: datetime) -> TimePhrase:
+def _next_occurrence(phrase: TimePhrase, now: datetime) -> TimePhrase:
     window = phrase.window
-    if window.end is None or window.end > _aware(at, window.end) or _YEAR.search(phrase.text):
+    if window.end is None or _YEAR.search(phrase.text) or _PAST.search(phrase.text):
         return phrase
-    if re.search(r"\b(?:last|ago|yesterday|past)\b", phrase.text, re.IGNORECASE):
+    if window.end > (now.replace(tzinfo=window.end.tzinfo) if now.tzinfo is None else now):
         return phrase
-    by_week = _WEEKDAY.search(phrase.text) is not None
-    if not (by_week or _MONTH.search(phrase.text)):
-        return phrase  # "this morning" comes once
-    moved = Window(_later(window.start, by_week), _later(window.end, by_week))
-    return TimePhrase(phrase.text, phrase.start, phrase.end, moved)
+    weekly = _WEEKDAY.search(phrase.text) is not None
+    if not (weekly or _MONTH.search(phrase.text)):
+        return phrase  # "this morning" does not recur
+    later = Window(_later(window.start, weekly), _later(window.end, weekly))
+    return TimePhrase(phrase.text, phrase.start, phrase.end, later)
 
 
-def _later(moment: datetime | None, by_week: bool) -> datetime | None:
+def _later(moment: datetime | None, weekly: bool) -> datetime | None:
+    """A week or a year later."""
     if moment is None:
         return None
-    if by_week:
+    if weekly:
         return moment + timedelta(days=7)
-    leap = moment.month == 2 and moment.day == 29
-    return moment.replace(year=moment.year + 1, day=28 if leap else moment.day)
+    leap_day = moment.month == 2 and moment.day == 29
+    return moment.replace(year=moment.year + 1, day=28 if leap_day else moment.day)
 
 
-def _aware(moment: datetime, like: datetime) -> datetime:
-    return moment.replace(tzinfo=like.tzinfo) if moment.tzinfo is None else moment
-
-
-def _written(window: Window) -> str:
-    start, end = window.start, window.end
-    if start is None or end is None:
-        return str(window)
+def _format_dates(start: datetime, end: datetime) -> str:
     if end - start <= _DAY:
         return format_moment(start)
     if start.day == 1 and (end - _DAY).month == start.month and end.day == 1 and end - start < timedelta(days=32):
@@ -112,3 +108,66 @@ def _written(window: Window) -> str:
     if start.month == start.day == end.month == end.day == 1 and end.year == start.year + 1:
         return str(start.year)
     return f"{format_moment(start)} to {format_moment(end - _DAY)}"
+
+
+_TIME_KINDS = tuple(  # a time can replace only a time of the same kind; the first kind that matches decides
+    re.compile(rf"(?<![\w:.-])(?:{pattern})(?![\w:-])", re.IGNORECASE)
+    for pattern in (
+        rf"\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{MONTH_PATTERN})|(?:{MONTH_PATTERN}) \d{{1,2}}(?:st|nd|rd|th)?",
+        MONTH_PATTERN,
+        r"(?:mon|tues|wednes|thurs|fri|satur|sun)day",
+        r"\d{1,2}(?::\d\d)? ?(?:am|pm)|\d{1,2}:\d\d|noon|midnight",
+        r"(?:19|20)\d\d",
+        r"\d{1,2}(?:st|nd|rd|th)",
+        r"\d+",
+    )
+)
+_CORRECTION = re.compile(
+    r"(?:it['’]s |it is |make (?:that|it) |i meant )?(?:on |in |at )?"
+    r"(?!(?:i|my|we|he|she|they|you|that|it|this)\b)(?:the (?=\d))?"
+    r"(?P<new>[\w'’:-]+(?: [\w'’:-]+){0,2}?)(?:,? (?:and )?not (?:on |in |at )?"
+    r"(?P<old>[\w'’:-]+(?: [\w'’:-]+){0,2}))?[.!]*",
+    re.IGNORECASE,
+)
+
+
+def apply_correction(sentence: str, earlier_facts: Sequence[Fact]) -> tuple[Fact, str] | None:
+    """The fact that a sentence corrects, with its corrected text, or None.
+
+    `earlier_facts` are of the same speaker, the latest last. A time replaces the only time of its kind in the
+    latest facts, another word the object of the only claim. With "not March" it replaces that word in any fact.
+
+    >>> apply_correction("Friday.", [Fact("Ann has a meeting with Bob on Thursday (2026-05-21).")])[1]
+    'Ann has a meeting with Bob on Friday.'
+    >>> apply_correction("Friday.", [Fact("Ann lives in Porto.")]) is None
+    True
+    """
+    found = _CORRECTION.fullmatch(sentence)
+    if found is None:
+        return None
+    new, old = found["new"], found["old"]
+    kind = _time_kind(new)
+    latest_turns = earlier_facts[-1].source_turns
+    for fact in reversed(earlier_facts):
+        if not old and fact.source_turns != latest_turns:
+            continue
+        text = strip_dates(fact.text)
+        wrong = _wrong_word(fact, text, old, kind)
+        if wrong is not None and wrong != new and _time_kind(wrong) == kind and wrong[0].isupper() == new[0].isupper():
+            return fact, re.sub(rf"(?<!\w){re.escape(wrong)}(?!\w)", new, text)
+    return None
+
+
+def _wrong_word(fact: Fact, text: str, old: str | None, kind: int | None) -> str | None:
+    """The word to replace, or None where that is not certain."""
+    if old:
+        return old if re.search(rf"(?<!\w){re.escape(old)}(?!\w)", text) else None
+    if kind is None:
+        return fact.triples[0].object if len(fact.triples) == 1 else None
+    times = {match.group() for match in _TIME_KINDS[kind].finditer(text)}
+    return times.pop() if len(times) == 1 else None
+
+
+def _time_kind(word: str) -> int | None:
+    """The index of the kind of time, or None for another word."""
+    return next((number for number, kind in enumerate(_TIME_KINDS) if kind.fullmatch(word)), None)
