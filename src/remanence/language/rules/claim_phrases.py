@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from remanence.language.rules.lexicon import (
-    MONTH_PATTERN,
     RELATIONSHIP_NOUNS,
     RELATIONSHIP_PATTERN,
     load_pattern,
@@ -30,31 +29,16 @@ class ObjectPhrase(NamedTuple):
     end: int
 
 
-DATE_PATTERN = (
-    rf"(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTH_PATTERN})\b(?:(?:, ?| )\d{{4}}\b)?"
-    rf"|(?:{MONTH_PATTERN}) \d{{1,2}}(?:st|nd|rd|th)?\b(?:(?:, ?| )\d{{4}}\b)?|\d{{4}}-\d\d-\d\d)"
-)
-COUNT_PATTERN = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}"
-
-_CONTINUATION = (  # begins a second claim about the same subject: "loves tea and *hates* coffee"
-    r"(?:also |now |really |still |currently )*(?:(?:hates?|loves?|likes?|prefers?|enjoys?|dislikes?|adores?"
-    r"|owns?|speaks?|plays?|drives?|uses?|stud(?:y|ies)|wants?|needs?|has|have) (?=[\w'’])|lives? in"
-    r"|works? (?:at|for|as|in|from|on)|am|is|was|can['’]t|don['’]t|doesn['’]t|never|moved)"
-)
 _ITEM = r"(?:(?:a|an|the|my|his|her|their|our) )?((?:[\w'’&-]+ ){0,4}?[\w'’&-]+?)"
 _END = (  # the last group stays open, so that other ends can be added
-    r"(?: too| though| a lot| so much| very much| as well| the most| in general| right now| now| here| there)?"
-    r"(?=[.;:!\n)]|$|, (?:[A-Z]|the user\b)|, not\b|,? (?:but|because|so|which|named|called|since|over|when|while|with"
-    r"|every|on|at|last|this|next|today|tomorrow|tonight|yesterday|soon|again|coming|these days|instead)\b"
-    rf"|,? and (?:I|my|he|she|it|we|they|his|her|{_CONTINUATION}|(?:also |now )?[a-z]+s (?:at|in|for|to|an?)"
-    r"|[a-z]{3,}ed (?:with|for|in|at|by|as|to|on|the|an?|my|their))\b"
+    rf"(?: (?:{load_pattern('object_adverbs')}))?(?={load_pattern('object_ends')}"
 )
 _PLAIN_WORDS = re.compile(rf"{_ITEM}{_END})")
 _PLAIN_WORDS_OF = {  # predicates whose object can end elsewhere too
     "prefers": re.compile(rf"(?![a-z]+ing to\b){_ITEM}{_END}| (?:to|than|rather than)\b)"),
     "studies": re.compile(rf"{_ITEM}{_END}| in\b)"),
     "studied": re.compile(rf"{_ITEM}{_END}| (?:in|from)\b)"),
-    "has": re.compile(rf"{_ITEM}{_END}|,? and (?:{COUNT_PATTERN}) | for\b(?! (?:you|me)\b))"),
+    "has": re.compile(rf"{_ITEM}{_END}|,? and (?:{load_pattern('counts')}) | for\b(?! (?:you|me)\b))"),
 }
 _LIST_ITEM = re.compile(rf"{_ITEM}{_END}|,? (?:and|or) |, )")
 _LIST_END = re.compile(rf"{_END})")
@@ -62,7 +46,7 @@ _LIST_JOINT = re.compile(r"(?P<last>,? and )|, (?![A-Z])")
 _NAME_JOINT = re.compile(r",? and |, (?=[A-Z])")
 _AFTER_NAMES = re.compile(r"[.;:!\n)]|$|,? (?:and|but|because|so|when|since|with|in|on|at|last|this|every|too)\b|, ")
 _FIXED_PAIRS = re.compile(load_pattern("fixed_pairs"), re.IGNORECASE)
-_DATE = re.compile(rf"(?:the )?({DATE_PATTERN})(?![\w-])")
+_DATE = re.compile(rf"(?:the )?({load_pattern('dates')})(?![\w-])")
 _EMPTY_OBJECTS = load_words("empty_objects") | word_set("is are was were has have had - –")
 _EMPTY_FIRST_WORDS = word_set("for in at with on by from as is are was not")
 _MAX_OBJECT_CHARS = 40

@@ -13,19 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from remanence.language.rules import relationships
 from remanence.language.rules.claim_phrases import NamesByStart, coordinated_subjects, name_at, opens_clause
 from remanence.language.rules.encyclopedic import MAX_STATEMENT_CHARS, find_encyclopedic_claim
 from remanence.language.rules.lexicon import load_pattern
 from remanence.language.rules.name_spans import NameSpan
-from remanence.language.rules.relationships import (
-    APPOSITION_PATTERN,
-    COPULA_PATTERN,
-    HAVE_PREFIXES,
-    copula_claims,
-    have_claims,
-    possessive_claims,
-    shared_claims,
-)
 from remanence.language.rules.verb_phrases import following_claims, may_open_claim, object_at, verb_at
 from remanence.language.text import SENTENCE_END
 from remanence.schema import Triple
@@ -83,8 +75,8 @@ def find_claims(text: str, names: Sequence[NameSpan], speaker: str) -> tuple[Tri
         claims = [claim for claim in _claims_of(text, subject, by_start, speaker) if claim.subject != claim.object]
         others = coordinated_subjects(text, subject, by_end)
         if others:
-            claims += shared_claims(text, subject, others, claims, speaker)
-        if claims and (_is_statement(text, subject) or APPOSITION_PATTERN.match(text, subject.end)):
+            claims += relationships.shared_claims(text, subject, others, claims, speaker)
+        if claims and (_is_statement(text, subject) or relationships.APPOSITION_PATTERN.match(text, subject.end)):
             found.update(dict.fromkeys(claims))
     return tuple(found)
 
@@ -115,7 +107,7 @@ def _claims_of(text: str, subject: NameSpan, names: NamesByStart, speaker: str) 
     at = subject.end
     is_pronoun = text[subject.start : at] in _POSSESSIVE_PRONOUNS
     if is_pronoun or text.startswith(("'s ", "’s "), at):
-        claims = list(possessive_claims(text, at if is_pronoun else at + 2, subject.text, names))
+        claims = list(relationships.possessive_claims(text, at if is_pronoun else at + 2, subject.text, names))
         yield from claims
         if claims or is_pronoun:
             return  # "Bob's" may also be "Bob is"
@@ -123,10 +115,10 @@ def _claims_of(text: str, subject: NameSpan, names: NamesByStart, speaker: str) 
         verb = verb_at(text, at)
         target = object_at(text, verb, subject, names) if verb else None
         if verb is None or target is None:
-            if number == 0 and COPULA_PATTERN.match(text, subject.end):
-                yield from copula_claims(text, subject, names, speaker)
-            elif number == 0 and text.startswith(HAVE_PREFIXES, subject.end):
-                yield from have_claims(text, subject, names)
+            if number == 0 and relationships.COPULA_PATTERN.match(text, subject.end):
+                yield from relationships.copula_claims(text, subject, names, speaker)
+            elif number == 0 and text.startswith(relationships.HAVE_PREFIXES, subject.end):
+                yield from relationships.have_claims(text, subject, names)
             return
         at = target.end
         predicate = _PERFECT.get(verb.predicate, (verb.predicate, verb.predicate))[_STILL.match(text, at) is not None]

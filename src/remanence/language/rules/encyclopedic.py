@@ -9,7 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from remanence.language.rules.lexicon import CALENDAR_WORDS, FUNCTION_WORDS, MONTH_PATTERN, NAME_PARTICLES, word_set
+from remanence.language.rules.lexicon import (
+    CALENDAR_WORDS,
+    FUNCTION_WORDS,
+    MONTH_PATTERN,
+    NAME_PARTICLES,
+    load_pattern,
+    word_set,
+)
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import SINGLE_ROLES
 from remanence.language.rules.verb_phrases import PREDICATE_NOUNS, verb_at
@@ -19,11 +26,7 @@ MAX_STATEMENT_CHARS = 200
 _MAX_NAME_WORDS = 12
 
 _SEVERAL_SENTENCES = re.compile(r"\. (?<=[a-z]{3}\. )[A-Z]|\n")
-_VERB = re.compile(
-    r" (?:(?:is|was) (?:a citizen of|married to|employed by|famous for|born (?:in|on)|(?:located|headquartered) in"
-    r"|[a-z]+ed (?:by|in the|with the)|written (?:by|in the)|built by)|died (?:in|on)"
-    r"|(?:plays?|speaks?|works? in|worked in) the [a-z]+ of) "
-)
+_VERB = re.compile(rf" (?:{load_pattern('encyclopedic_verbs')}) ")
 _DEFINITION = re.compile(
     r"The (?:name of the )?(?:current |present |new )?"
     r"(?:[a-z]+ (?:that|who|which) (?P<verb>[a-z]+) (?P<product>.+?)"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from remanence.language.rules.claim_phrases import NamesByStart, coordinated_subjects
 from remanence.language.rules.claim_rules import find_claims
+from remanence.language.rules.lexicon import load_pattern
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import OPPOSITE_PREDICATES, STATES_ENDED_BY_EVENT
 from remanence.language.rules.third_person import conjugate
@@ -184,9 +185,8 @@ _BROKE_UP = re.compile(
     rf"|(?:is )?separated from|dumped)|(?P<with>(?:is|are) (?:no longer|not) (?:together )?with)) "
 )
 _DESERTED = re.compile(rf"{ADVERB_PATTERN} (?:(?P<left>left)|dumped|divorced|broke up with|separated from) ")
-_CLAUSE_END = re.compile(
-    r"[.,;!]|$| (?:last|this|in|on|because|since|for|after|when|two|three|yesterday|today|recently|and|any)\b"
-)
+_AFTER_ENDING = load_pattern("words_after_ending")
+_CLAUSE_END = re.compile(rf"[.,;!]|$| (?:{_AFTER_ENDING}|and|any)\b")
 _IS_RELATIVE = re.compile(r"^my |['’]s ")
 _PARTNER = re.compile(rf" ?(?:their|his|her) (?:[a-z]+ )?(?:{_PARTNER_NOUN})\b")
 _ENDS_WITH_PARTNER = re.compile(rf" (?:{_PARTNER_NOUN})$")
@@ -196,18 +196,13 @@ _COUPLE_PREDICATES = tuple(
 )
 _ENDED = re.compile(
     rf"(?: and (?:his|her|their) (?:{_PARTNER_NOUN}))?"
-    rf"{ADVERB_PATTERN} (?:(?P<couple>(?:has |is |are )?(?:got |getting )?(?:divorced|separated)(?! from)"
-    r"|is (?:no longer |not )(?:married|engaged)|is (?:now )?(?:single|divorced|widowed)(?: now| again)?"
-    r"|broke up|split up|(?:has )?split)"
-    r"|(?:has |is )?retired(?! from)|(?:has )?(?:quit|lost|left) (?:my|their|his|her) job"
-    r"|is (?:now |currently )?unemployed|(?:was|got) (?:laid off|fired|let go)(?! from| by))"
-    r"(?=[.,;!]|$| (?:last|this|in|on|because|since|for|after|when|a|two|three|yesterday|today|recently|now|right"
-    r"|again|and)\b)"
+    rf"{ADVERB_PATTERN} (?:(?P<couple>{load_pattern('couple_endings')})|{load_pattern('job_endings')})"
+    rf"(?=[.,;!]|$| (?:{_AFTER_ENDING}|a|now|right|again|and)\b)"
 )
 _DISCONTINUED = re.compile(
     rf"{ADVERB_PATTERN} (?:has )?(?:cancell?ed (?:my|their|his|her) (?P<service>[\w' +-]{{2,30}}?) "
     r"(?:subscription|membership|account)"
     r"|(?:sold|gave away|returned) (?:my|their|his|her) (?P<thing>[\w' -]{2,30}?)"
     r"|(?:stopped|quit|gave up) [a-z]+ing(?: [\w' -]{1,30}?)??)"
-    r"(?=[.,;!]|$| (?:last|this|in|on|because|since|for|after|when|to|a|two|three|yesterday|today|recently|at)\b)"
+    rf"(?=[.,;!]|$| (?:{_AFTER_ENDING}|to|a|at)\b)"
 )

@@ -5,13 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from remanence.language.rules.lexicon import (
-    MONTH_PATTERN,
-    PLURAL_RELATIONSHIP_NOUNS,
-    load_pattern,
-    load_words,
-    word_set,
-)
+from remanence.language.rules.lexicon import PLURAL_RELATIONSHIP_NOUNS, load_pattern, load_words, word_set
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.sentence_reading import ParsedSentence
 from remanence.language.rules.sentences import EVENT_NOUN_PATTERN, STATUS_PATTERN, TIME_PHRASE_PATTERN
@@ -186,8 +180,7 @@ _SINGULAR = {"are": "is", "have": "has", "were": "was", "don't": "doesn't"}
 _PLURAL_VERB = re.compile(r"^ (are|ha(?=ve)|live|plan|want|play|own|love|like|prefer)(?:ve)?\b")
 _VERB = re.compile(
     r"(?: and (?:the user|[A-Z]\w+|(?:his|her|their) [a-z]+))?"
-    r"(?: (?:also|really|just|still|now|always|never|usually|often|currently|recently"
-    r"|already|actually|finally|both|only|sometimes|rarely|even|[a-z]+ly))* ([a-z]+?n['’]t|[a-z]+)\b"
+    rf"(?: (?:{load_pattern('adverbs_before_verb')}))* ([a-z]+?n['’]t|[a-z]+)\b"
 )
 _POSSESSION = re.compile(rf"['’]s (?:[a-z-]+ ){{0,2}}?([a-z-]+) ({load_pattern('possession_verbs')})\b")
 _WORD = re.compile(r"[\w'’-]+")
@@ -195,11 +188,7 @@ _DEGREE = re.compile(r"^(?:(?:so|really|very|super|just|also|always|all|too|pret
 _BEFORE_SUBJECT = re.compile(r"(?:, |\b(?:and|but|that|because|when|since|so) )$")
 _TIME_FIRST = re.compile(rf"(?:(?:{load_pattern('time_words')}) ?)+", re.IGNORECASE)
 _YOU = re.compile(r"\b(?:you|your|yours|you['’]re|yourself)\b", re.IGNORECASE)
-_FUTURE = re.compile(
-    rf"\b(?:(?:is|are) (?:[a-z]+ )?[a-z]+ing\b[^.;]*\b(?:in|on|by) (?:the )?(?:{MONTH_PATTERN}|\d|\w+day\b)"
-    rf"|{load_pattern('future_phrases')})\b",
-    re.IGNORECASE,
-)
+_FUTURE = re.compile(rf"\b(?:{load_pattern('future_phrases')})\b", re.IGNORECASE)
 _EVENT = re.compile(
     r"(?:^(?:The|[A-Z]\w+['’]s|The user['’]s)|, (?:the|their)|\b(?:has|have|have got|is having|['’]s)(?: an?| the)?"
     rf"|\bbooked an?) (?:[\w'’-]+ ){{0,2}}?(?:{EVENT_NOUN_PATTERN})\b(?!['’])"
@@ -210,8 +199,7 @@ _DUE = re.compile(r"\b(?:is|are) due\b")
 _IS_STATUS = re.compile(rf" (?:is|are)(?: (?:now|currently|also|still|not))* (?:{STATUS_PATTERN})\b")
 _BE_IDLE = re.compile(r"be (?!in\b|at\b|on\b|away\b|out\b|[a-z]+ing\b)")
 _STILL = re.compile(
-    r" (?:since (?!then)|for (?:\d+|an?|many|some|two|three|four|five|six|seven|eight|nine|ten|over|almost)\b.*"
-    r"(?:years?|months?|weeks?|days?|decades?))"
+    rf" (?:since (?!then)|for (?:{load_pattern('durations')})\b.*(?:years?|months?|weeks?|days?|decades?))"
 )
 _HAS_BEEN_DOING = re.compile(r"(?:[a-z]+ )?been (?:[a-z]+ly )?[a-z]+ing\b")
 _WHEN = re.compile(r"\b(?:tomorrow|tonight|next|this|on|at|in (?:[A-Z]|\d|an?\b|two|three)|\d+)\b")

@@ -3,7 +3,7 @@
 1. A turn is split into sentences; questions, requests and small talk are left out (sentences.py).
 2. The first person becomes the third (third_person.py).
 3. Names, claims, state changes and denials are found (sentence_reading.py).
-4. The fact gets its kind, time, tags and importance (fact_filter.py, fact_dates.py, fact_importance.py).
+4. The fact gets its kind, time, tags and importance (fact_filter.py, fact_attributes.py).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from remanence.language.rules import fact_attributes
 from remanence.language.rules.ended_claims import claims_ended_by, claims_opposed_to
-from remanence.language.rules.fact_dates import add_dates, apply_correction, find_expiry, find_fact_times
+from remanence.language.rules.fact_attributes import find_fact_times, importance_of, tags_of
 from remanence.language.rules.fact_filter import FactClassification, classify_fact
-from remanence.language.rules.fact_importance import importance_of, tags_of
 from remanence.language.rules.lexicon import ANY_RELATIONSHIP_PATTERN
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import OPINION_PREDICATES, claim_kind
@@ -143,7 +143,7 @@ def _build_fact(
     if not window.has_bound and kind == "episode" and turn.is_dated and not (is_future or is_background):
         window = Window.from_moment(turn.at)
     others = [person.text for person in _other_people(clause.text, turn.speaker)]
-    text = _drop_repeated_speaker(add_dates(clause.text, times), speaker_label(turn.speaker), others)
+    text = _drop_repeated_speaker(fact_attributes.add_dates(clause.text, times), speaker_label(turn.speaker), others)
     return Fact(
         text=text if text[-1] in '.!?"”' else f"{text}.",
         kind=kind,
@@ -158,7 +158,7 @@ def _build_fact(
         ),
         confidence=0.8 if claims and not is_future else classification.confidence,
         tags=tags_of(clause.text, preference=kind == "viewpoint"),
-        expires_at=find_expiry(clause.text, times, turn.at) if is_future else None,
+        expires_at=fact_attributes.find_expiry(clause.text, times, turn.at) if is_future else None,
         source_turns=(turn.number,),
         ended_claims=tuple(dict.fromkeys([*ended, *claims_opposed_to(claims)])),
     )
@@ -261,7 +261,9 @@ def _drop_repeated_speaker(text: str, speaker: str, others: Sequence[str]) -> st
 
 def _corrected_facts(sentence: Sentence, turn: _Turn, earlier: Sequence[Fact]) -> list[Fact]:
     """The corrected facts of "Sorry, I meant Lisbon, not Porto". They replace the earlier ones."""
-    correction = apply_correction(sentence.text, earlier) if sentence.is_correction and earlier else None
+    correction = (
+        fact_attributes.apply_correction(sentence.text, earlier) if sentence.is_correction and earlier else None
+    )
     if correction is None:
         return []
     wrong_fact, text = correction

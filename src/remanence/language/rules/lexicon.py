@@ -49,7 +49,8 @@ def load_words(name: str) -> frozenset[str]:
 
 def load_pattern(name: str) -> str:
     """The alternatives of a list of phrase_patterns.txt, for use inside a group."""
-    return "|".join(_sections("phrase_patterns.txt")[name])
+    pattern = "|".join(_sections("phrase_patterns.txt")[name])
+    return re.sub(r"\{([a-z_]+)\}", lambda reference: load_pattern(reference[1]), pattern)
 
 
 def load_tag_patterns() -> dict[str, str]:
@@ -78,10 +79,7 @@ LOWERCASE_TITLE_WORDS = load_words("lowercase_title_words")
 NAME_PARTICLES = load_words("name_particles")  # words without a capital inside a name
 FUNCTION_WORDS = load_words("function_words")
 """A capital after one of these is evidence of a name, even at the start of a sentence."""
-MONTH_PATTERN = (
-    "January|February|March|April|May|June|July|August|September|October|November|December"
-    "|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
-)
+MONTH_PATTERN = load_pattern("months")
 PROFESSIONS = load_words("professions")
 PROFESSION_PATTERN = "|".join(sorted(PROFESSIONS))
 RELATIONSHIP_NOUNS = load_words("relationship_nouns")

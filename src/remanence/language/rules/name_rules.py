@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
-from remanence.language.rules import lexicon
-from remanence.language.rules.capitalized_words import CapitalizedWord, find_capitalized_words, kind_of_name
+from remanence.language.rules import lexicon, name_spans
 from remanence.language.rules.lexicon import FIRST_NAMES, FUNCTION_WORDS, PROPER_ADJECTIVES, is_common_word, load_words
-from remanence.language.rules.name_spans import CODE_KIND, NameSpan, find_first_person_singular, find_marked_names
+from remanence.language.rules.name_spans import CapitalizedWord, NameSpan, kind_of_name
 from remanence.language.text import ABBREVIATIONS, normalize_name
 
 
@@ -27,7 +26,7 @@ def find_question_names(text: str) -> tuple[str, ...]:
     >>> find_question_names("When did I last see Bob at the University of Porto?")
     ('me', 'Bob', 'University of Porto')
     """
-    found = [*find_names(text, is_question=True), *find_first_person_singular(text)]
+    found = [*find_names(text, is_question=True), *name_spans.find_first_person_singular(text)]
     spellings: dict[str, str] = {}
     for name in sorted(found, key=lambda name: name.start):
         spellings.setdefault(normalize_name(name.text), name.text)
@@ -43,10 +42,10 @@ def find_names(text: str, *, is_question: bool = False) -> list[NameSpan]:
     >>> [(name.text, name.kind) for name in find_names("Hey Melanie! Dr. Smith lives in New York City.")]
     [('Melanie', 'person'), ('Dr. Smith', 'person'), ('New York City', 'place')]
     """
-    marked = find_marked_names(text)
-    tokens = find_capitalized_words(text, marked)
+    marked = name_spans.find_marked_names(text)
+    tokens = name_spans.find_capitalized_words(text, marked)
     if "`" in text:
-        marked = [name for name in marked if name.kind != CODE_KIND]
+        marked = [name for name in marked if name.kind != name_spans.CODE_KIND]
     if not tokens:
         return marked
     found = _NameFinder(text, tokens, is_question).names()
@@ -267,8 +266,5 @@ class _NameFinder:
 
     def _also_lowercase(self, run: list[CapitalizedWord]) -> bool:
         """Whether all these words are common or also in the text without capitals, so that capitals prove nothing."""
-        return all(
-            is_common_word(token.lowercase)
-            or (token.lowercase in self.text and token.lowercase in self._lowercase_words)
-            for token in run
-        )
+        words = [token.lowercase for token in run]
+        return all(is_common_word(word) or (word in self.text and word in self._lowercase_words) for word in words)

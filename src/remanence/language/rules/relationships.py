@@ -6,16 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from remanence.language.rules import lexicon
 from remanence.language.rules.claim_phrases import NamesByStart, date_at, name_at, plain_words_at
-from remanence.language.rules.lexicon import (
-    NATIONALITY_ADJECTIVES,
-    PLURAL_RELATIONSHIP_NOUNS,
-    PLURAL_RELATIONSHIP_PATTERN,
-    RELATIONSHIP_NOUNS,
-    RELATIONSHIP_PATTERN,
-    load_words,
-    word_set,
-)
+from remanence.language.rules.lexicon import PLURAL_RELATIONSHIP_PATTERN, RELATIONSHIP_PATTERN, load_words, word_set
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import SINGLE_ROLES
 from remanence.schema import Triple
@@ -160,7 +153,7 @@ def _role_predicate(noun: str) -> str:
 
 
 def _plural_predicate(noun: str) -> str:
-    return _role_predicate(PLURAL_RELATIONSHIP_NOUNS[noun])
+    return _role_predicate(lexicon.PLURAL_RELATIONSHIP_NOUNS[noun])
 
 
 _ROLE = re.compile(
@@ -174,14 +167,17 @@ _ONE_OF = re.compile(r"one of (?P<my>my|our)?")
 _PLURAL_RELATIVES = re.compile(rf"(?:['’]s)? (?:[a-z]+ )?({PLURAL_RELATIONSHIP_PATTERN})\b")
 _POSSESSIVE_AT_END = re.compile(r"['’]s?(?=[.;:!,\n)]|$| (?:and|but|from)\b)")
 _CLAUSE_END = r"(?=[.;:!,\n)]|$| (?:and|but|so|too|as well|since|for|now|by)\b)"
-_ADJECTIVE = "|".join(sorted((word.title() for word in NATIONALITY_ADJECTIVES), key=len, reverse=True))
+_ADJECTIVE = "|".join(sorted((word.title() for word in lexicon.NATIONALITY_ADJECTIVES), key=len, reverse=True))
 _NATIONALITY = re.compile(rf"((?:half[- ])?(?:{_ADJECTIVE})(?:-(?:{_ADJECTIVE}))?){_CLAUSE_END}")
 _HAS_ILLNESS = re.compile(
     r" (?:have|has|suffers? from) (?:severe |mild |bad |chronic )?"
     rf"((?i:{'|'.join(sorted(load_words('illnesses')))})){_CLAUSE_END}"
 )
 _PERSON_NOUNS = (
-    RELATIONSHIP_NOUNS | frozenset(PLURAL_RELATIONSHIP_NOUNS) | SINGLE_ROLES | word_set("child parent sibling")
+    lexicon.RELATIONSHIP_NOUNS
+    | frozenset(lexicon.PLURAL_RELATIONSHIP_NOUNS)
+    | SINGLE_ROLES
+    | word_set("child parent sibling")
 )
 _TWO_WORDS = re.compile(r" ([^\W\d_-]+(?:-[^\W\d_-]+)*)(?: ([^\W\d_-]+(?:-[^\W\d_-]+)*))?")
 _OWN_RELATIVES = re.compile(

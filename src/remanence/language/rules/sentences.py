@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from remanence.language.rules import lexicon
-from remanence.language.rules.lexicon import MONTH_PATTERN, PROPER_ADJECTIVES, load_pattern, load_words, word_set
+from remanence.language.rules.lexicon import PROPER_ADJECTIVES, load_pattern, load_words, word_set
 from remanence.language.text import split_sentences
 
 MAX_TURN_CHARS = 100_000  # a longer turn is a book, not talk; the rest is not read
@@ -22,12 +22,7 @@ STATUS_PATTERN = load_pattern("status")
 EVENT_NOUN_PATTERN = load_pattern("event_nouns")
 """Nouns for what takes place at a certain time."""
 
-TIME_PHRASE_PATTERN = (
-    r"today|tomorrow|tonight|(?:this|next) (?:morning|afternoon|evening|week|weekend|month|year|\w+day)"
-    r"|(?:on |by |until )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|at (?:noon|midnight|\d{1,2}(?::\d\d)?\b)"
-    rf"|\d{{1,2}}(?::\d\d)? ?(?:am|pm)\b|(?:on )?\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTH_PATTERN})"
-    rf"|(?:on )?(?:{MONTH_PATTERN}) \d{{1,2}}|in (?:\d+|an?|two|three|half an) (?:minutes?|hours?|days?|weeks?)"
-)
+TIME_PHRASE_PATTERN = load_pattern("time_phrases")
 """Words for a time that is, or may be, in the future."""
 
 
@@ -174,25 +169,14 @@ _OPENERS = re.compile(  # only where something follows
     re.IGNORECASE,
 )
 _CORRECTION = re.compile(
-    r"(?:(?:sorry|oops|no|wait|no wait|hold on),? )*(?:actually|no,? wait|wait,? no|correction|i meant(?: to say)?"
-    r"|my mistake|scratch that|let me correct (?:that|myself)|i misspoke|i made a mistake"
-    r"|sorry,? (?=it['’]s|it is|i meant)|(?:sorry,?|make (?:that|it))"
-    rf"(?= (?:(?:on|in|at|the) )*(?:\d|(?:{MONTH_PATTERN})\b|\w+day\b)))[,:.;]?\s+",
-    re.IGNORECASE,
+    rf"(?:(?:sorry|oops|no|wait|no wait|hold on),? )*(?:{load_pattern('corrections')})[,:.;]?\s+", re.IGNORECASE
 )
 _REMEMBER = re.compile(
-    r"(?:please |pls |and )?(?:(?:remember|note|keep in mind|don['’]t forget|do not forget|make a note|bear in mind"
-    r"|save this|remember this|important|for future reference)(?: that\b|:|,)?)\s+"
+    rf"(?:please |pls |and )?(?:(?:{load_pattern('remember_requests')})(?: that\b|:|,)?)\s+"
     r"(?!to\b|when\b|how\b|the time\b|me\b)",
     re.IGNORECASE,
 )
-_QUESTION = re.compile(
-    r"(?:do|does|did|is|are|was|were|have|has|can|could|would|will|should|shall|may|might|am|don['’]t|isn['’]t|aren['’]t)"
-    r" (?:you|i|we|he|she|it|they|there|this|that|the|my|your)\b"
-    r"|(?:what|where|when|why|who|whom|whose|which|how)(?:['’]s|['’]re)? (?!a\b|an\b|much fun\b)[a-z]+ ?"
-    r"(?:.*\bdo you\b|.*\?)|(?:any (?:idea|chance|plans|tips|suggestions|recommendations)|what about|how about|how come)\b",
-    re.IGNORECASE,
-)
+_QUESTION = re.compile(load_pattern("questions"), re.IGNORECASE)
 _REQUEST = re.compile(rf"(?:{load_pattern('requests')})\b(?! (?:is|are|was|were|has|had)\b)", re.IGNORECASE)
 _SMALL_TALK = re.compile(load_pattern("small_talk"), re.IGNORECASE)
 _HYPOTHETICAL = re.compile(
@@ -209,10 +193,7 @@ _CALL_ME = re.compile(
     r"(?!\w+day\b|later\b|back\b)",
     re.IGNORECASE,
 )
-_ANSWER_VERB = (
-    r"(?=(?:answer|reply|respond|write|use|address|speak|explain|cite|include|keep|format|translate|suggest"
-    r"|recommend)\b)"
-)
+_ANSWER_VERB = rf"(?=(?:{load_pattern('answer_verbs')})\b)"
 _FROM_NOW = r"(?:please )?(?:from now on,? |in (?:the )?future,? )(?:please )?"
 _NEVER = rf"(?:{_FROM_NOW}don['’]t (?:ever )?|(?:please )?never |(?:please )?don['’]t ever ){_ANSWER_VERB}"
 _ALWAYS = rf"(?:{_FROM_NOW}(?:always )?|(?:please )?always ){_ANSWER_VERB}"

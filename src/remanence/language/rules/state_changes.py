@@ -9,17 +9,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from remanence.language.rules import ended_claims
 from remanence.language.rules.claim_phrases import NamesByStart, coordinated_subjects
-from remanence.language.rules.ended_claims import (
-    ADVERB_PATTERN,
-    StateChange,
-    claims_ended_by,
-    find_breakup,
-    find_discontinued,
-    find_unspecified_ending,
-)
-from remanence.language.rules.fact_importance import tags_of
-from remanence.language.rules.lexicon import PROFESSION_PATTERN
+from remanence.language.rules.ended_claims import ADVERB_PATTERN, StateChange, claims_ended_by
+from remanence.language.rules.fact_attributes import tags_of
+from remanence.language.rules.lexicon import PROFESSION_PATTERN, load_pattern
 from remanence.language.rules.name_spans import NameSpan
 from remanence.schema import Triple
 
@@ -218,18 +212,11 @@ def _at_sentence_start(text: str, name: NameSpan) -> str:
 
 _FINDERS = (
     *(_find_departure, _find_move, _find_rename, _find_switch, _find_replacement, _find_new_job, _find_marriage),
-    *(find_breakup, _find_promotion, find_discontinued, find_unspecified_ending),
+    *(ended_claims.find_breakup, _find_promotion, ended_claims.find_discontinued, ended_claims.find_unspecified_ending),
 )  # the first that finds a change decides
 _OWN_JOB = r"(?:(?:my|their|his|her|a|an|the) (?:old |new )?(?:job|position|role) (?:at|with) )?(?:the )?"
-_LEFT = re.compile(
-    rf"{ADVERB_PATTERN} (?:has )?(?:left|quit|resigned from|retired from|departed"
-    rf"|(?:was|got|been) (?:laid off|fired|let go) (?:from|by)) {_OWN_JOB}"
-)
-_TO_JOIN = re.compile(
-    r"\b(?:to (?:join|work (?:at|for)|start (?:at|working at))|and (?:has )?(?:joined|went to|started(?: working)? at"
-    r"|(?:is )?now (?:works? (?:at|for)|at))|for (?=[A-Z])"
-    rf"|for (?:a|an) (?:new )?(?:job|role|position) (?:at|with)) {_OWN_JOB}"
-)
+_LEFT = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:{load_pattern('leaving_verbs')}) {_OWN_JOB}")
+_TO_JOIN = re.compile(rf"\b(?:{load_pattern('to_join')}) {_OWN_JOB}")
 _MOVED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:moved|relocated)\b(?: back| over| out(?! of))?")
 _AND_MOVED = re.compile(r"[^.;]{0,30}? (?:and (?:then )?(?:moved|relocated)|to move) to (?:the )?")
 _FROM = re.compile(r" (?:from|out of) (?:the )?")
@@ -237,18 +224,15 @@ _TO = re.compile(r"(?: with [^,.;]{1,30})? (?:back )?to (?:the )?")
 _SWITCHED = re.compile(
     rf"{ADVERB_PATTERN} (?:has )?(?:switched|changed|migrated|converted)(?: over| back| completely| everything)*"
     r"(?: from (?P<old>[^,.;]{1,40}?))? to (?P<new>[^,.;!]{1,40}?)"
-    r"(?=[.,;!]|$| (?:last|this|in|on|because|since|for|after|when|a|an|two|three|yesterday|today|recently|from|and"
-    r"|as)\b)(?: from (?P<older>[^,.;!]{1,40}?)(?=[.,;!]|$))?"
+    rf"(?=[.,;!]|$| (?:{load_pattern('words_after_ending')}|a|an|from|and|as)\b)"
+    r"(?: from (?P<older>[^,.;!]{1,40}?)(?=[.,;!]|$))?"
 )
 _REPLACED = re.compile(
     rf"{ADVERB_PATTERN} (?:has )?(?:replaced|swapped|traded|traded in|ditched|dropped) (?P<own>their (?:old )?|the )?"
     r"(?P<old>[^,.;]{1,40}?) (?:with|for|in favou?r of) (?P<article>an? (?:new )?|the )?"
     r"(?P<new>[^,.;!]{1,40}?)(?=[.,;!]|$| (?:last|this|in|on|because|since)\b)"
 )
-_JOINED = re.compile(
-    rf"{ADVERB_PATTERN} (?:has )?(?:joined|(?:got|was|been) hired (?:by|at)|(?:got|accepted|took|started|landed) "
-    r"an?(?: new)? (?:job|position|role|offer) (?:at|with|from)|started(?: working)? at) (?:the )?"
-)
+_JOINED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:{load_pattern('joining_verbs')}) (?:the )?")
 _CLUB = re.compile(
     r"\b(?:club|team|gym|choir|band|group|class|society|association|league|discord|server)\b", re.IGNORECASE
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from remanence.language.rules.lexicon import RELATIONSHIP_NOUNS, load_words, word_set
+from remanence.language.rules.lexicon import RELATIONSHIP_NOUNS, load_pattern, load_words, word_set
 from remanence.schema import ASSISTANT, SELF
 
 USER_LABEL = "The user"
@@ -48,8 +48,7 @@ _TRAIT = r"favou?rite|birthday|name|phone number|email|address|native language|n
 _QUOTED = re.compile(r"(\"[^\"]*\"|“[^”]*”)")
 _FIRST_PERSON = re.compile(
     r"(?:(?<= )and )?\bI(?P<be>['’]m|['’]ve|['’]ll|['’]d)?(?![\w'’])"
-    r"(?P<adverbs>(?: (?:no longer|also|really|just|still|now|always|never|usually|often|currently|recently|already"
-    r"|actually|finally|both|only|sometimes|rarely|even|[a-z]+ly))*)(?: (?P<verb>[A-Za-z]+(?:n['’]t)?)(?![\w'’]))?"
+    rf"(?P<adverbs>(?: (?:no longer|{load_pattern('adverbs_before_verb')}))*)(?: (?P<verb>[A-Za-z]+(?:n['’]t)?)(?![\w'’]))?"
     rf"|\b(?P<my>[Mm]y)\b(?P<noun> (?:[a-z]+ )?(?:{_RELATIVE})\b| (?:{_TRAIT})\b(?=(?: [a-z]+){{0,2}} (?:is|are)\b))?"
     r"|\b(?P<me>me)\b|\b(?P<mine>mine)\b|\b(?P<self>myself)\b"
     r"|\b(?P<we>[Ww]e)(?P<are>['’]re|['’]ve|['’]ll|['’]d)?\b|\b(?P<our>[Oo]ur)\b"
@@ -59,22 +58,15 @@ _PREDICATE_OF_I = re.compile(
     r"(?=\b(?:I|we|you|he|she|they|this|it|there|who|which|that|because|if|when|while|so)\b|[.;!?\"“]|$)"
 )
 _NOT_FINITE = re.compile(  # "I want to cook and play" has one finite verb
-    r"^I (?:[a-z]+ly |also |just |still |never |always )*(?:can|could|will|would|should|shall|may|might|must|do|did"
-    r"|(?:ca|wo|do|did|could|would|should)n['’]t|cannot|let|make|help|see|watch|hear)\b"
+    rf"^I (?:[a-z]+ly |also |just |still |never |always )*(?:{load_pattern('verbs_before_infinitive')})\b"
     r"|\bto (?!(?:the|an?|my|work|school|bed|church|music|college|university|town)\b)[a-z]+\b"
 )
 _FURTHER_VERB = re.compile(
     r"(?P<joint>(?:,? (?:and|but|or)|,) (?:(?:also|now|really|still|usually|often|never|always|currently) )*)"
-    r"(?P<verb>(?:love|hate|(?<!, )like|prefer|enjoy|dislike|adore|own|speak|play|drive|use|study|want|need|have|teach"
-    r"|run|go|eat|drink|cook|write|collect|don['’]t)(?= [\w'’])|live(?= (?:in|on|with|near|at|alone)\b)"
-    r"|work(?= (?:at|for|as|in|from|with|on|part|full|remotely)\b))"
+    rf"(?P<verb>{load_pattern('further_verbs')})"
 )
-_CLAUSE = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|will|can|loves?|likes?|lives?|works?|went|got|came|said|told)\b"
-)
-_AUXILIARY_BEFORE = re.compile(
-    r"\b(?:do|did|am|was|were|have|had|will|would|can|could|should|shall|may|might|must|than|as|and)\s+$", re.IGNORECASE
-)
+_CLAUSE = re.compile(rf"\b(?:{load_pattern('clause_verbs')})\b")
+_AUXILIARY_BEFORE = re.compile(rf"\b(?:{load_pattern('auxiliaries')})\s+$", re.IGNORECASE)
 _IRREGULAR = {"am": "is", "have": "has", "do": "does", "don't": "doesn't", "haven't": "hasn't", "go": "goes"}
 _UNCHANGED = load_words("irregular_past") | load_words("unchanged_verbs")
 _NOT_PAST = word_set("need feed speed breed")

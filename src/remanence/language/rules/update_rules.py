@@ -12,14 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from remanence.language.rules import predicate_rules
 from remanence.language.rules.ended_claims import claims_ended_by, claims_opposed_to
-from remanence.language.rules.predicate_rules import (
-    EVENT_PREDICATES,
-    IMMUTABLE_PREDICATES,
-    STATE_AFTER_EVENT,
-    claim_key,
-    claim_value,
-)
+from remanence.language.rules.predicate_rules import STATE_AFTER_EVENT, claim_key, claim_value
 from remanence.language.rules.sentence_reading import parse_sentence
 from remanence.language.rules.sentences import informative_sentences, is_hypothetical
 from remanence.language.rules.third_person import speaker_label, to_third_person
@@ -100,7 +95,7 @@ class _Statement:
 def _decide(new: _Statement, old: _Statement) -> _Decision | None:
     if normalize_text(new.memory.text) == normalize_text(old.memory.text) or _is_history(new.memory, old.memory):
         return None
-    states = [claim for claim in old.claims if claim.predicate not in EVENT_PREDICATES]
+    states = [claim for claim in old.claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
     ended, why = _ended_states(new, states)
     if ended:
         return _decide_ended(new, old, states, ended, why)
@@ -108,9 +103,10 @@ def _decide(new: _Statement, old: _Statement) -> _Decision | None:
         if _observers_differ(new.memory, old.memory):
             return "contradicts", f"one observer says that {_as_text(claim)}, another that it is not so"
         return "updates", f"whether {_as_text(claim)} is told otherwise now"
-    if old.claims and len(new.memory.text) > len(old.memory.text):
-        if all(any(_includes(other, claim) for other in new.claims) for claim in old.claims):
-            return "extends", f"it says more about that {_as_text(old.claims[0])}"
+    if not old.claims or len(new.memory.text) <= len(old.memory.text):
+        return None
+    if all(any(_includes(other, claim) for other in new.claims) for claim in old.claims):
+        return "extends", f"it says more about that {_as_text(old.claims[0])}"
     return None
 
 
@@ -136,7 +132,9 @@ def _decide_ended(
     new: _Statement, old: _Statement, states: Sequence[Triple], ended: Sequence[Triple], why: str
 ) -> _Decision:
     """An update, unless the old memory has other states that still hold, or two observers disagree."""
-    if any(claim.predicate in IMMUTABLE_PREDICATES for claim in ended) and _observers_differ(new.memory, old.memory):
+    if any(claim.predicate in predicate_rules.IMMUTABLE_PREDICATES for claim in ended) and _observers_differ(
+        new.memory, old.memory
+    ):
         return "contradicts", f"{why}, and two observers disagree on what cannot change"
     if _ALSO.search(new.memory.text) and not new.ended:
         return "extends", "it adds to the older one"

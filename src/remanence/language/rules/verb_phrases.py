@@ -17,29 +17,9 @@ import re
 from itertools import product
 from typing import NamedTuple
 
-from remanence.language.rules.claim_phrases import (
-    COUNT_PATTERN,
-    DATE_PATTERN,
-    NamesByStart,
-    ObjectPhrase,
-    date_at,
-    first_group,
-    name_at,
-    name_list_from,
-    plain_list_at,
-    plain_words_at,
-)
-from remanence.language.rules.lexicon import (
-    ANY_RELATIONSHIP_PATTERN,
-    LANGUAGES,
-    MONTH_PATTERN,
-    PLURAL_RELATIONSHIP_NOUNS,
-    PROFESSION_PATTERN,
-    RELATIONSHIP_NOUNS,
-    data_lines,
-    load_words,
-    word_set,
-)
+from remanence.language.rules import claim_phrases, lexicon
+from remanence.language.rules.claim_phrases import NamesByStart, ObjectPhrase, name_at, name_list_from, plain_words_at
+from remanence.language.rules.lexicon import PLURAL_RELATIONSHIP_NOUNS, load_pattern, load_words, word_set
 from remanence.language.rules.name_spans import NameSpan
 from remanence.schema import SELF, Triple
 
@@ -117,7 +97,7 @@ _Phrases = tuple[re.Pattern[str], list[tuple[str, str]]]
 def _load_table() -> dict[str, dict[str, _Phrases]]:
     """The phrases by their first and second word; the second is "" where there is none."""
     phrases: dict[str, dict[str, list[tuple[str, str, str]]]] = {}
-    for line in data_lines("verb_phrases.txt"):
+    for line in lexicon.data_lines("verb_phrases.txt"):
         slots, _, meaning = line.partition(" = ")
         predicate, object_type = meaning.split()
         for words in product(*(slot.split("/") for slot in slots.split(" + "))):
@@ -138,7 +118,7 @@ _TABLE = _load_table()
 _OPENING_WORDS = frozenset(_TABLE) | _ADVERBS | word_set("is are was were am became named broke split")
 
 _LIST_PREDICATES = word_set("likes loves hates dislikes allergic_to plays visited")
-_YEAR_OR_DATE = re.compile(rf",? (?:on|in) (?:the )?({DATE_PATTERN}|\d{{4}})(?![\w-])")
+_YEAR_OR_DATE = re.compile(rf",? (?:on|in) (?:the )?((?:{load_pattern('dates')})|\d{{4}})(?![\w-])")
 _AS = re.compile(r" as (?:an?|the) ")
 _SECOND_OBJECT = {  # what a claim can go on with, and the predicate of the second claim
     "born_on": (re.compile(r",? in (?:the )?"), "born_in"),
@@ -147,13 +127,13 @@ _SECOND_OBJECT = {  # what a claim can go on with, and the predicate of the seco
     "studied": (re.compile(r" (?:from|at) (?:the )?"), "graduated_from"),
 }
 _ACTIVITY = re.compile(r"([a-z]+(?: [\w'’&-]+){0,7}?)(?=[.;:!,\n)]|$| (?:but|because|so|since)\b| and I\b)")
-_PROFESSION = re.compile(rf"((?:[a-z-]+ ){{0,3}}(?:{PROFESSION_PATTERN}))\b(?! of\b)(?: (?:at|for) (?:the )?)?")
+_PROFESSION = re.compile(rf"((?:[a-z-]+ ){{0,3}}(?:{lexicon.PROFESSION_PATTERN}))\b(?! of\b)(?: (?:at|for) (?:the )?)?")
 _WORD = re.compile(r"\w+")
 _MORE_LANGUAGES = re.compile(r"(?:(?:,|,? and) (?:(?:a little|a bit of|some|also) )?[A-Z][a-z]+){1,6}")
 _COUNT = re.compile(
     r"(?:(?:an?|another) (?=[A-Za-z])|(?=(?:one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}) [a-z]))"
 )
-_AND_COUNT = re.compile(rf",? and (?=(?:{COUNT_PATTERN}) [a-z])")
+_AND_COUNT = re.compile(rf",? and (?=(?:{load_pattern('counts')}) [a-z])")
 _NAMED = re.compile(r" (?:named|called) ")
 _NAMED_OR_COMMA = re.compile(r"(?: (?:named|called)|,|:) ")
 _OBJECT_PATTERNS = {
@@ -169,8 +149,8 @@ _OBJECT_PATTERNS = {
         rf"((?:[\w'’&-]+ ){{0,3}}?(?:{'|'.join(sorted(load_words('workplaces')))}))\b(?! [a-z]+(?:er|or|ist)\b|['’])"
     ),
 }
-_YEAR = re.compile(rf"((?:(?:{MONTH_PATTERN})(?: of)? )?(?:19|20)\d\d)(?![\w-])")
-_RELATIVE = re.compile(rf" (?:[a-z]+ )?({ANY_RELATIONSHIP_PATTERN})\b(?!['’])")
+_YEAR = re.compile(rf"((?:(?:{lexicon.MONTH_PATTERN})(?: of)? )?(?:19|20)\d\d)(?![\w-])")
+_RELATIVE = re.compile(rf" (?:[a-z]+ )?({lexicon.ANY_RELATIONSHIP_PATTERN})\b(?!['’])")
 _NOT_POSSESSIONS = load_words("not_possessions")
 _EMPTY_ACTIVITIES = load_words("empty_activities")
 
@@ -190,13 +170,15 @@ def object_at(text: str, verb: VerbMatch, subject: NameSpan, names: NamesByStart
     if subject.kind != "person":
         return None
     if verb.object_type in _OBJECT_PATTERNS:
-        return first_group(_OBJECT_PATTERNS[verb.object_type].match(text, at))
+        return claim_phrases.first_group(_OBJECT_PATTERNS[verb.object_type].match(text, at))
     if verb.object_type == "counted":
         count = _COUNT.match(text, at)
         thing = plain_words_at(text, count.end(), "has") if count else None
         return thing if thing and _NOT_POSSESSIONS.isdisjoint(thing.values[0].lower().split()) else None
     activity = _ACTIVITY.match(text, at)
-    return first_group(activity) if activity and activity[1].split(" ")[0] not in _EMPTY_ACTIVITIES else None
+    return (
+        claim_phrases.first_group(activity) if activity and activity[1].split(" ")[0] not in _EMPTY_ACTIVITIES else None
+    )
 
 
 def following_claims(text: str, at: int, claim: Triple, names: NamesByStart) -> tuple[list[Triple], int]:
@@ -240,8 +222,8 @@ def _name_or_plain_words(text: str, verb: VerbMatch, subject: NameSpan, names: N
             return None
         return name_list_from(text, name, names) if predicate in _LIST_PREDICATES else _one_name(name)
     if predicate == "born_in":
-        return first_group(_YEAR.match(text, at))
-    date = date_at(text, at) if predicate.endswith("_on") or predicate == "birthday" else None
+        return claim_phrases.first_group(_YEAR.match(text, at))
+    date = claim_phrases.date_at(text, at) if predicate.endswith("_on") or predicate == "birthday" else None
     if date is not None:
         return date
     if object_type != "plain_words" or owner is not None:
@@ -249,7 +231,7 @@ def _name_or_plain_words(text: str, verb: VerbMatch, subject: NameSpan, names: N
     if subject.kind != "person" and predicate not in PREDICATE_NOUNS:
         return None
     if predicate in _LIST_PREDICATES:
-        return plain_list_at(text, at, names)
+        return claim_phrases.plain_list_at(text, at, names)
     return plain_words_at(text, at, predicate)
 
 
@@ -277,10 +259,10 @@ def _relative_at(text: str, owner: NameSpan, names: NamesByStart) -> ObjectPhras
 
 def _languages_at(text: str, at: int) -> ObjectPhrase | None:
     first = _WORD.match(text, at)
-    if first is None or first.group().lower() not in LANGUAGES:
+    if first is None or first.group().lower() not in lexicon.LANGUAGES:
         return None
     more = _MORE_LANGUAGES.match(text, first.end())
-    others = [word for word in _WORD.findall(more.group()) if word.lower() in LANGUAGES] if more else []
+    others = [word for word in _WORD.findall(more.group()) if word.lower() in lexicon.LANGUAGES] if more else []
     return ObjectPhrase((first.group(), *others), more.end() if more and others else first.end())
 
 
@@ -291,7 +273,7 @@ def _possessions(text: str, at: int, claim: Triple, names: NamesByStart) -> tupl
     while True:
         noun = thing.rpartition(" ")[2]
         noun = PLURAL_RELATIONSHIP_NOUNS.get(noun, noun)
-        is_relative = noun in RELATIONSHIP_NOUNS or noun == "child"
+        is_relative = noun in lexicon.RELATIONSHIP_NOUNS or noun == "child"
         joint = (_NAMED_OR_COMMA if is_relative else _NAMED).match(text, at)
         name = name_at(text, joint.end(), names) if joint else None
         if name is not None:

@@ -1,4 +1,4 @@
-"""When a fact is true: the times of a sentence, relative to the moment it was said, and corrections of them.
+"""The times, tags and importance of a fact, and corrections of facts.
 
 "Sorry, I meant April" repeats the last fact with April in place of March.
 """
@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
+from itertools import islice
 
-from remanence.language.rules.lexicon import MONTH_PATTERN
-from remanence.language.rules.sentences import EVENT_NOUN_PATTERN
+from remanence.language.rules import lexicon
+from remanence.language.rules.lexicon import MONTH_PATTERN, load_pattern, load_words, word_set
+from remanence.language.rules.predicate_rules import OPINION_PREDICATES
 from remanence.language.temporal import TimePhrase, find_times
-from remanence.schema import Fact, Window, format_moment
+from remanence.schema import Fact, Triple, Window, format_moment
 
 _YEAR = re.compile(r"\b\d{4}\b")
 _DAY = timedelta(days=1)
@@ -25,12 +28,7 @@ _PAST = re.compile(r"\b(?:last|ago|yesterday|past)\b", re.IGNORECASE)
 _COUNT = re.compile(  # the 6 of "turned 6 last week" is not part of the time
     r"(?<!at )(?<!by )(?<!to )(?<!from )(?<!until )\b\d+(?= (?:last|next|this)\b)"
 )
-_TEMPORARY = re.compile(
-    rf"\b(?:{EVENT_NOUN_PATTERN}|for the next|until|reminded|tonight|today|tomorrow|temporarily|due"
-    r"|this (?:week|weekend|month|morning|afternoon|evening)|next (?:week|weekend|month)"
-    r"|in \w+ (?:days?|weeks?|hours?|minutes))\b",
-    re.IGNORECASE,
-)
+_TEMPORARY = re.compile(rf"\b(?:{load_pattern('temporary_phrases')})\b", re.IGNORECASE)
 
 
 def find_fact_times(text: str, now: datetime, *, prefer_future: bool) -> list[TimePhrase]:
@@ -171,3 +169,53 @@ def _wrong_word(fact: Fact, text: str, old: str | None, kind: int | None) -> str
 def _time_kind(word: str) -> int | None:
     """The index of the kind of time, or None for another word."""
     return next((number for number, kind in enumerate(_TIME_KINDS) if kind.fullmatch(word)), None)
+
+
+TAG_PATTERNS = lexicon.load_tag_patterns()
+"""The fixed set of tags, each with a pattern of its words. The tag "preference" is for opinions."""
+
+_COMPILED = {tag: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for tag, pattern in TAG_PATTERNS.items()}
+_MAX_TAGS = 4
+_IDENTITY_PREDICATES = load_words("identity_predicates")
+_FAMILY_NOUNS = lexicon.RELATIONSHIP_NOUNS - word_set(
+    "colleague coworker neighbor neighbour friend teacher coach dog cat"
+)
+_CHILD_OR_SIBLING = re.compile(r"\b(?:kids?|children|sons?|daughters?|siblings|brothers?|sisters?)\b")
+_ESSENTIAL = re.compile(rf"\b(?:{load_pattern('essential_words')})\b", re.IGNORECASE)
+
+
+def tags_of(text: str, *, preference: bool = False) -> tuple[str, ...]:
+    """The tags of a text.
+
+    >>> tags_of("Alice lives in Porto with her dog.")
+    ('home', 'pet')
+    """
+    tags = _find_tags(text)
+    return ("preference", *tags)[:_MAX_TAGS] if preference else tags
+
+
+@lru_cache(256)  # the same sentence is tagged for several purposes
+def _find_tags(text: str) -> tuple[str, ...]:
+    return tuple(islice((tag for tag, pattern in _COMPILED.items() if pattern.search(text)), _MAX_TAGS))
+
+
+def importance_of(
+    text: str, claims: Iterable[Triple], *, remember_requested: bool = False, is_minor: bool = False
+) -> float:
+    """0.9 for identity and for what must not be forgotten, 0.3 for what `is_minor`, 0.6 otherwise.
+
+    >>> importance_of("Alice is allergic to nuts.", ()), importance_of("Alice likes tea.", ())
+    (0.9, 0.6)
+    """
+    if remember_requested or _ESSENTIAL.search(text) or any(_is_identity(claim) for claim in claims):
+        return 0.9
+    return 0.3 if is_minor and not _COMPILED["health"].search(text) else 0.6
+
+
+def _is_identity(claim: Triple) -> bool:
+    predicate = claim.predicate
+    if predicate in OPINION_PREDICATES:
+        return False
+    if predicate == "has":
+        return _CHILD_OR_SIBLING.search(claim.object) is not None
+    return predicate in _IDENTITY_PREDICATES or (predicate.endswith("_of") and predicate[:-3] in _FAMILY_NOUNS)
