@@ -9,13 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from remanence.language.rules.lexicon import (
-    RELATIONSHIP_NOUNS,
-    RELATIONSHIP_PATTERN,
-    load_pattern,
-    load_words,
-    word_set,
-)
+from remanence.language.rules.lexicon import RELATIONSHIP_NOUNS, compile_pattern, load_pattern, load_words, word_set
 from remanence.language.rules.name_spans import NameSpan
 
 NamesByStart = Mapping[int, NameSpan]
@@ -140,11 +134,8 @@ def _is_object(phrase: str) -> bool:
 _PUNCTUATION = frozenset('.!?;:,"“(–—-')
 _CONJUNCTIONS = word_set("and but that because so since now yes yeah well today currently")
 _LAST_WORD = re.compile(r"([^\W_]+(?:-[^\W_]+)*)\s+$")
-_RELATIVE_BEFORE = re.compile(rf"(?:\b(?:[Mm]y|[Oo]ur)|\w['’]s) (?:[a-z]+ )?(?:{RELATIONSHIP_PATTERN}) $")
-_SINGULAR_VERB = re.compile(
-    r"(?: (?:also|now|still|currently|just|recently|really|always|already|actually|finally|usually|often))*"
-    r"(?: (?:is|was|has|am|does|doesn['’]t|isn['’]t|wasn['’]t|hasn['’]t|[a-z]+s)\b(?<!ss)|['’](?:s|m)\b)"
-)
+_RELATIVE_BEFORE = re.compile(rf"(?:\b(?:[Mm]y|[Oo]ur)|\w['’]s) (?:[a-z]+ )?(?:{load_pattern('relationship')}) $")
+_SINGULAR_VERB = compile_pattern("singular_verb")
 _BOTH = re.compile(r"(?:^|[.!?;:\n,] ?)[Bb]oth $")
 
 

@@ -16,28 +16,18 @@ from collections.abc import Iterator, Sequence
 from remanence.language.rules import relationships
 from remanence.language.rules.claim_phrases import NamesByStart, coordinated_subjects, name_at, opens_clause
 from remanence.language.rules.encyclopedic import MAX_STATEMENT_CHARS, find_encyclopedic_claim
-from remanence.language.rules.lexicon import load_pattern
+from remanence.language.rules.lexicon import compile_pattern, load_pattern
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.verb_phrases import following_claims, may_open_claim, object_at, verb_at
 from remanence.language.text import SENTENCE_END
 from remanence.schema import Triple
 
-_CONJUNCTION = re.compile(
-    r"(?:,? (?:and|but)|,)(?= (?:also |now |currently )?[a-z])(?! (?:i|my|he|she|it|we|they|the|a|an|his|her)\b)"
-)
+_CONJUNCTION = compile_pattern("conjunction")
 _NO_STATEMENT = re.compile(rf"\b(?:{load_pattern('claimless_words')})\b", re.IGNORECASE)
-_NEGATED = re.compile(
-    r"\b(?:(?<!, )not|never|no longer|used to)\b|(?<!\bca)n['’]t\b|can['’]t\b(?! stand\b)", re.IGNORECASE
-)
-_CLAUSE_JOINT = re.compile(
-    r"(?:,? but|;|, (?=(?:I|the user|[A-Z]\w+ (?:is|was|[a-z]+s))\b)|,? and (?=(?:I|the user|[A-Z]\w+)['’ ]"
-    r"|(?:don['’]t|doesn['’]t|do not|does not|no longer|never|am not|is not|used to)\b)) ?"
-)
+_NEGATED = compile_pattern("negated", re.IGNORECASE)
+_CLAUSE_JOINT = compile_pattern("clause_joint")
 _PERFECT = {"has_lived_in": ("lived_in", "lives_in"), "has_worked_at": ("worked_at", "works_at")}
-_STILL = re.compile(
-    r"(?:,? (?:as|in) [^.;!?]{1,30}?)? (?:since|for (?:the (?:last|past)|\d|an?|two|three|four|five|six|seven"
-    r"|eight|nine|ten|over|almost|nearly|many|some)) ?\b"
-)
+_STILL = compile_pattern("still_true")
 _POSSESSIVE_PRONOUNS = frozenset(("my", "My", "our", "Our"))
 _MAX_CLAIMS = 3  # of one subject in one clause, joined by "and"
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from remanence.language.rules.lexicon import (
     CALENDAR_WORDS,
     FUNCTION_WORDS,
-    MONTH_PATTERN,
-    NAME_PARTICLES,
+    compile_pattern,
     load_pattern,
+    load_words,
     word_set,
 )
 from remanence.language.rules.name_spans import NameSpan
@@ -27,17 +27,9 @@ _MAX_NAME_WORDS = 12
 
 _SEVERAL_SENTENCES = re.compile(r"\. (?<=[a-z]{3}\. )[A-Z]|\n")
 _VERB = re.compile(rf" (?:{load_pattern('encyclopedic_verbs')}) ")
-_DEFINITION = re.compile(
-    r"The (?:name of the )?(?:current |present |new )?"
-    r"(?:[a-z]+ (?:that|who|which) (?P<verb>[a-z]+) (?P<product>.+?)"
-    r"|(?P<noun>[a-z]+(?: of [a-z]+)?) (?:that|which) (?P<actor>.+?) [a-z]+s"
-    r"|[a-z]+ where (?P<person>.+?) was (?P<participle>[a-z]+ed)"
-    r"|(?P<role>head of (?:state|government)|(?:[A-Za-z-]+ ){0,3}?[A-Za-z-]+) (?P<joint>of|in|for) (?:the )?"
-    r"(?P<organization>.+?))"
-    r" (?:is|was) (?:located in )?(?:the (?:city|town|country|state) of )?(?P<value>[^,;:!?]+(?:, [^;:!?]+)?)$"
-)
+_DEFINITION = compile_pattern("definition")
 _LIST = re.compile(r",(?! (?:Duke|Duchess|Lord|Lady|Count|Earl|Baron|Prince|Princess|King|Queen|Inc|Ltd|Jr|Sr|\d))")
-_PARTICLES = frozenset(" ".join(NAME_PARTICLES).split()) | word_set("and a an von zu")
+_PARTICLES = frozenset(" ".join(load_words("name_particles")).split()) | word_set("and a an von zu")
 _TITLE_PARTICLES = _PARTICLES | word_set("in on for to with from at by as or")
 _NOT_IN_NOUNS = (
     FUNCTION_WORDS
@@ -45,7 +37,7 @@ _NOT_IN_NOUNS = (
     | word_set("my our your his her their its today yesterday tomorrow now currently some many most every each that")
 )
 _DATE_PREDICATES = {"born_in": "born_on", "died_in": "died_on"}
-_DATE = re.compile(rf"(?:(?:{MONTH_PATTERN}) )?\d+")
+_DATE = re.compile(rf"(?:(?:{load_pattern('months')}) )?\d+")
 _PARTICIPLES = {"wrote": "written", "made": "produced", "built": "built"}
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from remanence.language.rules.claim_phrases import NamesByStart, coordinated_subjects
 from remanence.language.rules.claim_rules import find_claims
-from remanence.language.rules.lexicon import load_pattern
+from remanence.language.rules.lexicon import compile_pattern, load_pattern
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import OPPOSITE_PREDICATES, STATES_ENDED_BY_EVENT
 from remanence.language.rules.third_person import conjugate
@@ -164,7 +164,7 @@ def _jobs_of(person: NameSpan) -> tuple[Triple, ...]:
     return _claims_with(person, ("works_at", "works_as"), "")
 
 
-ADVERB_PATTERN = r"(?: (?:has|have|just|recently|finally|already|also|actually|then|officially))*"
+ADVERB_PATTERN = load_pattern("adverbs_after_subject")
 """What may stand between a subject and its verb."""
 
 _ANY_MORE = re.compile(r",? (?:any ?more|any longer)\b")
@@ -179,14 +179,10 @@ _FROM_GERUND = {
     "using": "uses", "playing": "plays", "working": "works", "living": "lives", "studying": "studies",
     "driving": "drives", "liking": "likes", "learning": "is learning", "dating": "is dating",
 }  # fmt: skip
-_PARTNER_NOUN = "wife|husband|girlfriend|boyfriend|partner|fiancée?|fiancee?|spouse"
-_BROKE_UP = re.compile(
-    rf"{ADVERB_PATTERN} (?:(?:has )?(?:broke(?:n)? up with|split(?: up)? with|(?:got |is )?divorced(?: from)?"
-    rf"|(?:is )?separated from|dumped)|(?P<with>(?:is|are) (?:no longer|not) (?:together )?with)) "
-)
+_PARTNER_NOUN = load_pattern("partner_nouns")
+_BROKE_UP = compile_pattern("broke_up")
 _DESERTED = re.compile(rf"{ADVERB_PATTERN} (?:(?P<left>left)|dumped|divorced|broke up with|separated from) ")
-_AFTER_ENDING = load_pattern("words_after_ending")
-_CLAUSE_END = re.compile(rf"[.,;!]|$| (?:{_AFTER_ENDING}|and|any)\b")
+_CLAUSE_END = re.compile(rf"[.,;!]|$| (?:{load_pattern('words_after_ending')}|and|any)\b")
 _IS_RELATIVE = re.compile(r"^my |['’]s ")
 _PARTNER = re.compile(rf" ?(?:their|his|her) (?:[a-z]+ )?(?:{_PARTNER_NOUN})\b")
 _ENDS_WITH_PARTNER = re.compile(rf" (?:{_PARTNER_NOUN})$")
@@ -194,15 +190,5 @@ _COUPLE_PREDICATES = tuple(
     "married_to engaged_to dating wife_of husband_of girlfriend_of boyfriend_of partner_of"
     " fiancé_of fiancée_of fiance_of fiancee_of spouse_of".split()
 )
-_ENDED = re.compile(
-    rf"(?: and (?:his|her|their) (?:{_PARTNER_NOUN}))?"
-    rf"{ADVERB_PATTERN} (?:(?P<couple>{load_pattern('couple_endings')})|{load_pattern('job_endings')})"
-    rf"(?=[.,;!]|$| (?:{_AFTER_ENDING}|a|now|right|again|and)\b)"
-)
-_DISCONTINUED = re.compile(
-    rf"{ADVERB_PATTERN} (?:has )?(?:cancell?ed (?:my|their|his|her) (?P<service>[\w' +-]{{2,30}}?) "
-    r"(?:subscription|membership|account)"
-    r"|(?:sold|gave away|returned) (?:my|their|his|her) (?P<thing>[\w' -]{2,30}?)"
-    r"|(?:stopped|quit|gave up) [a-z]+ing(?: [\w' -]{1,30}?)??)"
-    rf"(?=[.,;!]|$| (?:{_AFTER_ENDING}|to|a|at)\b)"
-)
+_ENDED = compile_pattern("ended")
+_DISCONTINUED = compile_pattern("discontinued")

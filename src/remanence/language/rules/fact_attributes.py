@@ -11,23 +11,25 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import islice
 
-from remanence.language.rules import lexicon
-from remanence.language.rules.lexicon import MONTH_PATTERN, load_pattern, load_words, word_set
+from remanence.language.rules.lexicon import (
+    RELATIONSHIP_NOUNS,
+    compile_pattern,
+    load_pattern,
+    load_tag_patterns,
+    load_words,
+)
 from remanence.language.rules.predicate_rules import OPINION_PREDICATES
 from remanence.language.temporal import TimePhrase, find_times
 from remanence.schema import Fact, Triple, Window, format_moment
 
+_MONTH_NAME = load_pattern("months")
 _YEAR = re.compile(r"\b\d{4}\b")
 _DAY = timedelta(days=1)
-_ADDED_DATE = re.compile(
-    r" \((?:\d{4}|[A-Z][a-z]+ \d{4}|\d{4}-\d\d-\d\d(?: \d\d:\d\d)?(?: to \d{4}-\d\d-\d\d(?: \d\d:\d\d)?)?)\)"
-)
+_ADDED_DATE = compile_pattern("added_date")
 _WEEKDAY = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thurs?|fri|sat(?:ur)?|sun)(?:day)?s?\b", re.IGNORECASE)
-_MONTH = re.compile(rf"\b(?:{MONTH_PATTERN})\b|\d[./]\d", re.IGNORECASE)
+_MONTH = re.compile(rf"\b(?:{_MONTH_NAME})\b|\d[./]\d", re.IGNORECASE)
 _PAST = re.compile(r"\b(?:last|ago|yesterday|past)\b", re.IGNORECASE)
-_COUNT = re.compile(  # the 6 of "turned 6 last week" is not part of the time
-    r"(?<!at )(?<!by )(?<!to )(?<!from )(?<!until )\b\d+(?= (?:last|next|this)\b)"
-)
+_COUNT = compile_pattern("count_before_time")  # the 6 of "turned 6 last week" is not part of the time
 _TEMPORARY = re.compile(rf"\b(?:{load_pattern('temporary_phrases')})\b", re.IGNORECASE)
 
 
@@ -111,8 +113,8 @@ def _format_dates(start: datetime, end: datetime) -> str:
 _TIME_KINDS = tuple(  # a time can replace only a time of the same kind; the first kind that matches decides
     re.compile(rf"(?<![\w:.-])(?:{pattern})(?![\w:-])", re.IGNORECASE)
     for pattern in (
-        rf"\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{MONTH_PATTERN})|(?:{MONTH_PATTERN}) \d{{1,2}}(?:st|nd|rd|th)?",
-        MONTH_PATTERN,
+        rf"\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTH_NAME})|(?:{_MONTH_NAME}) \d{{1,2}}(?:st|nd|rd|th)?",
+        _MONTH_NAME,
         r"(?:mon|tues|wednes|thurs|fri|satur|sun)day",
         r"\d{1,2}(?::\d\d)? ?(?:am|pm)|\d{1,2}:\d\d|noon|midnight",
         r"(?:19|20)\d\d",
@@ -120,13 +122,7 @@ _TIME_KINDS = tuple(  # a time can replace only a time of the same kind; the fir
         r"\d+",
     )
 )
-_CORRECTION = re.compile(
-    r"(?:it['’]s |it is |make (?:that|it) |i meant )?(?:on |in |at )?"
-    r"(?!(?:i|my|we|he|she|they|you|that|it|this)\b)(?:the (?=\d))?"
-    r"(?P<new>[\w'’:-]+(?: [\w'’:-]+){0,2}?)(?:,? (?:and )?not (?:on |in |at )?"
-    r"(?P<old>[\w'’:-]+(?: [\w'’:-]+){0,2}))?[.!]*",
-    re.IGNORECASE,
-)
+_CORRECTION = compile_pattern("corrected_word", re.IGNORECASE)
 
 
 def apply_correction(sentence: str, earlier_facts: Sequence[Fact]) -> tuple[Fact, str] | None:
@@ -171,15 +167,13 @@ def _time_kind(word: str) -> int | None:
     return next((number for number, kind in enumerate(_TIME_KINDS) if kind.fullmatch(word)), None)
 
 
-TAG_PATTERNS = lexicon.load_tag_patterns()
+TAG_PATTERNS = load_tag_patterns()
 """The fixed set of tags, each with a pattern of its words. The tag "preference" is for opinions."""
 
 _COMPILED = {tag: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for tag, pattern in TAG_PATTERNS.items()}
 _MAX_TAGS = 4
 _IDENTITY_PREDICATES = load_words("identity_predicates")
-_FAMILY_NOUNS = lexicon.RELATIONSHIP_NOUNS - word_set(
-    "colleague coworker neighbor neighbour friend teacher coach dog cat"
-)
+_FAMILY_NOUNS = RELATIONSHIP_NOUNS - load_words("not_family")
 _CHILD_OR_SIBLING = re.compile(r"\b(?:kids?|children|sons?|daughters?|siblings|brothers?|sisters?)\b")
 _ESSENTIAL = re.compile(rf"\b(?:{load_pattern('essential_words')})\b", re.IGNORECASE)
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from remanence.language.rules.lexicon import PLURAL_RELATIONSHIP_NOUNS, load_pattern, load_words, word_set
+from remanence.language.rules.lexicon import (
+    PLURAL_RELATIONSHIP_NOUNS,
+    compile_pattern,
+    load_pattern,
+    load_words,
+    word_set,
+)
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.sentence_reading import ParsedSentence
-from remanence.language.rules.sentences import EVENT_NOUN_PATTERN, STATUS_PATTERN, TIME_PHRASE_PATTERN
+from remanence.language.rules.sentences import STATUS_PATTERN, TIME_PHRASE_PATTERN
 from remanence.schema import MemoryKind
 
 _SHORT = 4  # words
@@ -178,10 +184,7 @@ def _is_past(sentence: ParsedSentence) -> bool:
 
 _SINGULAR = {"are": "is", "have": "has", "were": "was", "don't": "doesn't"}
 _PLURAL_VERB = re.compile(r"^ (are|ha(?=ve)|live|plan|want|play|own|love|like|prefer)(?:ve)?\b")
-_VERB = re.compile(
-    r"(?: and (?:the user|[A-Z]\w+|(?:his|her|their) [a-z]+))?"
-    rf"(?: (?:{load_pattern('adverbs_before_verb')}))* ([a-z]+?n['’]t|[a-z]+)\b"
-)
+_VERB = compile_pattern("first_verb")
 _POSSESSION = re.compile(rf"['’]s (?:[a-z-]+ ){{0,2}}?([a-z-]+) ({load_pattern('possession_verbs')})\b")
 _WORD = re.compile(r"[\w'’-]+")
 _DEGREE = re.compile(r"^(?:(?:so|really|very|super|just|also|always|all|too|pretty|truly|still|quite|a bit|not) )+")
@@ -189,18 +192,13 @@ _BEFORE_SUBJECT = re.compile(r"(?:, |\b(?:and|but|that|because|when|since|so) )$
 _TIME_FIRST = re.compile(rf"(?:(?:{load_pattern('time_words')}) ?)+", re.IGNORECASE)
 _YOU = re.compile(r"\b(?:you|your|yours|you['’]re|yourself)\b", re.IGNORECASE)
 _FUTURE = re.compile(rf"\b(?:{load_pattern('future_phrases')})\b", re.IGNORECASE)
-_EVENT = re.compile(
-    r"(?:^(?:The|[A-Z]\w+['’]s|The user['’]s)|, (?:the|their)|\b(?:has|have|have got|is having|['’]s)(?: an?| the)?"
-    rf"|\bbooked an?) (?:[\w'’-]+ ){{0,2}}?(?:{EVENT_NOUN_PATTERN})\b(?!['’])"
-)
+_EVENT = compile_pattern("scheduled_event")
 _TIME = re.compile(rf"\b(?:{TIME_PHRASE_PATTERN})", re.IGNORECASE)
 _BOOKED = re.compile(r"\b(?:tickets?|vacation|holiday|leave|table|seats?|room)\b.*\b(?:for|on)\b")
 _DUE = re.compile(r"\b(?:is|are) due\b")
 _IS_STATUS = re.compile(rf" (?:is|are)(?: (?:now|currently|also|still|not))* (?:{STATUS_PATTERN})\b")
 _BE_IDLE = re.compile(r"be (?!in\b|at\b|on\b|away\b|out\b|[a-z]+ing\b)")
-_STILL = re.compile(
-    rf" (?:since (?!then)|for (?:{load_pattern('durations')})\b.*(?:years?|months?|weeks?|days?|decades?))"
-)
+_STILL = compile_pattern("lasting_until_now")
 _HAS_BEEN_DOING = re.compile(r"(?:[a-z]+ )?been (?:[a-z]+ly )?[a-z]+ing\b")
 _WHEN = re.compile(r"\b(?:tomorrow|tonight|next|this|on|at|in (?:[A-Z]|\d|an?\b|two|three)|\d+)\b")
 _VAGUE_SUBJECT = re.compile(rf"(?:{load_pattern('vague_subjects')})\b", re.IGNORECASE)
@@ -208,10 +206,7 @@ _STATIVE_VERB = re.compile(rf"\b(?:{load_pattern('stative_verbs')})\b")
 _WAS = re.compile(r"\b(?:was|were|had|[a-z]{3,}ed)\b")
 _RATHER = re.compile(r"rather (?!not\b|be\b).* than \w")
 _HAS_NONE = re.compile(r"(?:have|got) (?:any |an? )(?!idea|clue|question|problem|time|plans|doubt)")
-_IDLE_NEEDS = re.compile(
-    r"(?:an? |some |one |another |no )?(?:quick |few |good |bad |great |fun |nice )?"
-    rf"(?:{load_pattern('idle_nouns')})\b"
-)
+_IDLE_NEEDS = compile_pattern("idle_needs")
 _NO_FEELING = re.compile(r"(?:doing|getting) (?:an?|my|their|married|engaged|divorced)\b")
 _LASTING_PREDICATES = word_set("grew_up_in born_in born_on is_from lived_in worked_at studied_at")
 _VIEW_VERBS = load_words("view_verbs")

@@ -17,7 +17,7 @@ from remanence.language.rules import fact_attributes
 from remanence.language.rules.ended_claims import claims_ended_by, claims_opposed_to
 from remanence.language.rules.fact_attributes import find_fact_times, importance_of, tags_of
 from remanence.language.rules.fact_filter import FactClassification, classify_fact
-from remanence.language.rules.lexicon import ANY_RELATIONSHIP_PATTERN
+from remanence.language.rules.lexicon import compile_pattern, load_pattern
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import OPINION_PREDICATES, claim_kind
 from remanence.language.rules.sentence_reading import ParsedSentence, find_sentence_names, parse_sentence
@@ -300,17 +300,13 @@ def _mentions(text: str, speaker: str) -> tuple[Mention, ...]:
 
 
 _CLAUSE_JOINT = re.compile(r",? (?:and|but|while)(?: also| now)? (?=[A-Z]|the user\b)|; ")
-_RELATIVE = rf"(?:[a-z]+ )?(?:{ANY_RELATIONSHIP_PATTERN}|family)\b"
-_ONLY_SUBJECT = re.compile(rf"(?:The user|[A-Z][\w.-]+(?: [A-Z][\w.-]+)*)(?:['’]s {_RELATIVE}(?:,? [A-Z][\w.-]+)*,?)?")
-_REPORTED = re.compile(
-    r"([A-Z][\w.-]+) (?:told [^,.;]{1,30}?|said|mentioned)(?: that)? (?:he|she) (?!would|could|might|may)(.+)"
-)
+_RELATIVE = load_pattern("relative_noun")
+_ONLY_SUBJECT = compile_pattern("only_subject")
+_REPORTED = compile_pattern("reported")
 _AND_PRONOUN = re.compile(r",? and (?:she|he)(?= [a-z])")
 _PRONOUN = re.compile(r"(He|She|His|Her)\b(['’](?:s|ll|d))?(?= [a-z]|['’])")
 _CONTRACTED = {"s": " is", "ll": " will", "d": " would"}
-_CONTINUATION = re.compile(
-    r"(?:He|She|It|They|His|Her|Its|Their)\b(?! (?:was|is|were|are|looks?|sounds?) (?:so|really|such|very)\b)"
-)
+_CONTINUATION = compile_pattern("continuing_sentence")
 _HABIT = re.compile(r"\b(?:never|always|usually|often|every|each|sometimes|rarely|birthday|anniversary)\b")
 _YEARLY = ("birthday", "born_on")
 _SUBORDINATE = re.compile(r"(?:since|after|before|when|once) ", re.IGNORECASE)

@@ -1,9 +1,10 @@
 """Word lists and patterns, read from the data files of this package, and the test for ordinary English words.
 
-word_lists.txt       words and phrases by name, in lower case unless the capitals are the evidence
-common_words.txt     ordinary English words in their base forms
-phrase_patterns.txt  alternatives of regular expressions by name
-verb_phrases.txt     the verb phrases that make a claim; read in verb_phrases.py
+word_lists.txt         words and phrases by name, in lower case unless the capitals are the evidence
+common_words.txt       ordinary English words in their base forms
+phrase_patterns.txt    alternatives of regular expressions by name
+sentence_patterns.txt  long regular expressions by name
+verb_phrases.txt       the verb phrases that make a claim; read in verb_phrases.py
 """
 
 from __future__ import annotations
@@ -48,9 +49,24 @@ def load_words(name: str) -> frozenset[str]:
 
 
 def load_pattern(name: str) -> str:
-    """The alternatives of a list of phrase_patterns.txt, for use inside a group."""
-    pattern = "|".join(_sections("phrase_patterns.txt")[name])
+    """A pattern of sentence_patterns.txt, the alternatives of a list, or a pattern derived from the lists.
+
+    Alternatives have no group of their own. References to other patterns are resolved.
+    """
+    if name in _DERIVED:
+        return _DERIVED[name]
+    if name in _sections("sentence_patterns.txt"):
+        pattern = "".join(_sections("sentence_patterns.txt")[name])
+    elif name in _sections("phrase_patterns.txt"):
+        pattern = "|".join(_sections("phrase_patterns.txt")[name])
+    else:
+        return "|".join(sorted(load_words(name)))
     return re.sub(r"\{([a-z_]+)\}", lambda reference: load_pattern(reference[1]), pattern)
+
+
+def compile_pattern(name: str, flags: int = 0) -> re.Pattern[str]:
+    """The compiled pattern of this name."""
+    return re.compile(load_pattern(name), flags)
 
 
 def load_tag_patterns() -> dict[str, str]:
@@ -76,18 +92,17 @@ DETERMINERS = load_words("determiners")
 VERBS_AFTER_NAMES = load_words("verbs_after_names")
 VERBS_OF_PEOPLE = VERBS_AFTER_NAMES - load_words("verbs_also_of_things")
 LOWERCASE_TITLE_WORDS = load_words("lowercase_title_words")
-NAME_PARTICLES = load_words("name_particles")  # words without a capital inside a name
 FUNCTION_WORDS = load_words("function_words")
 """A capital after one of these is evidence of a name, even at the start of a sentence."""
-MONTH_PATTERN = load_pattern("months")
-PROFESSIONS = load_words("professions")
-PROFESSION_PATTERN = "|".join(sorted(PROFESSIONS))
 RELATIONSHIP_NOUNS = load_words("relationship_nouns")
-RELATIONSHIP_PATTERN = "|".join(sorted(RELATIONSHIP_NOUNS, key=lambda noun: (-len(noun), noun)))
 PLURAL_RELATIONSHIP_NOUNS = dict(pair.split("=") for pair in sorted(load_words("plural_relationship_nouns")))
 """The noun for several people or animals, with the noun for one."""
-PLURAL_RELATIONSHIP_PATTERN = "|".join(sorted(PLURAL_RELATIONSHIP_NOUNS))
-ANY_RELATIONSHIP_PATTERN = "|".join(sorted(RELATIONSHIP_NOUNS | set(PLURAL_RELATIONSHIP_NOUNS)))
+_DERIVED = {
+    "relationship": "|".join(sorted(RELATIONSHIP_NOUNS, key=lambda noun: (-len(noun), noun))),
+    "relationships": "|".join(PLURAL_RELATIONSHIP_NOUNS),
+    "any_relationship": "|".join(sorted(RELATIONSHIP_NOUNS | set(PLURAL_RELATIONSHIP_NOUNS))),
+    "capitalized_adjectives": "|".join(sorted(map(str.title, PROPER_ADJECTIVES))),
+}
 
 _COMMON_WORDS = word_set(" ".join(data_lines("common_words.txt")))
 

@@ -52,7 +52,7 @@ def find_names(text: str, *, is_question: bool = False) -> list[NameSpan]:
     return sorted([*marked, *found], key=lambda name: name.start) if marked else found
 
 
-_PARTICLES = frozenset(f" {particle} " for particle in lexicon.NAME_PARTICLES)
+_PARTICLES = frozenset(f" {particle} " for particle in load_words("name_particles"))
 _NON_NAME_ACRONYMS = load_words("non_name_acronyms")
 _NON_NAME_ENDINGS = tuple(sorted(load_words("non_name_endings")))
 _NAME_SUFFIXES = load_words("name_suffixes")

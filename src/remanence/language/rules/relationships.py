@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from remanence.language.rules import lexicon
 from remanence.language.rules.claim_phrases import NamesByStart, date_at, name_at, plain_words_at
-from remanence.language.rules.lexicon import PLURAL_RELATIONSHIP_PATTERN, RELATIONSHIP_PATTERN, load_words, word_set
+from remanence.language.rules.lexicon import compile_pattern, load_pattern, load_words, word_set
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import SINGLE_ROLES
 from remanence.schema import Triple
@@ -156,67 +156,33 @@ def _plural_predicate(noun: str) -> str:
     return _role_predicate(lexicon.PLURAL_RELATIONSHIP_NOUNS[noun])
 
 
-_ROLE = re.compile(
-    r"(?: (?:is|am|was|became)|['’][ms])(?: now)?(?: (?:the|a|an))?"
-    r" ((?:[a-z][a-z-]+ )?(?:[a-z][a-z-]+|C[A-Z]O)) of (?:the )?"
-)
+_ROLE = compile_pattern("role_of")
 _AFTER_NAME = re.compile(r"[.!,]|$| from\b| and (?:I|the user)\b")
-_MY_RELATIVE = re.compile(rf"(?:my|our) (?:[a-z]+ )?({RELATIONSHIP_PATTERN})\b")
-_RELATIVE_OF_NAME = re.compile(rf"['’]s (?:[a-z]+ )?({RELATIONSHIP_PATTERN})\b")
+_MY_RELATIVE = re.compile(rf"(?:my|our) (?:[a-z]+ )?({load_pattern('relationship')})\b")
+_RELATIVE_OF_NAME = re.compile(rf"['’]s (?:[a-z]+ )?({load_pattern('relationship')})\b")
 _ONE_OF = re.compile(r"one of (?P<my>my|our)?")
-_PLURAL_RELATIVES = re.compile(rf"(?:['’]s)? (?:[a-z]+ )?({PLURAL_RELATIONSHIP_PATTERN})\b")
+_PLURAL_RELATIVES = re.compile(rf"(?:['’]s)? (?:[a-z]+ )?({load_pattern('relationships')})\b")
 _POSSESSIVE_AT_END = re.compile(r"['’]s?(?=[.;:!,\n)]|$| (?:and|but|from)\b)")
-_CLAUSE_END = r"(?=[.;:!,\n)]|$| (?:and|but|so|too|as well|since|for|now|by)\b)"
 _ADJECTIVE = "|".join(sorted((word.title() for word in lexicon.NATIONALITY_ADJECTIVES), key=len, reverse=True))
-_NATIONALITY = re.compile(rf"((?:half[- ])?(?:{_ADJECTIVE})(?:-(?:{_ADJECTIVE}))?){_CLAUSE_END}")
-_HAS_ILLNESS = re.compile(
-    r" (?:have|has|suffers? from) (?:severe |mild |bad |chronic )?"
-    rf"((?i:{'|'.join(sorted(load_words('illnesses')))})){_CLAUSE_END}"
-)
-_PERSON_NOUNS = (
-    lexicon.RELATIONSHIP_NOUNS
-    | frozenset(lexicon.PLURAL_RELATIONSHIP_NOUNS)
-    | SINGLE_ROLES
-    | word_set("child parent sibling")
-)
+_NATIONALITY = re.compile(rf"((?:half[- ])?(?:{_ADJECTIVE})(?:-(?:{_ADJECTIVE}))?){load_pattern('value_end')}")
+_HAS_ILLNESS = compile_pattern("has_illness")
+_PERSON_NOUNS = frozenset(load_pattern("any_relationship").split("|")) | SINGLE_ROLES | word_set("child parent sibling")
 _TWO_WORDS = re.compile(r" ([^\W\d_-]+(?:-[^\W\d_-]+)*)(?: ([^\W\d_-]+(?:-[^\W\d_-]+)*))?")
-_OWN_RELATIVES = re.compile(
-    rf" (?:[a-z]+ )?({PLURAL_RELATIONSHIP_PATTERN})(?:(?: are|['’]re)(?: called| named)?|['’] names are|,|:)? (?=[A-Z])"
-)
+_OWN_RELATIVES = compile_pattern("own_relatives")
 _COUPLE_PREDICATES = {"married": "married_to", "engaged": "engaged_to", "dating": "dating"} | dict.fromkeys(
     ("broke up", "split up", "got divorced"), "broke_up_with"
 )
-_COUPLE = re.compile(
-    r"(?: (?:just |recently |finally )?(?P<ended>broke up|split up|got divorced)"
-    r"|(?: (?:are|were|got|have been|just got|became)|['’]re)"
-    r"(?: (?:now|also|still|happily|recently|finally|both|just|best|good|close|old|great|childhood))*"
-    rf" (?:(?P<status>married|engaged|dating)(?! to\b| [A-Z])|(?P<noun>{PLURAL_RELATIONSHIP_PATTERN})))"
-    r"(?=[.;:!,\n)]|$| (?:and|but|since|for|in|on|last|from|now)\b)"
-)
-_OWNED_RELATIVES = re.compile(
-    r"(?: (?:are|were)|['’]re) (?:(?P<my>my|our)|(?P<owner>[A-Z]\w+)['’]s) (?:[a-z]+ )?"
-    rf"(?P<noun>{PLURAL_RELATIONSHIP_PATTERN})\b"
-)
-_NAMED_RELATIVE = re.compile(
-    rf"(?: (?:have|has)|['’]ve)? named (?:my|our|his|her|their) (?:[a-z]+ )?({RELATIONSHIP_PATTERN}) "
-)
+_COUPLE = compile_pattern("couple")
+_OWNED_RELATIVES = compile_pattern("relatives_of_owner")
+_NAMED_RELATIVE = compile_pattern("named_relative")
 _FAN = re.compile(r"(?: (?:am|is|are)|['’][ms]) an? (?:[a-z]+ )*?(?=[A-Z])")
 _LIST_JOINT = re.compile(r",? and |, ")
 _MY_FAVOURITE = re.compile(r"my favou?rite ([a-z]+(?: [a-z]+)?)(?=[.,;!\n]|$)")
-_OWN_RELATIVE = re.compile(
-    rf" (?:[a-z]+ )?({RELATIONSHIP_PATTERN})(?:(?: is|['’]s)(?: called| named)|['’]s name is| is|,)? "
-)
+_OWN_RELATIVE = compile_pattern("own_relative")
 _OWN_NAME = re.compile(r" name(?: is|['’]s) ")
-_OWN_VALUE = re.compile(
-    r" (?:favou?rite ([a-z]+(?: [a-z]+)?)|(birthday|phone number|email|address|native language|mother tongue|home ?town"
-    r"|nationality|pronouns|job title))(?: is| are|['’]s)(?: (?:on|still|now|actually))? (?:the )?"
-)
-_OWN_ROLE = re.compile(
-    rf" (?:[a-z]+ )?({'|'.join(sorted(SINGLE_ROLES))}|child|parent|sibling) (?:is|was) (?:called |named )?"
-)
+_OWN_VALUE = compile_pattern("own_value")
+_OWN_ROLE = compile_pattern("own_role")
 _VAGUE_FAVOURITES = word_set("thing things part one bit way time memory moment")
 _EMPTY_ROLE_NOUNS = load_words("empty_role_nouns")
-APPOSITION_PATTERN = re.compile(
-    rf"(?:['’]s)? (?:[a-z]+ )?(?:{RELATIONSHIP_PATTERN}|(?:{PLURAL_RELATIONSHIP_PATTERN}),?) (?=[A-Z])"
-)
+APPOSITION_PATTERN = compile_pattern("apposition")
 """A name right after a relationship noun: that claim holds whatever else the sentence says."""

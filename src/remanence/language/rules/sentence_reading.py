@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from remanence.language.rules.claim_rules import find_claims
 from remanence.language.rules.ended_claims import Denial, StateChange, find_denial
-from remanence.language.rules.lexicon import ANY_RELATIONSHIP_PATTERN
+from remanence.language.rules.lexicon import compile_pattern
 from remanence.language.rules.name_rules import find_names
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.state_changes import find_state_change
@@ -56,9 +56,7 @@ def _replaced_claims(text: str, claims: Sequence[Triple]) -> Iterator[Triple]:
         yield from (replace(claim, object=found[1]) for claim in claims if before.endswith(claim.object))
 
 
-_INSTEAD_OF = re.compile(
-    r"(?:,? (?:and )?not|,? instead of) (?:(?:in|at|on|to|for) )?([\w'’.+#& -]{2,40}?)(?: any ?more)?[.!]*$"
-)
+_INSTEAD_OF = compile_pattern("instead_of")
 
 
 @lru_cache(256)
@@ -85,10 +83,7 @@ def find_sentence_names(text: str, speaker: str) -> tuple[NameSpan, ...]:
     return tuple(sorted(names, key=lambda name: name.start))
 
 
-_RELATIVE = re.compile(
-    rf"['’]s (?:[a-z]+ )?({ANY_RELATIONSHIP_PATTERN})\b"
-    r"(?= (?!(?:is|are) (?:called|named|[A-Z])|(?:was|were) (?:called|named))[a-z]|['’]s (?!name\b))"
-)
+_RELATIVE = compile_pattern("relative_of_name")
 
 
 @lru_cache(64)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from remanence.language.rules import lexicon
-from remanence.language.rules.lexicon import PROPER_ADJECTIVES, load_pattern, load_words, word_set
+from remanence.language.rules.lexicon import PROPER_ADJECTIVES, compile_pattern, load_pattern, load_words, word_set
 from remanence.language.text import split_sentences
 
 MAX_TURN_CHARS = 100_000  # a longer turn is a book, not talk; the rest is not read
@@ -158,41 +158,23 @@ def _without_openers(sentence: str, to_assistant: bool) -> Sentence:
 _FOREIGN_WORDS = load_words("foreign_words")
 _ENGLISH_WORDS = load_words("english_words")
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_STATUS = re.compile(
-    rf"(?:I['’]m|I am) (?:(?:{STATUS_PATTERN}|{'|'.join(sorted(map(str.title, PROPER_ADJECTIVES)))})\b"
-    r"|[A-Z][a-z]+[.!]?$|\d{1,3}[.!]?$)"
-)
+_STATUS = compile_pattern("own_status")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _BULLET = re.compile(r"^\s*(?:[-*•>]+|\d{1,2}[.)])\s+")
-_OPENERS = re.compile(  # only where something follows
-    rf"(?:(?:{load_pattern('openers')})(?:,|\s*[-–—:]|\.\.\.|…)?\s+(?:[A-Z][a-z]+[,!]\s+)?)+?(?=[A-Za-z\"'‘“])",
-    re.IGNORECASE,
-)
-_CORRECTION = re.compile(
-    rf"(?:(?:sorry|oops|no|wait|no wait|hold on),? )*(?:{load_pattern('corrections')})[,:.;]?\s+", re.IGNORECASE
-)
-_REMEMBER = re.compile(
-    rf"(?:please |pls |and )?(?:(?:{load_pattern('remember_requests')})(?: that\b|:|,)?)\s+"
-    r"(?!to\b|when\b|how\b|the time\b|me\b)",
-    re.IGNORECASE,
-)
+_OPENERS = compile_pattern("opener", re.IGNORECASE)  # only where something follows
+_CORRECTION = compile_pattern("correction_opener", re.IGNORECASE)
+_REMEMBER = compile_pattern("remember", re.IGNORECASE)
 _QUESTION = re.compile(load_pattern("questions"), re.IGNORECASE)
 _REQUEST = re.compile(rf"(?:{load_pattern('requests')})\b(?! (?:is|are|was|were|has|had)\b)", re.IGNORECASE)
 _SMALL_TALK = re.compile(load_pattern("small_talk"), re.IGNORECASE)
-_HYPOTHETICAL = re.compile(
-    rf"\b(?:{load_pattern('hypothetical_words')})\b|\w['’]d (?:love|like|rather|be|go|have)\b", re.IGNORECASE
-)
+_HYPOTHETICAL = compile_pattern("hypothetical", re.IGNORECASE)
 _RATHER = re.compile(r"(?:\bwould|['’]d) rather\b(?=.* than )")
-_ASSISTANT_ACTION = re.compile(rf"I(?:['’]ve| have)?(?: just| now| already)? (?:{load_pattern('assistant_actions')})\b")
+_ASSISTANT_ACTION = compile_pattern("assistant_action")
 _SUBJECTLESS_VERBS = load_words("subjectless_verbs")
 _PROPER_WORDS = lexicon.FIRST_NAMES | PROPER_ADJECTIVES | lexicon.ORGANIZATIONS | lexicon.PLACES | lexicon.PRODUCTS
 _UNCOUNTED_EVENTS = word_set("lunch dinner breakfast brunch training practice surgery")
 _OBJECT = re.compile(r"(?:me|us|it)\b|(?:that|this|you|them)(?:[.,!]|$)")
-_CALL_ME = re.compile(
-    r"(?:please |you can |just )*(?:call me |i go by )(?-i:(?=[A-Z][a-z]+(?:[.!,]|$| instead| please)))"
-    r"(?!\w+day\b|later\b|back\b)",
-    re.IGNORECASE,
-)
+_CALL_ME = compile_pattern("call_me", re.IGNORECASE)
 _ANSWER_VERB = rf"(?=(?:{load_pattern('answer_verbs')})\b)"
 _FROM_NOW = r"(?:please )?(?:from now on,? |in (?:the )?future,? )(?:please )?"
 _NEVER = rf"(?:{_FROM_NOW}don['’]t (?:ever )?|(?:please )?never |(?:please )?don['’]t ever ){_ANSWER_VERB}"
@@ -202,10 +184,6 @@ _WISHES = (
     (re.compile(_NEVER, re.IGNORECASE), "I want the assistant to never "),
     (re.compile(_ALWAYS, re.IGNORECASE), "I want the assistant to always "),
 )
-_EVENT = re.compile(
-    rf"(?:(?!(?:{load_pattern('not_before_event')})\b)[\w'’-]+ ){{0,2}}?(?P<noun>{EVENT_NOUN_PATTERN})"
-    r"(?=[,:]| (?:with|at|on|for|about|in|to|by|from|today|tomorrow|tonight|this|next|\d))",
-    re.IGNORECASE,
-)
+_EVENT = compile_pattern("event_phrase", re.IGNORECASE)
 _TIME = re.compile(rf"\b(?:{TIME_PHRASE_PATTERN})", re.IGNORECASE)
 _FINITE_VERB = re.compile(rf"\b(?:{load_pattern('finite_verbs')})\b|['’](?:s|m|re|ll|ve|d) ", re.IGNORECASE)

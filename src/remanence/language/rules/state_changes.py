@@ -13,7 +13,7 @@ from remanence.language.rules import ended_claims
 from remanence.language.rules.claim_phrases import NamesByStart, coordinated_subjects
 from remanence.language.rules.ended_claims import ADVERB_PATTERN, StateChange, claims_ended_by
 from remanence.language.rules.fact_attributes import tags_of
-from remanence.language.rules.lexicon import PROFESSION_PATTERN, load_pattern
+from remanence.language.rules.lexicon import compile_pattern, load_pattern
 from remanence.language.rules.name_spans import NameSpan
 from remanence.schema import Triple
 
@@ -221,28 +221,10 @@ _MOVED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:moved|relocated)\b(?: back| 
 _AND_MOVED = re.compile(r"[^.;]{0,30}? (?:and (?:then )?(?:moved|relocated)|to move) to (?:the )?")
 _FROM = re.compile(r" (?:from|out of) (?:the )?")
 _TO = re.compile(r"(?: with [^,.;]{1,30})? (?:back )?to (?:the )?")
-_SWITCHED = re.compile(
-    rf"{ADVERB_PATTERN} (?:has )?(?:switched|changed|migrated|converted)(?: over| back| completely| everything)*"
-    r"(?: from (?P<old>[^,.;]{1,40}?))? to (?P<new>[^,.;!]{1,40}?)"
-    rf"(?=[.,;!]|$| (?:{load_pattern('words_after_ending')}|a|an|from|and|as)\b)"
-    r"(?: from (?P<older>[^,.;!]{1,40}?)(?=[.,;!]|$))?"
-)
-_REPLACED = re.compile(
-    rf"{ADVERB_PATTERN} (?:has )?(?:replaced|swapped|traded|traded in|ditched|dropped) (?P<own>their (?:old )?|the )?"
-    r"(?P<old>[^,.;]{1,40}?) (?:with|for|in favou?r of) (?P<article>an? (?:new )?|the )?"
-    r"(?P<new>[^,.;!]{1,40}?)(?=[.,;!]|$| (?:last|this|in|on|because|since)\b)"
-)
+_SWITCHED = compile_pattern("switched")
+_REPLACED = compile_pattern("replaced")
 _JOINED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:{load_pattern('joining_verbs')}) (?:the )?")
-_CLUB = re.compile(
-    r"\b(?:club|team|gym|choir|band|group|class|society|association|league|discord|server)\b", re.IGNORECASE
-)
+_CLUB = compile_pattern("club", re.IGNORECASE)
 _MARRIED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:got married to|married|tied the knot with|wed) ")
-_PROMOTED = re.compile(
-    rf"{ADVERB_PATTERN} (?:has |have )?(?:became|become|(?:was|got|been) promoted to|started as) (?:an? |the )?"
-    rf"(?P<job>(?:[a-z-]+ ){{0,3}}(?:{PROFESSION_PATTERN}|lead|head|vp))\b(?! of\b)"
-)
-_RENAMED = re.compile(
-    rf"{ADVERB_PATTERN} (?:has )?changed (?:my|their|his|her|[\w ]{{2,30}}['’]s) "
-    r"(?P<attribute>name|email|phone number|address|job title) to "
-    r"(?P<new>[^,;!]{1,40}?)(?=[,;!]|\.?$| (?:last|this|in|on|because|after|when)\b)"
-)
+_PROMOTED = compile_pattern("promoted")
+_RENAMED = compile_pattern("renamed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from remanence.language.rules.lexicon import RELATIONSHIP_NOUNS, load_pattern, load_words, word_set
+from remanence.language.rules.lexicon import compile_pattern, load_pattern, load_words, word_set
 from remanence.schema import ASSISTANT, SELF
 
 USER_LABEL = "The user"
@@ -41,30 +41,11 @@ def to_third_person(sentence: str, speaker: str) -> str:
     return text[:1].upper() + text[1:] if starts_small and speaker[:1].isupper() else text
 
 
-_RELATIVE = "|".join(
-    sorted(RELATIONSHIP_NOUNS | {"parents", "kids", "children", "siblings", "sisters", "brothers", "family"})
-)
-_TRAIT = r"favou?rite|birthday|name|phone number|email|address|native language|nationality"  # make a claim
 _QUOTED = re.compile(r"(\"[^\"]*\"|“[^”]*”)")
-_FIRST_PERSON = re.compile(
-    r"(?:(?<= )and )?\bI(?P<be>['’]m|['’]ve|['’]ll|['’]d)?(?![\w'’])"
-    rf"(?P<adverbs>(?: (?:no longer|{load_pattern('adverbs_before_verb')}))*)(?: (?P<verb>[A-Za-z]+(?:n['’]t)?)(?![\w'’]))?"
-    rf"|\b(?P<my>[Mm]y)\b(?P<noun> (?:[a-z]+ )?(?:{_RELATIVE})\b| (?:{_TRAIT})\b(?=(?: [a-z]+){{0,2}} (?:is|are)\b))?"
-    r"|\b(?P<me>me)\b|\b(?P<mine>mine)\b|\b(?P<self>myself)\b"
-    r"|\b(?P<we>[Ww]e)(?P<are>['’]re|['’]ve|['’]ll|['’]d)?\b|\b(?P<our>[Oo]ur)\b"
-)
-_PREDICATE_OF_I = re.compile(
-    r"(?<!and )(?<!or )\bI(?:['’](?:m|ve))? [^.;!?\"“]*?"
-    r"(?=\b(?:I|we|you|he|she|they|this|it|there|who|which|that|because|if|when|while|so)\b|[.;!?\"“]|$)"
-)
-_NOT_FINITE = re.compile(  # "I want to cook and play" has one finite verb
-    rf"^I (?:[a-z]+ly |also |just |still |never |always )*(?:{load_pattern('verbs_before_infinitive')})\b"
-    r"|\bto (?!(?:the|an?|my|work|school|bed|church|music|college|university|town)\b)[a-z]+\b"
-)
-_FURTHER_VERB = re.compile(
-    r"(?P<joint>(?:,? (?:and|but|or)|,) (?:(?:also|now|really|still|usually|often|never|always|currently) )*)"
-    rf"(?P<verb>{load_pattern('further_verbs')})"
-)
+_FIRST_PERSON = compile_pattern("first_person")
+_PREDICATE_OF_I = compile_pattern("predicate_of_i")
+_NOT_FINITE = compile_pattern("not_finite")  # "I want to cook and play" has one finite verb
+_FURTHER_VERB = compile_pattern("further_verb")
 _CLAUSE = re.compile(rf"\b(?:{load_pattern('clause_verbs')})\b")
 _AUXILIARY_BEFORE = re.compile(rf"\b(?:{load_pattern('auxiliaries')})\s+$", re.IGNORECASE)
 _IRREGULAR = {"am": "is", "have": "has", "do": "does", "don't": "doesn't", "haven't": "hasn't", "go": "goes"}

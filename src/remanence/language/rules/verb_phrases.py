@@ -19,25 +19,24 @@ from typing import NamedTuple
 
 from remanence.language.rules import claim_phrases, lexicon
 from remanence.language.rules.claim_phrases import NamesByStart, ObjectPhrase, name_at, name_list_from, plain_words_at
-from remanence.language.rules.lexicon import PLURAL_RELATIONSHIP_NOUNS, load_pattern, load_words, word_set
+from remanence.language.rules.lexicon import (
+    PLURAL_RELATIONSHIP_NOUNS,
+    compile_pattern,
+    load_pattern,
+    load_words,
+    word_set,
+)
 from remanence.language.rules.name_spans import NameSpan
 from remanence.schema import SELF, Triple
 
-PREDICATE_NOUNS = word_set(
-    "religion sport continent position language field genre party league profession occupation instrument"
-)
+PREDICATE_NOUNS = load_words("predicate_nouns")
 """In "plays the position of center" or "is located in the continent of Asia" this noun is the predicate."""
 
 _PLACE_NOUNS = "city|country|county|island|municipality|province|region|state|town|village"
-_PREDICATE_NOUN = re.compile(
-    r" (?:(?:is|was|are|were) [a-z]+ (?:with|in|to|for)|plays?|speaks?|works? in|practi[cs]es|was written in)"
-    rf" the ({'|'.join(sorted(PREDICATE_NOUNS))}) of "
-)
+_PREDICATE_NOUN = compile_pattern("predicate_noun_phrase")
 _WORK_CITY = re.compile(r" work(?:s|ed) in the city of ")
 _ADVERBS = load_words("adverbs")
-_FIRST_WORD = re.compile(
-    rf"(?: (?:{'|'.join(sorted(_ADVERBS))}))?(?: (?=[^'’])|(?=['’]))((?:['’])?[a-z]+(?:[-'’][a-z]+)?)"
-)
+_FIRST_WORD = compile_pattern("first_word_after_subject")
 _ADVERB_INSIDE = r"(?: (?:currently|now|also|still|originally|really)(?= ))?"  # is currently living in
 _SECOND_WORD = re.compile(rf"{_ADVERB_INSIDE} ([A-Za-z][\w'’-]*)")
 _PREDICATE_NOUN_VERBS = word_set("is was are were play plays speak speaks work works worked practices practises")
@@ -127,12 +126,12 @@ _SECOND_OBJECT = {  # what a claim can go on with, and the predicate of the seco
     "studied": (re.compile(r" (?:from|at) (?:the )?"), "graduated_from"),
 }
 _ACTIVITY = re.compile(r"([a-z]+(?: [\w'’&-]+){0,7}?)(?=[.;:!,\n)]|$| (?:but|because|so|since)\b| and I\b)")
-_PROFESSION = re.compile(rf"((?:[a-z-]+ ){{0,3}}(?:{lexicon.PROFESSION_PATTERN}))\b(?! of\b)(?: (?:at|for) (?:the )?)?")
+_PROFESSION = re.compile(
+    rf"((?:[a-z-]+ ){{0,3}}(?:{load_pattern('professions')}))\b(?! of\b)(?: (?:at|for) (?:the )?)?"
+)
 _WORD = re.compile(r"\w+")
 _MORE_LANGUAGES = re.compile(r"(?:(?:,|,? and) (?:(?:a little|a bit of|some|also) )?[A-Z][a-z]+){1,6}")
-_COUNT = re.compile(
-    r"(?:(?:an?|another) (?=[A-Za-z])|(?=(?:one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}) [a-z]))"
-)
+_COUNT = compile_pattern("count_before_noun")
 _AND_COUNT = re.compile(rf",? and (?=(?:{load_pattern('counts')}) [a-z])")
 _NAMED = re.compile(r" (?:named|called) ")
 _NAMED_OR_COMMA = re.compile(r"(?: (?:named|called)|,|:) ")
@@ -142,15 +141,15 @@ _OBJECT_PATTERNS = {
         r"(\d{1,3})(?: years old| today| now)?(?=[.,](?!\d)|[;!\n]|$| (?:and|but|yesterday|last|on|in|this)\b)"
     ),
     "work_field": re.compile(
-        rf"((?i:{'|'.join(sorted(load_words('work_fields')))}))"
+        rf"((?i:{load_pattern('work_fields')}))"
         r"(?=[.;:!,\n)]|$| (?:and|but|so|too|as well|since|for|now|at)\b)"
     ),
     "workplace": re.compile(
-        rf"((?:[\w'’&-]+ ){{0,3}}?(?:{'|'.join(sorted(load_words('workplaces')))}))\b(?! [a-z]+(?:er|or|ist)\b|['’])"
+        rf"((?:[\w'’&-]+ ){{0,3}}?(?:{load_pattern('workplaces')}))\b(?! [a-z]+(?:er|or|ist)\b|['’])"
     ),
 }
-_YEAR = re.compile(rf"((?:(?:{lexicon.MONTH_PATTERN})(?: of)? )?(?:19|20)\d\d)(?![\w-])")
-_RELATIVE = re.compile(rf" (?:[a-z]+ )?({lexicon.ANY_RELATIONSHIP_PATTERN})\b(?!['’])")
+_YEAR = re.compile(rf"((?:(?:{load_pattern('months')})(?: of)? )?(?:19|20)\d\d)(?![\w-])")
+_RELATIVE = re.compile(rf" (?:[a-z]+ )?({load_pattern('any_relationship')})\b(?!['’])")
 _NOT_POSSESSIONS = load_words("not_possessions")
 _EMPTY_ACTIVITIES = load_words("empty_activities")
 
