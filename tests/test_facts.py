@@ -240,6 +240,13 @@ def test_a_fact_names_the_turn_it_comes_from() -> None:
     ]
 
 
+def test_a_nationality_stated_with_something_else_is_a_claim() -> None:
+    """After "I live in Porto", "my nationality" is Alice's, not somebody else's."""
+    (fact,) = facts("I live in Porto and my nationality is Brazilian.")
+    assert fact.text == "Alice lives in Porto and Alice's nationality is Brazilian."
+    assert spoken(fact.triples) == ["Alice —lives_in→ Porto", "Alice —nationality→ Brazilian"]
+
+
 # -- its kind, weight and tags -------------------------------------------------------------------------
 
 

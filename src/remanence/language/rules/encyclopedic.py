@@ -31,11 +31,7 @@ _DEFINITION = compile_pattern("definition")
 _LIST = re.compile(r",(?! (?:Duke|Duchess|Lord|Lady|Count|Earl|Baron|Prince|Princess|King|Queen|Inc|Ltd|Jr|Sr|\d))")
 _PARTICLES = frozenset(" ".join(load_words("name_particles")).split()) | word_set("and a an von zu")
 _TITLE_PARTICLES = _PARTICLES | word_set("in on for to with from at by as or")
-_NOT_IN_NOUNS = (
-    FUNCTION_WORDS
-    | CALENDAR_WORDS
-    | word_set("my our your his her their its today yesterday tomorrow now currently some many most every each that")
-)
+_NOT_IN_NOUNS = FUNCTION_WORDS | CALENDAR_WORDS | load_words("not_in_nouns")
 _DATE_PREDICATES = {"born_in": "born_on", "died_in": "died_on"}
 _DATE = re.compile(rf"(?:(?:{load_pattern('months')}) )?\d+")
 _PARTICIPLES = {"wrote": "written", "made": "produced", "built": "built"}

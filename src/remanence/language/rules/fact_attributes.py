@@ -136,7 +136,7 @@ def apply_correction(sentence: str, earlier_facts: Sequence[Fact]) -> tuple[Fact
     >>> apply_correction("Friday.", [Fact("Ann lives in Porto.")]) is None
     True
     """
-    found = _CORRECTION.fullmatch(sentence)
+    found = _CORRECTION.fullmatch(sentence) if earlier_facts else None
     if found is None:
         return None
     new, old = found["new"], found["old"]

@@ -107,17 +107,16 @@ def _facts_of_clause(clause: ParsedSentence, sentence: Sentence, turn: _Turn) ->
     is_background = _SUBORDINATE.match(clause.text) is not None
     start = times[0].window.start if times else turn.at if turn.is_dated and not is_background else None
     is_view = any(claim.predicate in ("uses", *OPINION_PREDICATES) for claim in change.state_claims)
+    text, claims = change.state_text, change.state_claims
     state = Fact(
-        text=f"{change.state_text}.",
+        text=f"{text}.",
         kind="viewpoint" if is_view else "semantic",
-        mentions=_mentions(change.state_text, turn.speaker),
-        triples=change.state_claims,
+        mentions=_mentions(text, turn.speaker),
+        triples=claims,
         valid=Window(start),
-        importance=importance_of(
-            change.state_text, change.state_claims, remember_requested=sentence.remember_requested
-        ),
+        importance=importance_of(text, claims, remember_requested=sentence.remember_requested),
         confidence=0.75,
-        tags=tags_of(change.state_text, preference=is_view),
+        tags=tags_of(text, preference=is_view),
         source_turns=(turn.number,),
         ended_claims=change.ended_claims,
     )
@@ -129,7 +128,7 @@ def _build_fact(
     clause: ParsedSentence, classification: FactClassification, times: list[TimePhrase], sentence: Sentence, turn: _Turn
 ) -> Fact:
     claims, ended = _claims_and_ended(clause)
-    kind, is_future = classification.kind, classification.is_future
+    kind, is_future, is_minor = classification.kind, classification.is_future, classification.is_minor
     if clause.change is None and clause.denial is None and claims:
         kinds = {claim_kind(claim) for claim in claims if not claim.predicate.endswith("_of")}
         kinds = kinds or {claim_kind(claim) for claim in claims}
@@ -151,10 +150,7 @@ def _build_fact(
         triples=tuple(dict.fromkeys(claims)),
         valid=window,
         importance=importance_of(
-            clause.text,
-            claims,
-            remember_requested=sentence.remember_requested,
-            is_minor=classification.is_minor and not times,
+            clause.text, claims, remember_requested=sentence.remember_requested, is_minor=is_minor and not times
         ),
         confidence=0.8 if claims and not is_future else classification.confidence,
         tags=tags_of(clause.text, preference=kind == "viewpoint"),
@@ -261,9 +257,7 @@ def _drop_repeated_speaker(text: str, speaker: str, others: Sequence[str]) -> st
 
 def _corrected_facts(sentence: Sentence, turn: _Turn, earlier: Sequence[Fact]) -> list[Fact]:
     """The corrected facts of "Sorry, I meant Lisbon, not Porto". They replace the earlier ones."""
-    correction = (
-        fact_attributes.apply_correction(sentence.text, earlier) if sentence.is_correction and earlier else None
-    )
+    correction = fact_attributes.apply_correction(sentence.text, earlier) if sentence.is_correction else None
     if correction is None:
         return []
     wrong_fact, text = correction

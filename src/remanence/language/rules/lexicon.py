@@ -125,22 +125,16 @@ def is_common_word(word: str) -> bool:
     return word not in FIRST_NAMES and any(len(stem) > 2 and stem in _COMMON_WORDS for stem in _stems(word))
 
 
+_ENDINGS = (
+    *(("s", ""), ("es", ""), ("ies", "y"), ("ly", ""), ("ily", "y")),
+    *(("ing", ""), ("ing", "e"), ("ed", ""), ("ed", "e")),
+)
+
+
 def _stems(word: str) -> Iterator[str]:
-    if word.endswith("s") and not word.endswith("ss"):
-        yield word[:-1]
-        if word.endswith("es"):
-            yield word[:-2]
-        if word.endswith("ies"):
-            yield word[:-3] + "y"
-    elif word.endswith("ly"):
-        yield word[:-2]
-        if word.endswith("ily"):
-            yield word[:-3] + "y"
-    else:
-        for ending in ("ing", "ed"):
-            if word.endswith(ending):
-                stem = word[: -len(ending)]
-                yield stem
-                yield stem + "e"
-                if stem[-1:] == stem[-2:-1]:
-                    yield stem[:-1]
+    for ending, replacement in _ENDINGS:
+        if word.endswith(ending) and not word.endswith("ss"):
+            yield word.removesuffix(ending) + replacement
+    stem = word[:-3] if word.endswith("ing") else word[:-2] if word.endswith("ed") else ""
+    if stem[-1:] == stem[-2:-1]:  # stopped
+        yield stem[:-1]

@@ -31,41 +31,32 @@ def find_marked_names(text: str) -> list[NameSpan]:
     [('@bob', 'handle'), ('The Hobbit', 'title')]
     """
     found: list[NameSpan] = []
-    if "`" in text:
-        found += _matches(_CODE, CODE_KIND, text)
-    if "://" in text or "www." in text:
-        found += _without_overlaps(_matches(_URL, "url", text), found)
-    if "@" in text:
-        found += _without_overlaps(_matches(_EMAIL, "email", text), found)
-        found += _without_overlaps(_matches(_HANDLE, "handle", text), found)
-    if '"' in text or "“" in text:
-        found += _without_overlaps(_titles(_DOUBLE_QUOTED, text), found)
-    if "'" in text or "‘" in text:
-        found += _without_overlaps(_titles(_SINGLE_QUOTED, text), found)
-    found.sort(key=lambda name: name.start)
-    return found
+    for kind, marks, pattern in _MARKED:
+        if any(mark in text for mark in marks):
+            spans = (match.span(pattern.groups) for match in pattern.finditer(text))
+            names = [NameSpan(text[start:end], kind, start, end) for start, end in spans]
+            found += _without_overlaps(_titles(text, names) if kind == "title" else names, found)
+    return sorted(found, key=lambda name: name.start)
 
 
-_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'“”`|\[\]]*[^\s<>\"'“”`|\[\].,;:!?)]")
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
-_HANDLE = re.compile(r"(?<![\w@/.])@\w{2,30}")
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_DOUBLE_QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,80})[\"”]")
-_SINGLE_QUOTED = re.compile(r"['‘](?<![\w'’].)((?:[^'‘’\"\n]|['’](?=\w)){2,80})['’](?!\w)")
+_MARKED = (  # kind, the marks that a text has to have, pattern
+    (CODE_KIND, ("`",), re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)),
+    ("url", ("://", "www."), re.compile(r"(?:https?://|www\.)[^\s<>\"'“”`|\[\]]*[^\s<>\"'“”`|\[\].,;:!?)]")),
+    ("email", ("@",), re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")),
+    ("handle", ("@",), re.compile(r"(?<![\w@/.])@\w{2,30}")),
+    ("title", ('"', "“"), re.compile(r"[\"“]([^\"“”\n]{2,80})[\"”]")),
+    ("title", ("'", "‘"), re.compile(r"['‘](?<![\w'’].)((?:[^'‘’\"\n]|['’](?=\w)){2,80})['’](?!\w)")),
+)
 _TITLE_CUE = re.compile(rf"\b(?:{lexicon.load_pattern('titled_works')})s?,? (?:the |is |was )?$")
 
 
-def _matches(pattern: re.Pattern[str], kind: str, text: str) -> list[NameSpan]:
-    return [NameSpan(match.group(), kind, *match.span()) for match in pattern.finditer(text)]
-
-
-def _titles(pattern: re.Pattern[str], text: str) -> list[NameSpan]:
+def _titles(text: str, quoted: list[NameSpan]) -> list[NameSpan]:
+    """Those of the quoted texts that are titles, without a comma or full stop at the end."""
     titles = []
-    for match in pattern.finditer(text):
-        start, end = match.span(1)
+    for _, kind, start, end in quoted:
         end -= text[end - 1] in ",."
         if _is_title(text[start:end], text[max(0, start - 25) : start - 1]):
-            titles.append(NameSpan(text[start:end], "title", start, end))
+            titles.append(NameSpan(text[start:end], kind, start, end))
     return titles
 
 

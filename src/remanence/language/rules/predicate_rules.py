@@ -7,8 +7,7 @@ A claim is a subject, a predicate and an object. Most predicates go from the sub
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 
 from remanence.language.rules.lexicon import load_words, word_set
 from remanence.language.text import normalize_name
@@ -36,25 +35,21 @@ OPINION_PREDICATES = word_set("likes loves hates dislikes prefers")
 EVENT_PREDICATES = load_words("event_predicates")
 """Predicates of what happened once: such a claim stays true whatever happens later."""
 
-STATE_AFTER_EVENT: Mapping[str, str] = MappingProxyType(
-    {"moved_to": "lives_in", "joined": "works_at", "switched_to": "uses"}
-)
+STATE_AFTER_EVENT: Mapping[str, str] = {"moved_to": "lives_in", "joined": "works_at", "switched_to": "uses"}
 """The state that follows an event: after moving to Porto, somebody lives there."""
 
-STATES_ENDED_BY_EVENT: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "left": ("works_at", "studies_at"),
-        "switched_from": ("uses", "prefers", "likes"),
-        "broke_up_with": ("dating", "married_to", "engaged_to"),
-        "graduated_from": ("studies_at",),
-    }
-)
+STATES_ENDED_BY_EVENT: Mapping[str, Sequence[str]] = {
+    "left": ("works_at", "studies_at"),
+    "switched_from": ("uses", "prefers", "likes"),
+    "broke_up_with": ("dating", "married_to", "engaged_to"),
+    "graduated_from": ("studies_at",),
+}
 """The states that an event ends: after leaving Google, somebody no longer works there."""
 
-OPPOSITE_PREDICATES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    dict.fromkeys(("likes", "loves", "prefers"), ("hates", "dislikes"))
-    | dict.fromkeys(("hates", "dislikes"), ("likes", "loves", "prefers"))
-)
+OPPOSITE_PREDICATES: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(("likes", "loves", "prefers"), ("hates", "dislikes")),
+    **dict.fromkeys(("hates", "dislikes"), ("likes", "loves", "prefers")),
+}
 """Predicates that cannot both hold for one subject and one object."""
 
 _ROLE_SUFFIX = "_of"

@@ -6,23 +6,13 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
+from remanence import schema
 from remanence.language.rules.claim_rules import find_claims
 from remanence.language.rules.name_rules import find_names
 from remanence.language.rules.name_spans import NameSpan, find_first_person, is_first_person_plural
 from remanence.language.temporal import find_times
 from remanence.language.text import SENTENCE_END, normalize_name
-from remanence.schema import (
-    ASSISTANT,
-    SELF,
-    Extraction,
-    ExtractionResult,
-    Memory,
-    Mention,
-    Utterance,
-    Verdict,
-    Window,
-    cached_mention,
-)
+from remanence.schema import ASSISTANT, SELF, Extraction, ExtractionResult, Memory, Mention, Utterance, Verdict, Window
 
 MAX_MENTIONS = 64
 _MAX_TIMES = 16
@@ -110,15 +100,15 @@ def speaker_name(speaker: str | None) -> str | None:
 
 def _mentions(speaker: str | None, names: list[NameSpan]) -> tuple[Mention, ...]:
     """Each name once, in its first spelling, in order, with its first kind other than "thing"."""
-    found: dict[str, Mention] = {normalize_name(speaker): cached_mention(speaker, "person")} if speaker else {}
+    found: dict[str, Mention] = {normalize_name(speaker): schema.cached_mention(speaker, "person")} if speaker else {}
     for name in names:
         key = normalize_name(name.text)
         mention = found.get(key)
         if mention is None:
             if len(found) < MAX_MENTIONS:
-                found[key] = cached_mention(name.text, name.kind)
+                found[key] = schema.cached_mention(name.text, name.kind)
         elif mention.kind == "thing" != name.kind:
-            found[key] = cached_mention(mention.name, name.kind)
+            found[key] = schema.cached_mention(mention.name, name.kind)
     return tuple(found.values())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -39,21 +39,16 @@ def parse_sentence(text: str, speaker: str) -> ParsedSentence:
     """
     names = find_sentence_names(text, speaker)
     claims = find_claims(text, names, speaker)
-    return ParsedSentence(
-        text,
-        names,
-        claims,
-        find_state_change(text, names),
-        find_denial(text, names, speaker, claims),
-        tuple(_replaced_claims(text, claims)),
-    )
+    change, denial = find_state_change(text, names), find_denial(text, names, speaker, claims)
+    return ParsedSentence(text, names, claims, change, denial, _replaced_claims(text, claims))
 
 
-def _replaced_claims(text: str, claims: Sequence[Triple]) -> Iterator[Triple]:
+def _replaced_claims(text: str, claims: Sequence[Triple]) -> tuple[Triple, ...]:
     found = _INSTEAD_OF.search(text)
-    if found is not None:
-        before = text[: found.start()]
-        yield from (replace(claim, object=found[1]) for claim in claims if before.endswith(claim.object))
+    if found is None:
+        return ()
+    before = text[: found.start()]
+    return tuple(replace(claim, object=found[1]) for claim in claims if before.endswith(claim.object))
 
 
 _INSTEAD_OF = compile_pattern("instead_of")

@@ -74,9 +74,8 @@ def _find_departure(text: str, subject: NameSpan, names: NamesByStart) -> StateC
     for joint in _TO_JOIN.finditer(text, old.end):
         new = names.get(joint.end())
         if new is not None and new.kind not in ("person", "place"):
-            joined = Triple(subject.text, "joined", new.text)
-            works_at = Triple(subject.text, "works_at", new.text)
-            return StateChange((event, joined), ended, _state(text, subject, f"works at {new.text}"), (works_at,))
+            change = _job_change(text, subject, new.text)
+            return replace(change, event_claims=(event, *change.event_claims), ended_claims=ended)
     return StateChange((event,), ended)
 
 
@@ -167,8 +166,12 @@ def _find_new_job(text: str, subject: NameSpan, names: NamesByStart) -> StateCha
     new = names.get(found.end()) if found else None
     if new is None or new.kind in ("person", "place", "title") or _CLUB.search(text, new.start, new.end + 12):
         return None
-    joined, works_at = (Triple(subject.text, predicate, new.text) for predicate in ("joined", "works_at"))
-    return StateChange((joined,), (), _state(text, subject, f"works at {new.text}"), (works_at,))
+    return _job_change(text, subject, new.text)
+
+
+def _job_change(text: str, subject: NameSpan, employer: str) -> StateChange:
+    joined, works_at = (Triple(subject.text, predicate, employer) for predicate in ("joined", "works_at"))
+    return StateChange((joined,), (), _state(text, subject, f"works at {employer}"), (works_at,))
 
 
 def _find_marriage(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:

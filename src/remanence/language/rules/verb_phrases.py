@@ -1,14 +1,7 @@
 """The verb phrases that make a claim, and the objects that they take.
 
-To read more phrases, add a line to verb_phrases.txt. The phrases are looked up by their first two words, so
-a longer table costs no time. The object types in the table:
-
-name         a name                           place       a name that is not of a person
-person       a name of a person               plain_words a name or a few plain words
-language     one or more languages            profession  a profession
-counted      things counted: "two kids"       number      a number of years
-work_field   a field of work                  workplace   a kind of workplace
-activity     something to do
+To read more phrases, add a line to verb_phrases.txt, which also explains the object types. The phrases are
+looked up by their first two words, so a longer table costs no time.
 """
 
 from __future__ import annotations
@@ -126,9 +119,7 @@ _SECOND_OBJECT = {  # what a claim can go on with, and the predicate of the seco
     "studied": (re.compile(r" (?:from|at) (?:the )?"), "graduated_from"),
 }
 _ACTIVITY = re.compile(r"([a-z]+(?: [\w'’&-]+){0,7}?)(?=[.;:!,\n)]|$| (?:but|because|so|since)\b| and I\b)")
-_PROFESSION = re.compile(
-    rf"((?:[a-z-]+ ){{0,3}}(?:{load_pattern('professions')}))\b(?! of\b)(?: (?:at|for) (?:the )?)?"
-)
+_PROFESSION = compile_pattern("profession")
 _WORD = re.compile(r"\w+")
 _MORE_LANGUAGES = re.compile(r"(?:(?:,|,? and) (?:(?:a little|a bit of|some|also) )?[A-Z][a-z]+){1,6}")
 _COUNT = compile_pattern("count_before_noun")
@@ -137,16 +128,9 @@ _NAMED = re.compile(r" (?:named|called) ")
 _NAMED_OR_COMMA = re.compile(r"(?: (?:named|called)|,|:) ")
 _OBJECT_PATTERNS = {
     "profession": _PROFESSION,
-    "number": re.compile(
-        r"(\d{1,3})(?: years old| today| now)?(?=[.,](?!\d)|[;!\n]|$| (?:and|but|yesterday|last|on|in|this)\b)"
-    ),
-    "work_field": re.compile(
-        rf"((?i:{load_pattern('work_fields')}))"
-        r"(?=[.;:!,\n)]|$| (?:and|but|so|too|as well|since|for|now|at)\b)"
-    ),
-    "workplace": re.compile(
-        rf"((?:[\w'’&-]+ ){{0,3}}?(?:{load_pattern('workplaces')}))\b(?! [a-z]+(?:er|or|ist)\b|['’])"
-    ),
+    "number": compile_pattern("years_of_age"),
+    "work_field": compile_pattern("work_field"),
+    "workplace": compile_pattern("workplace"),
 }
 _YEAR = re.compile(rf"((?:(?:{load_pattern('months')})(?: of)? )?(?:19|20)\d\d)(?![\w-])")
 _RELATIVE = re.compile(rf" (?:[a-z]+ )?({load_pattern('any_relationship')})\b(?!['’])")
