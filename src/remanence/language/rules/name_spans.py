@@ -32,7 +32,7 @@ def find_marked_names(text: str) -> list[NameSpan]:
     """
     found: list[NameSpan] = []
     for kind, marks, pattern in _MARKED:
-        if any(mark in text for mark in marks):
+        if marks[0] in text or marks[-1] in text:
             spans = (match.span(pattern.groups) for match in pattern.finditer(text))
             names = [NameSpan(text[start:end], kind, start, end) for start, end in spans]
             found += _without_overlaps(_titles(text, names) if kind == "title" else names, found)

@@ -209,8 +209,8 @@ _PLURAL_VERBS = {"is": "are", "has": "have"}
 
 def _at_sentence_start(text: str, name: NameSpan) -> str:
     """The name as the text has it, with a capital at the start of a sentence."""
-    written = text[name.start : name.end]
-    return written[:1].upper() + written[1:] if written.startswith("the user") else written
+    spelling = text[name.start : name.end]
+    return spelling[:1].upper() + spelling[1:] if spelling.startswith("the user") else spelling
 
 
 _FINDERS = (
