@@ -165,7 +165,7 @@ def _jobs_of(person: NameSpan) -> tuple[Triple, ...]:
 
 
 ADVERB_PATTERN = load_pattern("adverbs_after_subject")
-"""What may stand between a subject and its verb."""
+"""Adverbs and auxiliaries between a subject and its verb."""
 
 _ANY_MORE = re.compile(r",? (?:any ?more|any longer)\b")
 _NOT = re.compile(r"\b(?:does not|doesn['’]t|do not|don['’]t) (?:really |actually |even )?(?P<verb>[a-z]+)\b")

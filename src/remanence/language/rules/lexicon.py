@@ -31,7 +31,7 @@ def data_lines(file_name: str) -> list[str]:
 
 @lru_cache
 def _sections(file_name: str) -> dict[str, list[str]]:
-    """The lines of a data file by the "[name]" that stands above them."""
+    """The lines of a data file by the "[name]" line before them."""
     sections: dict[str, list[str]] = {}
     for line in data_lines(file_name):
         name = _SECTION_NAME.fullmatch(line)

@@ -1,4 +1,4 @@
-"""Where names may stand in a text: addresses, handles, quoted titles, the first person, and words with a capital."""
+"""Candidates for names in a text: addresses, handles, quoted titles, the first person, and words with a capital."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _is_title(quoted: str, before: str) -> bool:
 
 
 def find_first_person_singular(text: str, speaker: str = SELF) -> list[NameSpan]:
-    """Where the text speaks of its speaker alone, as names of `speaker`.
+    """The positions of "I", "me", "my" and the like, as names of `speaker`.
 
     >>> [name.start for name in find_first_person_singular("I gave my dog a bone, and we left.")]
     [0, 7]
@@ -99,7 +99,7 @@ def find_first_person_singular(text: str, speaker: str = SELF) -> list[NameSpan]
 
 
 def find_first_person(text: str, speaker: str = SELF) -> list[NameSpan]:
-    """Where the text speaks in the first person. "We" and "our" count as the speaker too.
+    """The positions of the first person, as names of `speaker`. "We" and "our" count too.
 
     >>> [name.start for name in find_first_person("I gave our dog a bone, and we left.")]
     [0, 7, 27]

@@ -102,7 +102,7 @@ def _decide(new: _Statement, old: _Statement) -> _Decision | None:
     for claim in (*_matching(new.denied, states), *_matching(old.denied, new.claims)):
         if _observers_differ(new.memory, old.memory):
             return "contradicts", f"one observer says that {_as_text(claim)}, another that it is not so"
-        return "updates", f"whether {_as_text(claim)} is told otherwise now"
+        return "updates", f"it changes whether {_as_text(claim)}"
     if not old.claims or len(new.memory.text) <= len(old.memory.text):
         return None
     if all(any(_includes(other, claim) for other in new.claims) for claim in old.claims):
