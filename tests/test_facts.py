@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remanence.language.rules.fact_importance import TAG_PATTERNS
+from remanence.language.rules.fact_attributes import TAG_PATTERNS
 from remanence.language.rules.predicate_rules import claim_key, claim_value
 from remanence.models.extractors import SELF, RuleExtractor
 from remanence.schema import Fact, Memory, Triple, Utterance, Window
@@ -238,6 +238,13 @@ def test_a_fact_names_the_turn_it_comes_from() -> None:
         ("Bob lives in Rome.", (1,)),
         ("Alice lives in Porto.", (2,)),
     ]
+
+
+def test_a_nationality_stated_with_something_else_is_a_claim() -> None:
+    """After "I live in Porto", "my nationality" is Alice's, not somebody else's."""
+    (fact,) = facts("I live in Porto and my nationality is Brazilian.")
+    assert fact.text == "Alice lives in Porto and Alice's nationality is Brazilian."
+    assert spoken(fact.triples) == ["Alice —lives_in→ Porto", "Alice —nationality→ Brazilian"]
 
 
 # -- its kind, weight and tags -------------------------------------------------------------------------

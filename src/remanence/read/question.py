@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from remanence.language.rules.common_words import is_common_word
+from remanence.language.rules.lexicon import is_common_word
 from remanence.language.temporal import TimePhrase, find_times
 from remanence.language.text import tokens
 from remanence.models.extractors import find_question_names

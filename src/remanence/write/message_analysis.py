@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from remanence.core import inputs
-from remanence.language.rules.fact_importance import tags_of
+from remanence.language.rules.fact_attributes import tags_of
 from remanence.language.rules.sentences import is_question, is_request
 from remanence.language.text import split_sentences
 from remanence.models.extractors import RuleExtractor, find_question_names

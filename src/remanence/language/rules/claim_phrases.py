@@ -1,156 +1,185 @@
-"""The phrases that a claim can end in: a name, a few plain words, a date, and lists of them.
+"""The phrases that a claim consists of: subjects before the verb, and names, plain words, dates and lists after it.
 
-Each function starts at a place in the text and says where what it found ends.
+A function that reads an object starts at a position of the text and returns where the object ends.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from remanence.language.rules import verb_patterns
-from remanence.language.rules.lexicon import MONTH_PATTERN, word_set
-from remanence.language.rules.marked_names import NameSpan
+from remanence.language.rules.lexicon import RELATIONSHIP_NOUNS, compile_pattern, load_pattern, load_words, word_set
+from remanence.language.rules.name_spans import NameSpan
 
-NamesByStart = dict[int, NameSpan]
-"""The names of a text by where they begin."""
+NamesByStart = Mapping[int, NameSpan]
+"""The names of a text by their start position."""
 
 
 class ObjectPhrase(NamedTuple):
-    """What a verb has behind it, several where it is a list, and where that ends."""
+    """The object of a verb, several values where it is a list, and where it ends."""
 
     values: tuple[str, ...]
     end: int
 
 
-DATE_PATTERN = (
-    rf"(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTH_PATTERN})\b(?:(?:, ?| )\d{{4}}\b)?"
-    rf"|(?:{MONTH_PATTERN}) \d{{1,2}}(?:st|nd|rd|th)?\b(?:(?:, ?| )\d{{4}}\b)?|\d{{4}}-\d\d-\d\d)"
-)
 _ITEM = r"(?:(?:a|an|the|my|his|her|their|our) )?((?:[\w'’&-]+ ){0,4}?[\w'’&-]+?)"
-_END = (
-    r"(?: too| though| a lot| so much| very much| as well| the most| in general| right now| now| here"
-    r"| there)?"
-    r"(?=[.;:!\n)]|$|, (?:[A-Z]|the user\b)|, not\b|,? (?:but|because|so|which|named|called|since|over|when"
-    r"|while|with|every|on|at|last|this|next|today|tomorrow|tonight|yesterday|soon|again|coming|these days"
-    r"|instead)\b"
-    rf"|,? and (?:I|my|he|she|it|we|they|his|her|{verb_patterns.CONTINUATION_PATTERN}"
-    r"|(?:also |now )?[a-z]+s (?:at|in|for|to|an?)"
-    r"|[a-z]{3,}ed (?:with|for|in|at|by|as|to|on|the|an?|my|their))\b"
+_END = (  # the last group stays open, so that other ends can be added
+    rf"(?: (?:{load_pattern('object_adverbs')}))?(?={load_pattern('object_ends')}"
 )
-_WORDS = re.compile(rf"{_ITEM}{_END})")
-COUNT_PATTERN = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}"
-_ENDS_OF = {  # where else the words end
+_PLAIN_WORDS = re.compile(rf"{_ITEM}{_END})")
+_PLAIN_WORDS_OF = {  # predicates whose object can end elsewhere too
     "prefers": re.compile(rf"(?![a-z]+ing to\b){_ITEM}{_END}| (?:to|than|rather than)\b)"),
     "studies": re.compile(rf"{_ITEM}{_END}| in\b)"),
     "studied": re.compile(rf"{_ITEM}{_END}| (?:in|from)\b)"),
-    "has": re.compile(rf"{_ITEM}{_END}|,? and (?:{COUNT_PATTERN}) | for\b(?! (?:you|me)\b))"),
+    "has": re.compile(rf"{_ITEM}{_END}|,? and (?:{load_pattern('counts')}) | for\b(?! (?:you|me)\b))"),
 }
-_LISTED_ITEM = re.compile(rf"{_ITEM}{_END}|,? (?:and|or) |, )")
+_LIST_ITEM = re.compile(rf"{_ITEM}{_END}|,? (?:and|or) |, )")
+_LIST_END = re.compile(rf"{_END})")
 _LIST_JOINT = re.compile(r"(?P<last>,? and )|, (?![A-Z])")
 _NAME_JOINT = re.compile(r",? and |, (?=[A-Z])")
 _AFTER_NAMES = re.compile(r"[.;:!\n)]|$|,? (?:and|but|because|so|when|since|with|in|on|at|last|this|every|too)\b|, ")
-_FIXED_PAIRS = re.compile(
-    r"(?:fish and chips|rock and roll|mac and cheese|ham and cheese|peanut butter and jelly|arts and crafts"
-    r"|bread and butter|gin and tonic|drum and bass|rhythm and blues|bed and breakfast|salt and vinegar"
-    r"|cookies and cream|research and development|history and politics)",
-    re.IGNORECASE,
-)
-_DATED = re.compile(rf"(?:the )?({DATE_PATTERN})(?![\w-])")
-_EMPTY_WORDS = word_set("""
-it that this them him her you me us these those to how when what being lot lots bit few couple ton number all
-some any every everything something nothing of now then anymore yet anyway if idea sound suggestion question
-feeling time chance way mr mrs dr following also so such no one made email call message surprise reply
-especially promotion raise
-""")
-_VERBAL = word_set("is are was were has have had - –")
-_EMPTY_FIRST = word_set("for in at with on by from as is are was not")
-_LONGEST = 40
-_WORDS_OVER = re.compile(rf"{_END})")
+_FIXED_PAIRS = re.compile(load_pattern("fixed_pairs"), re.IGNORECASE)
+_DATE = re.compile(rf"(?:the )?({load_pattern('dates')})(?![\w-])")
+_EMPTY_OBJECTS = load_words("empty_objects") | word_set("is are was were has have had - –")
+_EMPTY_FIRST_WORDS = word_set("for in at with on by from as is are was not")
+_MAX_OBJECT_CHARS = 40
 
 
-def name_at(text: str, start: int, starts: NamesByStart) -> NameSpan | None:
-    """The name that begins at `start`, unless it goes on as "Bob's" or "Porto-based"."""
-    name = starts.get(start)
+def name_at(text: str, start: int, names: NamesByStart) -> NameSpan | None:
+    """The name that begins at `start`, unless it continues as "Bob's" or "Porto-based"."""
+    name = names.get(start)
     if name is None and text[start : start + 1] in ('"', "“", "'", "‘"):
-        name = starts.get(start + 1)
+        name = names.get(start + 1)
     if name is None or (text[name.end : name.end + 1] in ("'", "’", "-") and name.kind != "title"):
         return None
     return name
 
 
-def plain_words_at(text: str, start: int, predicate: str = "") -> tuple[str, int] | None:
-    """A few plain words up to the end of the clause, or to where those of this predicate end."""
-    found = _ENDS_OF.get(predicate, _WORDS).match(text, start)
-    return (found[1], found.end()) if found is not None and _is_something(found[1]) else None
+def plain_words_at(text: str, start: int, predicate: str = "") -> ObjectPhrase | None:
+    """A few plain words up to the end of the clause, or to where an object of this predicate ends."""
+    found = _PLAIN_WORDS_OF.get(predicate, _PLAIN_WORDS).match(text, start)
+    return first_group(found) if found is not None and _is_object(found[1]) else None
 
 
-def date_at(text: str, start: int) -> tuple[str, int] | None:
+def date_at(text: str, start: int) -> ObjectPhrase | None:
     """A day of the year, with its year or without."""
-    found = _DATED.match(text, start)
-    return (found[1], found.end()) if found else None
+    return first_group(_DATE.match(text, start))
 
 
-def name_list_from(text: str, first: NameSpan, starts: NamesByStart) -> ObjectPhrase:
-    """Rome, Florence and Siena; only Rome if what follows is no name, or the name does something itself."""
-    found, end = [first.text], first.end
-    joint = _NAME_JOINT.match(text, end)
-    while joint:
-        name = name_at(text, joint.end(), starts)
+def first_group(match: re.Match[str] | None) -> ObjectPhrase | None:
+    """The first group of a match as an object."""
+    return ObjectPhrase((match[1],), match.end()) if match else None
+
+
+def name_list_from(text: str, first: NameSpan, names: NamesByStart) -> ObjectPhrase:
+    """Rome, Florence and Siena. A further name counts only where a list can end after it."""
+    values, end = [first.text], first.end
+    while joint := _NAME_JOINT.match(text, end):
+        name = name_at(text, joint.end(), names)
         if name is None or not _AFTER_NAMES.match(text, name.end):
             break
-        found.append(name.text)
+        values.append(name.text)
         end = name.end
-        joint = _NAME_JOINT.match(text, end)
-    return ObjectPhrase(tuple(found), end)
+    return ObjectPhrase(tuple(values), end)
 
 
-def plain_list_at(text: str, start: int, starts: NamesByStart) -> ObjectPhrase | None:
-    """Plain words, each thing of a list by itself: but "fish and chips" and "red and white wine" are one."""
-    found: list[str] = []
-    at, closed = start, False
+def plain_list_at(text: str, start: int, names: NamesByStart) -> ObjectPhrase | None:
+    """The items of a list of plain words. "Fish and chips" and "red and white wine" are one item."""
+    values: list[str] = []
+    at, last = start, False
     while True:
-        item = _item_at(text, at, starts)
-        if item is None:
+        name = name_at(text, at, names)
+        item = None if name is not None else _LIST_ITEM.match(text, at)
+        if name is not None:
+            value, at = name.text, name.end
+        elif item is not None and _is_object(item[1]):
+            value, at = item[1], item.end()
+        else:
             return None
-        found.append(item[0])
-        at = item[1]
-        joint = None if _WORDS_OVER.match(text, at) else _LIST_JOINT.match(text, at)
-        if joint is None or closed:
+        values.append(value)
+        joint = None if _LIST_END.match(text, at) else _LIST_JOINT.match(text, at)
+        if joint is None or last:
             break
-        closed = joint["last"] is not None
+        last = joint["last"] is not None
         at = joint.end()
-    if len(found) > 1 and not closed:
-        return None  # "tea, especially green tea" is no list
-    if len(found) == 2 and _is_one_thing(*found):
-        whole = f"{found[0]} and {found[1]}"
-        return ObjectPhrase((whole,), at) if len(whole) <= _LONGEST else None
-    return ObjectPhrase(tuple(found), at)
+    if len(values) > 1 and not last:
+        return None  # "tea, especially green tea" is not a list
+    if len(values) == 2 and _is_one_item(*values):
+        item_text = f"{values[0]} and {values[1]}"
+        return ObjectPhrase((item_text,), at) if len(item_text) <= _MAX_OBJECT_CHARS else None
+    return ObjectPhrase(tuple(values), at)
 
 
-def _item_at(text: str, at: int, starts: NamesByStart) -> tuple[str, int] | None:
-    name = name_at(text, at, starts)
-    if name is not None:
-        return name.text, name.end
-    item = _LISTED_ITEM.match(text, at)
-    return (item[1], item.end()) if item is not None and _is_something(item[1]) else None
-
-
-def _is_one_thing(one: str, other: str) -> bool:
-    """Whether the two belong together, or the second would mean something else alone."""
-    if _FIXED_PAIRS.fullmatch(f"{one} and {other}"):
+def _is_one_item(first: str, second: str) -> bool:
+    """Whether the two belong together, or the second would have another meaning alone."""
+    if _FIXED_PAIRS.fullmatch(f"{first} and {second}"):
         return True
-    few, many = one.split(), other.split()
-    doing = few[0].endswith("ing") and len(few) > 1 and not many[0].endswith("ing")
-    return doing or (len(few) == 1 and len(many) > 1 and not many[0].endswith("ing"))
+    words, more = first.split(), second.split()
+    if more[0].endswith("ing"):
+        return False
+    return words[0].endswith("ing") if len(words) > 1 else len(more) > 1
 
 
-def _is_something(written: str) -> bool:
-    plain = written.lower().split()
+def _is_object(phrase: str) -> bool:
+    words = phrase.lower().split()
     return (
-        len(written) <= _LONGEST
-        and bool(plain)
-        and plain[0] not in _EMPTY_FIRST
-        and _EMPTY_WORDS.isdisjoint(plain)
-        and _VERBAL.isdisjoint(plain)
+        len(phrase) <= _MAX_OBJECT_CHARS
+        and bool(words)
+        and words[0] not in _EMPTY_FIRST_WORDS
+        and _EMPTY_OBJECTS.isdisjoint(words)
     )
+
+
+_PUNCTUATION = frozenset('.!?;:,"“(–—-')
+_CONJUNCTIONS = word_set("and but that because so since now yes yeah well today currently")
+_LAST_WORD = re.compile(r"([^\W_]+(?:-[^\W_]+)*)\s+$")
+_RELATIVE_BEFORE = re.compile(rf"(?:\b(?:[Mm]y|[Oo]ur)|\w['’]s) (?:[a-z]+ )?(?:{load_pattern('relationship')}) $")
+_SINGULAR_VERB = compile_pattern("singular_verb")
+_BOTH = re.compile(r"(?:^|[.!?;:\n,] ?)[Bb]oth $")
+
+
+def opens_clause(text: str, start: int) -> bool:
+    """Whether a subject at `start` can open a clause: after punctuation, a conjunction or a relative ("my sister").
+
+    >>> text = "I know that Ana and my sister Eva like Bob."
+    >>> [opens_clause(text, text.index(name)) for name in ("I", "Ana", "Eva", "Bob")]
+    [True, True, True, False]
+    """
+    before = text[max(0, start - 40) : start]
+    stripped = before.rstrip(" \t")
+    if not stripped or stripped[-1] == "\n" or stripped[-1] in _PUNCTUATION:
+        return True
+    word = _LAST_WORD.search(before)
+    if word is None:
+        return False
+    if word[1].lower() in _CONJUNCTIONS:
+        return True
+    return word[1] in RELATIONSHIP_NOUNS and _RELATIVE_BEFORE.search(before) is not None
+
+
+def coordinated_subjects(text: str, subject: NameSpan, ends: Mapping[int, NameSpan]) -> list[NameSpan]:
+    """The names joined to this subject by "and" that share its verb; `ends` has the names by end position.
+
+    The verb has to be a plural form: in "I met Carol and Bob lives in Porto" the subject is Bob alone.
+
+    >>> from remanence.language.rules.name_rules import find_names
+    >>> text = "Ana, Ben and Carol live in Porto."
+    >>> names = find_names(text)
+    >>> [name.text for name in coordinated_subjects(text, names[2], {name.end: name for name in names})]
+    ['Ana', 'Ben']
+    """
+    if not text.endswith(" and ", 0, subject.start) or _SINGULAR_VERB.match(text, subject.end):
+        return []
+    found: list[NameSpan] = []
+    comma = text.endswith(", and ", 0, subject.start)
+    end = subject.start - 5 - comma
+    while (name := ends.get(end)) is not None and name.kind in ("person", "thing"):
+        found.insert(0, name)
+        end = name.start - 2
+        if text[end : name.start] != ", ":
+            break
+    if not found or (comma and len(found) == 1):
+        return []
+    first = found[0].start
+    return found if _BOTH.search(text, 0, first) or opens_clause(text, first) else []

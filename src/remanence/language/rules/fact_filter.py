@@ -1,36 +1,40 @@
-"""Whether a sentence in the third person tells something worth keeping, and of which kind it is."""
+"""Whether a sentence in the third person is a fact worth storing, and of which kind."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from remanence.language.rules.ellipsis import EVENT_NOUN_PATTERN, TIME_PHRASE_PATTERN
-from remanence.language.rules.lexicon import MONTH_PATTERN, word_set
-from remanence.language.rules.marked_names import NameSpan
-from remanence.language.rules.people_words import PLURAL_RELATIONSHIP_NOUNS
+from remanence.language.rules.lexicon import (
+    PLURAL_RELATIONSHIP_NOUNS,
+    compile_pattern,
+    load_pattern,
+    load_words,
+    word_set,
+)
+from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.sentence_reading import ParsedSentence
-from remanence.language.rules.sentences import STATUS_PATTERN
+from remanence.language.rules.sentences import STATUS_PATTERN, TIME_PHRASE_PATTERN
 from remanence.schema import MemoryKind
 
-_FEW_WORDS = 4
+_SHORT = 4  # words
 
 
 @dataclass(frozen=True, slots=True)
 class FactClassification:
-    """What sort of fact a sentence is: its kind, how sure that is, whether it looks `ahead`, and whether it
-    is a `plain` one that nobody would miss."""
+    """The kind of a fact, and the confidence in it."""
 
     kind: MemoryKind
     confidence: float
     is_future: bool = False
     is_minor: bool = False
+    """Whether it is an everyday statement of low importance."""
 
 
 def classify_fact(
     sentence: ParsedSentence, speaker: str, *, remember_requested: bool = False
 ) -> FactClassification | None:
-    """What sort of fact it is, or None if it is not one.
+    """The classification of a sentence, or None if it is not a fact.
 
     >>> from remanence.language.rules.sentence_reading import parse_sentence
     >>> classify_fact(parse_sentence("Alice went hiking with Bob.", "Alice"), "Alice")
@@ -39,270 +43,180 @@ def classify_fact(
     True
     """
     text = sentence.text
-    ahead = _AHEAD.search(text) is not None
+    is_future = _FUTURE.search(text) is not None
+    is_appointment = is_future and _EVENT.search(text) is not None and _TIME.search(text) is not None
     if sentence.change is not None:
-        state = sentence.change.has_unspecified_end and _IS_STATE.search(text) is not None
-        return FactClassification("semantic" if state else "episode", 0.75)
-    if sentence.denial is not None and not (sentence.claims and _is_event(text, ahead)):
+        is_state = sentence.change.has_unspecified_end and _IS_STATUS.search(text) is not None
+        return FactClassification("semantic" if is_state else "episode", 0.75)
+    if sentence.denial is not None and not (sentence.claims and is_appointment):
         return FactClassification("semantic", 0.7)
     if sentence.claims:
-        past = _is_past(sentence)
-        return FactClassification("episode" if past or _is_event(text, ahead) else "semantic", 0.8, ahead)
-    if _is_event(text, ahead) and not _YOU.search(text):
+        return FactClassification("episode" if is_appointment or _is_past(sentence) else "semantic", 0.8, is_future)
+    if is_appointment and not _YOU.search(text):
         return FactClassification("episode", 0.7, True)
-    sort = _sort(sentence, speaker, ahead)
-    if sort is None and remember_requested:
-        return FactClassification("semantic", 0.7, ahead)
-    return sort
+    classification = _classify_without_claim(sentence, speaker, is_future)
+    if classification is None and remember_requested:
+        return FactClassification("semantic", 0.7, is_future)
+    return classification
 
 
-def _sort(reading: ParsedSentence, speaker: str, ahead: bool) -> FactClassification | None:
-    """Of a sentence without a claim: by its subject and its first verb."""
-    text = reading.text
-    few = len(text.split()) < _FEW_WORDS
-    if (few and not _IS_STATE.search(text)) or _YOU.search(text) or len(text) > 600:
+def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: bool) -> FactClassification | None:
+    """By the subject and the first verb."""
+    text = sentence.text
+    if (len(text.split()) < _SHORT and not _IS_STATUS.search(text)) or _YOU.search(text) or len(text) > 600:
         return None
-    subject = _subject(reading)
+    subject = _subject(sentence)
     if subject is None:
-        return _impersonal(reading, ahead)
+        return _classify_impersonal(sentence, is_future)
     rest = text[subject.end :]
-    own = _OWN.match(rest)
-    if own:
-        happened = own[2] in ("was", "were") and not ahead
-        return None if own[1] in _IDLE_THINGS else FactClassification("episode" if happened else "semantic", 0.6, ahead)
+    possession = _POSSESSION.match(rest)
+    if possession:
+        is_past = possession[2] in ("was", "were") and not is_future
+        if possession[1] in _IDLE_THINGS:
+            return None
+        return FactClassification("episode" if is_past else "semantic", 0.6, is_future)
     plural = text[: subject.end].endswith(" others") or subject.text.rpartition(" ")[2] in PLURAL_RELATIONSHIP_NOUNS
-    if plural:  # they have the verb in its plain form
-        rest = _PLURAL.sub(lambda found: " is" if found[1] == "are" else f" {found[1]}s", rest)
+    if plural:  # the verb tables have singular forms
+        rest = _PLURAL_VERB.sub(lambda found: " is" if found[1] == "are" else f" {found[1]}s", rest)
     verb = _VERB.match(rest)
     if verb is None:
         return None
-    others = [name for name in reading.names if name is not subject]
-    behind = rest[verb.end() :].lstrip()
-    if verb[1] in _OPINION_VERBS and behind.lower().startswith(speaker.lower()):
+    alone = all(name is subject for name in sentence.names)
+    after = rest[verb.end() :].lstrip()
+    if verb[1] in _OPINION_VERBS and after.lower().startswith(speaker.lower()):
         return None  # I think I will …
-    does = verb[1].lower().replace("’", "'")
-    sort = _by_verb(_SINGULAR.get(does, does), behind, ahead, plain=not others)
-    vague = plural and not others and not any(character.isdigit() for character in text)
-    return None if vague and sort is not None and sort.kind == "semantic" else sort
+    singular = verb[1].lower().replace("’", "'")
+    classification = _classify_by_verb(_SINGULAR.get(singular, singular), after, is_future, alone=alone)
+    vague = plural and alone and not any(character.isdigit() for character in text)
+    return None if vague and classification is not None and classification.kind == "semantic" else classification
 
 
-def _by_verb(verb: str, behind: str, ahead: bool, *, plain: bool) -> FactClassification | None:
-    next_word = _WORD.match(behind)
-    follows = next_word.group().lower() if next_word else ""
-    vague = follows in _EMPTY and len(behind.split()) < _FEW_WORDS
-    if vague or follows in ("either", "neither", "too") or not behind.strip(" .!?"):
+def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) -> FactClassification | None:
+    """By the verb and the words after it; `alone` says that the sentence has no name besides its subject."""
+    first = _WORD.match(after)
+    next_word = first.group().lower() if first else ""
+    count = len(after.split())
+    if next_word in ("either", "neither", "too") or not after.strip(" .!?"):
+        return None
+    if next_word in _EMPTY_WORDS and (count < _SHORT or verb in _VIEW_VERBS or verb in _OPINION_VERBS):
         return None
     if verb in _VIEW_VERBS:
-        return (
-            None
-            if follows in _EMPTY
-            else FactClassification("viewpoint", 0.7, is_minor=plain and len(behind.split()) < 2)
-        )
+        return FactClassification("viewpoint", 0.7, is_minor=alone and count < 2)
     if verb in _OPINION_VERBS:
-        return None if follows in _EMPTY or len(behind.split()) < 4 else FactClassification("viewpoint", 0.6)
+        return FactClassification("viewpoint", 0.6) if count >= 4 else None
     if verb in _IDLE_VERBS:
         return None
-    if verb in ("is", "was", "were", "feels", "felt", "seems"):
-        return _being(verb, follows, behind, ahead, plain)
+    if verb in ("is", "isn't", "was", "were", "feels", "felt", "seems"):
+        return _classify_being(verb, after, next_word, is_future, alone)
     if verb in ("has", "had"):
-        return _having(verb, follows, behind, ahead)
+        return _classify_having(verb, after, next_word, is_future)
     if verb in ("will", "wants", "needs", "intends", "aims", "hopes"):
-        idle = follows in ("you", "help", "some", "your", "definitely", "it") or (
-            verb == "will" and (not _WHEN.search(behind) or _BE_IDLE.match(behind))
-        )
-        return None if idle else FactClassification("semantic", 0.6, True)
+        if next_word in ("you", "help", "some", "your", "definitely", "it"):
+            return None
+        if verb == "will" and (not _WHEN.search(after) or _BE_IDLE.match(after)):
+            return None
+        return FactClassification("semantic", 0.6, True)
     if verb == "would":
-        return FactClassification("viewpoint", 0.7) if _RATHER.match(behind) else None
-    if verb == "isn't":
-        return _being("is", follows, behind, ahead, plain)
+        return FactClassification("viewpoint", 0.7) if _RATHER.match(after) else None
     if verb == "hasn't":
-        return FactClassification("semantic", 0.6) if _HAS_NONE.match(behind) else None
+        return FactClassification("semantic", 0.6) if _HAS_NONE.match(after) else None
     if verb in ("can", "can't", "cannot", "doesn't", "does"):
-        idle = follows in _IDLE_ABILITIES and not _HAS_NONE.match(behind)
+        idle = next_word in _IDLE_ABILITIES and not _HAS_NONE.match(after)
         return None if idle else FactClassification("semantic", 0.6)
-    if verb in _PAST or verb.endswith("ed"):
-        return FactClassification("episode", 0.6, is_future=_BOOKED.search(behind) is not None, is_minor=plain)
-    plain = plain and verb not in _OCCUPIED
-    return FactClassification("semantic", 0.55, ahead, plain) if verb.endswith("s") and verb not in _NOT_VERBS else None
+    if verb in _PAST_VERBS or verb.endswith("ed"):
+        return FactClassification("episode", 0.6, is_future=_BOOKED.search(after) is not None, is_minor=alone)
+    if not verb.endswith("s") or verb in _NOT_VERBS:
+        return None
+    return FactClassification("semantic", 0.55, is_future, alone and verb not in _OCCUPATION_VERBS)
 
 
-def _being(verb: str, follows: str, behind: str, ahead: bool, plain: bool) -> FactClassification | None:
-    content = _DEGREE.sub("", behind)
+def _classify_being(verb: str, after: str, next_word: str, is_future: bool, alone: bool) -> FactClassification | None:
+    content = _DEGREE.sub("", after)
     word = _WORD.match(content)
-    feeling = word is not None and word.group().lower() in _FEELINGS and not _NO_FEELING.match(content)
-    if word is None or feeling or follows in _EMPTY:
+    if word is None or next_word in _EMPTY_WORDS:
         return None
-    if verb == "is":
-        return FactClassification("semantic", 0.6, ahead or content.startswith("going to "))
-    return FactClassification("episode", 0.55, is_minor=plain) if len(behind.split()) >= 3 else None
-
-
-def _having(verb: str, follows: str, behind: str, ahead: bool) -> FactClassification | None:
-    if verb == "has" and (follows == "to" or _IDLE_NEEDS.match(behind)):
+    if word.group().lower() in _FEELINGS and not _NO_FEELING.match(content):
         return None
-    if verb == "has" and (_HAS_BEEN_DOING.match(behind) or _STILL.search(behind)):
-        return FactClassification("semantic", 0.6, ahead)
-    if verb == "has" and (follows in _PARTICIPLES or follows.endswith("ed")):
-        return FactClassification("episode", 0.6, ahead)
-    return FactClassification("semantic" if verb == "has" else "episode", 0.6, ahead)
+    if verb in ("is", "isn't"):
+        return FactClassification("semantic", 0.6, is_future or content.startswith("going to "))
+    return FactClassification("episode", 0.55, is_minor=alone) if len(after.split()) >= 3 else None
 
 
-def _impersonal(reading: ParsedSentence, ahead: bool) -> FactClassification | None:
-    """A statement about a thing: only with something exact in it, and never about "it" or "that"."""
-    text = reading.text
-    exact = any(character.isdigit() for character in text) or any(name.kind != "handle" for name in reading.names)
+def _classify_having(verb: str, after: str, next_word: str, is_future: bool) -> FactClassification | None:
+    if verb == "had":
+        return FactClassification("episode", 0.6, is_future)
+    if next_word == "to" or _IDLE_NEEDS.match(after):
+        return None
+    lasting = _HAS_BEEN_DOING.match(after) or _STILL.search(after)
+    is_perfect = next_word in _PARTICIPLES or next_word.endswith("ed")
+    return FactClassification("episode" if is_perfect and not lasting else "semantic", 0.6, is_future)
+
+
+def _classify_impersonal(sentence: ParsedSentence, is_future: bool) -> FactClassification | None:
+    """A statement about a thing: only with a name, a number or a due time, and never about "it" or "that"."""
+    text = sentence.text
+    exact = any(character.isdigit() for character in text) or any(name.kind != "handle" for name in sentence.names)
     exact = exact or (_DUE.search(text) is not None and _TIME.search(text) is not None)
-    if not exact or _VAGUE.match(text) or not _STATES.search(text):
+    if not exact or _VAGUE_SUBJECT.match(text) or not _STATIVE_VERB.search(text):
         return None
-    return FactClassification("episode" if _WAS.search(text) and not ahead else "semantic", 0.5, ahead)
+    return FactClassification("episode" if _WAS.search(text) and not is_future else "semantic", 0.5, is_future)
 
 
-def _subject(reading: ParsedSentence) -> NameSpan | None:
-    """The person whom the sentence is about: who opens it, or opens it behind a time or a comma."""
-    for name in reading.names:
-        before = reading.text[: name.start]
+def _subject(sentence: ParsedSentence) -> NameSpan | None:
+    """The person at the start of the sentence, or after a time, a conjunction or a comma."""
+    for name in sentence.names:
+        before = sentence.text[: name.start]
         if name.kind == "person" and (
-            not before or (len(before) < 60 and _OPENS.search(before) is not None) or _TIME_FIRST.fullmatch(before)
+            not before or (len(before) < 60 and _BEFORE_SUBJECT.search(before)) or _TIME_FIRST.fullmatch(before)
         ):
             return name
     return None
 
 
-def _is_past(reading: ParsedSentence) -> bool:
-    """Whether the verb of the first one who does something is a past form, of what happens once."""
-    if all(claim.predicate in _LASTING for claim in reading.claims):
+def _is_past(sentence: ParsedSentence) -> bool:
+    """Whether the verb of the first acting person is a past form of what happens once."""
+    if all(claim.predicate in _LASTING_PREDICATES for claim in sentence.claims):
         return False
-    verbs = [_VERB.match(reading.text, name.end) for name in reading.names if name.kind == "person"]
+    verbs = [_VERB.match(sentence.text, name.end) for name in sentence.names if name.kind == "person"]
     first = next((verb[1] for verb in verbs if verb is not None), "")
-    return (first in _PAST or first.endswith("ed")) and first not in ("was", "were")
-
-
-def _is_event(text: str, ahead: bool) -> bool:
-    """Whether it is bound to the time at which it takes place, which is still to come."""
-    found = _EVENT.search(text)
-    return found is not None and ahead and _TIME.search(text) is not None
+    return (first in _PAST_VERBS or first.endswith("ed")) and first not in ("was", "were")
 
 
 _SINGULAR = {"are": "is", "have": "has", "were": "was", "don't": "doesn't"}
-_PLURAL = re.compile(r"^ (are|ha(?=ve)|live|plan|want|play|own|love|like|prefer)(?:ve)?\b")
-_VERB = re.compile(
-    r"(?: and (?:the user|[A-Z]\w+|(?:his|her|their) [a-z]+))?"
-    r"(?: (?:also|really|just|still|now|always|never|usually|often|currently|recently"
-    r"|already|actually|finally|both|only|sometimes|rarely|even|[a-z]+ly))* ([a-z]+?n['’]t|[a-z]+)\b"
-)
-_OWN = re.compile(
-    r"['’]s (?:[a-z-]+ ){0,2}?([a-z-]+) (is|are|was|were|has|have|starts|ends|takes|costs|likes|loves|works"
-    r"|lives|uses|plays|hates|needs|speaks|goes|studies|prefers|enjoys|runs|drives|expires|leaves"
-    r"|arrives|begins|opens|closes|belongs)\b"
-)
+_PLURAL_VERB = re.compile(r"^ (are|ha(?=ve)|live|plan|want|play|own|love|like|prefer)(?:ve)?\b")
+_VERB = compile_pattern("first_verb")
+_POSSESSION = re.compile(rf"['’]s (?:[a-z-]+ ){{0,2}}?([a-z-]+) ({load_pattern('possession_verbs')})\b")
 _WORD = re.compile(r"[\w'’-]+")
 _DEGREE = re.compile(r"^(?:(?:so|really|very|super|just|also|always|all|too|pretty|truly|still|quite|a bit|not) )+")
-_OPENS = re.compile(r"(?:, |\b(?:and|but|that|because|when|since|so) )$")
-_TIME_FIRST = re.compile(
-    r"(?:(?:yesterday|today|tonight|tomorrow|recently|lately|now|last|this|next|in|on|two|three|a|few"
-    r"|\w+day|\w+ ago|week"
-    r"|weekend|month|year|night|morning|evening|afternoon|summer|winter|spring|fall|\d+|ago|couple|of|days"
-    r"|weeks|months|years"
-    r"|january|february|march|april|may|june|july|august|september|october|november|december|[(),-]) ?)+",
-    re.IGNORECASE,
-)
+_BEFORE_SUBJECT = re.compile(r"(?:, |\b(?:and|but|that|because|when|since|so) )$")
+_TIME_FIRST = re.compile(rf"(?:(?:{load_pattern('time_words')}) ?)+", re.IGNORECASE)
 _YOU = re.compile(r"\b(?:you|your|yours|you['’]re|yourself)\b", re.IGNORECASE)
-_AHEAD = re.compile(
-    rf"\b(?:(?:is|are) (?:[a-z]+ )?[a-z]+ing\b[^.;]*\b(?:in|on|by) (?:the )?(?:{MONTH_PATTERN}|\d|\w+day\b)|will"
-    rf"|going to|plan(?:s|ning)? to|tomorrow|tonight|next (?:week|weekend|month|year|summer|spring"
-    r"|fall|winter|\w+day)"
-    r"|upcoming|(?:is|are) (?:due|(?:on|from) (?:the )?(?:\d|[A-Z])|at (?:\d|noon))|(?:starts?|begins?"
-    r"|leaves?|departs?|arrives?"
-    r"|takes place|opens?|expires?) (?:at|on|in|tomorrow|today|this|next)|(?:is|are) (?:getting"
-    r"|travell?ing|flying|leaving|visiting|starting|moving|meeting|having)|(?:meeting|appointment"
-    r"|interview|flight|deadline|exam"
-    r"|call|reservation)s? (?:is|at|on|with|in|tomorrow|today|this)|has an? (?:[a-z]+ )?(?:meeting"
-    r"|appointment|interview|flight|exam"
-    r"|call|deadline|reservation)|(?:booked|scheduled|reserved|arranged) .*\bfor|for the next|until"
-    r"|due (?:on|by|in|tomorrow|today)|this (?:weekend|evening|afternoon))\b",
-    re.IGNORECASE,
-)
-_LASTING = word_set("grew_up_in born_in born_on is_from lived_in worked_at studied_at")
+_FUTURE = re.compile(rf"\b(?:{load_pattern('future_phrases')})\b", re.IGNORECASE)
+_EVENT = compile_pattern("scheduled_event")
+_TIME = re.compile(rf"\b(?:{TIME_PHRASE_PATTERN})", re.IGNORECASE)
 _BOOKED = re.compile(r"\b(?:tickets?|vacation|holiday|leave|table|seats?|room)\b.*\b(?:for|on)\b")
 _DUE = re.compile(r"\b(?:is|are) due\b")
-_IS_STATE = re.compile(rf" (?:is|are)(?: (?:now|currently|also|still|not))* (?:{STATUS_PATTERN})\b")
-_EVENT = re.compile(
-    rf"(?:^(?:The|[A-Z]\w+['’]s|The user['’]s)|, (?:the|their)|\b(?:has|have|have got|is having"
-    rf"|['’]s)(?: an?| the)?|\bbooked an?)"
-    rf" (?:[\w'’-]+ ){{0,2}}?(?:{EVENT_NOUN_PATTERN})\b(?!['’])"
-)
-_TIME = re.compile(rf"\b(?:{TIME_PHRASE_PATTERN})", re.IGNORECASE)
+_IS_STATUS = re.compile(rf" (?:is|are)(?: (?:now|currently|also|still|not))* (?:{STATUS_PATTERN})\b")
 _BE_IDLE = re.compile(r"be (?!in\b|at\b|on\b|away\b|out\b|[a-z]+ing\b)")
-_STILL = re.compile(
-    r" (?:since (?!then)|for (?:\d+|an?|many|some|two|three|four|five|six|seven|eight|nine|ten|over"
-    r"|almost)\b.*"
-    r"(?:years?|months?|weeks?|days?|decades?))"
-)
+_STILL = compile_pattern("lasting_until_now")
 _HAS_BEEN_DOING = re.compile(r"(?:[a-z]+ )?been (?:[a-z]+ly )?[a-z]+ing\b")
 _WHEN = re.compile(r"\b(?:tomorrow|tonight|next|this|on|at|in (?:[A-Z]|\d|an?\b|two|three)|\d+)\b")
-_VAGUE = re.compile(
-    r"(?:the weather|it|that|this|there|these|those|they|he|she|we|you|what|here|one|some|which|who|such"
-    r"|can|been|man)\b",
-    re.IGNORECASE,
-)
-_STATES = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|will|starts?|ends?|costs?|opens?|closes?|runs?|uses?|takes?|lives?"
-    r"|works?|[a-z]+ed)\b"
-)
+_VAGUE_SUBJECT = re.compile(rf"(?:{load_pattern('vague_subjects')})\b", re.IGNORECASE)
+_STATIVE_VERB = re.compile(rf"\b(?:{load_pattern('stative_verbs')})\b")
 _WAS = re.compile(r"\b(?:was|were|had|[a-z]{3,}ed)\b")
-_VIEW_VERBS = word_set(
-    "likes loves enjoys prefers hates dislikes adores favors despises misses loved hated enjoyed liked"
-)
-_OPINION_VERBS = word_set("thinks believes feels finds considers thought believed")
-_IDLE_VERBS = word_set("""
-knows guesses means sees understands agrees wonders supposes appreciates bets hears gets says tells promises
-swears
-thanks tries looks hopes wishes wished hoped wondered meant guessed knew said told asked heard saw thought
-understood
-agreed appreciated needs must should may might seems sounds looked sounded tried seemed wanted figured
-supposes assumes
-""")
-_OCCUPIED = word_set("works teaches runs studies manages leads owns lives drives speaks")
-_NOT_VERBS = word_set("is was has does as its this his hers yes us thus plus perhaps always sometimes besides")
-_PAST = word_set("""
-became began bought broke brought built came caught chose did drew drank drove ate fell found fought flew
-forgot got
-gave went grew held hit hurt kept learnt led left lent lost made met paid quit read rode ran sold sent shot
-sang sat
-slept spoke spent stood stole swam took taught threw woke wore won wrote had
-""")
-_PARTICIPLES = word_set("""
-been become begun bought broken brought built come caught chosen done drawn driven eaten fallen found flown
-forgotten
-gotten given gone grown had held kept learnt led left lost made met paid read ridden run seen sold sent
-spoken spent
-taken taught won written just already recently finally
-""")
-_EMPTY = word_set("it that this you so them him her these those there what how such too your")
 _RATHER = re.compile(r"rather (?!not\b|be\b).* than \w")
 _HAS_NONE = re.compile(r"(?:have|got) (?:any |an? )(?!idea|clue|question|problem|time|plans|doubt)")
-_IDLE_ABILITIES = word_set("""
-wait believe help imagine decide figure find remember see tell understand relate agree know think mind care
-even really
-want have be get seem mean
-""")
-_IDLE_NEEDS = re.compile(
-    r"(?:an? |some |one |another |no )?(?:quick |few |good |bad |great |fun |nice )?(?:questions?|idea"
-    r"|clue|problem|favou?r|request|doubt|time"
-    r"|choice|way|plans|words|fun|feeling|feelings|chance|reason)\b"
-)
-_IDLE_THINGS = word_set(
-    "point question idea bad pleasure goodness god mind thoughts heart condolences apologies guess answer"
-)
+_IDLE_NEEDS = compile_pattern("idle_needs")
 _NO_FEELING = re.compile(r"(?:doing|getting) (?:an?|my|their|married|engaged|divorced)\b")
-_FEELINGS = word_set("""
-glad happy sorry sure good fine great ok okay excited curious proud jealous impressed thrilled looking lucky
-grateful
-thankful honored honoured doing wondering hoping afraid here back done ready trying thinking feeling amazing
-awesome
-nice fun tired bored hungry busy nervous anxious sad stressed overwhelmed surprised shocked interested
-inspired
-motivated better well right wrong wonderful incredible hard tough difficult true cool interested considering
-sure
-getting enjoying loving liking
-""")
+_LASTING_PREDICATES = word_set("grew_up_in born_in born_on is_from lived_in worked_at studied_at")
+_VIEW_VERBS = load_words("view_verbs")
+_OPINION_VERBS = word_set("thinks believes feels finds considers thought believed")
+_IDLE_VERBS = load_words("idle_verbs")
+_OCCUPATION_VERBS = word_set("works teaches runs studies manages leads owns lives drives speaks")
+_NOT_VERBS = word_set("is was has does as its this his hers yes us thus plus perhaps always sometimes besides")
+_PAST_VERBS = load_words("irregular_past")
+_PARTICIPLES = load_words("participles")
+_EMPTY_WORDS = word_set("it that this you so them him her these those there what how such too your")
+_IDLE_ABILITIES = load_words("idle_abilities")
+_IDLE_THINGS = load_words("idle_things")
+_FEELINGS = load_words("feelings")

@@ -1,4 +1,4 @@
-"""What people are and have to each other: "my sister Carol", "Ana and Ben are married", "my name is Bob"."""
+"""Claims about relationships and personal data: "my sister Carol", "Ana and Ben are married", "my name is Bob"."""
 
 from __future__ import annotations
 
@@ -6,92 +6,88 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from remanence.language.rules import lexicon
 from remanence.language.rules.claim_phrases import NamesByStart, date_at, name_at, plain_words_at
-from remanence.language.rules.lexicon import word_set
-from remanence.language.rules.marked_names import NameSpan
-from remanence.language.rules.people_words import (
-    ILLNESSES,
-    NATIONALITY_ADJECTIVES,
-    PLURAL_RELATIONSHIP_NOUNS,
-    RELATIONSHIP_NOUNS,
-)
+from remanence.language.rules.lexicon import compile_pattern, load_pattern, load_words, word_set
+from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import SINGLE_ROLES
-from remanence.language.rules.subjects import RELATIONSHIP_PATTERN
 from remanence.schema import Triple
 
 COPULA_PATTERN = re.compile(r"(?: (?:is|was|am|became)|['’][ms]) ")
-"""That somebody is something."""
+"""A form of "be" or "become"."""
 
 HAVE_PREFIXES = (" have ", " has ", " suffer", " named ", "'ve ", "’ve ")
-"""That somebody has or named something."""
+"""The beginnings of "has asthma" and "named our dog Rex"."""
 
 
-def possessive_claims(text: str, at: int, owner: str, starts: NamesByStart) -> Iterator[Triple]:
+def possessive_claims(text: str, at: int, owner: str, names: NamesByStart) -> Iterator[Triple]:
     """My sister Carol; Alice's boss is called Bob; my name is Alice; my favourite colour is green."""
-    near = _TWO_WORDS.match(text, at)
-    somebody = near is not None and (near[1] in _SOMEBODY or near[2] in _SOMEBODY)
-    kin = (_OWN_KIN.match(text, at) or _WHOSE_ROLE.match(text, at)) if somebody else None
-    if kin:
-        name = starts.get(kin.end())
-        if name is not None and (name.kind in ("person", "thing") or kin.re is _WHOSE_ROLE):
-            yield Triple(name.text, _role(kin[1]), owner)
-        return
-    kins = _OWN_KINS.match(text, at) if somebody else None
-    if kins:
-        names = _listed(text, kins.end(), starts)
-        if len(names) > 1:
-            yield from (Triple(called, _role(PLURAL_RELATIONSHIP_NOUNS[kins[1]]), owner) for called in names)
-        return
-    named = _OWN_NAME.match(text, at)
-    if named:
-        name = name_at(text, named.end(), starts)
+    words = _TWO_WORDS.match(text, at)
+    if words is not None and (words[1] in _PERSON_NOUNS or words[2] in _PERSON_NOUNS):
+        noun = _OWN_RELATIVE.match(text, at) or _OWN_ROLE.match(text, at)
+        if noun:
+            name = names.get(noun.end())
+            if name is not None and (name.kind in ("person", "thing") or noun.re is _OWN_ROLE):
+                yield Triple(name.text, _role_predicate(noun[1]), owner)
+            return
+        plural = _OWN_RELATIVES.match(text, at)
+        if plural:
+            people = _list_of_people(text, plural.end(), names)
+            if len(people) > 1:
+                predicate = _plural_predicate(plural[1])
+                yield from (Triple(person, predicate, owner) for person in people)
+            return
+    own_name = _OWN_NAME.match(text, at)
+    if own_name:
+        name = name_at(text, own_name.end(), names)
         if name is not None:
             yield Triple(owner, "name", name.text)
         return
-    valued = _OWN_VALUE.match(text, at)
-    if valued and valued[1] not in _VAGUE:
-        value = _value_at(text, valued.end(), starts)
+    own_value = _OWN_VALUE.match(text, at)
+    if own_value and own_value[1] not in _VAGUE_FAVOURITES:
+        value = _value_at(text, own_value.end(), names)
         if value:
-            what = valued[1] or valued[2]
-            yield Triple(owner, f"{'favourite_' if valued[1] else ''}{what.replace(' ', '_')}", value)
+            noun_text = own_value[1] or own_value[2]
+            yield Triple(owner, f"{'favourite_' if own_value[1] else ''}{noun_text.replace(' ', '_')}", value)
 
 
-def copula_claims(text: str, subject: NameSpan, starts: NamesByStart, speaker: str) -> Iterator[Triple]:
+def copula_claims(text: str, subject: NameSpan, names: NamesByStart, speaker: str) -> Iterator[Triple]:
     """Lisbon is the capital of Portugal; Carol is my sister; Juventus is my favourite team."""
     role = _ROLE.match(text, subject.end)
     if role:
-        name = starts.get(role.end())
-        if name is not None and not _OF_HIS_OWN.match(text, name.end):
-            name = name_at(text, role.end(), starts)
+        name = names.get(role.end())
+        if name is not None and not _POSSESSIVE_AT_END.match(text, name.end):
+            name = name_at(text, role.end(), names)
         noun = role[1].rpartition(" ")[2]
-        doing = noun.endswith("ing") and noun not in SINGLE_ROLES  # "is thinking of Rome" is no role
-        if name is not None and not doing and _EMPTY_NOUNS.isdisjoint(role[1].split()):
-            yield Triple(subject.text, _role(role[1].lower()), name.text)
+        is_activity = noun.endswith("ing") and noun not in SINGLE_ROLES  # "is thinking of Rome" is not a role
+        if name is not None and not is_activity and _EMPTY_ROLE_NOUNS.isdisjoint(role[1].split()):
+            yield Triple(subject.text, _role_predicate(role[1].lower()), name.text)
             return
     verb = COPULA_PATTERN.match(text, subject.end)
     if verb is None:
         return
-    owner = starts.get(verb.end())
-    whose = (_WHOSE.match(text, owner.end) if owner else None) or _MY.match(text, verb.end())
-    if whose:
-        yield Triple(subject.text, _role(whose[1]), speaker if whose.re is _MY or owner is None else owner.text)
+    owner = names.get(verb.end())
+    relative = (_RELATIVE_OF_NAME.match(text, owner.end) if owner else None) or _MY_RELATIVE.match(text, verb.end())
+    if relative:
+        holder = speaker if relative.re is _MY_RELATIVE or owner is None else owner.text
+        yield Triple(subject.text, _role_predicate(relative[1]), holder)
         return
-    if owner is not None and owner.kind == "person" and subject.text == speaker and _PRESENTED.match(text, owner.end):
+    if owner is not None and owner.kind == "person" and subject.text == speaker and _AFTER_NAME.match(text, owner.end):
         yield Triple(subject.text, "name", owner.text)  # I'm Mark.
         return
-    nation = _NATIONAL.match(text, verb.end()) if subject.kind == "person" else None
-    if nation:
-        yield Triple(subject.text, "nationality", nation[1])
+    nationality = _NATIONALITY.match(text, verb.end()) if subject.kind == "person" else None
+    if nationality:
+        yield Triple(subject.text, "nationality", nationality[1])
         return
-    mine = _ONE_OF.match(text, verb.end())
-    if mine:
-        owner = None if mine["my"] else starts.get(mine.end())
-        kins = _KINS_OF.match(text, owner.end if owner else mine.end())
-        if kins and (mine["my"] or owner):
-            yield Triple(subject.text, _role(PLURAL_RELATIONSHIP_NOUNS[kins[1]]), owner.text if owner else speaker)
+    one_of = _ONE_OF.match(text, verb.end())
+    if one_of:
+        owner = None if one_of["my"] else names.get(one_of.end())
+        plural = _PLURAL_RELATIVES.match(text, owner.end if owner else one_of.end())
+        if plural and (one_of["my"] or owner):
+            yield Triple(subject.text, _plural_predicate(plural[1]), owner.text if owner else speaker)
         return
     fan = _FAN.match(text, subject.end)
-    team = starts.get(fan.end()) if fan else None
+    team = names.get(fan.end()) if fan else None
     if team is not None and text.startswith(" fan", team.end):
         yield Triple(subject.text, "likes", team.text)
         return
@@ -100,118 +96,93 @@ def copula_claims(text: str, subject: NameSpan, starts: NamesByStart, speaker: s
         yield Triple(speaker, f"favourite_{favourite[1].replace(' ', '_')}", subject.text)
 
 
-def have_claims(text: str, subject: NameSpan, starts: NamesByStart) -> Iterator[Triple]:
+def have_claims(text: str, subject: NameSpan, names: NamesByStart) -> Iterator[Triple]:
     """I have asthma; we have named our dog Rex."""
-    illness = _SUFFERS.match(text, subject.end)
+    illness = _HAS_ILLNESS.match(text, subject.end)
     if illness:
         yield Triple(subject.text, "has", illness[1])
-    kin = _NAMED_KIN.match(text, subject.end)
-    name = name_at(text, kin.end(), starts) if kin else None
-    if kin is not None and name is not None:
-        yield Triple(name.text, _role(kin[1]), subject.text)
+    noun = _NAMED_RELATIVE.match(text, subject.end)
+    name = name_at(text, noun.end(), names) if noun else None
+    if noun is not None and name is not None:
+        yield Triple(name.text, _role_predicate(noun[1]), subject.text)
 
 
 def shared_claims(
     text: str, last: NameSpan, others: Sequence[NameSpan], claims: Sequence[Triple], speaker: str
 ) -> list[Triple]:
-    """What the claims made of the last one are of the others too; Ana and Ben are married; they are cousins;
-    they are my parents."""
-    pair = _PAIRED.match(text, last.end)
-    if pair and len(others) == 1:
-        tie = _role(PLURAL_RELATIONSHIP_NOUNS[pair["kin"]]) if pair["kin"] else _TIES[pair["tie"] or pair["over"]]
-        return [Triple(others[0].text, tie, last.text)]
-    ours = _OURS.match(text, last.end)
-    if ours:
-        whose = speaker if ours["my"] else ours["whose"]
-        return [Triple(name.text, _role(PLURAL_RELATIONSHIP_NOUNS[ours["kin"]]), whose) for name in (*others, last)]
+    """The claims about the last of several subjects, made of the others too.
+
+    Where they are married, cousins or "my parents", the claims are about their relationship.
+    """
+    couple = _COUPLE.match(text, last.end)
+    if couple and len(others) == 1:
+        status = couple["status"] or couple["ended"]
+        predicate = _COUPLE_PREDICATES[status] if status else _plural_predicate(couple["noun"])
+        return [Triple(others[0].text, predicate, last.text)]
+    owned = _OWNED_RELATIVES.match(text, last.end)
+    if owned:
+        owner = speaker if owned["my"] else owned["owner"]
+        return [Triple(name.text, _plural_predicate(owned["noun"]), owner) for name in (*others, last)]
     own = [claim for claim in claims if claim.subject == last.text]
     return [replace(claim, subject=other.text) for other in others for claim in own]
 
 
-def _value_at(text: str, start: int, starts: NamesByStart) -> str | None:
-    name = name_at(text, start, starts)
+def _value_at(text: str, start: int, names: NamesByStart) -> str | None:
+    name = name_at(text, start, names)
     if name is not None:
         return name.text
-    plain = date_at(text, start) or plain_words_at(text, start)
-    return plain[0] if plain else None
+    phrase = date_at(text, start) or plain_words_at(text, start)
+    return phrase.values[0] if phrase else None
 
 
-def _listed(text: str, at: int, starts: NamesByStart) -> list[str]:
-    """Anna, Ben and Carol, whatever they do then."""
+def _list_of_people(text: str, at: int, names: NamesByStart) -> list[str]:
+    """Anna, Ben and Carol, whatever follows."""
     found: list[str] = []
-    while (name := starts.get(at)) is not None and name.kind in ("person", "thing"):
+    while (name := names.get(at)) is not None and name.kind in ("person", "thing"):
         found.append(name.text)
-        joint = _LISTED.match(text, name.end)
+        joint = _LIST_JOINT.match(text, name.end)
         if joint is None:
             break
         at = joint.end()
     return found
 
 
-def _role(kin: str) -> str:
-    """What somebody is to another, as a predicate: mother-in-law, `mother_in_law_of`."""
-    return f"{kin.replace(' ', '_').replace('-', '_')}_of"
+def _role_predicate(noun: str) -> str:
+    """A role or a relationship as a predicate: `mother_in_law_of` for mother-in-law."""
+    return f"{noun.replace(' ', '_').replace('-', '_')}_of"
 
 
-_ROLE = re.compile(
-    r"(?: (?:is|am|was|became)|['’][ms])(?: now)?(?: (?:the|a|an))?"
-    r" ((?:[a-z][a-z-]+ )?(?:[a-z][a-z-]+|C[A-Z]O)) of (?:the )?"
-)
-_PRESENTED = re.compile(r"[.!,]|$| from\b| and (?:I|the user)\b")
-_KINS = "|".join(sorted(PLURAL_RELATIONSHIP_NOUNS))
-_MY = re.compile(rf"(?:my|our) (?:[a-z]+ )?({RELATIONSHIP_PATTERN})\b")
-_WHOSE = re.compile(rf"['’]s (?:[a-z]+ )?({RELATIONSHIP_PATTERN})\b")
+def _plural_predicate(noun: str) -> str:
+    return _role_predicate(lexicon.PLURAL_RELATIONSHIP_NOUNS[noun])
+
+
+_ROLE = compile_pattern("role_of")
+_AFTER_NAME = re.compile(r"[.!,]|$| from\b| and (?:I|the user)\b")
+_MY_RELATIVE = re.compile(rf"(?:my|our) (?:[a-z]+ )?({load_pattern('relationship')})\b")
+_RELATIVE_OF_NAME = re.compile(rf"['’]s (?:[a-z]+ )?({load_pattern('relationship')})\b")
 _ONE_OF = re.compile(r"one of (?P<my>my|our)?")
-_KINS_OF = re.compile(rf"(?:['’]s)? (?:[a-z]+ )?({_KINS})\b")
-_OF_HIS_OWN = re.compile(r"['’]s?(?=[.;:!,\n)]|$| (?:and|but|from)\b)")
-_ENDS_HERE = r"(?=[.;:!,\n)]|$| (?:and|but|so|too|as well|since|for|now|by)\b)"
-_NATION = "|".join(sorted((nation.title() for nation in NATIONALITY_ADJECTIVES), key=len, reverse=True))
-_NATIONAL = re.compile(rf"((?:half[- ])?(?:{_NATION})(?:-(?:{_NATION}))?){_ENDS_HERE}")
-_SUFFERS = re.compile(
-    r" (?:have|has|suffers? from) (?:severe |mild |bad |chronic )?"
-    rf"((?i:{'|'.join(sorted(ILLNESSES))})){_ENDS_HERE}"
-)
-_SOMEBODY = RELATIONSHIP_NOUNS | frozenset(PLURAL_RELATIONSHIP_NOUNS) | SINGLE_ROLES | word_set("child parent sibling")
+_PLURAL_RELATIVES = re.compile(rf"(?:['’]s)? (?:[a-z]+ )?({load_pattern('relationships')})\b")
+_POSSESSIVE_AT_END = re.compile(r"['’]s?(?=[.;:!,\n)]|$| (?:and|but|from)\b)")
+_ADJECTIVE = "|".join(sorted((word.title() for word in lexicon.NATIONALITY_ADJECTIVES), key=len, reverse=True))
+_NATIONALITY = re.compile(rf"((?:half[- ])?(?:{_ADJECTIVE})(?:-(?:{_ADJECTIVE}))?){load_pattern('value_end')}")
+_HAS_ILLNESS = compile_pattern("has_illness")
+_PERSON_NOUNS = frozenset(load_pattern("any_relationship").split("|")) | SINGLE_ROLES | word_set("child parent sibling")
 _TWO_WORDS = re.compile(r" ([^\W\d_-]+(?:-[^\W\d_-]+)*)(?: ([^\W\d_-]+(?:-[^\W\d_-]+)*))?")
-_OWN_KINS = re.compile(rf" (?:[a-z]+ )?({_KINS})(?:(?: are|['’]re)(?: called| named)?|['’] names are|,|:)? (?=[A-Z])")
-_TIES = {
-    "married": "married_to",
-    "engaged": "engaged_to",
-    "dating": "dating",
-    **dict.fromkeys(("broke up", "split up", "got divorced"), "broke_up_with"),
-}
-_PAIRED = re.compile(
-    r"(?: (?:just |recently |finally )?(?P<over>broke up|split up|got divorced)"
-    r"|(?: (?:are|were|got|have been|just got|became)|['’]re)"
-    r"(?: (?:now|also|still|happily|recently|finally|both|just|best|good|close|old|great|childhood))*"
-    rf" (?:(?P<tie>married|engaged|dating)(?! to\b| [A-Z])|(?P<kin>{_KINS})))"
-    r"(?=[.;:!,\n)]|$| (?:and|but|since|for|in|on|last|from|now)\b)"
+_OWN_RELATIVES = compile_pattern("own_relatives")
+_COUPLE_PREDICATES = {"married": "married_to", "engaged": "engaged_to", "dating": "dating"} | dict.fromkeys(
+    ("broke up", "split up", "got divorced"), "broke_up_with"
 )
-_OURS = re.compile(
-    rf"(?: (?:are|were)|['’]re) (?:(?P<my>my|our)|(?P<whose>[A-Z]\w+)['’]s) (?:[a-z]+ )?(?P<kin>{_KINS})\b"
-)
-_NAMED_KIN = re.compile(
-    rf"(?: (?:have|has)|['’]ve)? named (?:my|our|his|her|their) (?:[a-z]+ )?({RELATIONSHIP_PATTERN}) "
-)
+_COUPLE = compile_pattern("couple")
+_OWNED_RELATIVES = compile_pattern("relatives_of_owner")
+_NAMED_RELATIVE = compile_pattern("named_relative")
 _FAN = re.compile(r"(?: (?:am|is|are)|['’][ms]) an? (?:[a-z]+ )*?(?=[A-Z])")
-_LISTED = re.compile(r",? and |, ")
+_LIST_JOINT = re.compile(r",? and |, ")
 _MY_FAVOURITE = re.compile(r"my favou?rite ([a-z]+(?: [a-z]+)?)(?=[.,;!\n]|$)")
-_OWN_KIN = re.compile(
-    rf" (?:[a-z]+ )?({RELATIONSHIP_PATTERN})(?:(?: is|['’]s)(?: called| named)|['’]s name is| is|,)? "
-)
+_OWN_RELATIVE = compile_pattern("own_relative")
 _OWN_NAME = re.compile(r" name(?: is|['’]s) ")
-_OWN_VALUE = re.compile(
-    r" (?:favou?rite ([a-z]+(?: [a-z]+)?)|(birthday|phone number|email|address|native language"
-    r"|mother tongue|home ?town|nationality|pronouns|job title))"
-    r"(?: is| are|['’]s)(?: (?:on|still|now|actually))? (?:the )?"
-)
-_WHOSE_ROLE = re.compile(
-    rf" (?:[a-z]+ )?({'|'.join(sorted(SINGLE_ROLES))}|child|parent|sibling) (?:is|was) (?:called |named )?"
-)
-_VAGUE = word_set("thing things part one bit way time memory moment")
-_EMPTY_NOUNS = word_set("""
-one part some kind sort type lot most because out all many none also considered located only known made
-largest smallest biggest oldest north south east west instead
-""")
-APPOSITION_PATTERN = re.compile(rf"(?:['’]s)? (?:[a-z]+ )?(?:{RELATIONSHIP_PATTERN}|(?:{_KINS}),?) (?=[A-Z])")
-"""A name behind what its bearer is to somebody: that holds whatever else the sentence says."""
+_OWN_VALUE = compile_pattern("own_value")
+_OWN_ROLE = compile_pattern("own_role")
+_VAGUE_FAVOURITES = word_set("thing things part one bit way time memory moment")
+_EMPTY_ROLE_NOUNS = load_words("empty_role_nouns")
+APPOSITION_PATTERN = compile_pattern("apposition")
+"""A name right after a relationship noun: that claim holds whatever else the sentence says."""

@@ -1,6 +1,6 @@
-"""What changed: which claims a sentence ends, and which state an event leaves behind.
+"""State changes: which claims an event ends, and which state follows it.
 
-All here reads sentences in the third person, as `third_person` makes them.
+All functions read sentences in the third person, as third_person.py makes them.
 """
 
 from __future__ import annotations
@@ -9,26 +9,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from remanence.language.rules.ended_claims import (
-    ADVERB_PATTERN,
-    StateChange,
-    claims_ended_by,
-    claims_opposed_to,
-    find_breakup,
-    find_discontinued,
-    find_unspecified_ending,
-)
-from remanence.language.rules.fact_importance import tags_of
-from remanence.language.rules.marked_names import NameSpan
-from remanence.language.rules.people_words import PROFESSIONS
-from remanence.language.rules.subjects import coordinated_subjects
+from remanence.language.rules import ended_claims
+from remanence.language.rules.claim_phrases import NamesByStart, coordinated_subjects
+from remanence.language.rules.ended_claims import ADVERB_PATTERN, StateChange, claims_ended_by
+from remanence.language.rules.fact_attributes import tags_of
+from remanence.language.rules.lexicon import compile_pattern, load_pattern
+from remanence.language.rules.name_spans import NameSpan
 from remanence.schema import Triple
-
-__all__ = ["StateChange", "claims_ended_by", "claims_opposed_to", "find_state_change"]
 
 
 def find_state_change(text: str, names: Sequence[NameSpan]) -> StateChange | None:
-    """The first change that the text tells of one of its names.
+    """The first state change of one of the names.
 
     >>> text = "Alice left Google last May to join Anthropic."
     >>> from remanence.language.rules.name_rules import find_names
@@ -36,231 +27,207 @@ def find_state_change(text: str, names: Sequence[NameSpan]) -> StateChange | Non
     >>> [str(claim) for claim in change.ended_claims], change.state_text
     (['Alice —works_at→ Google', 'Alice —studies_at→ Google'], 'Alice works at Anthropic')
     """
-    starts = {name.start: name for name in names}
+    by_start = {name.start: name for name in names}
     for name in names:
         if name.kind == "person" and text[name.end : name.end + 1] == " ":
-            for read in (
-                *(_left, _moved, _renamed, _switched, _replaced, _joined, _wed, find_breakup, _promoted),
-                *(find_discontinued, find_unspecified_ending),
-            ):
-                change = read(text, name, starts)
+            for find in _FINDERS:
+                change = find(text, name, by_start)
                 if change is not None:
-                    return _for_all(text, name, names, change)
+                    return _with_other_subjects(text, name, names, change)
     return None
 
 
-_OWN = r"(?:(?:my|their|his|her|a|an|the) (?:old |new )?(?:job|position|role) (?:at|with) )?(?:the )?"
-_LEFT = re.compile(
-    rf"{ADVERB_PATTERN} (?:has )?(?:left|quit|resigned from|retired from|departed|(?:was|got|been) (?:laid off"
-    rf"|fired|let go)"
-    rf" (?:from|by)) {_OWN}"
-)
-_TO_JOIN = re.compile(
-    r"\b(?:to (?:join|work (?:at|for)|start (?:at|working at))|and (?:has )?(?:joined|went to"
-    r"|started(?: working)? at"
-    rf"|(?:is )?now (?:works? (?:at|for)|at))|for (?=[A-Z])|for (?:a|an) (?:new )?(?:job|role"
-    rf"|position) (?:at|with)) {_OWN}"
-)
-_MOVED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:moved|relocated)\b(?: back| over| out(?! of))?")
-_AND_MOVED = re.compile(r"[^.;]{0,30}? (?:and (?:then )?(?:moved|relocated)|to move) to (?:the )?")
-_FROM = re.compile(r" (?:from|out of) (?:the )?")
-_TO = re.compile(r"(?: with [^,.;]{1,30})? (?:back )?to (?:the )?")
-_SWITCHED = re.compile(
-    rf"{ADVERB_PATTERN} (?:has )?(?:switched|changed|migrated|converted)(?: over| back| completely| everything)*"
-    r"(?: from (?P<old>[^,.;]{1,40}?))? to (?P<new>[^,.;!]{1,40}?)"
-    r"(?=[.,;!]|$| (?:last|this|in|on|because|since|for|after|when|a|an|two|three|yesterday|today|recently"
-    r"|from|and|as)\b)"
-    r"(?: from (?P<older>[^,.;!]{1,40}?)(?=[.,;!]|$))?"
-)
-_REPLACED = re.compile(
-    rf"{ADVERB_PATTERN} (?:has )?(?:replaced|swapped|traded|traded in|ditched|dropped) (?P<own>their (?:old )?"
-    rf"|the )?(?P<old>[^,.;]{{1,40}}?)"
-    r" (?:with|for|in favou?r of) (?P<article>an? (?:new )?|the )?(?P<new>[^,.;!]{1,40}?)(?=[.,;!]|$"
-    r"| (?:last|this|in|on"
-    r"|because|since)\b)"
-)
-_JOINED = re.compile(
-    rf"{ADVERB_PATTERN} (?:has )?(?:joined|(?:got|was|been) hired (?:by|at)|(?:got|accepted|took|started"
-    rf"|landed) an?(?: new)?"
-    rf" (?:job|position|role|offer) (?:at|with|from)|started(?: working)? at) (?:the )?"
-)
-_CLUBS = re.compile(
-    r"\b(?:club|team|gym|choir|band|group|class|society|association|league|discord|server)\b", re.IGNORECASE
-)
-_WED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:got married to|married|tied the knot with|wed) ")
-_PROMOTED = re.compile(
-    rf"{ADVERB_PATTERN} (?:has |have )?(?:became|become|(?:was|got|been) promoted to|started as) (?:an? |the )?"
-    rf"(?P<job>(?:[a-z-]+ ){{0,3}}(?:{'|'.join(sorted(PROFESSIONS))}|lead|head|vp))\b(?! of\b)"
-)
-_RENAMED = re.compile(
-    rf"{ADVERB_PATTERN} (?:has )?changed (?:my|their|his|her|[\w ]{{2,30}}['’]s) (?P<what>name|email|phone number"
-    rf"|address|job title) to "
-    r"(?P<new>[^,;!]{1,40}?)(?=[,;!]|\.?$| (?:last|this|in|on|because|after|when)\b)"
-)
-
-
-def _for_all(text: str, who: NameSpan, names: Sequence[NameSpan], change: StateChange) -> StateChange:
-    """The change for all, where others do the same: "Ana and Bob moved to Porto"."""
-    others = coordinated_subjects(text, who, {name.end: name for name in names})
-    there = {claim.object for claim in (*change.event_claims, *change.ended_claims)}
-    if not others or change.has_unspecified_end or any(other.text in there for other in others):
+def _with_other_subjects(text: str, subject: NameSpan, names: Sequence[NameSpan], change: StateChange) -> StateChange:
+    """The change for all subjects, where there are several: "Ana and Bob moved to Porto"."""
+    others = coordinated_subjects(text, subject, {name.end: name for name in names})
+    objects = {claim.object for claim in (*change.event_claims, *change.ended_claims)}
+    if not others or change.has_unspecified_end or any(other.text in objects for other in others):
         return change
     state = change.state_text
     if state is not None:
-        rest = state[len(_written(text, who)) + 1 :]
-        before = ", ".join(text[other.start : other.end] for other in others)
-        state = f"{_capital(before)} and {text[who.start : who.end]} {_in_plural(rest)}"
-    events, ends, claims = (
-        _of_all(given, who, others) for given in (change.event_claims, change.ended_claims, change.state_claims)
-    )
-    return StateChange(events, ends, state, claims)
+        predicate = _plural(state[len(_at_sentence_start(text, subject)) + 1 :])
+        first = _at_sentence_start(text, others[0])
+        between = "".join(f", {text[other.start : other.end]}" for other in others[1:])
+        state = f"{first}{between} and {text[subject.start : subject.end]} {predicate}"
+
+    def for_all(claims: tuple[Triple, ...]) -> tuple[Triple, ...]:
+        own = [claim for claim in claims if claim.subject == subject.text]
+        return (*claims, *(replace(claim, subject=other.text) for other in others for claim in own))
+
+    return StateChange(for_all(change.event_claims), for_all(change.ended_claims), state, for_all(change.state_claims))
 
 
-def _of_all(claims: tuple[Triple, ...], who: NameSpan, others: Sequence[NameSpan]) -> tuple[Triple, ...]:
-    own = [claim for claim in claims if claim.subject == who.text]
-    return (*claims, *(replace(claim, subject=other.text) for other in others for claim in own))
-
-
-def _left(text: str, who: NameSpan, starts: dict[int, NameSpan]) -> StateChange | None:
-    left = _LEFT.match(text, who.end)
-    old = starts.get(left.end()) if left else None
+def _find_departure(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
+    """Left Google, perhaps to join Anthropic; left Berlin and moved to Rome."""
+    left = _LEFT.match(text, subject.end)
+    old = names.get(left.end()) if left else None
     if old is None or old.kind == "person":
         return None
-    way = _AND_MOVED.match(text, old.end)
-    home = starts.get(way.end()) if way else None
+    joint = _AND_MOVED.match(text, old.end)
+    home = names.get(joint.end()) if joint else None
     if home is not None and home.kind != "person":
-        lives = (Triple(who.text, "lives_in", home.text),)
-        moved = (Triple(who.text, "moved_to", home.text),)
-        return StateChange(
-            moved, (Triple(who.text, "lives_in", old.text),), _state(text, who, f"lives in {home.text}"), lives
-        )
-    events: tuple[Triple, ...] = (Triple(who.text, "left", old.text),)
+        return _move(text, subject, home.text, old)
     if old.kind == "place":
         return None
-    ends = claims_ended_by(events)
-    for way in _TO_JOIN.finditer(text, old.end):
-        new = starts.get(way.end())
+    event = Triple(subject.text, "left", old.text)
+    ended = claims_ended_by([event])
+    for joint in _TO_JOIN.finditer(text, old.end):
+        new = names.get(joint.end())
         if new is not None and new.kind not in ("person", "place"):
-            works = Triple(who.text, "works_at", new.text)
-            events = (*events, Triple(who.text, "joined", new.text))
-            return StateChange(events, ends, _state(text, who, f"works at {new.text}"), (works,))
-    return StateChange(events, ends)
+            change = _job_change(text, subject, new.text)
+            return replace(change, event_claims=(event, *change.event_claims), ended_claims=ended)
+    return StateChange((event,), ended)
 
 
-def _moved(text: str, who: NameSpan, starts: dict[int, NameSpan]) -> StateChange | None:
-    moved = _MOVED.match(text, who.end)
+def _find_move(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
+    moved = _MOVED.match(text, subject.end)
     if moved is None:
         return None
     at, old = moved.end(), None
     source = _FROM.match(text, at)
     if source:
-        old = starts.get(source.end())
+        old = names.get(source.end())
         if old is None:
             return None
         at = old.end
-    way = _TO.match(text, at)
-    new = starts.get(way.end()) if way else None
+    target = _TO.match(text, at)
+    new = names.get(target.end()) if target else None
     if new is not None and old is None:
         source = _FROM.match(text, new.end)
-        old = starts.get(source.end()) if source else None
-    ends = (Triple(who.text, "lives_in", old.text),) if old else ()
+        old = names.get(source.end()) if source else None
     if new is None or new.kind == "person":
-        return None if old is None else StateChange((), ends)
-    claims = (Triple(who.text, "lives_in", new.text),)
-    event = (Triple(who.text, "moved_to", new.text),)
-    return StateChange(event, ends, _state(text, who, f"lives in {new.text}"), claims)
+        return None if old is None else StateChange((), (Triple(subject.text, "lives_in", old.text),))
+    return _move(text, subject, new.text, old)
 
 
-def _switched(text: str, who: NameSpan, starts: dict[int, NameSpan]) -> StateChange | None:
-    found = _SWITCHED.match(text, who.end)
-    old = (found["old"] or found["older"]) if found else None
+def _move(text: str, subject: NameSpan, home: str, old: NameSpan | None) -> StateChange:
+    return StateChange(
+        (Triple(subject.text, "moved_to", home),),
+        (Triple(subject.text, "lives_in", old.text),) if old else (),
+        _state(text, subject, f"lives in {home}"),
+        (Triple(subject.text, "lives_in", home),),
+    )
+
+
+def _find_switch(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
+    """Switched from VS Code to Neovim."""
+    found = _SWITCHED.match(text, subject.end)
     if found is None:
         return None
-    new = found["new"].strip()
-    events = [Triple(who.text, "switched_to", new)]
-    if old:
-        events.append(Triple(who.text, "switched_from", old))
-    uses = Triple(who.text, "uses", new)
-    prefers = _state(text, who, f"uses {new}") + (f" and prefers it to {old}" if old else "")
-    claims: tuple[Triple, ...] = (uses, Triple(who.text, "prefers", new)) if old else (uses,)
-    if old and "food" in tags_of(f"{old}, {new}"):  # nobody uses tea
-        prefers, claims = _state(text, who, f"prefers {new} to {old}"), claims[1:]
-    return StateChange(tuple(events), claims_ended_by(events), prefers, claims)
+    old, new = found["old"] or found["older"], found["new"].strip()
+    uses = Triple(subject.text, "uses", new)
+    if not old:
+        event = Triple(subject.text, "switched_to", new)
+        return StateChange((event,), claims_ended_by([event]), _state(text, subject, f"uses {new}"), (uses,))
+    change = _preference(text, subject, old, new)
+    if "food" in tags_of(f"{old}, {new}"):  # nobody "uses" tea
+        state = _state(text, subject, f"prefers {new} to {old}")
+        return replace(change, state_text=state, state_claims=change.state_claims[1:])
+    return change
 
 
-def _replaced(text: str, who: NameSpan, starts: dict[int, NameSpan]) -> StateChange | None:
-    """Their old Honda with a Tesla, Slack with Zulip: a thing is had, what has a name is used."""
-    found = _REPLACED.match(text, who.end)
+def _find_replacement(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
+    """Replaced their old Honda with a Tesla, which is a possession; replaced Slack with Zulip, which is used."""
+    found = _REPLACED.match(text, subject.end)
     if found is None:
         return None
     old, new = found["old"], found["new"].strip()
-    events = (Triple(who.text, "switched_to", new), Triple(who.text, "switched_from", old))
-    had = tuple(Triple(who.text, predicate, old) for predicate in ("has", "owns", "drives"))
+    change = _preference(text, subject, old, new)
     if found["own"] is None:
-        claims = (Triple(who.text, "uses", new), Triple(who.text, "prefers", new))
-        return StateChange(
-            events, claims_ended_by(events), _state(text, who, f"uses {new} and prefers it to {old}"), claims
-        )
-    has = _state(text, who, f"has {(found['article'] or '').replace('new ', '')}{new}")
-    return StateChange(events, (*had, *claims_ended_by(events)), has, (Triple(who.text, "has", new),))
+        return change
+    possessed = tuple(Triple(subject.text, predicate, old) for predicate in ("has", "owns", "drives"))
+    return StateChange(
+        change.event_claims,
+        (*possessed, *change.ended_claims),
+        _state(text, subject, f"has {(found['article'] or '').replace('new ', '')}{new}"),
+        (Triple(subject.text, "has", new),),
+    )
 
 
-def _renamed(text: str, who: NameSpan, starts: dict[int, NameSpan]) -> StateChange | None:
-    found = _RENAMED.match(text, who.end)
+def _preference(text: str, subject: NameSpan, old: str, new: str) -> StateChange:
+    events = (Triple(subject.text, "switched_to", new), Triple(subject.text, "switched_from", old))
+    claims = (Triple(subject.text, "uses", new), Triple(subject.text, "prefers", new))
+    state = _state(text, subject, f"uses {new} and prefers it to {old}")
+    return StateChange(events, claims_ended_by(events), state, claims)
+
+
+def _find_rename(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
+    """Changed their name, email, phone number, address or job title."""
+    found = _RENAMED.match(text, subject.end)
     if found is None:
         return None
-    what, new = found["what"], found["new"]
-    claim = Triple(who.text, what.replace(" ", "_"), new)
-    return StateChange((), (), f"{_written(text, who)}'s {what} is {new}", (claim,))
+    attribute, new = found["attribute"], found["new"]
+    claim = Triple(subject.text, attribute.replace(" ", "_"), new)
+    return StateChange((), (), f"{_at_sentence_start(text, subject)}'s {attribute} is {new}", (claim,))
 
 
-def _joined(text: str, who: NameSpan, starts: dict[int, NameSpan]) -> StateChange | None:
-    found = _JOINED.match(text, who.end)
-    new = starts.get(found.end()) if found else None
-    if new is None or new.kind in ("person", "place", "title") or _CLUBS.search(text, new.start, new.end + 12):
+def _find_new_job(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
+    found = _JOINED.match(text, subject.end)
+    new = names.get(found.end()) if found else None
+    if new is None or new.kind in ("person", "place", "title") or _CLUB.search(text, new.start, new.end + 12):
         return None
-    works = Triple(who.text, "works_at", new.text)
-    joined = (Triple(who.text, "joined", new.text),)
-    return StateChange(joined, (), _state(text, who, f"works at {new.text}"), (works,))
+    return _job_change(text, subject, new.text)
 
 
-def _wed(text: str, who: NameSpan, starts: dict[int, NameSpan]) -> StateChange | None:
-    found = _WED.match(text, who.end)
-    other = starts.get(found.end()) if found else None
+def _job_change(text: str, subject: NameSpan, employer: str) -> StateChange:
+    joined, works_at = (Triple(subject.text, predicate, employer) for predicate in ("joined", "works_at"))
+    return StateChange((joined,), (), _state(text, subject, f"works at {employer}"), (works_at,))
+
+
+def _find_marriage(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
+    found = _MARRIED.match(text, subject.end)
+    other = names.get(found.end()) if found else None
     if other is None:
         return None
-    married = Triple(who.text, "married_to", other.text)
-    return StateChange((married,), (), _state(text, who, f"is married to {other.text}"), (married,))
+    married = Triple(subject.text, "married_to", other.text)
+    return StateChange((married,), (), _state(text, subject, f"is married to {other.text}"), (married,))
 
 
-def _promoted(text: str, who: NameSpan, starts: dict[int, NameSpan]) -> StateChange | None:
-    found = _PROMOTED.match(text, who.end)
+def _find_promotion(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
+    found = _PROMOTED.match(text, subject.end)
     if found is None:
         return None
     job = found["job"]
     article = "an" if job[0] in "aeiou" else "a"
-    works = Triple(who.text, "works_as", job)
-    return StateChange((), (), _state(text, who, f"works as {article} {job}"), (works,))
+    works_as = Triple(subject.text, "works_as", job)
+    return StateChange((), (), _state(text, subject, f"works as {article} {job}"), (works_as,))
 
 
-def _state(text: str, who: NameSpan, rest: str) -> str:
-    """Who is in this state; "and others" have the verb in its plain form."""
-    written = _written(text, who)
-    return f"{written} {_in_plural(rest) if written.endswith(' others') else rest}"
+def _state(text: str, subject: NameSpan, predicate: str) -> str:
+    """The sentence for a state; after "and others" the verb is plural."""
+    name = _at_sentence_start(text, subject)
+    return f"{name} {_plural(predicate) if name.endswith(' others') else predicate}"
 
 
-def _in_plural(rest: str) -> str:
-    verb, _, behind = rest.partition(" ")
-    return f"{_PLURAL.get(verb, verb[:-1])} {behind}"
+def _plural(predicate: str) -> str:
+    verb, _, rest = predicate.partition(" ")
+    return f"{_PLURAL_VERBS.get(verb, verb[:-1])} {rest}"
 
 
-_PLURAL = {"is": "are", "has": "have"}
+_PLURAL_VERBS = {"is": "are", "has": "have"}
 
 
-def _written(text: str, who: NameSpan) -> str:
-    """How the text writes this name, with a capital to start a sentence."""
-    return _capital(text[who.start : who.end])
+def _at_sentence_start(text: str, name: NameSpan) -> str:
+    """The name as the text has it, with a capital at the start of a sentence."""
+    spelling = text[name.start : name.end]
+    return spelling[:1].upper() + spelling[1:] if spelling.startswith("the user") else spelling
 
 
-def _capital(written: str) -> str:
-    return written[:1].upper() + written[1:] if written.startswith("the user") else written
+_FINDERS = (
+    *(_find_departure, _find_move, _find_rename, _find_switch, _find_replacement, _find_new_job, _find_marriage),
+    *(ended_claims.find_breakup, _find_promotion, ended_claims.find_discontinued, ended_claims.find_unspecified_ending),
+)  # the first that finds a change decides
+_OWN_JOB = r"(?:(?:my|their|his|her|a|an|the) (?:old |new )?(?:job|position|role) (?:at|with) )?(?:the )?"
+_LEFT = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:{load_pattern('leaving_verbs')}) {_OWN_JOB}")
+_TO_JOIN = re.compile(rf"\b(?:{load_pattern('to_join')}) {_OWN_JOB}")
+_MOVED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:moved|relocated)\b(?: back| over| out(?! of))?")
+_AND_MOVED = re.compile(r"[^.;]{0,30}? (?:and (?:then )?(?:moved|relocated)|to move) to (?:the )?")
+_FROM = re.compile(r" (?:from|out of) (?:the )?")
+_TO = re.compile(r"(?: with [^,.;]{1,30})? (?:back )?to (?:the )?")
+_SWITCHED = compile_pattern("switched")
+_REPLACED = compile_pattern("replaced")
+_JOINED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:{load_pattern('joining_verbs')}) (?:the )?")
+_CLUB = compile_pattern("club", re.IGNORECASE)
+_MARRIED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:got married to|married|tied the knot with|wed) ")
+_PROMOTED = compile_pattern("promoted")
+_RENAMED = compile_pattern("renamed")

@@ -1,7 +1,7 @@
 """What a new memory means for an older one, where that is certain by rule.
 
-One value where there can be only one, a claim that the wording ends, the same claim told more fully, or the
-same claim denied by somebody else: nothing else is decided here, so that no unrelated memory is retired.
+Four cases are decided: another value of a single-valued predicate, a claim that the new text ends, the same claim
+in more detail, and a claim denied by another observer. In all other cases both memories stay as they are.
 """
 
 from __future__ import annotations
@@ -12,25 +12,26 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from remanence.language.rules.predicate_rules import (
-    EVENT_PREDICATES,
-    IMMUTABLE_PREDICATES,
-    STATE_AFTER_EVENT,
-    claim_key,
-    claim_value,
-)
+from remanence.language.rules import predicate_rules
+from remanence.language.rules.ended_claims import claims_ended_by, claims_opposed_to
+from remanence.language.rules.predicate_rules import STATE_AFTER_EVENT, claim_key, claim_value
 from remanence.language.rules.sentence_reading import parse_sentence
 from remanence.language.rules.sentences import informative_sentences, is_hypothetical
-from remanence.language.rules.state_changes import claims_ended_by, claims_opposed_to
 from remanence.language.rules.third_person import speaker_label, to_third_person
 from remanence.language.text import normalize_name, normalize_text
 from remanence.schema import SELF, Memory, Triple, Verdict
 
-Says = Literal["updates", "extends", "contradicts"]
+_Decision = tuple[Literal["updates", "extends", "contradicts"], str]
+"""The effect on the older memory, and the reason."""
+
+_MAX_CHARS = 2_000
+_ALSO = re.compile(r"\b(?:also|too|as well|both|second|another|part[- ]time|in addition)\b", re.IGNORECASE)
+_INSTANT = timedelta(seconds=1)
+_WORD = re.compile(r"\w+")
 
 
 def find_verdicts(new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
-    """The verdicts on the memories in `old[n]` that the memory `new[n]` is certain to call for.
+    """The certain verdicts of each memory `new[n]` on the memories in `old[n]`.
 
     >>> old = Memory("1", "main", "Alice lives in Porto.", triples=(Triple("Alice", "lives_in", "Porto"),))
     >>> new = Memory("2", "main", "Alice moved to Lisbon.", triples=(Triple("Alice", "moved_to", "Lisbon"),))
@@ -40,150 +41,140 @@ def find_verdicts(new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> lis
     """
     verdicts = []
     for number, (memory, others) in enumerate(zip(new, old, strict=True)):
-        told = _Told.of(memory)
+        statement = _Statement.of(memory)
         for other in others:
-            if other.id != memory.id:
-                said = _verdict(told, _Told.of(other))
-                if said is not None:
-                    verdicts.append(Verdict(number, other.id, *said))
+            decision = _decide(statement, _Statement.of(other)) if other.id != memory.id else None
+            if decision is not None:
+                verdicts.append(Verdict(number, other.id, *decision))
     return verdicts
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What a memory says, as far as the rules can read it."""
+class _Statement:
+    """The claims of a memory, as far as the rules can read it."""
 
     memory: Memory
     claims: tuple[Triple, ...]
-    """What it says is so: its own triples and the states that its events leave behind."""
-    ends: tuple[Triple, ...]
-    """What it says is so no longer; an empty end stands for anyone or anything: "got divorced"."""
-    denies: tuple[Triple, ...]
-    """What it says is not so, or cannot be so if its claims are."""
+    """Its triples, and the states that follow its events."""
+    ended: tuple[Triple, ...]
+    """The claims that it ends; an empty subject or object stands for any: "got divorced"."""
+    denied: tuple[Triple, ...]
+    """The claims that it denies, or that cannot hold together with its own."""
 
     @classmethod
-    def of(cls, memory: Memory) -> _Told:
-        who = memory.observed_by or SELF
+    def of(cls, memory: Memory) -> _Statement:
+        observer = memory.observed_by or SELF
         claims = list(memory.triples)
-        ends: list[Triple] = []
-        denies: list[Triple] = []
-        for sentence in informative_sentences(memory.text[:_LONGEST]):
+        ended: list[Triple] = []
+        denied: list[Triple] = []
+        for sentence in informative_sentences(memory.text[:_MAX_CHARS]):
             if is_hypothetical(sentence.text):
                 continue
-            reading = parse_sentence(to_third_person(sentence.text, speaker_label(who)), who)
+            parsed = parse_sentence(to_third_person(sentence.text, speaker_label(observer)), observer)
             if not memory.triples:
-                claims += reading.claims
-            if reading.change is not None:
-                ends += reading.change.ended_claims
-                claims += reading.change.state_claims
-            ends += reading.replaced_claims
-            if reading.change is None and reading.denial is not None:
-                (ends if reading.denial.no_longer else denies).extend(reading.denial.claims)
-        left = [(claim, STATE_AFTER_EVENT[claim.predicate]) for claim in claims if claim.predicate in STATE_AFTER_EVENT]
-        claims += [Triple(claim.subject, state, claim.object) for claim, state in left]
+                claims += parsed.claims
+            if parsed.change is not None:
+                ended += parsed.change.ended_claims
+                claims += parsed.change.state_claims
+            ended += parsed.replaced_claims
+            if parsed.change is None and parsed.denial is not None:
+                (ended if parsed.denial.no_longer else denied).extend(parsed.denial.claims)
+        claims += [
+            Triple(claim.subject, STATE_AFTER_EVENT[claim.predicate], claim.object)
+            for claim in claims
+            if claim.predicate in STATE_AFTER_EVENT
+        ]
         return cls(
             memory,
             claims=tuple(dict.fromkeys(claims)),
-            ends=(*ends, *claims_ended_by(claims)),
-            denies=(*denies, *claims_opposed_to(claims)),
+            ended=(*ended, *claims_ended_by(claims)),
+            denied=(*denied, *claims_opposed_to(claims)),
         )
 
 
-_LONGEST = 2_000
-_ALSO = re.compile(r"\b(?:also|too|as well|both|second|another|part[- ]time|in addition)\b", re.IGNORECASE)
-_INSTANT = timedelta(seconds=1)
-
-
-def _verdict(new: _Told, old: _Told) -> tuple[Says, str] | None:
+def _decide(new: _Statement, old: _Statement) -> _Decision | None:
     if normalize_text(new.memory.text) == normalize_text(old.memory.text) or _is_history(new.memory, old.memory):
         return None
-    states = [claim for claim in old.claims if claim.predicate not in EVENT_PREDICATES]
-    gone, why = _gone(new, states)
-    if gone:
-        return _weighed(new, old, states, gone, why)
-    for denied in (*_shares(new.denies, states), *_shares(old.denies, new.claims)):
-        return _denied(new, old, denied)
-    return _extended(new, old)
+    states = [claim for claim in old.claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
+    ended, why = _ended_states(new, states)
+    if ended:
+        return _decide_ended(new, old, states, ended, why)
+    for claim in (*_matching(new.denied, states), *_matching(old.denied, new.claims)):
+        if _observers_differ(new.memory, old.memory):
+            return "contradicts", f"one observer says that {_as_text(claim)}, another that it is not so"
+        return "updates", f"it changes whether {_as_text(claim)}"
+    if not old.claims or len(new.memory.text) <= len(old.memory.text):
+        return None
+    if all(any(_includes(other, claim) for other in new.claims) for claim in old.claims):
+        return "extends", f"it says more about that {_as_text(old.claims[0])}"
+    return None
 
 
-def _gone(new: _Told, states: Sequence[Triple]) -> tuple[list[Triple], str]:
-    """Those of the old states that hold no longer once the new memory does, and why."""
-    gone: dict[Triple, None] = {}
+def _ended_states(new: _Statement, states: Sequence[Triple]) -> tuple[list[Triple], str]:
+    """The old states that no longer hold once the new memory does, and why."""
+    found: dict[Triple, None] = {}
     why = ""
-    for ended in _shares(new.ends, states):
-        gone[ended] = None
-        why = f"it says that {_spoken(ended)} no longer holds"
+    for ended in _matching(new.ended, states):
+        found[ended] = None
+        why = f"it says that {_as_text(ended)} no longer holds"
     values = {key: claim for claim in new.claims if (key := claim_key(claim)) is not None}
     for claim in states:
         key = claim_key(claim)
         newer = values.get(key) if key is not None else None
-        if newer is not None and not _alike(claim_value(newer), claim_value(claim)):
-            gone[claim] = None
-            why = why or f"{_spoken(newer)} now, not {_value(claim)}"
-    return list(gone), why
+        if newer is not None and not _is_same_value(claim_value(newer), claim_value(claim)):
+            found[claim] = None
+            old_value = claim.object if claim_value(claim) == normalize_name(claim.object) else claim.subject
+            why = why or f"{_as_text(newer)} now, not {old_value}"
+    return list(found), why
 
 
-def _weighed(
-    new: _Told, old: _Told, states: Sequence[Triple], gone: Sequence[Triple], why: str
-) -> tuple[Says, str] | None:
-    """An update, unless it would take more with it than it replaces, or two people disagree."""
-    if any(claim.predicate in IMMUTABLE_PREDICATES for claim in gone) and _others_word(new.memory, old.memory):
+def _decide_ended(
+    new: _Statement, old: _Statement, states: Sequence[Triple], ended: Sequence[Triple], why: str
+) -> _Decision:
+    """An update, unless the old memory has other states that still hold, or two observers disagree."""
+    if any(claim.predicate in predicate_rules.IMMUTABLE_PREDICATES for claim in ended) and _observers_differ(
+        new.memory, old.memory
+    ):
         return "contradicts", f"{why}, and two observers disagree on what cannot change"
-    if _ALSO.search(new.memory.text) and not new.ends:
+    if _ALSO.search(new.memory.text) and not new.ended:
         return "extends", "it adds to the older one"
-    rest = [claim for claim in states if claim not in gone and not _is_replaced(claim, new.claims)]
-    if rest:
-        return "extends", f"{why}; but the older one also says that {_spoken(rest[0])}"
+    replacements = (*new.claims, *claims_opposed_to(new.claims))
+    for claim in states:
+        if claim not in ended and not any(_matches(claim, other) for other in replacements):
+            return "extends", f"{why}; but the older one also says that {_as_text(claim)}"
     return "updates", why
 
 
-def _denied(new: _Told, old: _Told, claim: Triple) -> tuple[Says, str]:
-    if _others_word(new.memory, old.memory):
-        return "contradicts", f"one observer says that {_spoken(claim)}, another that it is not so"
-    return "updates", f"whether {_spoken(claim)} is told otherwise now"
-
-
-def _extended(new: _Told, old: _Told) -> tuple[Says, str] | None:
-    """More about the same: each thing the old one claims is claimed again, with something besides."""
-    if not old.claims or len(new.memory.text) <= len(old.memory.text):
-        return None
-    again = [claim for claim in old.claims if any(_tells(other, claim) for other in new.claims)]
-    if len(again) == len(old.claims):
-        return "extends", f"it says more about that {_spoken(again[0])}"
-    return None
-
-
 def _is_history(new: Memory, old: Memory) -> bool:
-    """Whether the new memory is about a time before the old one, or the old one about a time that is over."""
-    begun, before = new.valid.start, old.valid.start
-    if begun is not None and before is not None and begun < before:
+    """Whether the new memory is about a time before the old one, or the old one about a time that has ended."""
+    new_start, old_start = new.valid.start, old.valid.start
+    if new_start is not None and old_start is not None and new_start < old_start:
         return True
-    over = _ended(new)
-    if over is not None and over <= (before or old.recorded_at):
+    new_end, old_end = _end_of(new), _end_of(old)
+    if new_end is not None and new_end <= (old_start or old.recorded_at):
         return True
-    closed = _ended(old)
-    return closed is not None and begun is not None and closed <= begun
+    return old_end is not None and new_start is not None and old_end <= new_start
 
 
-def _ended(memory: Memory) -> datetime | None:
-    """When it stopped being true; a moment, as chat turns have, says when it was told."""
+def _end_of(memory: Memory) -> datetime | None:
+    """When it stopped being true. A window of one moment, as chat turns have, is when it was said."""
     start, end = memory.valid.start, memory.valid.end
-    instant = start is not None and end is not None and end - start <= _INSTANT
-    return None if instant or memory.kind == "episode" else end
+    is_instant = start is not None and end is not None and end - start <= _INSTANT
+    return None if is_instant or memory.kind == "episode" else end
 
 
-def _others_word(new: Memory, old: Memory) -> bool:
+def _observers_differ(new: Memory, old: Memory) -> bool:
     return new.observed_by is not None and old.observed_by is not None and new.observed_by != old.observed_by
 
 
-def _shares(claims: Iterable[Triple], among: Sequence[Triple]) -> Iterator[Triple]:
-    """Those of `among` that one of the claims makes too."""
+def _matching(claims: Iterable[Triple], among: Sequence[Triple]) -> Iterator[Triple]:
+    """Those of `among` that one of the claims matches."""
     for claim in claims:
-        yield from (other for other in among if _same(claim, other))
+        yield from (other for other in among if _matches(claim, other))
 
 
-def _same(one: Triple, other: Triple) -> bool:
-    """Whether the two claim the same; an end that the first leaves empty is that of the second."""
+def _matches(one: Triple, other: Triple) -> bool:
+    """Whether the two claims are the same; an empty subject or object of the first matches any."""
     return (
         one.predicate == other.predicate
         and (not one.subject or normalize_name(one.subject) == normalize_name(other.subject))
@@ -191,29 +182,18 @@ def _same(one: Triple, other: Triple) -> bool:
     )
 
 
-def _is_replaced(claim: Triple, by: Iterable[Triple]) -> bool:
-    return any(_same(claim, other) for other in by) or any(_same(claim, other) for other in claims_opposed_to(by))
-
-
-def _tells(new: Triple, old: Triple) -> bool:
-    """Whether the new claim is the old one, or the old one with a fuller object."""
+def _includes(new: Triple, old: Triple) -> bool:
+    """Whether the new claim is the old one, or the old one with a longer object."""
     if new.predicate != old.predicate or normalize_name(new.subject) != normalize_name(old.subject):
         return False
     return set(normalize_name(old.object).split()) <= set(normalize_name(new.object).split())
 
 
-def _alike(one: str, other: str) -> bool:
+def _is_same_value(one: str, other: str) -> bool:
     """Whether one value is the other with more words: Porto, and Porto in Portugal."""
-    few, many = sorted((set(_WORDS.findall(one)), set(_WORDS.findall(other))), key=len)
-    return few <= many
+    fewer, more = sorted((set(_WORD.findall(one)), set(_WORD.findall(other))), key=len)
+    return fewer <= more
 
 
-_WORDS = re.compile(r"\w+")
-
-
-def _spoken(claim: Triple) -> str:
+def _as_text(claim: Triple) -> str:
     return f"{claim.subject} {claim.predicate.replace('_', ' ')} {claim.object}"
-
-
-def _value(claim: Triple) -> str:
-    return claim.object if claim_value(claim) == normalize_name(claim.object) else claim.subject
