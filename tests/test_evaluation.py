@@ -357,7 +357,7 @@ class TestTheCommand:
     def test_nothing_to_judge_is_said(self, written: Written, capsys: pytest.CaptureFixture[str]) -> None:
         """No figures rather than figures of nothing."""
         assert main(["eval", str(written(questions=QUESTIONS[4:]))]) == 1
-        assert "nothing to judge" in capsys.readouterr().err
+        assert "nothing to measure" in capsys.readouterr().err
 
 
 def test_markdown_is_in_points_with_half_the_interval() -> None:

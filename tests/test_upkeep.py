@@ -955,7 +955,7 @@ class TestCommands:
         """From typing to typing."""
         run("add", "Alice met Bob in Porto.")
         run("add", "Bob and Alice have a boat.")
-        assert "Say --apply" in run("upkeep")
+        assert "Give --apply" in run("upkeep")
         assert run("upkeep", "--runs") == ""
 
         shown = run("upkeep", "--apply", "--step", "discover")
@@ -993,7 +993,7 @@ class TestCommands:
                 raise KeyboardInterrupt
 
         run("add", "Alice lives in Porto.")
-        monkeypatch.setattr("remanence.cli.upkeep_commands.time.sleep", sleep)
+        monkeypatch.setattr("remanence.cli.admin_commands.time.sleep", sleep)
         run("upkeep", "--every", "1h", code=130)
         assert waits == [3600.0, 3600.0]
         assert "nothing to do" in run("upkeep", "--runs"), "what it looked at is in the ledger"
