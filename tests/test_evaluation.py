@@ -117,7 +117,7 @@ class TestSets:
     @pytest.mark.parametrize(
         ("corpus", "questions", "said"),
         [
-            (CORPUS, [{**QUESTIONS[0], "evidence": ["4"]}], "evidence '4' is no line of conversation 'a'"),
+            (CORPUS, [{**QUESTIONS[0], "evidence": ["4"]}], "evidence '4' is no item of conversation 'a'"),
             ([{"id": "1"}], QUESTIONS, "chat.corpus.jsonl, line 1: text=None"),
             (CORPUS, [{"evidence": ["3"], "conversation": "a"}], "line 1: question=None"),
             (CORPUS, [{**QUESTIONS[0], "evidence": "3"}], "line 1: evidence='3' is not a list"),
@@ -125,7 +125,7 @@ class TestSets:
             (CORPUS, [{**QUESTIONS[0], "evidence_sessions": 7}], "line 1: evidence_sessions=7"),
             (CORPUS, [{**QUESTIONS[0], "question_time": 7}], "line 1: question_time=7"),
             ([{**CORPUS[0], "time": 7}], QUESTIONS, "line 1: time=7"),
-            ([*CORPUS, CORPUS[0]], QUESTIONS, "line 9: id='1' is that of an earlier line"),
+            ([*CORPUS, CORPUS[0]], QUESTIONS, "line 9: id='1' is that of an earlier item"),
         ],
     )
     def test_bad_data_is_named_with_its_line(self, written: Written, corpus: Any, questions: Any, said: str) -> None:

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from functools import partial, wraps
+from typing import Any
 
 from remanence.cli.locations import open_space, open_view
 
-if TYPE_CHECKING:
-    from remanence import Space, View
-
 Run = Callable[[Namespace], "int | None"]
-RunOnSpace = Callable[["Space", Namespace], "int | None"]
-RunOnView = Callable[["View", Namespace], "int | None"]
+RunOpened = Callable[[Any, Namespace], "int | None"]  # the first argument is a space or a view
 Option = tuple[str, dict[str, Any]]  # the arguments of `ArgumentParser.add_argument`
 
 
@@ -59,36 +56,23 @@ def command(name: str, example: str, *options: Option | str) -> Callable[[Run], 
     return register
 
 
-def space_command(
-    name: str, example: str, *options: Option | str, create: bool = False
-) -> Callable[[RunOnSpace], RunOnSpace]:
+def space_command(name: str, example: str, *options: Option | str, create: bool = False) -> Callable[[RunOpened], Run]:
     """Register a function that is given the opened space. With `create`, a missing folder is created."""
-
-    def register(run: RunOnSpace) -> RunOnSpace:
-        @wraps(run)
-        def run_on_space(args: Namespace) -> int | None:
-            with open_space(args, create=create) as space:
-                return run(space, args)
-
-        command(name, example, *options)(run_on_space)
-        return run
-
-    return register
+    return lambda run: command(name, example, *options)(_opening(partial(open_space, create=create), run))
 
 
-def view_command(name: str, example: str, *options: Option | str) -> Callable[[RunOnView], RunOnView]:
+def view_command(name: str, example: str, *options: Option | str) -> Callable[[RunOpened], Run]:
     """Register a function that is given the space as of the moment that `--as-of` names."""
+    return lambda run: command(name, example, *options, "--as-of")(_opening(open_view, run))
 
-    def register(run: RunOnView) -> RunOnView:
-        @wraps(run)
-        def run_on_view(args: Namespace) -> int | None:
-            with open_view(args) as view:
-                return run(view, args)
 
-        command(name, example, *options, "--as-of")(run_on_view)
-        return run
+def _opening(opener: Callable[[Namespace], AbstractContextManager[Any]], run: RunOpened) -> Run:
+    @wraps(run)
+    def run_opened(args: Namespace) -> int | None:
+        with opener(args) as opened:
+            return run(opened, args)
 
-    return register
+    return run_opened
 
 
 # Options that several commands have. A text such as "id --json" lists them; other words in it are positional arguments.
