@@ -112,7 +112,6 @@ class TestAddAndRecall:
         assert run(*asked, "--kind", "episode") == ""
         assert run(*asked, "--min-score", "1") == ""
         assert len(run(*asked, "--history", "--limit", "1").splitlines()) == 1
-        assert "Lisbon" in run(*asked, "--include", "archive", "--include", "vault")
         assert "2026-04-01 to 2026-05-01" in run(*asked, "--during", "April 2026", "--explain")
         explained = run(*asked, "--signals", "words, times", "--explain")
         assert "words #1" in explained

@@ -980,6 +980,8 @@ class TestCommands:
         assert "1 (1 archived)" in run("stats")
         assert "A dog barked." in run("memories", "--status", "archived")
         assert "A dog barked." not in run("memories")
+        assert run("recall", "Which dog barked?") == ""
+        assert "A dog barked." in run("recall", "Which dog barked?", "--include", "archive")
         run("unforget", memory)
         assert "A dog barked." in run("memories")
 
