@@ -1,6 +1,7 @@
 """The command `remanence`: each verb calls the method of the same name of a space.
 
 registry.py          how a command is declared
+options.py           the options of the commands
 memory_commands.py   the commands about memories
 graph_commands.py    the commands about entities and the graph
 admin_commands.py    the commands about spaces and folders

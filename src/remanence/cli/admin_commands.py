@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from remanence import Space, View
 
 _POLL_SECONDS = 2.0
-_UPKEEP_STEPS = ("decay", "gc", "clusters", "consolidate", "promote", "discover")
 
 
 @command("spaces", "spaces ./memory", "folder")
@@ -57,12 +56,7 @@ def jobs(space: Space, args: Namespace) -> None:
         print("\t".join([job.id, job.status, *([job.problem] if job.problem else [])]))
 
 
-@command(
-    "work",
-    "work --extractor my_models:chat_model",
-    option("--once", action="store_true", help="do the jobs that are due, and stop"),
-    "--extractor",
-)
+@command("work", "work --extractor my_models:chat_model", "--once --extractor")
 def work(args: Namespace) -> None:
     """Do queued jobs until interrupted."""
     while True:
@@ -83,24 +77,7 @@ def sweep(space: Space, args: Namespace) -> None:
     output.print_memories(space.upkeep.sweep(), as_json=False)
 
 
-@space_command(
-    "upkeep",
-    "upkeep ./memory --every 1h",
-    "folder",
-    option("--apply", action="store_true", help="do it, as one run that can be undone"),
-    option("--every", metavar="TIME", help="do it now and at intervals such as 30m, 1h or 1d"),
-    option(
-        "--step",
-        action="append",
-        choices=_UPKEEP_STEPS,
-        dest="steps",
-        help="only this step; repeatable (by default all but gc, which forgets memories with a low score)",
-    ),
-    option("--archive", action="store_true", help="let gc archive memories and not forget them"),
-    option("--vault", metavar="DIR", help="write promoted memories there as Markdown notes"),
-    option("--runs", action="store_true", help="list the runs so far"),
-    option("--undo", metavar="RUN", help="undo a run"),
-)
+@space_command("upkeep", "upkeep ./memory --every 1h", "folder --apply --every --step --archive --vault --runs --undo")
 def upkeep(space: Space, args: Namespace) -> None:
     """Show what upkeep would do; with --apply, do it."""
     from remanence.upkeep.schedule import parse_interval, repeat
@@ -148,8 +125,7 @@ def compact(args: Namespace) -> None:
     "export",
     "export memory.jsonl.gz --children",
     option("file", help="the file to write; a name that ends in .gz is compressed"),
-    option("--children", action="store_true", help="with the spaces below it"),
-    option("--vectors", action="store_true", help="with the embeddings"),
+    "--children --vectors",
 )
 def export(space: Space, args: Namespace) -> None:
     """Write a space to a file."""
@@ -209,10 +185,9 @@ def rebuild(args: Namespace) -> None:
     "eval",
     "eval ./my-sets --json",
     option("paths", nargs="+", help="folders or files: <name>.corpus.jsonl, <name>.questions.jsonl"),
-    option("--weights", metavar="A=1,B=2", help="other weights for the signals"),
+    "--weights",
     option("--limit", type=int, help="at most this many questions of a set"),
-    option("--apart", action="append", default=[], metavar="CATEGORY", help="report this category separately"),
-    "--signals --reranker --json",
+    "--apart --signals --reranker --json",
 )
 def evaluate(args: Namespace) -> None:
     """Measure recall on your own questions."""
@@ -277,7 +252,7 @@ def models_get(args: Namespace) -> None:
         raise RemanenceError(f"{folder} cannot be written ({error}). Set REMANENCE_MODELS.") from error
 
 
-@command("demo", "demo --keep ./memory", option("--keep", metavar="DIR", help="keep the memories in this new folder"))
+@command("demo", "demo --keep ./memory", "--keep")
 def demo(args: Namespace) -> None:
     """Show add, recall, as_of, forget and erase on a small example in a temporary folder."""
     from remanence.cli.demo import run_demo

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import remanence
 from remanence.cli import output
-from remanence.core.index import SIGNALS
 from remanence.errors import InvalidInput
 from remanence.testing import FakeClock
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from remanence import Recall, Space, View
 
 STORY: dict[str, Any] = json.loads(Path(__file__).with_name("demo_story.json").read_text("utf-8"))
+_SIGNALS = ("vectors", "words", "graph", "times")
 _HITS_SHOWN = 3
 
 
@@ -66,7 +66,7 @@ def _strongest_signal(space: Space, recall: Recall, question: dict[str, str]) ->
         return "The right answer was not found."
     hit = recall[rank - 1]
     strongest = max(hit.evidence, key=lambda evidence: evidence.share)
-    other_signals = [name for name in SIGNALS if name != strongest.signal]
+    other_signals = [name for name in _SIGNALS if name != strongest.signal]
     without = _rank(space.recall(question["question"], limit=1_000, signals=other_signals), question["answer"])
     return (
         f"The right answer has rank {rank}. Strongest signal: {strongest.signal} ({strongest.share:.2f} of "

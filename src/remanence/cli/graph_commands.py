@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from argparse import BooleanOptionalAction, Namespace
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from remanence.cli.registry import VALIDITY, WHEN, group, option, space_command, view_command
+from remanence.cli.options import VALIDITY, WHEN
+from remanence.cli.registry import group, option, space_command, view_command
 from remanence.errors import NotFound
 from remanence.schema import LINK_KINDS, Entity
 
@@ -16,14 +17,7 @@ if TYPE_CHECKING:
 _OBJECT = option("object", nargs="?")
 
 
-@space_command(
-    "relate",
-    "relate Alice lives_in Porto",
-    "subject predicate object",
-    VALIDITY,
-    option("--evidence", action="append", default=[], metavar="ID", help="a memory; repeatable"),
-    create=True,
-)
+@space_command("relate", "relate Alice lives_in Porto", "subject predicate object", VALIDITY, "--evidence", create=True)
 def relate(space: Space, args: Namespace) -> None:
     """State that two entities are related."""
     relation = space.graph.relate(args.subject, args.predicate, args.object, evidence=args.evidence, **_validity(args))
@@ -44,14 +38,7 @@ def link(space: Space, args: Namespace) -> None:
     print(space.graph.link(args.a, args.kind, args.b, why=args.why, **_validity(args)))
 
 
-@space_command(
-    "declare",
-    "declare leads --single-valued",
-    "predicate",
-    option("--single-valued", action=BooleanOptionalAction, help="one value at a time, or many"),
-    option("--inverse", metavar="NAME", help="the name of the inverse predicate"),
-    create=True,
-)
+@space_command("declare", "declare leads --single-valued", "predicate --single-valued --inverse", create=True)
 def declare(space: Space, args: Namespace) -> None:
     """Declare how a predicate behaves."""
     space.graph.declare(args.predicate, single_valued=args.single_valued, inverse=args.inverse)
@@ -83,12 +70,7 @@ group("entities", "The people and things that memories are about", "entities lis
 
 
 @view_command(
-    "entities list",
-    "entities list --kind person",
-    option("--kind", help="only this kind"),
-    option("--page", type=int, default=1),
-    option("--page-size", type=int, default=100),
-    "--json",
+    "entities list", "entities list --kind person", option("--kind", help="only this kind"), "--page --page-size --json"
 )
 def entities_list(view: View, args: Namespace) -> None:
     """List the entities."""
@@ -103,8 +85,7 @@ def entities_list(view: View, args: Namespace) -> None:
 @space_command(
     "entities register",
     "entities register X --alias Twitter",
-    "name",
-    option("--alias", action="append", default=[], dest="aliases", help="another name; repeatable"),
+    "name --alias",
     option("--kind", help="such as person or organization"),
     create=True,
 )
@@ -164,9 +145,7 @@ group("graph", "Query and draw the graph", "graph query Alice")
     "graph query",
     "graph query Alice --depth 2",
     option("start", help="a name, or the id of an entity or a memory"),
-    option("--relation", action="append", dest="relations", metavar="NAME", help="only this relation; repeatable"),
-    option("--depth", type=int, default=3, help="how many steps (3)"),
-    "--at",
+    "--relation --depth --at",
 )
 def query(view: View, args: Namespace) -> None:
     """List what a node is connected to."""
@@ -185,27 +164,21 @@ def path(view: View, args: Namespace) -> None:
     print(view.graph.path(args.a, args.b, at=args.at) or "no path was found")
 
 
-@view_command("graph when", "graph when Alice lives_in", "subject", "predicate", _OBJECT)
+@view_command("graph when", "graph when Alice lives_in", "subject predicate", _OBJECT)
 def when(view: View, args: Namespace) -> None:
     """List from when to when a relation was true."""
     for relation in view.graph.when(args.subject, args.predicate, args.object):
         print(relation)
 
 
-@view_command(
-    "graph timeline",
-    "graph timeline Alice",
-    "node",
-    option("--since", metavar="WHEN", help=WHEN),
-    option("--until", metavar="WHEN", help=WHEN),
-)
+@view_command("graph timeline", "graph timeline Alice", "node --since --until")
 def timeline(view: View, args: Namespace) -> None:
     """List what happened to a node, in order."""
     for event in view.graph.timeline(args.node, since=args.since, until=args.until):
         print(event)
 
 
-@view_command("graph save", "graph save graph.html", "file", option("--start", help="only what is near this node"))
+@view_command("graph save", "graph save graph.html", "file --start")
 def save(view: View, args: Namespace) -> None:
     """Draw the graph as .html, .svg or .graphml."""
     print(view.graph.save(args.file, args.start))
@@ -217,8 +190,7 @@ def save(view: View, args: Namespace) -> None:
     option("subject", help="with a predicate; or the id of a relation or link alone"),
     option("predicate", nargs="?"),
     _OBJECT,
-    option("--until", metavar="WHEN", help="when it ended; now, if left out"),
-    "--why",
+    "--until --why",
 )
 def invalidate(space: Space, args: Namespace) -> None:
     """State that a relation or a link is no longer true."""

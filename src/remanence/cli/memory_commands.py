@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from argparse import BooleanOptionalAction, Namespace
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from remanence.cli import output
 from remanence.cli.locations import open_space
-from remanence.cli.registry import VALIDITY, WHEN, command, option, space_command, split_names, view_command
+from remanence.cli.options import VALIDITY
+from remanence.cli.registry import command, option, space_command, split_names, view_command
 from remanence.errors import InvalidInput, NotFound
 from remanence.ledger.jsontext import json_objects
 from remanence.schema import MEMORY_KINDS
@@ -23,19 +24,17 @@ _ADD_FIELDS = (
     *("key", "kind", "valid_from", "valid_until", "importance", "confidence", "tags"),
     *("source", "observed_by", "expires_at", "now"),
 )
-_LISTABLE_STATUSES = ("current", "superseded", "expired", "archived", "forgotten")
 
 
 @command(
     "add",
     'add "Alice moved to Lisbon." --valid-from 2026-05-03',
     option("text", help="the text; - reads it from standard input"),
-    option("--key", help="the same key with another text is a new version"),
+    "--key",
     option("--kind", choices=MEMORY_KINDS, help="the kind of memory"),
-    option("--importance", type=float, metavar="0..1", help="0.3 minor, 0.9 identity-defining"),
+    "--importance",
     option("--tag", action="append", default=[], dest="tags", help="a tag; repeatable"),
-    option("--expires-at", metavar="WHEN", help="not recalled after this moment"),
-    "--now",
+    "--expires-at --now",
     VALIDITY,
     "--source --json",
 )
@@ -66,10 +65,7 @@ def add_turns(args: Namespace) -> None:
     "remember",
     'remember "I moved to Porto."',
     option("text", nargs="?", help="the text; - reads it from standard input"),
-    option("--turns", metavar="FILE", help="chat turns in its place, one JSON object a line"),
-    "--now",
-    option("--no-wait", action="store_true", help="only queue the extraction; `remanence work` does it"),
-    "--source --observed-by --extractor --json",
+    "--turns --now --no-wait --source --observed-by --extractor --json",
 )
 def remember(args: Namespace) -> None:
     """Store a text or a chat, and the facts in it."""
@@ -92,26 +88,10 @@ def remember(args: Namespace) -> None:
     'recall "Where does Alice live?" --explain',
     option("query", help="the question"),
     option("--limit", type=int, default=10, help="how many hits at most (10)"),
-    option("--during", metavar="WHEN", help=f"only what was true then: {WHEN}"),
-    option(
-        "--history",
-        action=BooleanOptionalAction,
-        default="auto",
-        help="include versions that were replaced or have expired (by default the question decides)",
-    ),
+    "--during --history",
     option("--kind", action="append", choices=MEMORY_KINDS, dest="kinds", help="only this kind; repeatable"),
     option("--tag", action="append", dest="tags", help="only with this tag; repeatable: all of them"),
-    option("--min-score", type=float, metavar="0..1", help="leave out hits with a lower score"),
-    "--now",
-    option(
-        "--include",
-        action="append",
-        choices=("archive", "vault"),
-        default=[],
-        help="also search archived memories or the notes of the vault; repeatable",
-    ),
-    option("--explain", action="store_true", help="print every reason as text"),
-    "--signals --reranker --json",
+    "--min-score --now --include --explain --signals --reranker --json",
 )
 def recall(view: View, args: Namespace) -> None:
     """Answer a question."""
@@ -146,7 +126,7 @@ def unforget(space: Space, args: Namespace) -> None:
     print("no longer forgotten")
 
 
-@space_command("erase", f"erase {_SOME_ID}", "id", option("--yes", action="store_true", help="do not ask first"))
+@space_command("erase", f"erase {_SOME_ID}", "id --yes")
 def erase(space: Space, args: Namespace) -> int:
     """Delete the text of a memory for ever, in every version."""
     if not args.yes:
@@ -163,24 +143,13 @@ def erase(space: Space, args: Namespace) -> int:
     return 0
 
 
-@space_command(
-    "touch",
-    f"touch {_SOME_ID} --boost",
-    "id",
-    option("--boost", action="store_true", help="also increase its strength"),
-)
+@space_command("touch", f"touch {_SOME_ID} --boost", "id --boost")
 def touch(space: Space, args: Namespace) -> None:
     """Record that a memory was useful, and print its old and new score."""
     print(space.touch(args.id, boost=args.boost))
 
 
-@view_command(
-    "memories",
-    "memories",
-    "folder",
-    option("--status", choices=_LISTABLE_STATUSES, help="only these, such as what upkeep has archived"),
-    "--json",
-)
+@view_command("memories", "memories", "folder --status --json")
 def memories(view: View, args: Namespace) -> None:
     """List every memory of a space."""
     output.print_memories(view.memories(args.status), as_json=args.json)
@@ -192,12 +161,7 @@ def count(view: View, args: Namespace) -> None:
     print(view.count())
 
 
-@view_command(
-    "profile",
-    "profile --max-tokens 200",
-    option("--max-tokens", type=int, default=400, help="the maximum length (400)"),
-    "--extractor",
-)
+@view_command("profile", "profile --max-tokens 200", "--max-tokens --extractor")
 def profile(view: View, args: Namespace) -> None:
     """Summarize the person that a space is about."""
     print(view.profile(max_tokens=args.max_tokens))
@@ -209,7 +173,7 @@ def _read_text(argument: str) -> str:
 
 def _read_rows(file: str) -> list[dict[str, Any]]:
     """The "--json" objects of a file, one a line; blank lines are skipped."""
-    # Not splitlines(): a text may contain a line separator that "--json" does not count as one.
+    # Not splitlines(): a text may contain a line separator that JSON does not count as one.
     lines = (_read_stdin() if file == "-" else _read_file(file)).split("\n")
     try:
         return [row for _, row in json_objects(lines, file)]

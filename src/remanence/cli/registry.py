@@ -1,6 +1,7 @@
 """Registration of commands: a decorator stores a function with its name, an example and its options.
 
-The docstring of the function is the help text of the command.
+The docstring of the function is the help text of the command. Options are listed in a text such as "id --json":
+the words in OPTIONS are options, the others are positional arguments.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import partial, wraps
 from typing import Any
 
 from remanence.cli.locations import open_space, open_view
+from remanence.cli.options import OPTIONS
 
 Run = Callable[[Namespace], "int | None"]
 RunOpened = Callable[[Any, Namespace], "int | None"]  # the first argument is a space or a view
@@ -49,7 +51,7 @@ def command(name: str, example: str, *options: Option | str) -> Callable[[Run], 
     def register(run: Run) -> Run:
         given: list[Option] = []
         for each in options:
-            given += [(word, _SHARED.get(word, {})) for word in each.split()] if isinstance(each, str) else [each]
+            given += [(word, OPTIONS.get(word, {})) for word in each.split()] if isinstance(each, str) else [each]
         COMMANDS.append(Command(name, run, run.__doc__ or "", example, given))
         return run
 
@@ -73,28 +75,6 @@ def _opening(opener: Callable[[Namespace], AbstractContextManager[Any]], run: Ru
             return run(opened, args)
 
     return run_opened
-
-
-# Options that several commands have. A text such as "id --json" lists them; other words in it are positional arguments.
-
-WHEN = "a date, or words such as 'last May'"
-VALIDITY = "--valid-from --valid-until --confidence --observed-by"
-_SHARED: dict[str, dict[str, Any]] = {
-    "--as-of": {"metavar": "WHEN", "help": "answer with what was known then"},
-    "--at": {"metavar": "WHEN", "help": f"what was true then: {WHEN}"},
-    "--confidence": {"type": float, "metavar": "0..1", "help": "how certain it is"},
-    "--extractor": {"metavar": "MODULE:NAME", "help": "a chat model or extractor of yours, in place of the rules"},
-    "--json": {"action": "store_true", "help": "print JSON"},
-    "--now": {"metavar": "WHEN", "help": "the present moment: 'last week' is read against it"},
-    "--observed-by": {"metavar": "NAME", "help": "the person who says it; 'I' in the text is this person"},
-    "--reranker": {"metavar": "NAME", "help": "a model that reorders the first thirty hits"},
-    "--signals": {"metavar": "A,B", "help": "only these of vectors,words,graph,times"},
-    "--source": {"help": "where the text comes from"},
-    "--valid-from": {"metavar": "WHEN", "help": f"true from then on: {WHEN}"},
-    "--valid-until": {"metavar": "WHEN", "help": "true until then"},
-    "--why": {"help": "the reason, stored with it"},
-    "folder": {"nargs": "?", "help": "the folder, in place of --memory"},
-}
 
 
 def split_names(text: str | None) -> list[str] | None:
