@@ -172,7 +172,7 @@ def _read_text(argument: str) -> str:
 
 
 def _read_rows(file: str) -> list[dict[str, Any]]:
-    """The "--json" objects of a file, one a line; blank lines are skipped."""
+    """The JSON objects of a file, one a line; blank lines are skipped."""
     # Not splitlines(): a text may contain a line separator that JSON does not count as one.
     lines = (_read_stdin() if file == "-" else _read_file(file)).split("\n")
     try:

@@ -83,8 +83,7 @@ class Job:
                 f"job {self.id} was given up after {state.tries} tries: {state.problem}. "
                 "The source is stored; `space.admin.reextract()` reads it again."
             )
-        memories = (self._engine.get(self.space, memory, None) for memory in state.memories)
-        return [memory for memory in memories if memory is not None]
+        return remember.existing_memories(self._engine, self.space, state.memories)
 
     async def aresult(self, timeout: float | None = None) -> list[Memory]:
         """`result` in a worker thread, for use with asyncio."""
@@ -129,8 +128,7 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
             assert isinstance(event, Queued), "the position of a job is that of its Queued event"
         now = from_micros(event.given["now"])
         # Sources that were forgotten since are not read.
-        memories = (engine.get(space, memory, None) for memory in event.given["memories"])
-        sources = [memory for memory in memories if memory is not None]
+        sources = remember.existing_memories(engine, space, event.given["memories"])
         try:
             reading = remember.extract_facts(engine.extractor, sources, now)
             if reading.result.problem and job.tries + 1 < _MAX_TRIES:

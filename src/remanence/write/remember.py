@@ -52,19 +52,8 @@ def remember(
     engine: Engine, space: str, sources: Sequence[Memory], now: datetime, progress: Progress | None = None
 ) -> list[Memory]:
     """The facts of these sources as memories. The same extractor is not asked twice about the same sources."""
-    facts: dict[str, Memory] = {}
-    for begin in range(0, len(sources), _BATCH):
-        batch = sources[begin : begin + _BATCH]
-        with engine.open_index(space) as index:
-            known = _known_facts(index, batch, engine.extractor)
-        if known is not None:
-            found = _existing(engine, space, known)
-        else:
-            found = store_facts(engine, space, extract_facts(engine.extractor, batch, now), now)
-        facts |= {memory.id: memory for memory in found}
-        if progress is not None:
-            progress(begin + len(batch), len(sources))
-    return list(facts.values())
+    batches = [sources[begin : begin + _BATCH] for begin in range(0, len(sources), _BATCH)]
+    return _remember_batches(engine, space, batches, now, progress, reuse=True)
 
 
 def reextract(
@@ -75,19 +64,41 @@ def reextract(
         ids = list(dict.fromkeys((*index.journal.extractions, *_sources_of_abandoned_jobs(engine, index))))
     if memory_id is not None and memory_id not in ids:
         raise NotFound(f"memory {memory_id!r} is not a source that remember() stored in space {space!r}.")
-    sources = _existing(engine, space, [memory_id] if memory_id else ids)
+    sources = existing_memories(engine, space, [memory_id] if memory_id else ids)
+    groups = groupby(sources, key=lambda m: ("memory", m.id) if m.turn is None else ("turn", m.turn.conversation))
+    return _remember_batches(engine, space, [list(group) for _, group in groups], now, progress, reuse=False)
+
+
+def _remember_batches(
+    engine: Engine,
+    space: str,
+    batches: Sequence[Sequence[Memory]],
+    now: datetime,
+    progress: Progress | None,
+    *,
+    reuse: bool,
+) -> list[Memory]:
+    """The facts of some batches of sources. With `reuse`, those of an earlier extraction are returned."""
     facts: dict[str, Memory] = {}
-    done = 0
-    for _, group in groupby(
-        sources, key=lambda m: ("memory", m.id) if m.turn is None else ("turn", m.turn.conversation)
-    ):
-        conversation = list(group)
-        found = store_facts(engine, space, extract_facts(engine.extractor, conversation, now), now)
+    done, total = 0, sum(map(len, batches))
+    for batch in batches:
+        with engine.open_index(space) as index:
+            known = _known_facts(index, batch, engine.extractor) if reuse else None
+        if known is not None:
+            found = existing_memories(engine, space, known)
+        else:
+            found = store_facts(engine, space, extract_facts(engine.extractor, batch, now), now)
         facts |= {memory.id: memory for memory in found}
-        done += len(conversation)
+        done += len(batch)
         if progress is not None:
-            progress(done, len(sources))
+            progress(done, total)
     return list(facts.values())
+
+
+def existing_memories(engine: Engine, space: str, ids: Iterable[str]) -> list[Memory]:
+    """The memories with these ids, without those that are hidden."""
+    memories = (engine.get(space, memory_id, None) for memory_id in ids)
+    return [memory for memory in memories if memory is not None]
 
 
 def extract_facts(extractor: Extractor, sources: Sequence[Memory], now: datetime) -> Reading:
@@ -134,11 +145,6 @@ def store_facts(
         ]
 
     return append(engine, space, prepared, extra_events=decide, at=now)
-
-
-def _existing(engine: Engine, space: str, ids: Iterable[str]) -> list[Memory]:
-    memories = (engine.get(space, memory_id, None) for memory_id in ids)
-    return [memory for memory in memories if memory is not None]
 
 
 def _known_facts(index: Index, sources: Sequence[Memory], extractor: Extractor) -> list[str] | None:

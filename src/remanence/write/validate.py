@@ -8,16 +8,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from remanence.core.inputs import (
-    MAX_META_LENGTH,
-    MAX_NAME_LENGTH,
-    MAX_TAGS,
-    MAX_TEXT_LENGTH,
-    readable,
-    shown,
-    storable,
-    type_name,
-)
+from remanence.core import inputs
 from remanence.errors import InvalidInput
 from remanence.schema import MemoryKind, Mention, Triple
 
@@ -42,7 +33,7 @@ def _mention(item: object) -> Mention:
         item = (item.get("name"), item.get("kind", "thing"))
     parts = (item, "thing") if isinstance(item, str) else item
     if isinstance(parts, Sequence) and len(parts) == 2 and all(isinstance(p, str) and p.strip() for p in parts):
-        return Mention(str(storable(parts[0])), str(storable(parts[1])))
+        return Mention(str(inputs.storable(parts[0])), str(inputs.storable(parts[1])))
     raise ValueError(f"holds {item!r}. Give names as 'Alice' or ('Alice', 'person')")
 
 
@@ -57,7 +48,7 @@ def _triple(item: object) -> Triple:
         item = (item.get("subject"), item.get("predicate"), item.get("object"))
     parts = () if isinstance(item, str) or not isinstance(item, Sequence) else item
     if len(parts) == 3 and all(isinstance(part, str) and part.strip() for part in parts):
-        return Triple(*(str(storable(part)) for part in parts))
+        return Triple(*(str(inputs.storable(part)) for part in parts))
     raise ValueError(f"holds {item!r}. Give claims as ('Alice', 'lives_in', 'Porto')")
 
 
@@ -75,8 +66,8 @@ def _meta(value: object) -> object:
         text.encode()  # a lone surrogate passes as JSON, but cannot be stored
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"cannot be written as JSON ({error}). Use only text, numbers, lists and dicts") from None
-    if len(text) > MAX_META_LENGTH:
-        raise ValueError(f"takes {len(text):,} characters as JSON. At most {MAX_META_LENGTH:,} are allowed")
+    if len(text) > inputs.MAX_META_LENGTH:
+        raise ValueError(f"takes {len(text):,} characters as JSON. At most {inputs.MAX_META_LENGTH:,} are allowed")
     return json.loads(text)
 
 
@@ -87,10 +78,10 @@ def _number(value: object) -> object:
 
 
 # Strict, because pydantic would otherwise accept bytes as text after `readable` has passed them.
-Text = Annotated[str, Field(strict=True, max_length=MAX_TEXT_LENGTH), BeforeValidator(readable)]
-Name = Annotated[str, Field(strict=True, max_length=MAX_NAME_LENGTH), BeforeValidator(readable)]
+Text = Annotated[str, Field(strict=True, max_length=inputs.MAX_TEXT_LENGTH), BeforeValidator(inputs.readable)]
+Name = Annotated[str, Field(strict=True, max_length=inputs.MAX_NAME_LENGTH), BeforeValidator(inputs.readable)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), BeforeValidator(_number)]
-Tags = Annotated[tuple[Name, ...], BeforeValidator(_as_tuple), Field(max_length=MAX_TAGS)]
+Tags = Annotated[tuple[Name, ...], BeforeValidator(_as_tuple), Field(max_length=inputs.MAX_TAGS)]
 Meta = Annotated[dict[str, Any], BeforeValidator(_meta), Field(default_factory=dict)]
 
 
@@ -165,8 +156,8 @@ def conversation(
         given = [given]
     if not isinstance(given, Iterable) or isinstance(given, bytes):
         raise InvalidInput(
-            f"{shown(given)} is {type_name(given)}: neither a text nor a list of messages. Give for example "
-            "[{'role': 'user', 'content': 'I moved to Lisbon.'}]."
+            f"{inputs.shown(given)} is {inputs.type_name(given)}: neither a text nor a list of messages. "
+            "Give for example [{'role': 'user', 'content': 'I moved to Lisbon.'}]."
         )
     turns: list[TurnDraft] = []
     for row, message in enumerate(given):
@@ -186,7 +177,8 @@ def _message_fields(message: object, row: int) -> dict[str, Any]:
     content = getattr(message, "content", None)
     if not isinstance(role, str) or not (content is None or isinstance(content, str | list)):
         raise InvalidInput(
-            f"row {row}: {shown(message)} is {type_name(message)}, not a message. Give dicts with role and content."
+            f"row {row}: {inputs.shown(message)} is {inputs.type_name(message)}, not a message. "
+            "Give dicts with role and content."
         )
     if isinstance(content, list):
         # Blocks: LangChain joins their text in `text`, which is a method in some releases.
@@ -200,7 +192,8 @@ def _validated(model: type[Model], fields: Mapping[str, Any], row: int | None = 
     where = "" if row is None else f"row {row}: "
     if not isinstance(fields, Mapping):
         raise InvalidInput(
-            f"{where}{shown(fields)} is {type_name(fields)}, neither a text nor a dict with the fields of a memory."
+            f"{where}{inputs.shown(fields)} is {inputs.type_name(fields)}, "
+            "neither a text nor a dict with the fields of a memory."
         )
     try:
         return model(**fields)
@@ -216,9 +209,9 @@ def _problem(model: type[BaseModel], fields: Mapping[str, Any], error: Mapping[s
     if kind == "extra_forbidden":
         return f"there is no field {field!r}. The fields are {', '.join(model.model_fields)}."
     if kind == "missing":
-        return f"{field} is missing from {shown(fields)}."
+        return f"{field} is missing from {inputs.shown(fields)}."
     if kind in ("too_long", "string_too_long"):
         unit = "characters" if isinstance(value, str) else "entries"
         return f"{field} has {len(value):,} {unit}. At most {error['ctx']['max_length']:,} are allowed: split it."
     separator = " " if kind == "value_error" else ": "
-    return f"{field}={shown(value)}{separator}{error['msg'].removeprefix('Value error, ')}."
+    return f"{field}={inputs.shown(value)}{separator}{error['msg'].removeprefix('Value error, ')}."
