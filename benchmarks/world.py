@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.language.text import STOP_WORDS
-from remanence.language.thesaurus import thesaurus_words
+from remanence.language.thesaurus import thesaurus_lines
 
 DIMENSION = 256
 NOW = datetime(2026, 11, 1, tzinfo=timezone.utc)
@@ -89,7 +89,7 @@ def make_world(size: int, *, asked: int, extra: int, seed: int = 7) -> World:
 
 def _words(dice: np.random.Generator, count: int) -> list[str]:
     """Made up, but for every other of the common ones: those are of the thesaurus, as in real text."""
-    made, real = _made_up(dice, count, 2, 4), dice.permutation(thesaurus_words()).tolist()
+    made, real = _made_up(dice, count, 2, 4), dice.permutation(list(thesaurus_lines())).tolist()
     made[: 2 * len(real) : 2] = real
     return made
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 from pathlib import Path
 
 import pytest
 
-from remanence import MissingExtra
+import remanence
+from remanence import MissingExtra, adapters
 from remanence.adapters import lazy_getattr, log_and_continue
 
 HOMES = {"Thing": ("thing", "things")}
@@ -67,3 +69,20 @@ def test_whoever_is_stopped_stops() -> None:
     """To go on is for what fails, not for who is told to end."""
     with pytest.raises(KeyboardInterrupt), log_and_continue(logging.getLogger("somebody"), "recall"):
         raise KeyboardInterrupt
+
+
+def test_the_integrations_use_public_names_only() -> None:
+    """Those of `remanence.__all__` and of `remanence.adapters`; the contract in .importlinter sees modules alone."""
+    public = {"remanence": {*remanence.__all__, "adapters"}, "remanence.adapters": set(adapters.__all__)}
+    modules = list((Path(__file__).parent.parent / "integrations").rglob("*.py"))
+    assert len(modules) > 20
+    for module in modules:
+        for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "remanence":
+                assert {alias.name for alias in node.names} <= public[node.module or ""], module
+
+
+def test_every_name_for_adapter_authors_is_there() -> None:
+    """And has a docstring, or is a type."""
+    for name in adapters.__all__:
+        assert name == "TokenCounter" or getattr(adapters, name).__doc__

@@ -330,7 +330,7 @@ def test_a_reason_that_is_no_text(lived_in: Space) -> None:
 @pytest.mark.parametrize("tokens", [-1, 1.5, True, None, "many"])
 def test_a_budget_that_is_none(lived_in: Space, tokens: Any) -> None:
     """`fit` counts in whole tokens."""
-    refused(lambda space: space.recall("Alice").fit(tokens), lived_in, f"tokens={tokens!r}")
+    refused(lambda space: space.recall("Alice").fit(tokens), lived_in, f"max_tokens={tokens!r}")
 
 
 # Names and places
@@ -666,7 +666,7 @@ def test_words_that_were_taken_out_of_the_ledger_are_missed(reopen: Reopen, home
         database.execute("UPDATE entry SET body = NULL, salt = NULL")
     database.close()
 
-    assert "verify()" in refused(act, space, "line 1 ", "erased")
+    assert "verify()" in refused(act, space, "entry 1 ", "erased")
 
 
 @pytest.mark.parametrize("how", ["garbage", "text", "cut short", "empty"])
@@ -804,7 +804,7 @@ def test_a_broken_projection_is_named_and_mended(space: Space, caplog: pytest.Lo
 
     answer = space.recall("Bob cello")
     assert answer[0].memory == kept
-    assert "`rebuild` mends it" in answer.missing["words"]
+    assert "`rebuild` repairs it" in answer.missing["words"]
     assert "words" in space.admin.check()
     space.rebuild()
     assert (space.recall("Bob cello").missing, space.admin.check()) == ({}, {})

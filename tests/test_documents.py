@@ -23,14 +23,14 @@ def test_a_piece_is_lifted_by_what_its_document_is_about(space: Space) -> None:
     found = filled(space).recall(QUESTION)
 
     assert [hit.memory.text for hit in found][:2] == ENGEL
-    assert "of one document with a near one" in found.explain()
+    assert "in one document with a near one" in found.explain()
 
 
 def test_without_a_source_there_is_no_document(space: Space) -> None:
     """Then a piece has only its own words to be found by."""
     space.add_many([*MILLS, *ENGEL])
 
-    assert "of one document" not in space.recall(QUESTION).explain()
+    assert "in one document" not in space.recall(QUESTION).explain()
 
 
 def test_a_document_is_put_in_without_a_break(space: Space) -> None:
@@ -39,14 +39,14 @@ def test_a_document_is_put_in_without_a_break(space: Space) -> None:
     space.add("Trams run until midnight.")
     space.add(ENGEL[1], source="email")
 
-    assert "of one document" not in space.recall(QUESTION).explain()
+    assert "in one document" not in space.recall(QUESTION).explain()
 
 
 def test_what_somebody_said_is_no_document(space: Space) -> None:
     """Facts from one conversation are each about something else."""
     space.add_many({"text": piece, "source": "chat", "observed_by": "Ann"} for piece in ENGEL)
 
-    assert "of one document" not in space.recall(QUESTION).explain()
+    assert "in one document" not in space.recall(QUESTION).explain()
 
 
 def test_a_forgotten_piece_lifts_nothing(space: Space) -> None:
@@ -55,7 +55,7 @@ def test_a_forgotten_piece_lifts_nothing(space: Space) -> None:
     space.forget(pieces[MILLS[0]].id)
     space.forget(pieces[ENGEL[0]].id)
 
-    assert "of one document" not in space.recall(QUESTION).explain()
+    assert "in one document" not in space.recall(QUESTION).explain()
 
 
 def test_documents_survive_closing_and_an_erasure(reopen: Callable[[], Space]) -> None:
@@ -71,4 +71,4 @@ def test_documents_survive_closing_and_an_erasure(reopen: Callable[[], Space]) -
     space.rebuild()
 
     assert live == saved == space.recall(QUESTION).explain()
-    assert live.count("of one document") >= 3
+    assert live.count("in one document") >= 3

@@ -268,12 +268,12 @@ def test_only_what_still_stands_can_be_undone(space: Space) -> None:
     """Not a line that a later one built on, nor one undone before, nor an undoing."""
     made = space.entities.register("Alice", aliases=["Ali", "Lis"])
     split = space.entities.split("Alice", "Ali")
-    with pytest.raises(InvalidInput, match=rf"line {split.position} has changed.*undo\({split.position}\)"):
+    with pytest.raises(InvalidInput, match=rf"entry {split.position} has changed.*undo\({split.position}\)"):
         space.entities.undo(made)
     undone = space.entities.undo(split.position or 0)
-    with pytest.raises(InvalidInput, match=f"undone already, by line {undone.position}"):
+    with pytest.raises(InvalidInput, match=f"entry {undone.position} has undone it already"):
         space.entities.undo(split)
-    with pytest.raises(InvalidInput, match="is an undoing"):
+    with pytest.raises(InvalidInput, match="is an undo,"):
         space.entities.undo(undone)
     space.entities.undo(made)
     assert named(space) == []
@@ -285,7 +285,7 @@ def test_an_undoing_cannot_give_one_name_to_two(space: Space) -> None:
     until = space.entities.register("X", aliases=[("Twitter", None, "2023")])
     space.entities.register("Bird Shop", aliases=[("Twitter", "2024", None)])
 
-    with pytest.raises(InvalidInput, match="'Twitter', which would come back, is now that of 'Bird Shop'"):
+    with pytest.raises(InvalidInput, match="restore the name 'Twitter', which now belongs to 'Bird Shop'"):
         space.entities.undo(until)
 
 
@@ -375,7 +375,7 @@ def test_spaces_do_not_share_entities(space: Space) -> None:
 
     assert child.entities.resolve("Ali") is None
     assert len(child.entities.list()) == 0
-    with pytest.raises(NotFound, match="says nothing about an entity of space 'default/users/bob'"):
+    with pytest.raises(NotFound, match="is not about an entity of space 'default/users/bob'"):
         child.entities.undo(made)
 
 
@@ -533,7 +533,7 @@ ODD: list[tuple[str, Callable[[Space], Any], type[Exception], str]] = [
         "a time for the name itself",
         lambda s: s.entities.register("B", [("B", "2024", None)]),
         InvalidInput,
-        "is what .* is called now",
+        "is the display name of .* now",
     ),
     ("an odd moment", lambda s: s.entities.resolve("Alice", at="soonish"), InvalidInput, "soonish"),
     ("an id that is no text", lambda s: s.entities.get(3), InvalidInput, "not the id of an entity"),
@@ -545,8 +545,8 @@ ODD: list[tuple[str, Callable[[Space], Any], type[Exception], str]] = [
     ("a foreign name to split", lambda s: s.entities.split("Alice", ["Bob"]), NotFound, "not called 'Bob'"),
     ("its own name to split", lambda s: s.entities.split("Ali", "Alice"), InvalidInput, "must keep a name"),
     ("a line past all counting", lambda s: s.entities.undo(10**30), InvalidInput, "revision=10+ is not"),
-    ("no such line", lambda s: s.entities.undo(10_000), NotFound, "line 10000 says nothing"),
-    ("a line about a memory", lambda s: s.entities.undo(1), NotFound, "line 1 says nothing"),
+    ("no such line", lambda s: s.entities.undo(10_000), NotFound, "entry 10000 is not about"),
+    ("a line about a memory", lambda s: s.entities.undo(1), NotFound, "entry 1 is not about"),
     ("a line that is no number", lambda s: s.entities.undo("1"), InvalidInput, "revision='1'"),
     (
         "a revision that wrote nothing",
@@ -616,7 +616,7 @@ def test_reopened_it_is_as_it_was(reopen: Reopen) -> None:
     space = reopen()
     assert space.entities.list() == before
     assert space.admin.check() == {}
-    with pytest.raises(InvalidInput, match="undone already"):
+    with pytest.raises(InvalidInput, match="undone it already"):
         space.entities.undo(split)
     space.rebuild()
     assert space.entities.list() == before

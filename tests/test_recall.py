@@ -595,11 +595,11 @@ def test_fit_keeps_the_first_hits_that_fit(town: Space) -> None:
     """Counted roughly, or as the caller counts."""
     found = town.recall("harbour")
 
-    assert len(found.fit(tokens=0)) == 0
-    assert len(found.fit(tokens=100_000)) == len(found)
-    assert 0 < len(found.fit(tokens=40)) < len(found)
-    assert texts(found.fit(tokens=40)) == texts(found)[: len(found.fit(tokens=40))]
-    assert len(found.fit(tokens=3, count=lambda line: 1)) == 3
+    assert len(found.fit(max_tokens=0)) == 0
+    assert len(found.fit(max_tokens=100_000)) == len(found)
+    assert 0 < len(found.fit(max_tokens=40)) < len(found)
+    assert texts(found.fit(max_tokens=40)) == texts(found)[: len(found.fit(max_tokens=40))]
+    assert len(found.fit(max_tokens=3, count_tokens=lambda line: 1)) == 3
 
 
 # Many at once

@@ -180,7 +180,7 @@ def test_a_later_fact_closes_the_earlier(space: Space, says: Space) -> None:
     assert line(space, "Alice", "lives_in") == ["Porto, 2026-01-01 to 2026-05-01", "Lisbon, since 2026-05-01"]
     old, _ = ask(space, "timeline", "Alice", "lives_in")
     assert old.replaced_by == lisbon.id
-    assert str(old.claimed) == "since 2026-01-01"
+    assert str(old.claimed_window) == "since 2026-01-01"
 
 
 def test_a_late_fact_lands_where_it_belongs(space: Space, says: Space) -> None:
@@ -590,8 +590,8 @@ def test_an_undated_claim_is_news_after_another_took_its_place(space: Space, say
             lambda says: says.graph.relate("A", "likes", "b", valid_from="2026", valid_until="2025"),
             "does not come after",
         ),
-        (lambda says: says.graph.relate("Alice", "likes", "tea", evidence=7), "evidence=7"),
-        (lambda says: says.graph.declare("likes"), "nothing is said about 'likes'"),
+        (lambda says: says.graph.relate("Alice", "likes", "tea", evidence=7), "Give a list of memories"),
+        (lambda says: says.graph.declare("likes"), "nothing is declared about 'likes'"),
         (lambda says: says.graph.declare("likes", single_valued="yes"), "single_valued='yes'"),
         (lambda says: says.graph.invalidate(7), "neither a relation"),
     ],

@@ -62,12 +62,11 @@ class TestSettings:
             ({"half_life_days": 0}, "between"),
             ({"half_life_days": "3"}, "not a number"),
             ({"half_life_days": float("nan")}, "between"),
-            ({"cluster_size": 2.5}, "whole number"),
+            ({"promote_uses": 2.5}, "whole number"),
             ({"gc": "burn"}, "archive"),
-            ({"beta": True}, "not a number"),
+            ({"forget_below": True}, "not a number"),
             ({"half_life_by_kind": {"dream": 3}}, "episode"),
             ({"half_life_by_kind": 3}, "dict"),
-            ({"danger_from": 0.5}, "danger_until"),
         ],
     )
     def test_what_cannot_be_is_refused(self, changes: dict[str, Any], says: str) -> None:
@@ -77,28 +76,21 @@ class TestSettings:
 
     def test_a_variable_that_is_no_number_is_named(self) -> None:
         """Not a traceback from deep inside."""
-        with pytest.raises(InvalidInput, match="REMANENCE_BETA='lots'"):
-            UpkeepSettings.from_env({"REMANENCE_BETA": "lots"})
+        with pytest.raises(InvalidInput, match="REMANENCE_FORGET_BELOW='lots'"):
+            UpkeepSettings.from_env({"REMANENCE_FORGET_BELOW": "lots"})
 
     def test_the_defaults_are_those_that_were_promised(self) -> None:
         """Whoever changes one changes what people's memories do overnight."""
         promised: dict[str, Any] = {
             "decay": "power_law",
             "half_life_days": 3.0,
-            "beta": 0.6,
             "forget_below": 0.05,
             "gc": "forget",
             "promote_above": 0.65,
             "promote_uses": 5,
-            "promote_days": 14.0,
-            "danger_from": 0.15,
-            "danger_until": 0.35,
             "cluster_similarity": 0.83,
             "duplicate_similarity": 0.88,
-            "cluster_size": 12,
             "merge_cohesion": 0.85,
-            "review_cohesion": 0.65,
-            "relate_shared": 2,
             "vault_weight": 0.7,
         }
         told = asdict(UpkeepSettings())
@@ -308,7 +300,7 @@ class TestForgetting:
         """Forgotten meanwhile by somebody else."""
         plan = faded.upkeep.gc()
         faded.forget(plan.candidates[0].memory)
-        with pytest.raises(InvalidInput, match="Make the plan anew"):
+        with pytest.raises(InvalidInput, match="Make a new plan"):
             faded.upkeep.apply(plan)
 
     def test_undoing_leaves_what_somebody_changed_since(self, faded: remanence.Space) -> None:
@@ -700,7 +692,7 @@ class TestPlansThatAreOutOfDate:
         run = upkeep.apply(plan)
         after = answers(busy), lines(busy)
 
-        with pytest.raises(InvalidInput, match=r"since\. Nothing was done\. Make the plan anew\."):
+        with pytest.raises(InvalidInput, match=r"since\. Nothing was done\. Make a new plan\."):
             upkeep.apply(plan)
         assert (answers(busy), lines(busy)) == after
         assert upkeep.runs() == [run]
@@ -712,7 +704,7 @@ class TestPlansThatAreOutOfDate:
         space.add_many(["Bob repairs old clocks.", "The bridge was painted red."])
         plan = space.upkeep.consolidate()
         space.upkeep.apply(plan)
-        with pytest.raises(InvalidInput, match="has looked at the same since"):
+        with pytest.raises(InvalidInput, match="has compared the same memories since"):
             space.upkeep.apply(plan)
         assert lines(space) == 3
 
@@ -724,7 +716,7 @@ class TestPlansThatAreOutOfDate:
         with remanence.open(mine._engine.folder, embedder=HashingEmbedder(), clock=clock) as theirs:
             one, other = mine.upkeep.discover(), theirs.upkeep.discover()
             mine.upkeep.apply(one)
-            with pytest.raises(InvalidInput, match="were tied together since"):
+            with pytest.raises(InvalidInput, match="were linked since"):
                 theirs.upkeep.apply(other)
         assert sum(len(each.links_out) for each in mine.graph.read_graph()) == 1
 

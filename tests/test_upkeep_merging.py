@@ -13,7 +13,7 @@ import remanence
 from remanence import InvalidInput
 from remanence.language.text import split_sentences
 from remanence.testing import FakeClock
-from remanence.upkeep import memory_clusters
+from remanence.upkeep import discovery, memory_clusters
 from remanence.upkeep.merged_text import merge_sentences, sentence_key
 
 TEA = (
@@ -52,12 +52,15 @@ class TestClusters:
         assert 0.7 < cluster.cohesion <= 1
         assert "Alice drinks" in str(found)
 
-    def test_cohesion_decides_what_is_suggested(self, repetitive: remanence.Space) -> None:
+    def test_cohesion_decides_what_is_suggested(
+        self, repetitive: remanence.Space, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Merge, have a look, or leave alone."""
         upkeep = repetitive.upkeep.using(cluster_similarity=0.7)
         [cluster] = upkeep.clusters()
         for merge, review, action in ((0.7, 0.6, "merge"), (0.99, 0.6, "review"), (0.99, 0.98, "keep")):
-            [found] = upkeep.using(merge_cohesion=merge, review_cohesion=review).clusters()
+            monkeypatch.setattr(memory_clusters, "_REVIEW_COHESION", review)
+            [found] = upkeep.using(merge_cohesion=merge).clusters()
             assert (found.id, found.action) == (cluster.id, action)
 
     def test_duplicates_mode_is_stricter(self, repetitive: remanence.Space) -> None:
@@ -77,7 +80,7 @@ class TestClusters:
     @pytest.mark.parametrize(
         ("one", "other", "why"),
         [
-            ({"text": "Alice likes the tea."}, {"text": "Alice never likes the tea."}, "says no"),
+            ({"text": "Alice likes the tea."}, {"text": "Alice never likes the tea."}, "negated"),
             ({"text": "The door code is 4711."}, {"text": "The door code is 4712."}, "numbers"),
             ({"text": "We had dinner.", "valid_from": "2026-01-01"},
              {"text": "We had a dinner.", "valid_from": "2026-02-01"}, "different times"),
@@ -93,7 +96,7 @@ class TestClusters:
     ) -> None:
         """Near in meaning is not the same thing."""
         space.add_many([one, other])
-        upkeep = space.upkeep.using(cluster_similarity=0.3, merge_cohesion=0.3, review_cohesion=0.2)
+        upkeep = space.upkeep.using(cluster_similarity=0.3, merge_cohesion=0.3)
 
         [cluster] = upkeep.clusters()
         assert cluster.action == "review"
@@ -186,7 +189,7 @@ class TestConsolidating:
 
     def test_a_run_that_others_built_on_is_undone_last(self, repetitive: remanence.Space, clock: FakeClock) -> None:
         """Something new near what was merged is merged with it; then the first run waits for the second."""
-        upkeep = repetitive.upkeep.using(cluster_similarity=0.6, merge_cohesion=0.6, review_cohesion=0.5)
+        upkeep = repetitive.upkeep.using(cluster_similarity=0.6, merge_cohesion=0.6)
         first = upkeep.consolidate("apply")
         repetitive.add("Alice drinks her green tea in the morning.")
         second = upkeep.consolidate("apply")
@@ -262,12 +265,15 @@ class TestConsolidating:
         upkeep.apply(plan)
         assert repetitive.touch(plan.merges[0].version.memory).uses == 2
 
-    def test_what_was_merged_since_is_not_merged_again(self, repetitive: remanence.Space) -> None:
+    def test_what_was_merged_since_is_not_merged_again(
+        self, repetitive: remanence.Space, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """A plan for three is refused once two of them are one; and so is a cluster of them."""
         whole = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
         plan, found = whole.consolidate(), whole.clusters().clusters
         assert len(plan.superseded_ids) == 3
-        two = next(c for c in whole.using(cluster_size=2).clusters() if set(c.memory_ids) < set(plan.superseded_ids))
+        monkeypatch.setattr(memory_clusters, "MAX_CLUSTER_SIZE", 2)
+        two = next(c for c in whole.clusters() if set(c.memory_ids) < set(plan.superseded_ids))
         whole.consolidate("apply", clusters=[two])
         before = repetitive.verify().entries
 
@@ -337,15 +343,15 @@ class TestDiscovering:
         rare, common = math.log(1 + 10 / 2), math.log(1 + 10 / 9)
         assert found.score == pytest.approx(0.7 * 2 * rare / (2 * rare + common) + 0.3 / 2, abs=1e-3)
 
-    def test_one_shared_name_is_not_enough(self, space: remanence.Space) -> None:
+    def test_one_shared_name_is_not_enough(self, space: remanence.Space, monkeypatch: pytest.MonkeyPatch) -> None:
         """However rare it is, and whatever tags there are besides."""
         space.add("One.", entities=["Ann", "Bob"], tags=["a"])
         space.add("Two.", entities=["Ann"], tags=["a"])
         assert len(space.upkeep.discover()) == 0
-        assert len(space.upkeep.using(relate_shared=1).discover()) == 1
         space.add("Three.", entities=["Ann", "Bob"])
         assert len(space.upkeep.discover()) == 1
-        assert len(space.upkeep.using(relate_shared=3).discover()) == 0
+        monkeypatch.setattr(discovery, "_MIN_SHARED_ENTITIES", 3)
+        assert len(space.upkeep.discover()) == 0
 
     def test_drawn_once_and_undone(self, space: remanence.Space) -> None:
         """A second run finds it drawn; after an undo it is found again."""
@@ -363,28 +369,32 @@ class TestDiscovering:
         space.add("Alice wrote to Robert.", entities=["Alice", "Robert"])
         assert len(space.upkeep.discover()) == 1
 
-    def test_a_hub_is_not_looked_through(self, space: remanence.Space) -> None:
+    def test_a_hub_is_not_looked_through(self, space: remanence.Space, monkeypatch: pytest.MonkeyPatch) -> None:
         """Everything names Alice and Bob: that says nothing about any two of them. A third name does."""
         space.add_many([{"text": f"Note {n}.", "entities": ["Alice", "Bob"]} for n in range(10)])
         for text in ("One.", "Two."):
             space.add(text, entities=["Alice", "Bob", "Porto"])
-        plan = space.upkeep.using(relate_hub=5).discover()
+        monkeypatch.setattr(discovery, "_MAX_GROUP", 5)
+        plan = space.upkeep.discover()
         assert [found.why for found in plan] == ["both name Alice, Bob and Porto"]
 
-    def test_each_memory_gets_a_few(self, space: remanence.Space) -> None:
+    def test_each_memory_gets_a_few(self, space: remanence.Space, monkeypatch: pytest.MonkeyPatch) -> None:
         """The best ones; and the next run does not add the next best."""
         space.add_many([{"text": f"Note {n}.", "entities": ["Alice", "Bob"]} for n in range(12)])
-        upkeep = space.upkeep.using(relate_most=2)
-        plan = upkeep.discover(dry_run=False)
+        monkeypatch.setattr(discovery, "_MAX_LINKS", 2)
+        plan = space.upkeep.discover(dry_run=False)
         assert 0 < len(plan) < len(list(combinations(range(12), 2)))
-        assert len(upkeep.discover()) == 0
+        assert len(space.upkeep.discover()) == 0
 
-    def test_what_is_about_to_be_merged_is_related_as_one(self, repetitive: remanence.Space) -> None:
+    def test_what_is_about_to_be_merged_is_related_as_one(
+        self, repetitive: remanence.Space, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """In one run, relations are drawn from the new memory, not from those that step back."""
         repetitive.add("Alice brings Bob green tea.", entities=["Alice", "Bob", "green tea"])
         for memory in list(repetitive.memories())[:3]:
             repetitive.add(memory.text, entities=["Alice", "green tea"])
-        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7, relate_above=0.1)
+        monkeypatch.setattr(discovery, "_MIN_SCORE", 0.1)
+        upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
         done = upkeep.run(dry_run=False)
         assert done.run is not None
         [run] = upkeep.runs()

@@ -102,7 +102,7 @@ class TestPromoting:
         plan = lived.upkeep.promote(vault=vault, dry_run=False)
         assert (len(plan.promotions), len(plan.notes_added)) == (0, 2)
         assert len(lived.upkeep.promote(vault=vault)) == 0
-        greedy = lived.upkeep.using(forget_below=1.0, danger_from=1.0, danger_until=1.0)
+        greedy = lived.upkeep.using(forget_below=1.0)
         assert [faded.text for faded in greedy.gc()] == ["It rained."]
 
     def test_undone_the_notes_are_gone(self, lived: remanence.Space, vault: Path) -> None:
@@ -159,7 +159,7 @@ class TestPromoting:
         """All of a run, or nothing of it."""
         vault.write_text("here already")
         before = lived.verify().entries
-        greedy = lived.upkeep.using(forget_below=0.5, danger_from=0.5, danger_until=0.5)
+        greedy = lived.upkeep.using(forget_below=0.5)
         with pytest.raises(remanence.RemanenceError, match="Nothing was done"):
             greedy.run(steps=("gc", "promote"), vault=vault, dry_run=False)
         assert lived.verify().entries == before
@@ -327,7 +327,7 @@ class TestUndoing:
         """Promoted without a vault, then with one: the second run is undone, the first one stands."""
         lived.upkeep.promote(dry_run=False)
         done = lived.upkeep.promote(vault=vault, dry_run=False)
-        assert "2 noted" in str(lived.upkeep.runs()[-1])
+        assert "2 given notes" in str(lived.upkeep.runs()[-1])
         assert len(files(vault)) > 2
         lived.upkeep.undo(done)
         assert files(vault) == {}
@@ -400,13 +400,13 @@ class TestPlansThatAreOutOfDate:
         assert not vault.exists()
 
     def test_a_vault_is_taken_in_once(self, lived: remanence.Space, vault: Path) -> None:
-        """A person's own notes as well as edited ones; and what was taken in since is not set back."""
+        """A person's own notes as well as edited ones; and what was read in since is not set back."""
         lived.upkeep.promote(vault=vault, dry_run=False)
         (vault / "boat.md").write_text("The boat is red.", "utf-8")
         red = lived.upkeep.index_vault(vault)
         (vault / "boat.md").write_text("The boat is blue.", "utf-8")
         lived.upkeep.index_vault(vault, dry_run=False)
-        with pytest.raises(InvalidInput, match=r"'boat\.md' was taken in since\. Nothing was done"):
+        with pytest.raises(InvalidInput, match=r"'boat\.md' was read in since\. Nothing was done"):
             lived.upkeep.apply(red)
         assert [memory.text for memory in lived.child("vault").memories()] == ["The boat is blue."]
 

@@ -153,19 +153,19 @@ class Dictated(RuleExtractor):
             "Ann eats fish and does not eat meat.",
             ["Ann does not eat fish. Ann eats meat.", "Ann eats meat and does not eat fish."],
             ["Ann"],
-            "said no",
+            "negated",
         ),
         (
             "Ann never drinks tea, and eats no meat at all.",
             ["Ann never drinks tea.", "Ann never drinks tea, and eats meat."],
             ["Ann"],
-            "said no",
+            "negated",
         ),
         (
             "Ann does not drink tea or eat meat or fish.",
             ["Ann does not drink tea. Ann does not eat meat or fish."] * 2,
             ["Ann"],
-            "said no",
+            "negated",
         ),
     ],
 )

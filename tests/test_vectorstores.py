@@ -115,7 +115,7 @@ def test_a_second_process_waits_for_a_kill(tmp_path: Path) -> None:
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path / "a")], stdout=subprocess.PIPE)
     assert holder.stdout is not None
     assert holder.stdout.readline() == b"held\n"
-    with pytest.raises(StoreBusy, match=r"a\.lock is held"):
+    with pytest.raises(StoreBusy, match=r"a\.lock is locked"):
         EdgeStore(tmp_path / "a", 8)
 
     holder.send_signal(signal.SIGKILL)
@@ -165,7 +165,7 @@ def test_a_damaged_shard_starts_anew(tmp_path: Path, caplog: pytest.LogCaptureFi
     assert bool(caplog.records) or len(store.ids()) in (0, 250, 500)
     if caplog.records:
         assert store.ids() == []
-        assert "anew, from the ledger" in caplog.text
+        assert "rebuilt from the ledger" in caplog.text
     store.upsert(list(range(500)), vectors)
     assert [store.search(vector, 1)[0] for vector in vectors] == [[n] for n in range(500)]
     store.close()
@@ -178,7 +178,7 @@ def test_a_shard_of_another_dimension_starts_anew(tmp_path: Path, caplog: pytest
     store.close()
 
     store = EdgeStore(tmp_path / "a", 4)
-    assert "anew, from the ledger" in caplog.text
+    assert "rebuilt from the ledger" in caplog.text
     assert store.ids() == []
     store.upsert([1], axis_vector(0, 4)[None])
     store.close()
@@ -256,7 +256,7 @@ def test_spaces_do_not_mix(qdrant: tuple[QdrantClient, str]) -> None:
 def test_a_collection_of_another_dimension_is_refused(qdrant: tuple[QdrantClient, str]) -> None:
     """Both sizes are named, and the way out."""
     ServerStore(*qdrant, "alice", 8).upsert([1], axis_vector(0)[None])
-    with pytest.raises(ProjectionStale, match=r"(?s)holds vectors of 8 .* opens with 4\..*drop the collection"):
+    with pytest.raises(ProjectionStale, match=r"(?s)holds vectors of 8 .* opens with 4\..*delete the collection"):
         ServerStore(*qdrant, "alice", 4).ids()
 
 

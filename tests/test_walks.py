@@ -584,7 +584,7 @@ def test_an_unknown_start_is_named_with_what_is_near_it(space: Space) -> None:
     """A name that is only nearly right is met with those that may be meant."""
     space.add("Alice Smith works at Acme.")
 
-    with pytest.raises(NotFound, match=r"'A\. Smith'.*Near it are 'Alice Smith'"):
+    with pytest.raises(NotFound, match=r"'A\. Smith'.*Similar names are 'Alice Smith'"):
         space.graph.query("A. Smith")
     with pytest.raises(NotFound, match="See space"):
         space.graph.query("Zzyzx")

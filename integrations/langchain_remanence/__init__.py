@@ -1,16 +1,16 @@
-"""Remanence for LangChain and LangGraph: thin translations of a space, one file each.
+"""Remanence for LangChain and LangGraph.
 
 MemoryMiddleware             memory for `create_agent`
 RemanenceRetriever           recall for RAG pipelines
-RemanenceStore               the long-term store of LangGraph
-CheckpointView               a space as it was known at the checkpoint of the thread that is running
+RemanenceStore               a long-term store for LangGraph
+CheckpointView               a space as it was known at the checkpoint of the running thread
 RemanenceChatMessageHistory  the exact transcript of a session
 RemanenceMemory              memory for the chains of langchain-classic
-memory_tools                 `remember`, `recall` and `forget` for a model to call
-extractor, embedder          LangChain's models as parts of a space
+memory_tools                 the tools `remember`, `recall` and `forget`
+extractor, embedder          LangChain models as the extractor and the embedder of a space
 
-Importing this loads no framework; each name is loaded when it is first used, and one whose package is not
-installed says what to install.
+Importing this package loads no framework. Each name is loaded when it is first used; if its framework is not
+installed, the error says what to install.
 """
 
 from __future__ import annotations
@@ -20,16 +20,19 @@ from typing import TYPE_CHECKING
 from remanence.adapters import lazy_getattr
 
 if TYPE_CHECKING:
-    from langchain_remanence.checkpoints import CheckpointUnknown, CheckpointView
-    from langchain_remanence.history import RemanenceChatMessageHistory
-    from langchain_remanence.memory import RemanenceMemory
-    from langchain_remanence.middleware import MemoryMiddleware
-    from langchain_remanence.models import embedder, extractor
-    from langchain_remanence.retriever import RemanenceRetriever
-    from langchain_remanence.store import RemanenceStore
-    from langchain_remanence.tools import memory_tools
+    from langchain_remanence.checkpoints import CheckpointUnknown as CheckpointUnknown
+    from langchain_remanence.checkpoints import CheckpointView as CheckpointView
+    from langchain_remanence.history import RemanenceChatMessageHistory as RemanenceChatMessageHistory
+    from langchain_remanence.memory import RemanenceMemory as RemanenceMemory
+    from langchain_remanence.middleware import MemoryMiddleware as MemoryMiddleware
+    from langchain_remanence.models import embedder as embedder
+    from langchain_remanence.models import extractor as extractor
+    from langchain_remanence.retriever import RemanenceRetriever as RemanenceRetriever
+    from langchain_remanence.store import RemanenceStore as RemanenceStore
+    from langchain_remanence.tools import memory_tools as memory_tools
 
-_HOMES = {
+# For each public name: the module that defines it, and the extra that installs what it needs.
+_MODULES = {
     "CheckpointUnknown": ("checkpoints", "langchain"),
     "CheckpointView": ("checkpoints", "langchain"),
     "MemoryMiddleware": ("middleware", "agent"),
@@ -41,23 +44,10 @@ _HOMES = {
     "extractor": ("models", "langchain"),
     "memory_tools": ("tools", "langchain"),
 }
-"""Where each name lives, and the extra that brings what it needs."""
 
-__all__ = [
-    "CheckpointUnknown",
-    "CheckpointView",
-    "MemoryMiddleware",
-    "RemanenceChatMessageHistory",
-    "RemanenceMemory",
-    "RemanenceRetriever",
-    "RemanenceStore",
-    "embedder",
-    "extractor",
-    "memory_tools",
-]
-
+__all__ = sorted(_MODULES)
 __getattr__ = lazy_getattr(
-    __name__, _HOMES, frameworks=("langchain", "langchain_classic", "langchain_core", "langgraph")
+    __name__, _MODULES, frameworks=("langchain", "langchain_classic", "langchain_core", "langgraph")
 )
 
 

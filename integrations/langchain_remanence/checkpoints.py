@@ -3,32 +3,30 @@
     thread t      c0 ── c1 ── c2 ── c3          the first run; its nodes wrote under c1 and c2
                          └─── f1 ── f2          a fork of c1, made later
 
-A node runs on top of a checkpoint, and what it writes is stamped with that checkpoint. Seen from f2 are
-the writes under f2 and f1, and those under c0 that led to c1; those under c1, c2 and c3 are a sibling's.
-Of other threads, and of what was written outside of any run, is seen what was known when c1 was made,
-until a new turn begins on the fork: from then on it lives in the present again, still without its sibling.
+A node runs on a checkpoint, and what it writes is stamped with that checkpoint. Visible from f2 are the writes
+under f2 and f1, and those under c0 that led to c1. The writes under c1, c2 and c3 belong to another branch and are
+not visible. Of the writes of other threads, and of those outside of any run, those are visible that were known
+when c1 was made, until a new turn begins on the fork. From then on all of them are visible.
 
-A thread that only goes on, or is resumed after an interrupt, is not rewound, and sees everything but the
-branches it left. Outside of any run everything is seen, and the last write to a key holds.
+A thread that only continues, or is resumed after an interrupt, is not rewound. It sees everything except the
+branches that it left. Outside of any run everything is visible, and the last write to a key counts.
 
 Limits:
 
-- The checkpointer has to be the one of the graph, and keep each step: `durability` "async" (LangGraph's
-  default) or "sync", not "exit". A read waits until the checkpoint that it stands on is saved.
-- A step is one of the outermost graph. All that a subgraph does in one such step is one: rewinding into the
-  middle of a subgraph shows memory as it was when the outer graph began that step.
-- What others wrote is told from what came later by time, so the clocks of the machines have to agree.
-- Two runs of one thread at the same time are taken for a rewind.
-- Where the checkpointer has pruned or deleted a checkpoint, what was written under it counts like what
-  others wrote: by time, and in every branch.
-- In Python 3.10, async nodes do not know where they run, so what they write there is stamped with nothing.
-- Whoever asks the space itself, and not through a view, sees the memories of all branches.
-- What `Space.remember` draws from a text bears no stamp, so a view refuses to `remember`.
+- The checkpointer must be the one of the graph, and must save each step: `durability` "async" (LangGraph's
+  default) or "sync", not "exit". A read waits until its checkpoint is saved.
+- A step is a step of the outermost graph. A rewind into the middle of a subgraph reads the memory as it was when
+  the outer graph began that step.
+- The writes of others are compared by time, so the clocks of the machines must agree.
+- Two simultaneous runs of one thread are treated as a rewind.
+- If a checkpoint was pruned or deleted, what was written under it is treated like the writes of others.
+- In Python 3.10, async nodes have no config, so what they write there has no stamp.
+- A read of the space itself, instead of a view, returns the memories of all branches.
+- The facts that `Space.remember` extracts have no stamp, so a view refuses to `remember`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import threading
@@ -38,9 +36,19 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from langchain_remanence.store_lineage import CheckpointUnknown, Lineage, ReadPoint
-from langchain_remanence.store_table import STAMP_KEY, Address, ItemTable, Stamp, Version, growing_limits, version_key
+from langchain_remanence.checkpoint_lineage import CheckpointLineage, CheckpointUnknown
+from langchain_remanence.item_table import (
+    STAMP_KEY,
+    Address,
+    ItemTable,
+    ReadPoint,
+    Stamp,
+    Version,
+    growing_limits,
+    version_key,
+)
 from remanence import Hit, InvalidInput, NotFound
+from remanence.adapters import in_thread
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -51,29 +59,40 @@ if TYPE_CHECKING:
 __all__ = ["CheckpointUnknown", "CheckpointView"]
 
 _FORGOTTEN = "(forgotten)"
-_MOST_TABLES = 256
+_MAX_TABLES = 256
 
 
 class CheckpointView:
-    """A space that follows the checkpoints of the graph that is running.
+    """A space that follows the checkpoints of the running graph.
 
-    It takes the place of a Space in a node, a tool or the middleware: `recall` and `find` see memory as it
-    was known at the checkpoint of the run, and what is added belongs to its branch of the thread.
+    It is used in place of a Space in a node, a tool or the middleware. `recall` and `find` return memories as
+    they were known at the checkpoint of the run, and what is added belongs to its branch of the thread. The
+    checkpoint is looked up at each call. Each method has an async variant with the prefix `a`.
 
-        view = CheckpointView(space, checkpointer)
-        agent = create_agent(model, middleware=[MemoryMiddleware(view)], checkpointer=checkpointer)
+    Args:
+        space: The space.
+        checkpointer: The checkpointer that the graph is compiled with.
 
-    It finds out where it stands each time it is asked. `here()` holds on to the place, for work that is done
-    in the background; `at(config)` looks from any checkpoint, read-only.
+    Raises:
+        InvalidInput: `checkpointer` is not a checkpointer.
+
+    Example:
+        >>> import remanence
+        >>> from langgraph.checkpoint.memory import InMemorySaver
+        >>> with remanence.open(None) as space:
+        ...     view = CheckpointView(space, InMemorySaver())
+        ...     _ = view.add("Alice lives in Porto.")  # outside of any run
+        ...     view.recall("Where does Alice live?")[0].memory.text
+        'Alice lives in Porto.'
     """
 
     def __init__(self, space: Space, checkpointer: BaseCheckpointSaver[Any]) -> None:
         self._space = space
-        self._lineage = Lineage(checkpointer)
+        self._lineage = CheckpointLineage(checkpointer)
         self._pinned: ReadPoint | None = None
-        self._held = False
+        self._is_pinned = False
         self._lock = threading.Lock()
-        self._tables: OrderedDict[str, ItemTable] = OrderedDict()  # of this space and of those below it
+        self._tables: OrderedDict[str, ItemTable] = OrderedDict()  # by space: this one and its children
 
     def __repr__(self) -> str:
         return f"<CheckpointView of {self._space!r}>"
@@ -83,205 +102,202 @@ class CheckpointView:
         """The name of the space."""
         return self._space.name
 
-    # Places
-
     def pin(self) -> CheckpointView:
-        """This view, held where the run stands now, whichever thread or task uses it later."""
-        return self._holding(self._place())
+        """Return a view of the current checkpoint of the run, for use in other threads or tasks."""
+        return self._pinned_to(self._read_point())
 
     def at_checkpoint(self, config: RunnableConfig | Mapping[str, Any]) -> CheckpointView:
-        """What a run sees that goes on from the checkpoint of this config, such as `get_state` gives."""
-        return self._holding(self._lineage.point_at(config))
+        """Return a read-only view of what a run sees that continues from the checkpoint of `config`.
+
+        Args:
+            config: The config of a state, as `get_state` returns it.
+
+        Raises:
+            InvalidInput: The config names no thread.
+            CheckpointUnknown: The checkpointer does not have the checkpoint.
+        """
+        return self._pinned_to(self._lineage.point_at(config))
 
     def child(self, *path: str) -> CheckpointView:
-        """The space below this one with these names, followed in the same way."""
-        below = copy(self)
-        below._space = self._space.child(*path)
-        return below
+        """Return a view of a child of the space that follows the same checkpoints."""
+        child = copy(self)
+        child._space = self._space.child(*path)
+        return child
 
     # Reading
 
     def recall(
-        self, query: str, *, limit: int = 10, history: bool | Literal["auto"] = "auto", **options: Any
+        self, /, query: str, *, limit: int = 10, history: bool | Literal["auto"] = "auto", **options: Any
     ) -> Recall:
-        """`Space.recall`, of what is known here; with `history=True` also of what was replaced since."""
-        place, table = self._place(), self._table()
-        rewound = place is not None and place.frozen_at is not None
-        for ask in growing_limits(limit):
-            # What stands in a rewound thread may be replaced for everybody else.
-            answer = self._space.recall(query, limit=ask, history=rewound or history, **options)
-            past = history is True or (answer.history and not rewound)
-            hits = [known for hit in answer if (known := _as_known(hit, table, place, past)) is not None]
-            if len(hits) >= limit or len(answer) < ask:
+        """Recall what is known at this checkpoint.
+
+        Args:
+            query: The question.
+            limit: How many hits to return at most.
+            history: Whether to return superseded versions too; "auto" decides by the question.
+            **options: Further options of `Space.recall`.
+        """
+        point, table = self._read_point(), self._table()
+        rewound = point is not None and point.frozen_at is not None
+        for raised_limit in growing_limits(limit):
+            # What is current in a rewound thread may be superseded in the space.
+            answer = self._space.recall(query, limit=raised_limit, history=rewound or history, **options)
+            with_history = history is True or (answer.history and not rewound)
+            hits = [seen for hit in answer if (seen := _hit_at(hit, table, point, with_history)) is not None]
+            if len(hits) >= limit or len(answer) < raised_limit:
                 break
-        return replace(answer, hits=tuple(hits[:limit]), history=past)
+        return replace(answer, hits=tuple(hits[:limit]), history=with_history)
 
     def find(self, key: str) -> Memory | None:
-        """The memory kept under this key as it is known here."""
-        standing = self._table().current_item(((), key), self._place())
-        if standing is None:
+        """Return the memory with this key as it is known at this checkpoint; None if there is none."""
+        item = self._table().current_item(((), key), self._read_point())
+        if item is None:
             return None
-        found = self._space.as_of(standing.version.written_at).get(standing.version.memory_id)
-        return None if found is None else _unstamped(found)
+        found = self._space.as_of(item.version.written_at).get(item.version.memory_id)
+        return None if found is None else _without_stamp(found)
 
     # Writing
 
-    def add(self, text: str, **fields: Any) -> Memory:
-        """`Space.add`, in this branch of the thread."""
-        return _unstamped(self._space.add(**self.stamped({"text": text, **fields})))
+    def add(self, /, text: str, **fields: Any) -> Memory:
+        """Add a memory to this branch of the thread, as `Space.add`."""
+        return _without_stamp(self._space.add(**self.stamped({"text": text, **fields})))
 
-    def add_many(self, rows: Iterable[Mapping[str, Any]], **options: Any) -> list[Memory]:
-        """`Space.add_many`, in this branch of the thread."""
+    def add_many(self, /, rows: Iterable[Mapping[str, Any]], **options: Any) -> list[Memory]:
+        """Add memories to this branch of the thread, as `Space.add_many`."""
         stamped = [self.stamped(row) for row in rows]
-        return [_unstamped(memory) for memory in self._space.add_many(stamped, **options)]
+        return [_without_stamp(memory) for memory in self._space.add_many(stamped, **options)]
 
-    def add_turns(self, turns: Iterable[Mapping[str, Any]], **options: Any) -> list[Memory]:
-        """`Space.add_turns`, in this branch of the thread."""
+    def add_turns(self, /, turns: Iterable[Mapping[str, Any]], **options: Any) -> list[Memory]:
+        """Add turns to this branch of the thread, as `Space.add_turns`."""
         stamped = [self.stamped(turn) for turn in turns]
-        return [_unstamped(memory) for memory in self._space.add_turns(stamped, **options)]
+        return [_without_stamp(memory) for memory in self._space.add_turns(stamped, **options)]
 
     def forget(self, memory_id: str, why: str | None = None) -> None:
-        """`Space.forget`, in this branch of the thread: where it is known elsewhere, it stays."""
+        """Forget a memory in this branch of the thread; the other branches still have it.
+
+        Raises:
+            NotFound: There is no such memory in this space.
+        """
         stamp = self._stamp()
         if stamp is None:
             self._space.forget(memory_id, why)
             return
         address = self._table().address_of(memory_id)
         if address is None:
-            raise NotFound(f"no memory {memory_id!r} in {self.name!r}.")
-        said = {"key": address[1], "forgotten": memory_id, "why": why}
-        self._space.add(_FORGOTTEN, **_with_stamp({"meta": {}}, address[1], stamp, said))
+            raise NotFound(f"no memory {memory_id!r} in {self.name!r}. Recall it first, and use the id of the hit.")
+        fields = {"key": address[1], "forgotten": memory_id, "why": why}
+        self._space.add(_FORGOTTEN, **_with_stamp({"meta": {}}, address[1], stamp, fields))
 
-    def remember(self, *_: object, **__: object) -> NoReturn:
-        """Refused: `Space.remember` draws facts from what is told, and they would be in every branch."""
+    def remember(self, /, *_: object, **__: object) -> NoReturn:
+        """Not supported: `Space.remember` extracts facts, which would be visible in every branch.
+
+        Raises:
+            InvalidInput: Always.
+        """
         raise InvalidInput(
-            f"{self!r} cannot remember(): what it draws from a text would be in every branch of a thread. "
-            "Keep what is told in this branch with add() or add_turns(), or call remember() of the space "
+            f"{self!r} cannot remember(): the facts that it extracts would be in every branch of a thread. "
+            "Store the text in this branch with add() or add_turns(), or call remember() of the space "
             "itself, for all of them."
         )
 
     def stamped(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """What to hand to `add` of the space, or for a turn to `add_turns`, to have it in this branch.
+        """Return the fields of a memory or a turn with the stamp of this branch.
 
-        Outside of any run that is what was given.
+        `Space.add` and `Space.add_turns` can be called with the result. Outside of any run it equals `fields`.
         """
         stamp = self._stamp()
         if stamp is None:
             return dict(fields)
         key = fields.get("key")
         if key is None and "content" in fields:
-            # The same words in another step are another turn; in the same step they are said once.
-            who = [fields.get(part) for part in ("speaker", "role", "conversation", "time")]
-            key = f"turn:{_digest(fields['content'], str(who), stamp.as_meta())}"
+            # The same text in another step is another turn; twice in one step it is one turn.
+            speaker = [fields.get(name) for name in ("speaker", "role", "conversation", "time")]
+            key = f"turn:{_digest(fields['content'], str(speaker), stamp.as_meta())}"
         elif key is None:
             key = f"text:{_digest(fields.get('text'))}"
         return _with_stamp(fields, key, stamp, {"key": key})
 
-    # Off the event loop
+    arecall = in_thread(recall)
+    afind = in_thread(find)
+    aadd = in_thread(add)
+    aadd_many = in_thread(add_many)
+    aadd_turns = in_thread(add_turns)
+    aforget = in_thread(forget)
+    aremember = in_thread(remember)
 
-    async def arecall(self, query: str, **options: Any) -> Recall:
-        """`recall`, off the event loop."""
-        return await asyncio.to_thread(self.recall, query, **options)
+    def _pinned_to(self, point: ReadPoint | None) -> CheckpointView:
+        pinned = copy(self)
+        pinned._pinned, pinned._is_pinned = point, True
+        return pinned
 
-    async def afind(self, key: str) -> Memory | None:
-        """`find`, off the event loop."""
-        return await asyncio.to_thread(self.find, key)
-
-    async def aadd(self, text: str, **fields: Any) -> Memory:
-        """`add`, off the event loop."""
-        return await asyncio.to_thread(self.add, text, **fields)
-
-    async def aadd_many(self, rows: Iterable[Mapping[str, Any]], **options: Any) -> list[Memory]:
-        """`add_many`, off the event loop."""
-        return await asyncio.to_thread(self.add_many, rows, **options)
-
-    async def aadd_turns(self, turns: Iterable[Mapping[str, Any]], **options: Any) -> list[Memory]:
-        """`add_turns`, off the event loop."""
-        return await asyncio.to_thread(self.add_turns, turns, **options)
-
-    async def aremember(self, *_: object, **__: object) -> NoReturn:
-        """Refused, as `remember` is."""
-        self.remember()
-
-    async def aforget(self, memory_id: str, why: str | None = None) -> None:
-        """`forget`, off the event loop."""
-        await asyncio.to_thread(self.forget, memory_id, why)
-
-    # Helpers
-
-    def _holding(self, place: ReadPoint | None) -> CheckpointView:
-        held = copy(self)
-        held._pinned, held._held = place, True
-        return held
-
-    def _place(self) -> ReadPoint | None:
-        return self._pinned if self._held else self._lineage.current_point()
+    def _read_point(self) -> ReadPoint | None:
+        return self._pinned if self._is_pinned else self._lineage.current_point()
 
     def _stamp(self) -> Stamp | None:
-        if not self._held:
+        if not self._is_pinned:
             return self._lineage.current_stamp()
         if self._pinned is not None and self._pinned.stamp is None:
-            raise InvalidInput("this view looks from a checkpoint and cannot be written to.")
+            raise InvalidInput("this view of a checkpoint is read-only and cannot be written to. Use the space.")
         return None if self._pinned is None else self._pinned.stamp
 
     def _table(self) -> ItemTable:
-        """The versions in this space, up to date."""
+        """The table of this space, up to date."""
         with self._lock:
-            table = self._tables.pop(self.name, None) or ItemTable(self._space, _read, keep_history=True)
+            table = self._tables.pop(self.name, None) or ItemTable(self._space, _read_item, keep_history=True)
             self._tables[self.name] = table
-            while len(self._tables) > _MOST_TABLES:
+            while len(self._tables) > _MAX_TABLES:
                 self._tables.popitem(last=False)
-        table.catch_up()
+        table.update()
         return table
 
 
-def _as_known(hit: Hit, table: ItemTable, place: ReadPoint | None, past: bool) -> Hit | None:
-    """A hit as it is known at a place; None if it is not, or is over there and no past is asked for."""
-    address, version = _read(hit.memory, None)
-    standing = table.current_item(address, place)
-    stands = standing is not None and standing.version.version_key == version.version_key
-    current = stands and not _expired(hit, version, place)
-    seen = stands or (version.value is not None and (place is None or place.is_visible(version)))
-    if not seen or not (current or past):
+def _hit_at(hit: Hit, table: ItemTable, point: ReadPoint | None, with_history: bool) -> Hit | None:
+    """A hit as it is known at a point; None if it is not visible there, or superseded and no history is wanted."""
+    address, version = _read_item(hit.memory, None)
+    item = table.current_item(address, point)
+    is_latest = item is not None and item.version.version_key == version.version_key
+    is_current = is_latest and not _is_expired(hit, version, point)
+    visible = is_latest or (version.value is not None and (point is None or point.is_visible(version)))
+    if not visible or not (is_current or with_history):
         return None
-    return replace(hit, memory=_unstamped(hit.memory), current=current, superseded_by=None)
+    return replace(hit, memory=_without_stamp(hit.memory), current=is_current, superseded_by=None)
 
 
-def _expired(hit: Hit, version: Version, place: ReadPoint | None) -> bool:
-    """Whether the time of a hit was over: when the thread was rewound to, or else now."""
-    if place is not None and place.frozen_at is not None and version.written_at <= place.frozen_at:
-        return version.expires_at is not None and version.expires_at <= place.frozen_at
+def _is_expired(hit: Hit, version: Version, point: ReadPoint | None) -> bool:
+    """Whether a hit is expired: at the moment to which the thread was rewound, or else now."""
+    if point is not None and point.frozen_at is not None and version.written_at <= point.frozen_at:
+        return version.expires_at is not None and version.expires_at <= point.frozen_at
     return not hit.current and hit.superseded_by is None
 
 
-def _with_stamp(fields: Mapping[str, Any], key: str, stamp: Stamp, said: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields under a key of this checkpoint's own, so that no branch revises what another wrote."""
-    meta = {**(fields.get("meta") or {}), STAMP_KEY: {**stamp.as_meta(), **said}}
+def _with_stamp(fields: Mapping[str, Any], key: str, stamp: Stamp, extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields with a key of this checkpoint, so that no branch revises what another branch wrote."""
+    meta = {**(fields.get("meta") or {}), STAMP_KEY: {**stamp.as_meta(), **extra}}
     return {**fields, "key": _digest(key, stamp.as_meta()), "meta": meta}
 
 
-def _read(memory: Memory, change: Change | None) -> tuple[Address, Version]:
-    """Where a memory belongs: under the key it was given, or by its words; and what it says there."""
-    said = memory.meta.get(STAMP_KEY) or {}
-    key = said.get("key") or memory.key or f"id:{memory.id}"
+def _read_item(memory: Memory, change: Change | None) -> tuple[Address, Version]:
+    """The address of a memory, which is the key that it was given or one made of its text; and its version."""
+    stamp_meta = memory.meta.get(STAMP_KEY) or {}
+    key = stamp_meta.get("key") or memory.key or f"id:{memory.id}"
     version = Version(
         written_at=memory.revised_at,
         position=0 if change is None else change.position,
         memory_id=memory.id,
         version_key=version_key(memory),
-        value=None if "forgotten" in said else memory.id,
+        value=None if "forgotten" in stamp_meta else memory.id,
         stamp=Stamp.from_memory(memory),
         expires_at=memory.expires_at,
     )
     return ((), key), version
 
 
-def _unstamped(memory: Memory) -> Memory:
-    """A memory as it was handed in, under the key it was given, if any."""
-    said = memory.meta.get(STAMP_KEY)
-    if said is None:
+def _without_stamp(memory: Memory) -> Memory:
+    """A memory as it was added, with the key that it was given, if any."""
+    stamp_meta = memory.meta.get(STAMP_KEY)
+    if stamp_meta is None:
         return memory
-    key = None if said["key"].startswith(("text:", "turn:")) else said["key"]
+    key = None if stamp_meta["key"].startswith(("text:", "turn:")) else stamp_meta["key"]
     meta = {name: value for name, value in memory.meta.items() if name != STAMP_KEY}
     return replace(memory, key=key, meta=meta)
 

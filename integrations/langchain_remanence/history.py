@@ -1,4 +1,4 @@
-"""The exact transcript of a chat, on the ledger: what was said can be recalled as well as read back."""
+"""The exact transcript of a chat. Its messages are memories of the space, so recall finds them too."""
 
 from __future__ import annotations
 
@@ -13,108 +13,115 @@ from langchain_core.messages import BaseMessage, messages_from_dict
 from pydantic_core import PydanticSerializationError
 
 from langchain_remanence.messages import message_text, placeholder_text, speaker_fields
-from remanence import Change, InvalidInput, Memory, Space, View
+from remanence import Change, InvalidInput, Memory, View
+from remanence.adapters import ChangeFollower, require_space
 
 _MESSAGE = "langchain_message"
 
 
 class RemanenceChatMessageHistory(BaseChatMessageHistory):
-    """The messages of one session, in the order they came, each as it was.
+    """The messages of one session, in order, each as it was added.
 
-    Each is also a memory of the space, so `space.recall` and a retriever find it. `clear` hides them from
-    now on; `RemanenceChatMessageHistory(space.as_of(yesterday), ...)` still reads them. What is kept is what
-    JSON can hold: a document in an artifact comes back as a dict, and NaN as None.
+    Each message is also a memory of the space, so `space.recall` and a retriever find it. `clear` hides the
+    messages from now on; `RemanenceChatMessageHistory(space.as_of(yesterday), ...)` still reads them. A
+    message is stored as JSON: a document in an artifact is returned as a dict, and NaN as None.
 
-    >>> import remanence
-    >>> with remanence.open(None) as space:
-    ...     chat = RemanenceChatMessageHistory(space, "monday")
-    ...     chat.add_user_message("I am allergic to hazelnuts.")
-    ...     chat.add_ai_message("Noted.")
-    ...     [message.type for message in chat.messages], space.recall("allergic")[0].memory.source
-    (['human', 'ai'], 'monday')
+    Args:
+        space: The space to read and write, or a view of it to read only.
+        session_id: The name of the session.
+
+    Raises:
+        InvalidInput: `session_id` is blank.
+
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     chat = RemanenceChatMessageHistory(space, "monday")
+        ...     chat.add_user_message("I am allergic to hazelnuts.")
+        ...     chat.add_ai_message("Noted.")
+        ...     [message.type for message in chat.messages], space.recall("allergic")[0].memory.source
+        (['human', 'ai'], 'monday')
     """
 
     def __init__(self, space: View, session_id: str = "default") -> None:
         if not isinstance(session_id, str) or not session_id.strip():
-            raise InvalidInput(f"session_id={session_id!r} names no session. Give it a visible character.")
+            raise InvalidInput(f"session_id={session_id!r} is blank. Give it a visible character.")
         self.space = space
         self.session_id = session_id
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
-        """The whole transcript, as fresh objects."""
+        """All messages of the session, as new objects."""
         return [as_message(memory) for memory in self.stored_memories()]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Keep these messages after those that are there; all of them or, on an error, none."""
-        self._writable.add_turns([self._turn(message) for message in messages])
+        """Append messages to the session: all of them or, on an error, none.
+
+        Raises:
+            InvalidInput: A message cannot be written as JSON, or this is the history of a view.
+        """
+        require_space(self.space).add_turns([self._turn(message) for message in messages])
 
     def clear(self) -> None:
-        """Hide the transcript from now on. The past still knows it; other sessions are left alone."""
-        for memory_id in _sessions(self.space).ids(self.space, self.session_id):
-            self._writable.forget(memory_id, why="the chat history was cleared")
+        """Hide the messages of the session from now on. Views of the past still have them."""
+        for memory_id in _messages_of(self.space).ids(self.space, self.session_id):
+            require_space(self.space).forget(memory_id, why="the chat history was cleared")
 
     def stored_memories(self, last: int | None = None) -> list[Memory]:
-        """The memories that hold the transcript, or only the last few of them."""
-        ids = _sessions(self.space).ids(self.space, self.session_id)
-        wanted = ids if last is None else ids[max(len(ids) - last, 0) :]
-        found = (self.space.get(memory_id) for memory_id in wanted)
-        return [memory for memory in found if memory is not None]
+        """Return the memories that hold the messages of the session.
 
-    @property
-    def _writable(self) -> Space:
-        if isinstance(self.space, Space):
-            return self.space
-        raise InvalidInput(f"{self.space!r} is a view of the past and cannot be written to. Give the space.")
+        Args:
+            last: Return only this many, from the end.
+        """
+        ids = _messages_of(self.space).ids(self.space, self.session_id)
+        selected = ids if last is None else ids[max(len(ids) - last, 0) :]
+        memories = (self.space.get(memory_id) for memory_id in selected)
+        return [memory for memory in memories if memory is not None]
 
     def _turn(self, message: BaseMessage) -> dict[str, Any]:
-        words = message_text(message)
+        text = message_text(message)
         try:
-            written = message.model_dump(mode="json")
+            data = message.model_dump(mode="json")
         except PydanticSerializationError as error:
             raise InvalidInput(
                 f"a message of type {message.type!r} cannot be written as JSON: {error}. "
-                "Take the object out of it, or put text in its place."
+                "Remove the object from the message, or replace it with text."
             ) from None
-        if words and written["content"] == words:
-            del written["content"]  # the text of the memory, already
+        if text and data["content"] == text:
+            del data["content"]  # it is the text of the memory
         return {
-            "content": words or placeholder_text(message),
+            "content": text or placeholder_text(message),
             "conversation": self.session_id,
-            # The same words twice are two messages, and so are two of one id.
+            # Two messages with the same text, or with the same id, are two messages.
             "key": f"message:{uuid4().hex}",
-            "meta": {_MESSAGE: {"type": message.type, "data": written}},
+            "meta": {_MESSAGE: {"type": message.type, "data": data}},
             **speaker_fields(message),
         }
 
 
 def as_message(memory: Memory) -> BaseMessage:
-    """The message that a memory of a transcript holds."""
-    kept = memory.meta[_MESSAGE]
-    return messages_from_dict([{"type": kept["type"], "data": {"content": memory.text, **kept["data"]}}])[0]
+    """Return the message that a memory of a transcript holds."""
+    stored = memory.meta[_MESSAGE]
+    return messages_from_dict([{"type": stored["type"], "data": {"content": memory.text, **stored["data"]}}])[0]
 
 
-class _Sessions:
-    """Which memories of a space are messages, by session, kept up with its ledger.
+class _SessionMessages(ChangeFollower):
+    """The ids of the memories that hold messages, by session.
 
-    A transcript is then read in time that grows with its own length, not with that of the space.
+    With it, a transcript is read in time that grows with its own length, not with that of the space.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._position = 0
+        super().__init__()
         self._ids: dict[str, dict[str, None]] = {}
         self._hidden: set[str] = set()
 
     def ids(self, view: View, session: str) -> list[str]:
-        """The memories of a session that are not hidden, in the order they came."""
-        with self._lock:
-            for change in view.audit.changes(after=self._position):
-                self._take(change)
-                self._position = change.position
+        with self.lock:
+            self.catch_up(view)
             return [memory_id for memory_id in self._ids.get(session, ()) if memory_id not in self._hidden]
 
-    def _take(self, change: Change) -> None:
+    def apply_change(self, change: Change) -> None:
         memory = change.memory
         if memory is not None and memory.turn is not None and _MESSAGE in memory.meta:
             self._ids.setdefault(memory.turn.conversation, {})[memory.id] = None
@@ -124,11 +131,11 @@ class _Sessions:
             self._hidden.discard(change.memory_id)
 
 
-# By space, as a history is made anew for every call of a chain.
-_known: WeakKeyDictionary[View, _Sessions] = WeakKeyDictionary()
-_knowing = threading.Lock()
+# By view and not by history, as chains make a new history for every call.
+_tables: WeakKeyDictionary[View, _SessionMessages] = WeakKeyDictionary()
+_tables_lock = threading.Lock()
 
 
-def _sessions(view: View) -> _Sessions:
-    with _knowing:
-        return _known.setdefault(view, _Sessions())
+def _messages_of(view: View) -> _SessionMessages:
+    with _tables_lock:
+        return _tables.setdefault(view, _SessionMessages())

@@ -1,4 +1,4 @@
-"""Memory for the chains of langchain-classic: what is relevant to the input, and the last few messages."""
+"""Memory for the chains of langchain-classic."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import ConfigDict, Field, SkipValidation
 
 from langchain_remanence.history import RemanenceChatMessageHistory, as_message
-from remanence import Hit, InvalidInput, Memory, Space
+from remanence import Hit, InvalidInput, Memory, Space, frame
 from remanence.adapters import log_and_continue, quoted_hits, reinforce
-from remanence.language.framing import frame
 
 log = logging.getLogger(__name__)
 
@@ -22,14 +21,36 @@ log = logging.getLogger(__name__)
 class RemanenceMemory(BaseMemory):
     """The memory of a ConversationChain, an LLMChain, or a part of a CombinedMemory.
 
-    Loads under `memory_key` the `k` memories of the whole space that are most relevant to the input, quoted
-    and in at most `tokens` tokens, and the last `window` messages of the session as they were; as text, or
-    with `return_messages` as messages. Saves the input and the output. `clear` hides the session's
-    messages from now on, and no other memory. With `reinforce`, those of the quoted memories that the output
-    took words from count as used, which keeps them from fading.
+    It loads the memories that are relevant to the input, quoted, and the last messages of the session. It
+    saves the input and the output as messages of the session.
+
+    Args:
+        space: The space. Its memories of all sessions can be loaded.
+        session_id: The name of the session.
+        memory_key: The prompt variable to fill.
+        input_key: The input that is the user's message, if a chain has several.
+        output_key: The output that is the answer, if a chain has several.
+        return_messages: Whether to load messages instead of one text.
+        limit: How many memories to load at most.
+        window: How many of the last messages of the session to load.
+        max_tokens: The token budget of the quoted memories; None for no limit.
+        count_tokens: Counts the tokens of a text. By default four characters are one token.
+        human_prefix: The name of the user where messages are loaded as text.
+        ai_prefix: The name of the model where messages are loaded as text.
+        reinforce: Whether to count as used the quoted memories that the output took words from, so that they
+            do not decay.
+
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     memory = RemanenceMemory(space=space, session_id="monday")
+        ...     memory.save_context({"input": "I live in Porto."}, {"output": "Noted."})
+        ...     print(memory.load_memory_variables({})["history"])
+        Human: I live in Porto.
+        AI: Noted.
     """
 
-    model_config = ConfigDict(extra="forbid")  # a setting that is misspelt would set nothing
+    model_config = ConfigDict(extra="forbid")  # a misspelt setting would have no effect
 
     space: SkipValidation[Space]
     session_id: str = "default"
@@ -37,77 +58,88 @@ class RemanenceMemory(BaseMemory):
     input_key: str | None = None
     output_key: str | None = None
     return_messages: bool = False
-    k: int = Field(5, ge=0)
+    limit: int = Field(5, ge=0)
     window: int = Field(6, ge=0)
-    tokens: int | None = Field(1_000, ge=0)
-    count: Callable[[str], int] | None = None
+    max_tokens: int | None = Field(1_000, ge=0)
+    count_tokens: Callable[[str], int] | None = None
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
     reinforce: bool = False
 
     @property
     def memory_variables(self) -> list[str]:
-        """The one variable that this fills in."""
+        """The prompt variable that this memory fills."""
         return [self.memory_key]
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """What is relevant to the input, and the last messages. No input: the last messages alone."""
-        recent = self._chat.stored_memories(self.window)
-        hits = self._come_to_mind(self._question(inputs), recent)
-        block = frame(hits, tokens=self.tokens, count_tokens=self.count)
+        """Return the memories that are relevant to the input, and the last messages.
+
+        Args:
+            inputs: The inputs of the chain. Without any, only the last messages are loaded.
+
+        Returns:
+            The value of the prompt variable `memory_key`.
+
+        Raises:
+            InvalidInput: There are several inputs and no `input_key`.
+        """
+        recent = self._history.stored_memories(self.window)
+        hits = self._recall_for(self._question(inputs), recent)
+        block = frame(hits, tokens=self.max_tokens, count_tokens=self.count_tokens)
         messages = [as_message(memory) for memory in recent]
         if self.return_messages:
             return {self.memory_key: [SystemMessage(block), *messages] if block else messages}
-        said = get_buffer_string(messages, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
-        return {self.memory_key: "\n\n".join(part for part in (block, said) if part)}
+        transcript = get_buffer_string(messages, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
+        return {self.memory_key: "\n\n".join(part for part in (block, transcript) if part)}
 
     def save_context(self, inputs: dict[str, Any], outputs: dict[str, str]) -> None:
-        """Keep the input and the output as two messages of the session."""
-        asked = _message(inputs[self._input_key(inputs)], HumanMessage)
-        answered = _message(outputs[self._output_key(outputs)], AIMessage)
+        """Store the input and the output as two messages of the session.
+
+        Raises:
+            InvalidInput: It is unclear which input or output is meant, or one is neither text nor a message.
+        """
+        question = _as_message(inputs[self._input_key(inputs)], HumanMessage)
+        answer = _as_message(outputs[self._output_key(outputs)], AIMessage)
         if self.reinforce:
-            self._count_use(inputs.get(self.memory_key) or "", str(asked.text), str(answered.text))
-        self._chat.add_messages([asked, answered])
+            self._reinforce(inputs.get(self.memory_key) or "", str(question.text), str(answer.text))
+        self._history.add_messages([question, answer])
 
     def clear(self) -> None:
-        """Hide the messages of the session from now on."""
-        self._chat.clear()
+        """Hide the messages of the session from now on. Other memories are not changed."""
+        self._history.clear()
 
     @property
-    def _chat(self) -> RemanenceChatMessageHistory:
+    def _history(self) -> RemanenceChatMessageHistory:
         return RemanenceChatMessageHistory(self.space, self.session_id)
 
-    def _come_to_mind(self, question: str, recent: list[Memory]) -> list[Hit]:
-        """What a question recalls, without what stands in the window as a message already."""
-        if not question or not self.k:
+    def _recall_for(self, question: str, recent: list[Memory]) -> list[Hit]:
+        """Recall for a question, without the messages that are loaded anyway."""
+        if not question or not self.limit:
             return []
-        shown = {memory.id for memory in recent}
-        hits = self.space.recall(question, limit=self.k + len(shown))
-        return [hit for hit in hits if hit.memory.id not in shown][: self.k]
+        loaded = {memory.id for memory in recent}
+        hits = self.space.recall(question, limit=self.limit + len(loaded))
+        return [hit for hit in hits if hit.memory.id not in loaded][: self.limit]
 
-    def _count_use(self, loaded: str | list[BaseMessage], question: str, answer: str) -> None:
-        """Count as used what the answer took up of what was loaded, which a chain hands back with its inputs.
-
-        A chain that has its answer is not to fail over this.
-        """
+    def _reinforce(self, loaded: str | list[BaseMessage], question: str, answer: str) -> None:
+        """Count as used what the answer took from the loaded memories, which a chain returns with its inputs."""
         text = loaded if isinstance(loaded, str) else "\n".join(str(message.text) for message in loaded)
-        with log_and_continue(log, "reinforce"):
-            shown = quoted_hits(text, self._come_to_mind(question, self._chat.stored_memories(self.window)))
-            reinforce(self.space, shown, context=[question, text], answer=answer)
+        with log_and_continue(log, "reinforce"):  # the chain has its answer and must not fail
+            hits = self._recall_for(question, self._history.stored_memories(self.window))
+            reinforce(self.space, quoted_hits(text, hits), context=[question, text], answer=answer)
 
     def _question(self, inputs: Mapping[str, Any]) -> str:
         if not inputs or (self.input_key is not None and self.input_key not in inputs):
             return ""
-        return str(_message(inputs[self._input_key(inputs)], HumanMessage).text)
+        return str(_as_message(inputs[self._input_key(inputs)], HumanMessage).text)
 
-    # Which key is which: the rules of LangChain's own chat memories, so that ours can take their place.
+    # The keys are found by the rules of LangChain's own chat memories, so that this class can replace them.
 
     def _input_key(self, inputs: Mapping[str, Any]) -> str:
         if self.input_key is not None:
             return self.input_key
         keys = [key for key in inputs if key not in (*self.memory_variables, "stop")]
         if len(keys) != 1:
-            raise InvalidInput(f"which of the inputs {keys} did the user say? Set input_key to one of them.")
+            raise InvalidInput(f"the user's message may be any of the inputs {keys}. Set input_key to one of them.")
         return keys[0]
 
     def _output_key(self, outputs: Mapping[str, Any]) -> str:
@@ -116,15 +148,14 @@ class RemanenceMemory(BaseMemory):
         if len(outputs) == 1:
             return next(iter(outputs))
         if "output" not in outputs:
-            raise InvalidInput(f"which of the outputs {list(outputs)} is the answer? Set output_key to one.")
-        warnings.warn(f"of the outputs {list(outputs)}, 'output' is kept; set output_key", stacklevel=4)
+            raise InvalidInput(f"the answer may be any of the outputs {list(outputs)}. Set output_key to one of them.")
+        warnings.warn(f"of the outputs {list(outputs)}, 'output' is stored; set output_key", stacklevel=4)
         return "output"
 
 
-def _message(given: object, kind: type[HumanMessage | AIMessage]) -> BaseMessage:
-    """What a chain was given or gave, as a message."""
-    if isinstance(given, BaseMessage):
-        return given
-    if isinstance(given, str):
-        return kind(given)
-    raise InvalidInput(f"{given!r} is neither text nor a message, and cannot be kept as what was said.")
+def _as_message(value: object, message_class: type[HumanMessage | AIMessage]) -> BaseMessage:
+    if isinstance(value, BaseMessage):
+        return value
+    if isinstance(value, str):
+        return message_class(value)
+    raise InvalidInput(f"{value!r} is neither text nor a message. Set input_key and output_key to texts or messages.")

@@ -1,51 +1,45 @@
-"""Messages of LangChain as something that can be kept: their words, and who said them."""
+"""LangChain messages as turns: the text to store, and the speaker."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage
 
-_NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
-_SUMMARY = "summarization"
+from remanence import adapters
 
 
 def message_text(message: BaseMessage) -> str:
-    """What a message says in words, as it can be kept: "" for one that only calls tools or shows pictures."""
+    """Return the text of a message as it can be stored; "" if it has only tool calls or images."""
     text = str(message.text)
-    return _NOT_TEXT.sub("\N{REPLACEMENT CHARACTER}", text) if text.strip() else ""
+    return adapters.storable_text(text) if text.strip() else ""
 
 
 def placeholder_text(message: BaseMessage) -> str:
-    """What stands for a message that has no words.
+    """Return a text that stands for a message without text.
 
     >>> placeholder_text(AIMessage("", tool_calls=[{"name": "weather", "args": {"city": "Porto"}, "id": "1"}]))
     '[calls weather({"city": "Porto"})]'
     >>> placeholder_text(AIMessage([{"type": "image", "url": "https://example.com/cat.png"}]))
     '[image]'
-    >>> placeholder_text(AIMessage(""))
-    '[no words]'
     """
     calls = message.tool_calls if isinstance(message, AIMessage) else []
-    if calls:
-        said = "; ".join(f"{call['name']}({json.dumps(call['args'], default=str)})" for call in calls)
-        return f"[calls {_NOT_TEXT.sub(' ', said)}]"
     blocks = message.content if isinstance(message.content, list) else []
-    kinds = dict.fromkeys(str(block.get("type", "data")) for block in blocks if isinstance(block, Mapping))
-    kinds.pop("text", None)
-    return f"[{', '.join(kinds) or 'no words'}]"
+    types = [str(block.get("type", "data")) for block in blocks if isinstance(block, Mapping)]
+    return adapters.placeholder_text(
+        [(call["name"], json.dumps(call["args"], default=str)) for call in calls],
+        [content_type for content_type in types if content_type != "text"],
+    )
 
 
-def speaker_fields(message: BaseMessage) -> dict[str, Any]:
-    """The speaker of a message, as `add_turns` takes it: a name where one is given, else a role."""
+def speaker_fields(message: BaseMessage) -> dict[str, str]:
+    """Return the speaker of a message in the form of `add_turns`: the name if there is one, else the role."""
     if message.name and message.name.strip():
         return {"speaker": message.name}
     return {"role": message.role if isinstance(message, ChatMessage) else message.type}
 
 
 def is_summary(message: BaseMessage) -> bool:
-    """Whether LangChain itself wrote this in place of messages that it took out of the thread."""
-    return bool(message.additional_kwargs.get("lc_source") == _SUMMARY)
+    """Tell whether LangChain wrote this message to replace older messages of the thread."""
+    return bool(message.additional_kwargs.get("lc_source") == "summarization")

@@ -1,10 +1,10 @@
-"""Memory for `create_agent`: recalls before each call of the model, remembers what was said.
+"""Memory for `create_agent`.
 
-before_agent      the user's turn is kept
-wrap_model_call   what it brings to mind goes into the system message, for this call only
-after_agent       the reply is kept
+before_agent      stores the user's turn
+wrap_model_call   recalls for the turn and adds the memories to the system message, for this call only
+after_agent       stores the reply
 
-A turn is known by the id of its message, so it is kept once, whatever is interrupted or tried again.
+A turn is stored under the id of its message, so it is stored once even if a run is interrupted or repeated.
 """
 
 from __future__ import annotations
@@ -21,35 +21,54 @@ from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResp
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from langchain_remanence.messages import is_summary, message_text, speaker_fields
-from langchain_remanence.whose import check_space_and_user, space_for, thread_id_of
-from remanence import Hit, InvalidInput, Space
-from remanence.adapters import log_and_continue, quoted_hits, reinforce
-from remanence.language.framing import check_token_limit, frame, strip_frames
+from langchain_remanence.user_space import check_space_and_user, space_for, thread_id_of
+from remanence import Hit, InvalidInput, Space, frame
+from remanence.adapters import check_max_tokens, log_and_continue, quoted_hits, reinforce, strip_frames
 
 if TYPE_CHECKING:
-    from langchain_remanence.whose import SpaceLike, SpaceOrFactory
+    from langchain_remanence.user_space import SpaceLike, SpaceOrFactory
 
 log = logging.getLogger(__name__)
 
-_MOST_PASSED_OVER = 200
-_ECHO_FROM = 16
-"""Shorter replies ("yes", "you are welcome") are given again without being echoes."""
+_MAX_EXTRA_HITS = 200
+_MIN_REPEATED_LENGTH = 16
+"""Shorter replies ("yes", "you are welcome") may equal a memory without being a repetition of it."""
 
 
 class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     """Long-term memory for an agent: `create_agent(model, middleware=[MemoryMiddleware(space)])`.
 
-    What the user's turn brings to mind is put into the system message of each call to the model, quoted,
-    at most `limit` memories and `tokens` tokens, and never into the state of the thread. The user's turn
-    and the reply are kept, unless `remember` is False; with `extract`, facts are drawn from both in the
-    background. With `reinforce`, those memories that the answer took words from count as used, which keeps
-    them from fading; the others do not.
+    The memories that are relevant to the user's turn are quoted in the system message of each call to the
+    model, and never in the state of the thread. The user's turn and the reply are stored. If memory fails, the
+    agent answers without it and a warning is logged.
 
-    `space` is one space for a single user; or with `user="user_id"` the space above those of all users,
-    each found by the id that the run has under that name in its context or config; or a function from the
-    runtime to the space. A run that does not say whose memory it wants is refused.
+    Args:
+        space: One space for a single user; or, with `user`, the parent space of all users; or a function from
+            the runtime of a run to its space.
+        user: The field of the run's context or config that holds the user id, for example "user_id". Each
+            user has a space of their own, and a run without a user id is refused.
+        limit: How many memories to quote at most.
+        max_tokens: The token budget of the quoted memories; None for no limit.
+        count_tokens: Counts the tokens of a text. By default four characters are one token.
+        min_score: Quote only memories with at least this score.
+        remember: Whether to store the turns.
+        extract: Whether to extract facts from the turns, in the background.
+        reinforce: Whether to count as used the quoted memories that the answer took words from, so that they
+            do not decay.
+        name: The name of this middleware, if an agent has two of them.
 
-    When memory fails, the agent answers without it, and a warning is logged.
+    Raises:
+        InvalidInput: An argument is not valid; or, in a run, the user is unknown.
+
+    Example:
+        >>> import remanence
+        >>> from langchain.agents import create_agent
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> with remanence.open(None) as space:
+        ...     agent = create_agent(FakeListChatModel(responses=["Noted."]), middleware=[MemoryMiddleware(space)])
+        ...     _ = agent.invoke({"messages": [("user", "I am allergic to peanuts.")]})
+        ...     [memory.text for memory in space.memories()]
+        ['I am allergic to peanuts.', 'Noted.']
     """
 
     def __init__(
@@ -58,8 +77,8 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         *,
         user: str | None = None,
         limit: int = 8,
-        tokens: int | None = 1_000,
-        count: Callable[[str], int] | None = None,
+        max_tokens: int | None = 1_000,
+        count_tokens: Callable[[str], int] | None = None,
         min_score: float | None = None,
         remember: bool = True,
         extract: bool = False,
@@ -72,202 +91,201 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         if min_score is not None and not (isinstance(min_score, int | float) and 0 <= min_score <= 1):
             raise InvalidInput(f"min_score={min_score!r} is not a number from 0 to 1.")
         if extract and not remember:
-            raise InvalidInput("extract=True with remember=False: facts are drawn from what is remembered.")
-        for option, on in (("extract", extract), ("reinforce", reinforce)):
-            if on and not callable(space):
-                _itself(space, option)
+            raise InvalidInput("extract=True needs remember=True: facts are extracted from stored turns.")
+        for option, enabled in (("extract", extract), ("reinforce", reinforce)):
+            if enabled and not callable(space):
+                _require_space(space, option)
         self.space, self.user = space, user
-        self.limit, self.tokens, self.count, self.min_score = limit, check_token_limit(tokens), count, min_score
+        self.limit, self.min_score = limit, min_score
+        self.max_tokens, self.count_tokens = check_max_tokens(max_tokens), count_tokens
         self.remember, self.extract, self.reinforce = remember, extract, reinforce
         self._name = name or type(self).__name__
 
     @property
     def name(self) -> str:
-        """What this is called among the middleware of an agent; two of them need two names."""
+        """The name of this middleware. Two of them in one agent need two names."""
         return self._name
 
-    # The hooks. LangChain hands `state` and `runtime` in by name.
+    # The hooks. LangChain passes `state` and `runtime` by name.
 
     def before_agent(self, state: Any, runtime: Any) -> None:
-        """Keep the user's turn."""
-        self._keep(self._run(runtime), _asked(state["messages"]))
+        """Store the user's turn."""
+        self._store(self._run(runtime), _user_turn(state["messages"]))
 
     async def abefore_agent(self, state: Any, runtime: Any) -> None:
-        """`before_agent`, off the event loop."""
-        await asyncio.to_thread(self._keep, self._run(runtime), _asked(state["messages"]))
+        """`before_agent` in a worker thread."""
+        await asyncio.to_thread(self._store, self._run(runtime), _user_turn(state["messages"]))
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Call the model with what comes to mind in its system message."""
+        """Call the model with the recalled memories in its system message."""
         run = self._run(request.runtime)
-        reminded, shown = self._reminded(request, run)
-        response = handler(reminded)
-        if shown and self.reinforce:
-            self._count_use(run, shown, request, response)
+        extended, quoted = self._with_memories(request, run)
+        response = handler(extended)
+        if quoted and self.reinforce:
+            self._reinforce(run, quoted, request, response)
         return response
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """`wrap_model_call`, with memory asked off the event loop."""
+        """`wrap_model_call` with the memory used in a worker thread."""
         run = self._run(request.runtime)
-        reminded, shown = await asyncio.to_thread(self._reminded, request, run)
-        response = await handler(reminded)
-        if shown and self.reinforce:
-            await asyncio.to_thread(self._count_use, run, shown, request, response)
+        extended, quoted = await asyncio.to_thread(self._with_memories, request, run)
+        response = await handler(extended)
+        if quoted and self.reinforce:
+            await asyncio.to_thread(self._reinforce, run, quoted, request, response)
         return response
 
     def after_agent(self, state: Any, runtime: Any) -> None:
-        """Keep the reply."""
-        self._keep_reply(self._run(runtime), state["messages"])
+        """Store the reply."""
+        self._store_reply(self._run(runtime), state["messages"])
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
-        """`after_agent`, off the event loop."""
-        await asyncio.to_thread(self._keep_reply, self._run(runtime), state["messages"])
-
-    # The work
+        """`after_agent` in a worker thread."""
+        await asyncio.to_thread(self._store_reply, self._run(runtime), state["messages"])
 
     def _run(self, runtime: Any) -> _Run:
-        """Whose memory this run is about. What cannot be told rises: no answer is better than another's."""
+        # An unknown user raises here: an answer with the memories of another user would be worse than none.
         return _Run(space_for(self.space, self.user, runtime), thread_id_of(runtime))
 
-    def _reminded(self, request: ModelRequest[Any], run: _Run) -> tuple[ModelRequest[Any], list[Hit]]:
-        """The request with what comes to mind in it, and those memories that found room there."""
-        hits, block = self._come_to_mind(run, request.messages), ""
-        with log_and_continue(log, "recall"):  # `count` is the caller's, and may ask a model
-            block = frame(hits, tokens=self.tokens, count_tokens=self.count)
+    def _with_memories(self, request: ModelRequest[Any], run: _Run) -> tuple[ModelRequest[Any], list[Hit]]:
+        """Return the request with memories in its system message, and the memories that are quoted there."""
+        hits, block = self._recall_for(run, request.messages), ""
+        with log_and_continue(log, "recall"):  # `count_tokens` is the caller's and may fail
+            block = frame(hits, tokens=self.max_tokens, count_tokens=self.count_tokens)
         if not block:
             return request, []
-        reminded = request.override(system_message=_with(request.system_message, block))
-        return reminded, quoted_hits(block, hits)
+        extended = request.override(system_message=_append_text(request.system_message, block))
+        return extended, quoted_hits(block, hits)
 
-    def _count_use(self, run: _Run, shown: list[Hit], request: ModelRequest[Any], response: ModelResponse[Any]) -> None:
-        """Count as used what the answer took up of what was shown."""
-        answer = " ".join(_said(reply) for reply in _replied(response.result))
+    def _reinforce(self, run: _Run, hits: list[Hit], request: ModelRequest[Any], response: ModelResponse[Any]) -> None:
+        """Count as used what the answer took from the quoted memories."""
+        answer = " ".join(_own_text(reply) for reply in _replies(response.result))
         with log_and_continue(log, "reinforce"):
-            heard = [*([request.system_message] if request.system_message else []), *_heard(request.messages)]
-            told = [message_text(message) for message in heard]
-            reinforce(_itself(run.space, "reinforce"), shown, context=told, answer=answer)
+            system = [request.system_message] if request.system_message else []
+            context = [message_text(message) for message in [*system, *_context(request.messages)]]
+            reinforce(_require_space(run.space, "reinforce"), hits, context=context, answer=answer)
 
-    def _come_to_mind(self, run: _Run, messages: Sequence[BaseMessage]) -> list[Hit]:
-        """What the user's last turn recalls, without what stands in the prompt as a message already."""
-        asked = _asked(messages)
-        question = message_text(asked[-1]) if asked else ""
-        shown = {run.key(message) for message in messages if message.id}
-        found: list[Hit] = []
+    def _recall_for(self, run: _Run, messages: Sequence[BaseMessage]) -> list[Hit]:
+        """Recall for the user's last message, without the turns that are in the prompt anyway."""
+        turn = _user_turn(messages)
+        question = message_text(turn[-1]) if turn else ""
+        in_prompt = {run.key(message) for message in messages if message.id}
+        hits: list[Hit] = []
         if question:
             with log_and_continue(log, "recall"):
-                most = self.limit + min(len(shown), _MOST_PASSED_OVER)
-                recall = run.space.recall(question, limit=most, min_score=self.min_score)
+                limit = self.limit + min(len(in_prompt), _MAX_EXTRA_HITS)
+                recall = run.space.recall(question, limit=limit, min_score=self.min_score)
                 for signal, reason in recall.missing.items():
                     log.warning("recalled without the signal %r: %s", signal, reason)
-                found = [hit for hit in recall if hit.memory.key not in shown]
-        return found[: self.limit]
+                hits = [hit for hit in recall if hit.memory.key not in in_prompt]
+        return hits[: self.limit]
 
-    def _keep(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
+    def _store(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
         turns = run.turns(messages)
         if self.remember and turns:
             with log_and_continue(log, "remember"):
                 run.space.add_turns(turns)
 
-    def _keep_reply(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
-        replies = _replied(messages)
+    def _store_reply(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
+        replies = _replies(messages)
         if self.remember and replies:
-            # The question is still the same, so this is what the model was shown.
-            recalled = {_even(hit.memory.text) for hit in self._come_to_mind(run, messages)}
-            echoes = {text for text in recalled if len(text) >= _ECHO_FROM}
-            self._keep(run, [reply for reply in replies if _even(_said(reply)) not in echoes])
+            # The question is the same, so these are the memories that the model was given. A reply that only
+            # repeats one of them is not stored again.
+            recalled = {_normalized(hit.memory.text) for hit in self._recall_for(run, messages)}
+            repeated = {text for text in recalled if len(text) >= _MIN_REPEATED_LENGTH}
+            self._store(run, [reply for reply in replies if _normalized(_own_text(reply)) not in repeated])
         if self.extract:
             with log_and_continue(log, "extract"):
-                _draw_facts(run, [*_asked(messages), *replies])
+                _extract(run, [*_user_turn(messages), *replies])
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What a run may see, and which thread it is in."""
+    """The space and the thread of a run."""
 
     space: SpaceLike
     thread: str | None
 
     def key(self, message: BaseMessage) -> str:
-        """The key that a message is kept under: its id, which is unique in its thread."""
-        named = json.dumps([self.thread, message.id])
-        return f"message:{hashlib.blake2b(named.encode(), digest_size=16).hexdigest()}"
+        """The key of a message in the space. Message ids are unique in their thread only."""
+        thread_and_id = json.dumps([self.thread, message.id])
+        return f"message:{hashlib.blake2b(thread_and_id.encode(), digest_size=16).hexdigest()}"
 
     def turns(self, messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
-        """The messages that say something in words, as `add_turns` takes them."""
-        said = [(message, _said(message)) for message in messages]
-        where = {} if self.thread is None else {"conversation": self.thread}
-        return [
-            {"content": words, **({"key": self.key(message)} if message.id else {}), **where, **speaker_fields(message)}
-            for message, words in said
-            if words.strip()
-        ]
+        """The messages that have text, in the form of `add_turns`."""
+        conversation = {} if self.thread is None else {"conversation": self.thread}
+        turns = []
+        for message in messages:
+            if (text := _own_text(message)).strip():
+                key = {"key": self.key(message)} if message.id else {}
+                turns.append({"content": text, **key, **conversation, **speaker_fields(message)})
+        return turns
 
 
-def _asked(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The user's turn: what they said last, in one message or several."""
-    said: list[BaseMessage] = []
+def _user_turn(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The last consecutive messages of the user."""
+    turn: list[BaseMessage] = []
     for message in reversed(messages):
         if isinstance(message, HumanMessage) and not is_summary(message):
-            said.insert(0, message)
-        elif said:
+            turn.insert(0, message)
+        elif turn:
             break
-    return said
+    return turn
 
 
-def _replied(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """What the agent answered to that. Words beside a call of a tool are not the answer yet."""
-    said: list[BaseMessage] = []
+def _replies(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The answers of the agent to that turn. Text next to a tool call is not an answer yet."""
+    replies: list[BaseMessage] = []
     for message in reversed(messages):
         if isinstance(message, HumanMessage):
             break
         if isinstance(message, AIMessage) and not message.tool_calls:
-            said.insert(0, message)
-    return said
+            replies.insert(0, message)
+    return replies
 
 
-def _heard(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """All that stands in a thread but what the agent said in this turn."""
-    turn = max((at for at, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
-    return [message for at, message in enumerate(messages) if at < turn or not isinstance(message, AIMessage)]
+def _context(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """All messages except those of the agent in this turn."""
+    turn = max((index for index, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
+    return [message for index, message in enumerate(messages) if index < turn or not isinstance(message, AIMessage)]
 
 
-def _said(message: BaseMessage) -> str:
-    """The words of a message; of a reply without those that it was given to read."""
+def _own_text(message: BaseMessage) -> str:
+    """The text of a message; of a reply without the blocks of memories that it repeats."""
     return strip_frames(message_text(message)) if isinstance(message, AIMessage) else message_text(message)
 
 
-def _draw_facts(run: _Run, messages: Sequence[BaseMessage]) -> None:
-    """Have facts found, in the background, in those messages that are still remembered."""
-    space = _itself(run.space, "extract")
-    kept = [turn for turn in run.turns(messages) if "key" in turn and space.find(turn["key"])]
-    if kept:
-        space.remember(kept, wait=False)
+def _extract(run: _Run, messages: Sequence[BaseMessage]) -> None:
+    """Extract facts, in the background, from those messages that are still stored."""
+    space = _require_space(run.space, "extract")
+    stored = [turn for turn in run.turns(messages) if "key" in turn and space.find(turn["key"])]
+    if stored:
+        space.remember(stored, wait=False)
 
 
-def _itself(space: object, option: str) -> Space:
-    """The space, for what is written to it and not to one branch of a thread."""
+def _require_space(space: object, option: str) -> Space:
     if isinstance(space, Space):
         return space
     raise InvalidInput(
-        f"{option}=True needs the space itself: what it writes would be in every branch of a thread, and "
-        f"{space!r} keeps them apart. Give the space, or {option}=False."
+        f"{option}=True needs the space itself: it writes to every branch of a thread, and {space!r} separates "
+        f"the branches. Give the space, or {option}=False."
     )
 
 
-def _with(system: SystemMessage | None, block: str) -> SystemMessage:
-    """The system message with a block at its end, whatever its content is made of."""
+def _append_text(system: SystemMessage | None, text: str) -> SystemMessage:
+    """The system message with a text at its end."""
     if system is None:
-        return SystemMessage(block)
+        return SystemMessage(text)
     if isinstance(system.content, str):
-        content: str | list[Any] = f"{system.content}\n\n{block}"
+        content: str | list[Any] = f"{system.content}\n\n{text}"
     else:
-        content = [*system.content, {"type": "text", "text": block}]
+        content = [*system.content, {"type": "text", "text": text}]
     return system.model_copy(update={"content": content})
 
 
-def _even(text: str) -> str:
-    """A text without its accidents, to know it again."""
+def _normalized(text: str) -> str:
+    """A text without case and spacing, for comparison."""
     return " ".join(text.casefold().split())

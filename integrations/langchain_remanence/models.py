@@ -1,57 +1,50 @@
-"""LangChain's models as parts of a space: one to find facts with, one to embed with.
+"""LangChain models as the extractor and the embedder of a space.
 
-`remanence.open` takes either as it is. These say so with types, and refuse anything else at once.
+`remanence.open` also takes them directly. These functions check the type and can give an embedder a name.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import Runnable
 
-from remanence import InvalidInput
-
-if TYPE_CHECKING:
-    from remanence.models.llm_extractor import LLMExtractor
+from remanence import InvalidInput, LLMExtractor
+from remanence.adapters import NamedEmbedder
 
 
 def extractor(chat_model: Runnable[Any, Any], **options: Any) -> LLMExtractor:
-    """A chat model as the extractor of a space: `remanence.open("./memory", extractor=extractor(model))`.
+    """Make a chat model the extractor of a space: `remanence.open("./memory", extractor=extractor(model))`.
 
-    It is asked for structured output first and for JSON in text second; what it writes stays out of the
-    token stream of an agent that is running. `options` are those of `LLMExtractor`.
+    The model is asked for structured output first, and for JSON in text if that fails. Its tokens do not
+    appear in the stream of a running agent.
+
+    Args:
+        chat_model: A chat model, or a chain that ends in one.
+        **options: Options of `remanence.LLMExtractor`, for example `timeout=30`.
+
+    Raises:
+        InvalidInput: It is not a LangChain model.
     """
-    from remanence.models.llm_extractor import LLMExtractor
-
     if not isinstance(chat_model, Runnable):
         raise InvalidInput(f"{chat_model!r} is no chat model of LangChain. Give for example init_chat_model(…).")
     return LLMExtractor(chat_model, **options)
 
 
-def embedder(embeddings: Embeddings, *, name: str | None = None) -> NamedEmbeddings:
-    """An embedding model as the embedder of a space: `remanence.open("./memory", embedder=embedder(model))`.
+def embedder(embeddings: Embeddings, *, name: str | None = None) -> NamedEmbedder:
+    """Make an embedding model the embedder of a space: `remanence.open("./memory", embedder=embedder(model))`.
 
-    A space remembers what its embedder is called, and refuses another. Give the `name` of the model where
-    the object does not say it, as one that caches does not.
+    Args:
+        embeddings: The embedding model.
+        name: The name of the model. A space stores it and refuses an embedder of another name. Give it if
+            the object has no attribute `model` or `model_name`, as a cache around a model has not.
+
+    Raises:
+        InvalidInput: It is not a LangChain embedding model.
     """
     if not isinstance(embeddings, Embeddings):
-        raise InvalidInput(f"{embeddings!r} is no Embeddings of LangChain.")
-    given = name or getattr(embeddings, "model", None) or getattr(embeddings, "model_name", None)
-    return NamedEmbeddings(embeddings, given if isinstance(given, str) else type(embeddings).__name__)
-
-
-class NamedEmbeddings(Embeddings):
-    """Embeddings that say what they are called."""
-
-    def __init__(self, inner: Embeddings, name: str) -> None:
-        self.inner = inner
-        self.name = name
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """As the inner ones do it."""
-        return self.inner.embed_documents(texts)
-
-    def embed_query(self, text: str) -> list[float]:
-        """As the inner ones do it."""
-        return self.inner.embed_query(text)
+        raise InvalidInput(f"{embeddings!r} is no Embeddings of LangChain. Give for example OpenAIEmbeddings().")
+    known = name or getattr(embeddings, "model", None) or getattr(embeddings, "model_name", None)
+    model_name = known if isinstance(known, str) else type(embeddings).__name__
+    return NamedEmbedder(model_name, embeddings.embed_documents, embeddings.embed_query)

@@ -1,4 +1,4 @@
-"""`remember`, `recall` and `forget` as tools that a model may call."""
+"""The tools `remember`, `recall` and `forget`, for a model to call."""
 
 from __future__ import annotations
 
@@ -8,39 +8,41 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
-from langchain_remanence.whose import check_space_and_user, current_runtime, space_for
-from remanence import RemanenceError
-from remanence.language.framing import check_token_limit, frame
+from langchain_remanence.user_space import check_space_and_user, current_runtime, space_for
+from remanence import RemanenceError, frame
+from remanence.adapters import check_max_tokens
 
 if TYPE_CHECKING:
-    from langchain_remanence.whose import SpaceLike, SpaceOrFactory
+    from langchain_remanence.user_space import SpaceLike, SpaceOrFactory
+
+# The docstrings and descriptions of these three classes are what the model reads.
 
 
 class Remember(BaseModel):
-    """Keep something for later conversations: a fact, a preference, a decision. One thing at a time, in a
+    """Store something for later conversations: a fact, a preference, a decision. One thing at a time, in a
     sentence that can be understood on its own, with names in place of "he" or "there"."""
 
-    text: str = Field(description="The sentence to keep, for example 'Alice moved to Lisbon in May 2026.'")
+    text: str = Field(description="The sentence to store, for example 'Alice moved to Lisbon in May 2026.'")
 
-    def on(self, space: SpaceLike) -> str:
-        """Keep it, and say under which id."""
+    def run(self, space: SpaceLike) -> str:
+        """Store the sentence."""
         return f"Remembered as {space.add(self.text, source='agent').id}."
 
 
 class Recall(BaseModel):
-    """Look up what is known from earlier conversations. Gives quoted memories, best first, with their ids,
+    """Look up what is known from earlier conversations. Returns quoted memories, best first, with their ids,
     dates and sources."""
 
     question: str = Field(description="What to look up, as a question or in a few words")
-    limit: int = Field(5, description="How many memories to give at most", ge=1, le=50)
+    limit: int = Field(5, description="How many memories to return at most", ge=1, le=50)
     during: str | None = Field(None, description="Only what was true in this time, for example 'May 2026'")
 
-    def on(self, space: SpaceLike, tokens: int | None = None) -> tuple[str, list[dict[str, Any]]]:
-        """What is found, quoted; and as dicts, for whoever draws it on a screen."""
+    def run(self, space: SpaceLike, max_tokens: int | None = None) -> tuple[str, list[dict[str, Any]]]:
+        """Return the memories as quoted text for the model, and as dicts for an application."""
         found = space.recall(self.question, limit=self.limit, during=self.during)
-        said = [frame(found, tokens=tokens, ids=True) or "Nothing is remembered about that."]
-        said += [f"Looked up without {signal}: {why}" for signal, why in found.missing.items()]
-        return "\n".join(said), found.to_dicts()
+        lines = [frame(found, tokens=max_tokens, ids=True) or "Nothing is remembered about that."]
+        lines += [f"The signal {signal} was not available: {reason}" for signal, reason in found.missing.items()]
+        return "\n".join(lines), found.to_dicts()
 
 
 class Forget(BaseModel):
@@ -49,46 +51,58 @@ class Forget(BaseModel):
     memory_id: str = Field(description="The id of the memory, as it was recalled")
     why: str | None = Field(None, description="Why it is to be forgotten")
 
-    def on(self, space: SpaceLike) -> str:
-        """Hide it."""
+    def run(self, space: SpaceLike) -> str:
+        """Hide the memory."""
         space.forget(self.memory_id, why=self.why)
         return f"Forgotten: {self.memory_id}."
 
 
-def memory_tools(space: SpaceOrFactory, *, user: str | None = None, tokens: int | None = 1_000) -> list[BaseTool]:
-    """The tools `remember`, `recall` and `forget`; what is recalled takes at most so many tokens.
+def memory_tools(space: SpaceOrFactory, *, user: str | None = None, max_tokens: int | None = 1_000) -> list[BaseTool]:
+    """Make the tools `remember`, `recall` and `forget`.
 
-    `space` and `user` say whose memory they act on, as for `MemoryMiddleware`. What memory refuses (an
-    unknown id, a blank text) is told to the model, which may try again.
+    An error of the memory (an unknown id, a blank text) is returned to the model, which may try again.
 
-    >>> import remanence
-    >>> with remanence.open(None) as space:
-    ...     remember, recall, forget = memory_tools(space)
-    ...     remember.invoke({"text": "Alice lives in Porto."})[:14]
-    'Remembered as '
+    Args:
+        space: The space, or a function from the runtime of a run to it; as for `MemoryMiddleware`.
+        user: The field that holds the user id; as for `MemoryMiddleware`.
+        max_tokens: The token budget of what `recall` returns; None for no limit.
+
+    Returns:
+        The three tools, in this order.
+
+    Raises:
+        InvalidInput: An argument is not valid; or, in a run, the user is unknown.
+
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     remember, recall, forget = memory_tools(space)
+        ...     remember.invoke({"text": "Alice lives in Porto."})[:14]
+        'Remembered as '
     """
     check_space_and_user(space, user)
-    most = check_token_limit(tokens)
 
-    def tool(name: str, asked: type[Remember | Recall | Forget], **options: Any) -> BaseTool:
-        def call(**given: Any) -> Any:
-            held = space_for(space, user, current_runtime())  # whose memory: not for the model to hear
+    def tool(name: str, schema: type[Remember | Recall | Forget], **options: Any) -> BaseTool:
+        def call(**arguments: Any) -> Any:
+            # Outside of `try`: an error about the user is not for the model.
+            run_space = space_for(space, user, current_runtime())
             try:
-                return asked(**given).on(held, **options)
+                return schema(**arguments).run(run_space, **options)
             except RemanenceError as error:
                 raise ToolException(str(error)) from error
 
-        async def acall(**given: Any) -> Any:
-            return await asyncio.to_thread(call, **given)
+        async def acall(**arguments: Any) -> Any:
+            return await asyncio.to_thread(call, **arguments)
 
         return StructuredTool.from_function(
             call,
             acall,
             name=name,
-            description=" ".join((asked.__doc__ or "").split()),
-            args_schema=asked,
-            response_format="content_and_artifact" if asked is Recall else "content",
+            description=" ".join((schema.__doc__ or "").split()),
+            args_schema=schema,
+            response_format="content_and_artifact" if schema is Recall else "content",
             handle_tool_error=True,
         )
 
-    return [tool("remember", Remember), tool("recall", Recall, tokens=most), tool("forget", Forget)]
+    recall = tool("recall", Recall, max_tokens=check_max_tokens(max_tokens))
+    return [tool("remember", Remember), recall, tool("forget", Forget)]

@@ -1,13 +1,14 @@
 """Remanence for LlamaIndex: long-term memory for its agents, chat engines and query engines.
 
-memory.py       RemanenceMemory: the `memory=` of an agent or a chat engine
-block.py        RemanenceMemoryBlock: one block of LlamaIndex's own `Memory`
-retriever.py    RemanenceRetriever: recall for query engines
-chat_store.py   RemanenceChatStore and RemanenceAsyncChatStore: transcripts
-tools.py        RemanenceToolSpec: remember, recall and forget for an agent to call
-models.py       extractor(llm) and embedder(embed_model)
+RemanenceMemory                              the `memory=` of an agent or a chat engine
+RemanenceMemoryBlock                         a block of LlamaIndex's own `Memory`
+RemanenceRetriever                           recall for query engines
+RemanenceChatStore, RemanenceAsyncChatStore  transcripts
+RemanenceToolSpec                            the tools `remember`, `recall` and `forget`
+extractor, embedder                          LlamaIndex models as the extractor and the embedder of a space
 
-Importing this loads neither the engine nor LlamaIndex; each name is loaded when it is first used.
+Importing this package loads neither the engine nor LlamaIndex; each name is loaded when it is first used. The
+same names are in `llama_index.memory.remanence`, where LlamaIndex's own integrations are.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from typing import TYPE_CHECKING
 from remanence.adapters import lazy_getattr
 
 if TYPE_CHECKING:
-    from llama_index_remanence.block import RemanenceMemoryBlock
-    from llama_index_remanence.chat_store import RemanenceAsyncChatStore, RemanenceChatStore
-    from llama_index_remanence.memory import RemanenceMemory
-    from llama_index_remanence.models import embedder, extractor
-    from llama_index_remanence.retriever import RemanenceRetriever
-    from llama_index_remanence.tools import RemanenceToolSpec
+    from llama_index_remanence.block import RemanenceMemoryBlock as RemanenceMemoryBlock
+    from llama_index_remanence.chat_store import RemanenceAsyncChatStore as RemanenceAsyncChatStore
+    from llama_index_remanence.chat_store import RemanenceChatStore as RemanenceChatStore
+    from llama_index_remanence.memory import RemanenceMemory as RemanenceMemory
+    from llama_index_remanence.models import embedder as embedder
+    from llama_index_remanence.models import extractor as extractor
+    from llama_index_remanence.retriever import RemanenceRetriever as RemanenceRetriever
+    from llama_index_remanence.tools import RemanenceToolSpec as RemanenceToolSpec
 
 _MODULES = {
     "RemanenceAsyncChatStore": "chat_store",
@@ -35,17 +38,7 @@ _MODULES = {
     "extractor": "models",
 }
 
-__all__ = [
-    "RemanenceAsyncChatStore",
-    "RemanenceChatStore",
-    "RemanenceMemory",
-    "RemanenceMemoryBlock",
-    "RemanenceRetriever",
-    "RemanenceToolSpec",
-    "embedder",
-    "extractor",
-]
-
+__all__ = sorted(_MODULES)
 __getattr__ = lazy_getattr(
     __name__, {name: (module, "llamaindex") for name, module in _MODULES.items()}, frameworks=("llama_index",)
 )

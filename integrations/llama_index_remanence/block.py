@@ -1,10 +1,9 @@
-"""Long-term recall as one block among others of LlamaIndex's own `Memory`."""
+"""Long-term recall as a block of LlamaIndex's own `Memory`."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,186 +11,172 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock
 
-from llama_index_remanence.longterm import ROLE_KEY, OpenQuestions, RecalledBlock, recall_block, store_turns
-from llama_index_remanence.messages import (
-    RoleAndText,
-    context_texts,
-    new_answer,
-    not_yet_stored,
-    role_and_text,
-    roles_and_texts,
-)
-from llama_index_remanence.places import SpaceAdapter, SpaceReference
-from llama_index_remanence.sessions import session_label, short_hash
-from llama_index_remanence.window import Tokenizer, open_question, tokenize
-from remanence.adapters import log_and_continue
-from remanence.language.framing import shorten_frame
+from llama_index_remanence import messages as llama_messages
+from llama_index_remanence.long_term_memory import ROLE_KEY, RecallAdapter, RecalledBlock, store_turns
+from llama_index_remanence.messages import RoleAndText
+from llama_index_remanence.transcript import session_label, short_hash
+from remanence import Change, Space
+from remanence.adapters import ChangeFollower, log_and_continue, shorten_frame
 
-NO_SESSION = "default"
+_DEFAULT_SESSION = "default"
 
 log = logging.getLogger(__name__)
 
 
-class RemanenceMemoryBlock(SpaceAdapter, BaseMemoryBlock[str]):
-    """Recalls for the conversation it is shown, and remembers that conversation as it sees it.
+class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
+    """Recalls memories for the conversation of a `Memory`, and remembers that conversation.
 
-    `Memory` hands messages to its blocks only once they no longer fit its window, which few chats live to
-    see; so this block remembers each message when it first sees it, and takes no notice when it comes
-    again. (The last answer of a chat engine is seen at the next `memory.get()`.) What you erase from the
-    space, take out of the `Memory` too: another block would hear it there again.
+    `Memory` passes messages to its blocks only when they no longer fit into its window, which rarely happens. So
+    this block stores each message when it first sees it, and once only. (It sees the last answer of a chat engine at
+    the next `memory.get()`.) If you erase a text from the space, remove it from the `Memory` too, or another block
+    stores it again. If memory fails, the chat continues without this block and a warning is logged.
 
-    A session recalls what was said in it, and nothing of another session, unless `across_sessions` says
-    that the whole space belongs to one person.
+    For a ReActAgent, make the `Memory` with `insert_method=InsertMethod.USER`: that agent drops a system message that
+    comes first, and with it every block. A `Memory` with blocks is not saved with a `Context`: make it again with the
+    same `session_id`.
 
-    If memory is down, the chat goes on without this block, and the log says so.
+    Args:
+        space: The space.
+        location: Where to open the space, in place of `space`.
+        path: The names of the child to use.
+        limit: How many memories to recall at most.
+        max_tokens: The token budget of the recalled memories.
+        min_score: Recall only memories with at least this score.
+        across_sessions: Whether to recall what was said in other sessions. Set it if the space has one user only.
+        reinforce: Whether to count as used the recalled memories that the answer took words from.
+        tokenizer_fn: Splits a text into tokens; LlamaIndex's tokenizer by default.
 
-    For a ReActAgent, make the `Memory` with `insert_method=InsertMethod.USER`: that agent drops a system
-    message that comes first, and with it every block. A `Memory` with blocks, whosever they are, is not
-    written into a saved `Context`: make it again with the same `session_id`.
+    Raises:
+        InvalidInput: Neither a space nor a location was given.
 
-    >>> import asyncio
-    >>> import remanence
-    >>> from llama_index.core.memory import Memory
-    >>> async def ask(space, *words):
-    ...     memory = Memory.from_defaults(session_id="s", memory_blocks=[RemanenceMemoryBlock(space)])
-    ...     await memory.aput_messages([ChatMessage(role="user", content=each) for each in words])
-    ...     return (await memory.aget())[0].content
-    >>> with remanence.open(None) as space:
-    ...     _ = asyncio.run(ask(space, "I am allergic to hazelnuts.", "Hello?"))
-    ...     "hazelnuts" in asyncio.run(ask(space, "What am I allergic to?"))
-    True
+    Example:
+        >>> import asyncio
+        >>> import remanence
+        >>> from llama_index.core.memory import Memory
+        >>> async def ask(space, *texts):
+        ...     memory = Memory.from_defaults(session_id="s", memory_blocks=[RemanenceMemoryBlock(space)])
+        ...     await memory.aput_messages([ChatMessage(role="user", content=text) for text in texts])
+        ...     return (await memory.aget())[0].content
+        >>> with remanence.open(None) as space:
+        ...     _ = asyncio.run(ask(space, "I am allergic to hazelnuts.", "Hello?"))
+        ...     "hazelnuts" in asyncio.run(ask(space, "What am I allergic to?"))
+        True
     """
 
     name: str = "long_term_memory"
-    description: str | None = "What was said before, as far as it bears on the conversation."
+    description: str | None = "What was said before, if it is relevant to the conversation."
     priority: int = 1
-    limit: int = Field(default=10, gt=0, description="Memories recalled at most.")
-    tokens: int = Field(default=2_000, ge=0, description="Tokens of what is recalled, at most.")
-    min_score: float | None = Field(default=None, ge=0, le=1, description="What a memory has to score.")
     across_sessions: bool = Field(default=False, description="Recall what was said in other sessions too.")
-    reinforce: bool = Field(
-        default=False, description="Count as used what an answer took up of what was recalled for it."
-    )
-    tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
 
-    _heard: _Heard | None = PrivateAttr(default=None)
-    _served: OpenQuestions = PrivateAttr(default_factory=OpenQuestions)
+    _stored_turns: _StoredTurns = PrivateAttr(default_factory=lambda: _StoredTurns())
+
+    __init__ = RecallAdapter.__init__  # for type checkers
 
     def _reset_state(self) -> None:
-        self._heard, self._served = _Heard(self.place), OpenQuestions()
+        super()._reset_state()
+        self._stored_turns = _StoredTurns()
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
-        session = block_kwargs.get("session_id") or NO_SESSION
-        return await asyncio.to_thread(self._recall, _once(messages or []), session)
+        session = block_kwargs.get("session_id") or _DEFAULT_SESSION
+        return await asyncio.to_thread(self._recall, _without_repeated_input(messages or []), session)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         by_session: dict[str, list[ChatMessage]] = {}
         for message in messages:
-            session = message.additional_kwargs.get("session_id") or NO_SESSION
+            session = message.additional_kwargs.get("session_id") or _DEFAULT_SESSION
             by_session.setdefault(session, []).append(message)
-        for session, some in by_session.items():
-            await asyncio.to_thread(self._hear, some, session)
+        for session, session_messages in by_session.items():
+            await asyncio.to_thread(self._store, session_messages, session)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """Leave out memories from the last on, until so many tokens are saved; None if that takes all."""
-        room = self._count(content) - tokens_to_truncate if content else 0
-        rest = shorten_frame(content, room, self._count) if room > 0 else ""
-        if isinstance(content, _Block):
-            self._served.record_truncated(content.session, content, rest)
-        return rest or None
+        """Remove memories from the end of a block.
+
+        Args:
+            content: The block.
+            tokens_to_truncate: How many tokens to save.
+
+        Returns:
+            The shortened block; None if no memory is left.
+        """
+        max_tokens = self._count_tokens(content) - tokens_to_truncate if content else 0
+        shortened = shorten_frame(content, max_tokens, self._count_tokens) if max_tokens > 0 else ""
+        if isinstance(content, _SessionBlock):
+            self._open_questions.shorten(content.session, content, shortened)
+        return shortened or None
 
     def _recall(self, messages: list[ChatMessage], session: str) -> str:
-        self._hear(messages, session)
-        question, found = open_question(messages).strip(), RecalledBlock()
+        self._store(messages, session)
+        question, block = llama_messages.open_question(messages).strip(), RecalledBlock()
         if question:
             with log_and_continue(log, "recall"):
-                found = recall_block(
-                    self.space,
-                    question,
-                    messages,
-                    limit=self.limit,
-                    min_score=self.min_score,
-                    tags=() if self.across_sessions else (_tag(session),),
-                    tokens=self.tokens,
-                    count=self._count,
-                )
+                tags = [] if self.across_sessions else [_session_tag(session)]
+                block = self._recall_block(self.space, question, messages, tags=tags)
         if self.reinforce and question:
-            self._served.record_shown(session, question, found.hits, context_texts(messages))
-        return _Block(found.text, session)
+            self._open_questions.add_quoted(session, question, block.hits, llama_messages.context_texts(messages))
+        return _SessionBlock(block.text, session)
 
-    def _hear(self, messages: Sequence[ChatMessage], session: str) -> None:
-        assert self._heard is not None, "made with the block"
+    def _store(self, messages: Sequence[ChatMessage], session: str) -> None:
         space, new = self.space, list[RoleAndText]()
         with log_and_continue(log, "remember"):
-            new = self._heard.hear(session, roles_and_texts(messages))
-        answer, told = new_answer(messages, new)
+            new = self._stored_turns.store(space, session, llama_messages.roles_and_texts(messages))
+        answer, context = llama_messages.new_answer(messages, new)
         if self.reinforce and answer:
-            self._served.record_answer(session, space, answer, told)
-
-    def _count(self, text: str) -> int:
-        return len(self.tokenizer_fn(text))
+            self._open_questions.reinforce(session, space, answer, context)
 
 
-class _Block(str):
-    """The block for a prompt. `Memory` hands it back to be shortened, and does not say for which session."""
+class _SessionBlock(str):
+    """A block with its session. `Memory` passes it to `atruncate`, which is not told the session."""
 
     session: str
 
-    def __new__(cls, text: str, session: str) -> _Block:
-        made = super().__new__(cls, text)
-        made.session = session
-        return made
+    def __new__(cls, text: str, session: str) -> _SessionBlock:
+        block = super().__new__(cls, text)
+        block.session = session
+        return block
 
 
-class _Heard:
-    """What was said in each session, in order, as the ledger has it: forgotten or not, it was heard."""
+class _StoredTurns(ChangeFollower):
+    """The turns of each session that were ever stored, in order. Forgotten ones count as stored."""
 
-    def __init__(self, place: SpaceReference) -> None:
-        self._place = place
-        self._lock = threading.Lock()
-        self._position = 0
-        self._said: dict[str, list[RoleAndText]] = {}
+    def __init__(self) -> None:
+        super().__init__()
+        self._turns: dict[str, list[RoleAndText]] = {}  # by tag
         self._ids: set[str] = set()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Heard:
-        return self
-
-    def hear(self, session: str, told: Sequence[RoleAndText]) -> list[RoleAndText]:
-        """Remember what of this is new to the session, and say what it was."""
-        tag = _tag(session)
-        with self._lock:
-            self._catch_up()
-            heard = self._said.get(tag, [])
-            new = not_yet_stored(heard, told)
-            # Others may hear the same just now, from a block of their own: the same words, said for the
-            # same time, are one memory.
-            times = [(heard + new[:index]).count(one) for index, one in enumerate(new)]
-            keys = [short_hash(repr((session, *one, time))) for one, time in zip(new, times, strict=True)]
-            store_turns(self._place.space, session, new, keys=keys, tags=[tag])
-            self._catch_up()  # while the words can be read: if they are erased, they were heard all the same
+    def store(self, space: Space, session: str, turns: Sequence[RoleAndText]) -> list[RoleAndText]:
+        """Store those of the turns that are new to the session, and return them."""
+        tag = _session_tag(session)
+        with self.lock:
+            self.catch_up(space)
+            stored = self._turns.get(tag, [])
+            new = llama_messages.not_yet_stored(stored, turns)
+            # Another block may store the same turns at this moment. The n-th turn with the same text has the same
+            # key there, and is one memory.
+            counts = [(stored + new[:index]).count(turn) for index, turn in enumerate(new)]
+            keys = [short_hash(repr((session, *turn, count))) for turn, count in zip(new, counts, strict=True)]
+            store_turns(space, session, new, keys=keys, tags=[tag])
+            self.catch_up(space)  # now, as the text of a turn that is erased later cannot be read any more
             return new
 
-    def _catch_up(self) -> None:
-        for change in self._place.space.audit.changes(after=self._position):
-            self._position = change.position
-            memory = change.memory
-            if memory is not None and ROLE_KEY in memory.meta and memory.id not in self._ids:
-                self._ids.add(memory.id)
-                for tag in memory.tags:
-                    self._said.setdefault(tag, []).append((memory.meta[ROLE_KEY], memory.text))
+    def apply_change(self, change: Change) -> None:
+        memory = change.memory
+        if memory is not None and ROLE_KEY in memory.meta and memory.id not in self._ids:
+            self._ids.add(memory.id)
+            for tag in memory.tags:
+                self._turns.setdefault(tag, []).append((memory.meta[ROLE_KEY], memory.text))
 
 
-def _once(messages: list[ChatMessage]) -> list[ChatMessage]:
-    """The messages without the input that `Memory` adds at their end, where it is among them already."""
+def _without_repeated_input(messages: list[ChatMessage]) -> list[ChatMessage]:
+    """The messages without the input that `Memory` adds at their end, if they have it already."""
     if not messages or messages[-1].role != MessageRole.USER:
         return messages
     for message in reversed(messages[:-1]):
         if message.role == MessageRole.USER:
             return messages[:-1] if message.content == messages[-1].content else messages
-        if role_and_text(message) is not None:
+        if llama_messages.role_and_text(message) is not None:
             break
     return messages
 
 
-def _tag(session: str) -> str:
+def _session_tag(session: str) -> str:
     return f"session {session_label(session)}"

@@ -1,4 +1,4 @@
-"""The memory of an agent or a chat engine: the conversation so far, and what is recalled for it."""
+"""The memory of an agent or a chat engine: the messages of the session, and memories recalled for the question."""
 
 from __future__ import annotations
 
@@ -12,75 +12,70 @@ from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemory
 
-from llama_index_remanence.longterm import OpenQuestions, RecalledBlock, recall_block, store_turns
-from llama_index_remanence.messages import (
-    RoleAndText,
-    context_texts,
-    new_answer,
-    not_yet_stored,
-    roles_and_texts,
-    without_recalled,
-)
-from llama_index_remanence.places import SpaceAdapter
+from llama_index_remanence import messages as llama_messages
+from llama_index_remanence.long_term_memory import RecallAdapter, RecalledBlock, store_turns
+from llama_index_remanence.messages import RoleAndText, roles_and_texts
 from llama_index_remanence.transcript import Transcript
-from llama_index_remanence.window import Tokenizer, insert_block, open_question, recent_messages, tokenize
 from remanence import Space
 from remanence.adapters import log_and_continue
 
-WINDOW = "window"
+_WINDOW = "window"
 
 log = logging.getLogger(__name__)
 
 
-class RemanenceMemory(SpaceAdapter, BaseMemory):
+class RemanenceMemory(RecallAdapter, BaseMemory):
     """A chat window and long-term recall, for agents and chat engines.
 
-    Everything said in any session of the space may be recalled in any other: give each user a space of
-    their own. The window belongs to one session, survives a restart, and `reset` clears only it. It lies in
-    the child `window` of the space, apart from what is remembered: words that you erase for good are to be
-    erased in both.
+    What was said in one session of the space can be recalled in any other: give each user a space of their own.
+    The window has the messages of one session and survives a restart; `reset` clears the window only. It is stored
+    in the child "window" of the space, so a text that is to be erased must be erased in both. If recall fails, the
+    chat continues with the window and a warning is logged. A message that cannot be stored raises.
 
-    Made with `location` in place of `space`, it opens the space itself, and again after a restart.
+    Args:
+        space: The space.
+        location: Where to open the space, in place of `space`; it is opened again after a restart.
+        path: The names of the child to use.
+        session_id: The name of the session; a random one by default.
+        token_limit: The token budget of the window and the recalled memories. The name is LlamaIndex's.
+        max_tokens: The token budget of the recalled memories.
+        limit: How many memories to recall at most.
+        min_score: Recall only memories with at least this score.
+        extract: Whether to extract facts from the turns, in the background.
+        reinforce: Whether to count as used the recalled memories that the answer took words from.
+        tokenizer_fn: Splits a text into tokens; LlamaIndex's tokenizer by default.
 
-    If nothing can be recalled because memory is down, the chat goes on with the window, and the log says so.
-    A message that cannot be kept raises.
+    Raises:
+        InvalidInput: Neither a space nor a location was given.
 
-    >>> import remanence
-    >>> space = remanence.open(None)
-    >>> monday = RemanenceMemory(space, session_id="monday")
-    >>> monday.put(ChatMessage(role="user", content="I am allergic to hazelnuts."))
-    >>> tuesday = RemanenceMemory(space, session_id="tuesday")
-    >>> "hazelnuts" in tuesday.get(input="What am I allergic to?")[0].content
-    True
-    >>> space.close()
+    Example:
+        >>> import remanence
+        >>> space = remanence.open(None)
+        >>> monday = RemanenceMemory(space, session_id="monday")
+        >>> monday.put(ChatMessage(role="user", content="I am allergic to hazelnuts."))
+        >>> tuesday = RemanenceMemory(space, session_id="tuesday")
+        >>> "hazelnuts" in tuesday.get(input="What am I allergic to?")[0].content
+        True
+        >>> space.close()
     """
 
     session_id: str
-    token_limit: int = Field(default=30_000, gt=0, description="Tokens of the window and what is recalled.")
-    recall_tokens: int = Field(default=2_000, ge=0, description="Tokens kept free for what is recalled.")
-    limit: int = Field(default=10, gt=0, description="Memories recalled at most.")
-    min_score: float | None = Field(default=None, ge=0, le=1, description="What a memory has to score.")
-    extract: bool = Field(
-        default=False, description="Draw facts from what is said, in the background, with space.remember()."
-    )
-    reinforce: bool = Field(
-        default=False, description="Count as used what an answer took up of what was recalled for it."
-    )
-    tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
+    token_limit: int = Field(default=30_000, gt=0, description="Token budget of the window and the memories.")
+    extract: bool = Field(default=False, description="Extract facts in the background, with space.remember().")
 
-    _window: Transcript | None = PrivateAttr(default=None)
-    _asked: tuple[Any, RecalledBlock] | None = PrivateAttr(default=None)
-    _served: OpenQuestions = PrivateAttr(default_factory=OpenQuestions)
+    _cached_transcript: Transcript | None = PrivateAttr(default=None)
+    _last_recall: tuple[Any, RecalledBlock] | None = PrivateAttr(default=None)
 
     def __init__(self, space: Space | None = None, *, session_id: str | None = None, **settings: Any) -> None:
         super().__init__(space, session_id=session_id or uuid4().hex, **settings)
 
     def _reset_state(self) -> None:
-        self._window, self._asked, self._served = None, None, OpenQuestions()
+        super()._reset_state()
+        self._cached_transcript, self._last_recall = None, None
 
     @classmethod
     def class_name(cls) -> str:
-        """The name it is serialised under."""
+        """Return the name under which LlamaIndex serialises it."""
         return "RemanenceMemory"
 
     @classmethod
@@ -91,7 +86,14 @@ class RemanenceMemory(SpaceAdapter, BaseMemory):
         llm: LLM | None = None,
         **settings: Any,
     ) -> RemanenceMemory:
-        """A memory that starts with a history, and leaves a quarter of the model's context free."""
+        """Make a memory, as LlamaIndex's own memories are made.
+
+        Args:
+            space: The space.
+            chat_history: The messages to start with.
+            llm: The model. By default `token_limit` is three quarters of its context.
+            **settings: Further arguments of the class.
+        """
         if llm is not None:
             settings.setdefault("token_limit", int(llm.metadata.context_window * 0.75))
         memory = cls(space, **settings)
@@ -100,105 +102,102 @@ class RemanenceMemory(SpaceAdapter, BaseMemory):
         return memory
 
     def get(self, input: str | ChatMessage | None = None, **kwargs: Any) -> list[ChatMessage]:
-        """The window, and what is recalled for `input`, or for the user message that is not answered yet."""
+        """Return the window with the memories that are recalled for a question.
+
+        Args:
+            input: The question; by default the user message that is not answered yet.
+            **kwargs: `initial_token_count`, the tokens that the rest of the prompt takes.
+        """
         messages = self.get_all()
-        asked = input.content if isinstance(input, ChatMessage) else input
-        question = (asked or open_question(messages)).strip()
-        room = self.token_limit - int(kwargs.get("initial_token_count", 0))
-        shown = recent_messages(messages, room - (self.recall_tokens if question else 0), self._count)
-        return insert_block(shown, self._recalled(question, shown) if question else "")
+        given = input.content if isinstance(input, ChatMessage) else input
+        question = (given or llama_messages.open_question(messages)).strip()
+        available = self.token_limit - int(kwargs.get("initial_token_count", 0)) - (self.max_tokens if question else 0)
+        recent = llama_messages.recent_messages(messages, available, self._count_tokens)
+        return llama_messages.insert_block(recent, self._recall_for(question, recent) if question else "")
 
     def get_all(self) -> list[ChatMessage]:
-        """The window, whole, and nothing else."""
+        """Return all messages of the window, without recalled memories."""
         return [row.message for row in self._transcript.rows(self.session_id)]
 
     def put(self, message: ChatMessage) -> None:
-        """Add a message to the window, and remember it if somebody says something in it."""
+        """Add a message to the window, and remember it if it is one of the user or the model."""
         self.put_messages([message])
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
-        """Add messages to the window, and remember what is said in them."""
-        kept = without_recalled(messages)
-        new = roles_and_texts(kept)
-        self._remember(new)
-        self._transcript.append(self.session_id, kept)
-        answer, told = new_answer(kept, new)
+        """Add messages to the window, and remember those of the user and the model."""
+        added = llama_messages.without_recalled(messages)
+        turns = roles_and_texts(added)
+        self._remember(turns)
+        self._transcript.append(self.session_id, added)
+        answer, context = llama_messages.new_answer(added, turns)
         if self.reinforce and answer:
-            self._served.record_answer(self.session_id, self.space, answer, told)
+            self._open_questions.reinforce(self.session_id, self.space, answer, context)
 
     def set(self, messages: list[ChatMessage]) -> None:
-        """Make these the window, and remember what of them this session has not heard before."""
-        kept = without_recalled(messages)
-        self._remember(
-            not_yet_stored(roles_and_texts(self._transcript.all_messages(self.session_id)), roles_and_texts(kept))
-        )
-        self._transcript.replace(self.session_id, kept)
-        self._break_off()
+        """Make these the messages of the window, and remember those that this session has not stored yet."""
+        added = llama_messages.without_recalled(messages)
+        stored = roles_and_texts(self._transcript.all_messages(self.session_id))
+        self._remember(llama_messages.not_yet_stored(stored, roles_and_texts(added)))
+        self._transcript.replace(self.session_id, added)
+        self._discard_question()
 
     def reset(self) -> None:
-        """Clear the window. What was remembered stays: forget it with `space.forget`."""
+        """Clear the window. Memories stay: forget them with `space.forget`."""
         self._transcript.delete_session(self.session_id)
-        self._break_off()
+        self._discard_question()
 
     def fork(self, session_id: str | None = None) -> RemanenceMemory:
-        """A memory whose session begins with this window, and from there on has its own.
+        """Return a memory whose session begins with a copy of this window.
 
-        A `Context` that is restored goes on in the one session, however often it is restored; a fork of it
-        wants a session of its own. What is remembered they share, as any two sessions do.
+        A restored `Context` continues in the same session, however often it is restored; a copy of it needs a
+        session of its own. The memories are shared, as by any two sessions.
 
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     memory = RemanenceMemory(space, session_id="one")
-        ...     memory.put(ChatMessage(role="user", content="Heads or tails?"))
-        ...     memory.fork("two").put(ChatMessage(role="assistant", content="Heads."))
-        ...     len(memory.get_all()), len(RemanenceMemory(space, session_id="two").get_all()), space.count()
-        (1, 2, 2)
+        Args:
+            session_id: The name of the new session; a random one by default.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     memory = RemanenceMemory(space, session_id="one")
+            ...     memory.put(ChatMessage(role="user", content="Heads or tails?"))
+            ...     memory.fork("two").put(ChatMessage(role="assistant", content="Heads."))
+            ...     len(memory.get_all()), len(RemanenceMemory(space, session_id="two").get_all()), space.count()
+            (1, 2, 2)
         """
-        other = self.model_copy(update={"session_id": session_id or uuid4().hex})
-        other._transcript.replace(other.session_id, self.get_all())
-        return other
+        fork = self.model_copy(update={"session_id": session_id or uuid4().hex})
+        fork._transcript.replace(fork.session_id, self.get_all())
+        return fork
 
     @property
     def _transcript(self) -> Transcript:
-        if self._window is None:
-            self._window = Transcript(self.space.child(WINDOW))
-        return self._window
+        if self._cached_transcript is None:
+            self._cached_transcript = Transcript(self.space.child(_WINDOW))
+        return self._cached_transcript
 
-    def _break_off(self) -> None:
-        """The turn that was begun, if any, will not be answered."""
-        self._asked = None
-        self._served.discard(self.session_id)
+    def _discard_question(self) -> None:
+        self._last_recall = None
+        self._open_questions.discard(self.session_id)
 
-    def _remember(self, told: Sequence[RoleAndText]) -> None:
-        store_turns(self.space, self.session_id, told, extract=self.extract)
+    def _remember(self, turns: Sequence[RoleAndText]) -> None:
+        store_turns(self.space, self.session_id, turns, extract=self.extract)
 
-    def _recalled(self, question: str, shown: Sequence[ChatMessage]) -> str:
-        found = RecalledBlock()
+    def _recall_for(self, question: str, prompt: Sequence[ChatMessage]) -> str:
+        block = RecalledBlock()
         space = self.space
         with log_and_continue(log, "recall"):
-            found = self._once_a_turn(space, question, shown)
+            block = self._recall_once(space, question, prompt)
         if self.reinforce:
-            self._served.record_shown(self.session_id, question, found.hits, context_texts(shown))
-        return found.text
+            context = llama_messages.context_texts(prompt)
+            self._open_questions.add_quoted(self.session_id, question, block.hits, context)
+        return block.text
 
-    def _once_a_turn(self, space: Space, question: str, shown: Sequence[ChatMessage]) -> RecalledBlock:
-        """Agents get their messages several times for one question; only news is worth asking again."""
-        asking = (question, frozenset(roles_and_texts(shown)))
-        if self._asked is not None:
-            before, found = self._asked
-            if before == asking and next(space.audit.changes(after=found.position), None) is None:
-                return found
-        found = recall_block(
-            space,
-            question,
-            shown,
-            limit=self.limit,
-            min_score=self.min_score,
-            tokens=self.recall_tokens,
-            count=self._count,
-        )
-        self._asked = (asking, found)
-        return found
-
-    def _count(self, text: str) -> int:
-        return len(self.tokenizer_fn(text))
+    def _recall_once(self, space: Space, question: str, prompt: Sequence[ChatMessage]) -> RecalledBlock:
+        """Recall, or return the last recall: agents get their messages several times for one question."""
+        arguments = (question, frozenset(roles_and_texts(prompt)))
+        if self._last_recall is not None:
+            last_arguments, block = self._last_recall
+            if last_arguments == arguments and next(space.audit.changes(after=block.position), None) is None:
+                return block
+        block = self._recall_block(space, question, prompt)
+        self._last_recall = (arguments, block)
+        return block

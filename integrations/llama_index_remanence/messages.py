@@ -1,4 +1,4 @@
-"""Messages of LlamaIndex as something that can be kept: their words, and all of them as JSON."""
+"""LlamaIndex messages: the text to remember, the JSON to store, and which of them go into a prompt."""
 
 from __future__ import annotations
 
@@ -7,139 +7,68 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.utils import get_tokenizer
 
-from remanence.language.framing import is_frame, strip_frames
+from remanence.adapters import TokenCounter, is_frame, placeholder_text, storable_text, strip_frames
 
-MOST_WORDS = 100_000
-"""Characters of a message by which its record is found. The record holds the whole message besides."""
-MOST_SAID = 2_000_000
-"""Characters of what is said that are remembered: a memory holds no more."""
-ELSE_TOKENS = 256
-"""What a picture or a recording counts for, as `llama_index.core.memory.Memory` has it."""
+_MAX_RECORD_TEXT = 100_000
+"""Characters of a message by which its record is found. The record also has the full message."""
+_MAX_TURN_TEXT = 2_000_000
+"""Characters of a message that are remembered: the maximum of a memory."""
+_TOKENS_PER_BLOCK = 256
+"""The tokens of an image or a recording, as in `llama_index.core.memory.Memory`."""
 
-_SPEAKERS = {
+_ROLES = {
     MessageRole.USER: "user",
     MessageRole.ASSISTANT: "assistant",
     MessageRole.CHATBOT: "assistant",
     MessageRole.MODEL: "assistant",
 }
-_NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 _THOUGHT, _ANSWER = "Thought:", "\nAnswer:"
-_OBSERVED = re.compile(r"^Observation: (.*?)(?=^Thought: |\Z)", re.DOTALL | re.MULTILINE)
+_OBSERVATION = re.compile(r"^Observation: (.*?)(?=^Thought: |\Z)", re.DOTALL | re.MULTILINE)
 
 RoleAndText = tuple[str, str]
-"""A speaker and the words."""
+Tokenizer = Callable[[str], Sequence[object]]
+
+
+def tokenize(text: str) -> Sequence[object]:
+    """Return the tokens of a text by LlamaIndex's global tokenizer, which is looked up when first needed."""
+    return get_tokenizer()(text)
+
+
+# What is remembered
 
 
 def role_and_text(message: ChatMessage) -> RoleAndText | None:
-    """Who says what in this message, as far as it is worth remembering; None for one that says nothing.
+    """Return the role and the text of a message that is to be remembered; None if there is nothing to remember.
 
-    System and tool messages are not said by anybody. Of what a ReAct agent puts down of its thinking only
-    the answer counts, and nothing counts that was itself recalled.
+    System and tool messages are not remembered. Of the output of a ReAct agent only the answer is, and blocks
+    of recalled memories are not.
 
     >>> role_and_text(ChatMessage(role="assistant", content="Thought: easy.\\nAnswer: In Porto."))
     ('assistant', 'In Porto.')
     >>> role_and_text(ChatMessage(role="tool", content="42")) is None
     True
     """
-    speaker = _SPEAKERS.get(message.role)
-    if speaker is None:
+    role = _ROLES.get(message.role)
+    if role is None:
         return None
-    words = strip_frames(valid_text(message.content or "")).strip()
-    if speaker == "assistant" and words.startswith(_THOUGHT):
-        words = words.partition(_ANSWER)[2].strip()
-    return (speaker, words[:MOST_SAID]) if words else None
+    text = strip_frames(storable_text(message.content or "")).strip()
+    if role == "assistant" and text.startswith(_THOUGHT):
+        text = text.partition(_ANSWER)[2].strip()
+    return (role, text[:_MAX_TURN_TEXT]) if text else None
 
 
 def roles_and_texts(messages: Iterable[ChatMessage]) -> list[RoleAndText]:
-    """What is said in these messages, in order."""
-    return [words for message in messages if (words := role_and_text(message)) is not None]
+    """Return what is to be remembered of these messages, in order."""
+    return [turn for message in messages if (turn := role_and_text(message)) is not None]
 
 
-def is_reply(message: ChatMessage) -> bool:
-    """Whether the model gives its answer in this message. Words beside a call of a tool are none yet.
+def not_yet_stored(stored: Sequence[RoleAndText], turns: Sequence[RoleAndText]) -> list[RoleAndText]:
+    """Return those of the turns that are not stored.
 
-    >>> is_reply(ChatMessage(role="assistant", content="In Porto."))
-    True
-    >>> call = ToolCallBlock(tool_name="weather", tool_kwargs={})
-    >>> is_reply(ChatMessage(role="assistant", blocks=[TextBlock(text="Let me see."), call]))
-    False
-    """
-    calls = any(isinstance(block, ToolCallBlock) for block in message.blocks)
-    return is_from_model(message) and role_and_text(message) is not None and not calls
-
-
-def is_from_model(message: ChatMessage) -> bool:
-    """Whether the model speaks in this message."""
-    return _SPEAKERS.get(message.role) == "assistant"
-
-
-def context_texts(messages: Sequence[ChatMessage]) -> list[str]:
-    """What a model reads in these messages, but for its own words on what it has not answered yet.
-
-    >>> asked, call = ChatMessage("Where?"), ToolCallBlock(tool_name="look", tool_kwargs={})
-    >>> looks = ChatMessage(role="assistant", blocks=[TextBlock(text="Porto?"), call])
-    >>> context_texts([asked, looks]), context_texts([asked, ChatMessage(role="assistant", content="Here.")])
-    (['Where?', ''], ['Where?', 'Here.'])
-    """
-    answered = max((at for at, message in enumerate(messages) if is_reply(message)), default=-1)
-    return [
-        valid_text(message.content or "") if at <= answered else _from_others(message)
-        for at, message in enumerate(messages)
-    ]
-
-
-def new_answer(messages: Sequence[ChatMessage], new: Collection[RoleAndText]) -> tuple[str, list[str]]:
-    """What a model answers in these messages, as far as it is new, and what others told it before that."""
-    places = [at for at, message in enumerate(messages) if is_reply(message) and role_and_text(message) in new]
-    words = [words for _, words in roles_and_texts(messages[at] for at in places)]
-    return "\n".join(words), [_from_others(message) for message in messages[: max(places, default=-1) + 1]]
-
-
-def record_text(message: ChatMessage) -> str:
-    """The words a message has, or some that stand for it: a record cannot be blank.
-
-    >>> call = ToolCallBlock(tool_name="weather", tool_kwargs={"city": "Porto"})
-    >>> record_text(ChatMessage(role="assistant", blocks=[call]))
-    '[calls weather({"city": "Porto"})]'
-    >>> record_text(ChatMessage(role="assistant", content=None))
-    '[no words]'
-    """
-    words = valid_text(message.content or "")[:MOST_WORDS]
-    if words.strip():
-        return words
-    calls = [block for block in message.blocks if isinstance(block, ToolCallBlock)]
-    if calls:
-        written = "; ".join(f"{call.tool_name}({_arguments(call)})" for call in calls)
-        return f"[calls {valid_text(written)}]"[:MOST_WORDS]
-    kinds = dict.fromkeys(block.block_type for block in message.blocks if not isinstance(block, TextBlock))
-    return f"[{', '.join(kinds) or 'no words'}]"
-
-
-def without_recalled(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
-    """The messages without blocks that we put into them ourselves, and without those that were only that."""
-    return [kept for message in messages if (kept := _own(message)) is not None]
-
-
-def message_to_json(message: ChatMessage) -> str:
-    """A message as JSON. What JSON cannot hold among its `additional_kwargs` is kept as its `str`."""
-    fields = message.model_dump(mode="json", fallback=str)
-    text = json.dumps(fields, ensure_ascii=False, sort_keys=True)
-    # A model may answer with half a surrogate pair, which UTF-8 cannot write and \u escapes can.
-    return json.dumps(fields, sort_keys=True) if _NOT_TEXT.search(text) else text
-
-
-def message_from_json(text: str) -> ChatMessage:
-    """The message that was packed: a new one each time, so that whoever edits it edits nothing of ours."""
-    return ChatMessage.model_validate(json.loads(text))
-
-
-def not_yet_stored(heard: Sequence[RoleAndText], told: Sequence[RoleAndText]) -> list[RoleAndText]:
-    """Which of these were not heard before.
-
-    They may be any stretch of what was heard, and go on where it ends: a window of messages moves that
-    way, and what is said again in it is new. Where they do not fit, as after an edit, new is what was
-    never heard at all.
+    If the turns begin with a part of the stored ones, those after that part are new, even if their text is
+    repeated: a window of messages moves that way. Otherwise, as after an edit, the turns with new text are.
 
     >>> a, b, c = ("user", "a"), ("user", "b"), ("user", "c")
     >>> not_yet_stored([a, b], [b, a]) == [a] and not_yet_stored([a, b, c], [b]) == []
@@ -147,46 +76,175 @@ def not_yet_stored(heard: Sequence[RoleAndText], told: Sequence[RoleAndText]) ->
     >>> not_yet_stored([a, b], [c, a]) == [c]
     True
     """
-    if not told:
+    if not turns:
         return []
-    for begin, first in enumerate(heard):
-        if first == told[0]:
-            stretch = list(heard[begin : begin + len(told)])
-            if stretch == list(told[: len(stretch)]):
-                return list(told[len(stretch) :])
-    known = set(heard)
-    return [one for one in told if one not in known]
+    for start, first in enumerate(stored):
+        if first == turns[0]:
+            part = list(stored[start : start + len(turns)])
+            if part == list(turns[: len(part)]):
+                return list(turns[len(part) :])
+    known = set(stored)
+    return [turn for turn in turns if turn not in known]
 
 
-def token_count(message: ChatMessage, count: Callable[[str], int]) -> int:
+# What a model was given and what it answered
+
+
+def is_reply(message: ChatMessage) -> bool:
+    """Tell whether a message is an answer of the model. Text next to a tool call is not an answer yet.
+
+    >>> is_reply(ChatMessage(role="assistant", content="In Porto."))
+    True
+    >>> call = ToolCallBlock(tool_name="weather", tool_kwargs={})
+    >>> is_reply(ChatMessage(role="assistant", blocks=[TextBlock(text="Let me see."), call]))
+    False
+    """
+    has_calls = any(isinstance(block, ToolCallBlock) for block in message.blocks)
+    return _is_from_model(message) and role_and_text(message) is not None and not has_calls
+
+
+def context_texts(messages: Sequence[ChatMessage]) -> list[str]:
+    """Return the texts of messages, without the model's own texts about the unanswered question.
+
+    >>> question, call = ChatMessage("Where?"), ToolCallBlock(tool_name="look", tool_kwargs={})
+    >>> search = ChatMessage(role="assistant", blocks=[TextBlock(text="Porto?"), call])
+    >>> context_texts([question, search]), context_texts([question, ChatMessage(role="assistant", content="Here.")])
+    (['Where?', ''], ['Where?', 'Here.'])
+    """
+    answered = max((index for index, message in enumerate(messages) if is_reply(message)), default=-1)
+    return [
+        storable_text(message.content or "") if index <= answered else _text_of_others(message)
+        for index, message in enumerate(messages)
+    ]
+
+
+def new_answer(messages: Sequence[ChatMessage], new: Collection[RoleAndText]) -> tuple[str, list[str]]:
+    """Return the new answers of the model in these messages, and what others wrote before them."""
+    indexes = [index for index, message in enumerate(messages) if is_reply(message) and role_and_text(message) in new]
+    answers = [text for _, text in roles_and_texts(messages[index] for index in indexes)]
+    return "\n".join(answers), [_text_of_others(message) for message in messages[: max(indexes, default=-1) + 1]]
+
+
+def without_recalled(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
+    """Remove the blocks of recalled memories from messages, and messages that consist of nothing else."""
+    result = []
+    for message in messages:
+        blocks = [block for block in message.blocks if not (isinstance(block, TextBlock) and is_frame(block.text))]
+        if len(blocks) == len(message.blocks):
+            result.append(message)
+        elif blocks:
+            result.append(message.model_copy(update={"blocks": blocks}))
+    return result
+
+
+def _is_from_model(message: ChatMessage) -> bool:
+    return _ROLES.get(message.role) == "assistant"
+
+
+def _text_of_others(message: ChatMessage) -> str:
+    """The text that the model did not write; of the output of a ReAct agent, the results of its tools."""
+    text = storable_text(message.content or "")
+    return "\n".join(_OBSERVATION.findall(text)) if _is_from_model(message) else text
+
+
+# How a message is stored
+
+
+def record_text(message: ChatMessage) -> str:
+    """Return the text of the record of a message: its own, or a placeholder, as a record cannot be blank.
+
+    >>> call = ToolCallBlock(tool_name="weather", tool_kwargs={"city": "Porto"})
+    >>> record_text(ChatMessage(role="assistant", blocks=[call]))
+    '[calls weather({"city": "Porto"})]'
+    """
+    text = storable_text(message.content or "")[:_MAX_RECORD_TEXT]
+    if text.strip():
+        return text
+    calls = [(block.tool_name, _arguments(block)) for block in message.blocks if isinstance(block, ToolCallBlock)]
+    types = [block.block_type for block in message.blocks if not isinstance(block, TextBlock)]
+    return placeholder_text(calls, types)[:_MAX_RECORD_TEXT]
+
+
+def message_to_json(message: ChatMessage) -> str:
+    """Return a message as JSON. Values of its `additional_kwargs` that JSON does not have are stored as `str`."""
+    fields = message.model_dump(mode="json", fallback=str)
+    text = json.dumps(fields, ensure_ascii=False, sort_keys=True)
+    # A model may write half a surrogate pair, which UTF-8 cannot encode and \u escapes can.
+    return text if storable_text(text) == text else json.dumps(fields, sort_keys=True)
+
+
+def message_from_json(text: str) -> ChatMessage:
+    """Return the message that was stored, as a new object."""
+    return ChatMessage.model_validate(json.loads(text))
+
+
+def _arguments(call: ToolCallBlock) -> str:
+    arguments = call.tool_kwargs
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, default=str)
+
+
+# What goes into a prompt
+
+
+def open_question(messages: Sequence[ChatMessage]) -> str:
+    """Return the last user message; "" if it was answered, or if there is none.
+
+    >>> question = ChatMessage(role="user", content="Where?")
+    >>> open_question([question]), open_question([question, ChatMessage(role="assistant", content="Here.")])
+    ('Where?', '')
+    """
+    if not messages or _is_from_model(messages[-1]):
+        return ""
+    questions = [message.content or "" for message in messages if message.role == MessageRole.USER]
+    return questions[-1] if questions else ""
+
+
+def recent_messages(messages: Sequence[ChatMessage], max_tokens: int, count_tokens: TokenCounter) -> list[ChatMessage]:
+    """Return the last messages that fit into a token budget, and every system message.
+
+    The first of them begins a turn, as many models refuse an answer without its question or the result of a
+    call that is not there. The last message is always returned.
+    """
+    first = len(messages)
+    used = sum(_token_count(message, count_tokens) for message in messages if message.role == MessageRole.SYSTEM)
+    for index in reversed(range(len(messages))):
+        message = messages[index]
+        used += 0 if message.role == MessageRole.SYSTEM else _token_count(message, count_tokens)
+        if used > max_tokens and index < len(messages) - 1:
+            break
+        if message.role == MessageRole.USER or index in (0, len(messages) - 1):
+            first = index
+    return [message for index, message in enumerate(messages) if index >= first or message.role == MessageRole.SYSTEM]
+
+
+def insert_block(messages: Sequence[ChatMessage], block: str) -> list[ChatMessage]:
+    """Return the messages with a block in the system message; without one, before the text of the question.
+
+    The block is not put into a new system message before a question: ReActAgent drops a system message that comes
+    first, and a text that changes each turn would prevent the provider from caching the rest of the prompt.
+    """
+    result = list(messages)
+    if not block:
+        return result
+    system = [index for index, message in enumerate(result) if message.role == MessageRole.SYSTEM]
+    user = [index for index, message in enumerate(result) if message.role == MessageRole.USER]
+    if system:
+        first = result[system[0]]
+        result[system[0]] = first.model_copy(update={"blocks": [*first.blocks, TextBlock(text=block)]})
+    elif user and open_question(result):
+        last = result[user[-1]]
+        result[user[-1]] = last.model_copy(update={"blocks": [TextBlock(text=block), *last.blocks]})
+    else:
+        result.insert(0, ChatMessage(role=MessageRole.SYSTEM, content=block))
+    return result
+
+
+def _token_count(message: ChatMessage, count_tokens: TokenCounter) -> int:
     """About how many tokens a message takes in a prompt."""
     total = 0
     for block in message.blocks:
         if isinstance(block, TextBlock):
-            total += count(block.text)
+            total += count_tokens(block.text)
         else:
-            total += count(_arguments(block)) if isinstance(block, ToolCallBlock) else ELSE_TOKENS
+            total += count_tokens(_arguments(block)) if isinstance(block, ToolCallBlock) else _TOKENS_PER_BLOCK
     return total
-
-
-def valid_text(text: str) -> str:
-    """A text without what cannot be written down as UTF-8."""
-    return _NOT_TEXT.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def _arguments(call: ToolCallBlock) -> str:
-    given = call.tool_kwargs
-    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
-
-
-def _from_others(message: ChatMessage) -> str:
-    """What is not the model's own in a message; of what a ReAct agent puts down, what its tools gave it."""
-    words = valid_text(message.content or "")
-    return "\n".join(_OBSERVED.findall(words)) if is_from_model(message) else words
-
-
-def _own(message: ChatMessage) -> ChatMessage | None:
-    kept = [block for block in message.blocks if not (isinstance(block, TextBlock) and is_frame(block.text))]
-    if len(kept) == len(message.blocks):
-        return message
-    return message.model_copy(update={"blocks": kept}) if kept else None

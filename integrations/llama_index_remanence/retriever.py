@@ -14,16 +14,26 @@ from remanence import Hit, Recall, View
 
 
 class RemanenceRetriever(BaseRetriever):
-    """Memories as nodes, best first, scored from 0 to 1.
+    """Returns memories as nodes, best first, with scores from 0 to 1.
 
-    Give it a space, or a view of one: `RemanenceRetriever(space.as_of("last May"))` answers with what was
-    known then. The other arguments are those of `recall`.
+    Args:
+        space: The space, or a view of it: `RemanenceRetriever(space.as_of("last May"))` answers with what was
+            known then.
+        limit: How many nodes to return at most.
+        during: Return only what was true in this time.
+        history: Whether to return superseded and expired versions too; "auto" decides by the question.
+        kinds: Return only memories of these kinds.
+        tags: Return only memories with all of these tags.
+        min_score: Return only hits with at least this score.
+        callback_manager: LlamaIndex's callback manager.
+        verbose: LlamaIndex's flag.
 
-    >>> import remanence
-    >>> with remanence.open(None) as space:
-    ...     _ = space.add("Alice drinks green tea.")
-    ...     RemanenceRetriever(space, limit=3).retrieve("What does Alice drink?")[0].text
-    'Alice drinks green tea.'
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("Alice drinks green tea.")
+        ...     RemanenceRetriever(space, limit=3).retrieve("What does Alice drink?")[0].text
+        'Alice drinks green tea.'
     """
 
     def __init__(
@@ -51,27 +61,28 @@ class RemanenceRetriever(BaseRetriever):
         }
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        given = self._options | {"vector": query_bundle.embedding}
-        return nodes(self._space.recall(query_bundle.query_str, **given))
+        options = self._options | {"vector": query_bundle.embedding}
+        return nodes(self._space.recall(query_bundle.query_str, **options))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
-def nodes(answer: Recall) -> list[NodeWithScore]:
-    """The hits of an answer as nodes. What is known of a memory is metadata, and no part of the text that a
-    model or an embedder reads."""
-    out = []
-    for hit, plain in zip(answer, answer.to_dicts(), strict=True):
-        memory = plain["memory"]
-        metadata = {name: value for name, value in memory.items() if name not in ("id", "text")}
+def nodes(recall: Recall) -> list[NodeWithScore]:
+    """Return the hits of a recall as nodes.
+
+    The fields of a memory are in the metadata, which is excluded from the text for models and embedders.
+    """
+    result = []
+    for hit, fields in zip(recall, recall.to_dicts(), strict=True):
+        metadata = {name: value for name, value in fields["memory"].items() if name not in ("id", "text")}
         metadata |= {
             "memory_id": hit.memory.id,
             "current": hit.current,
-            "superseded_by": plain["superseded_by"],
+            "superseded_by": fields["superseded_by"],
             "because": hit.because,
-            "evidence": plain["evidence"],
-            "missing": dict(answer.missing),
+            "evidence": fields["evidence"],
+            "missing": dict(recall.missing),
         }
         node = TextNode(
             id_=_node_id(hit),
@@ -80,11 +91,11 @@ def nodes(answer: Recall) -> list[NodeWithScore]:
             excluded_llm_metadata_keys=list(metadata),
             excluded_embed_metadata_keys=list(metadata),
         )
-        out.append(NodeWithScore(node=node, score=hit.score))
-    return out
+        result.append(NodeWithScore(node=node, score=hit.score))
+    return result
 
 
 def _node_id(hit: Hit) -> str:
-    """The id of the memory; an older version of it, which may stand beside the newest, has one of its own."""
+    """The id of the memory; a superseded version has an id of its own, as the newest may be returned too."""
     memory = hit.memory
     return memory.id if hit.superseded_by is None else f"{memory.id}@{memory.revised_at.isoformat()}"

@@ -1,147 +1,198 @@
-"""Chat messages on the ledger: an exact table of them that follows whatever is written, here or elsewhere.
+"""The messages of chat sessions, stored in a space: an exact table that also follows what other processes write.
 
-Each message is a memory of the space, and so is each session. A session has one or more *lives*, and its
-record says which one is shown: so replacing a thousand messages, or deleting them all, happens at one line of
-the ledger, and a reader sees all of it or nothing. Messages are ordered by fractions: one can always be put
-between two others without touching them.
+Each message is a memory of the space, and so is each session. A session has one or more generations of messages, and
+its record says which one is active. So replacing or deleting a thousand messages takes effect with one ledger entry,
+and a reader sees all of it or nothing. Messages are ordered by fractions: one can be inserted between two others
+without changing them.
 """
 
 from __future__ import annotations
 
 import json
-import threading
 from bisect import insort
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from hashlib import blake2b
+from math import floor
 from operator import attrgetter
 from typing import Any
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
 
-from llama_index_remanence.messages import message_to_json, record_text
-from llama_index_remanence.sessions import MessageRow, Session, orders_after, session_label, short_hash
-from remanence import Change, InvalidInput, Memory, Space, View
+from llama_index_remanence.messages import message_from_json, message_to_json, record_text
+from remanence import Change, Memory, View
+from remanence.adapters import ChangeFollower, require_space, storable_text
 
 _RECORD, _MESSAGE = "llamaindex", "message"
-_PIECE = 400_000
-"""Characters of a message kept in one record: pictures are longer, and a record holds a million of JSON."""
+_MAX_PIECE_LENGTH = 400_000
+"""Characters of a message in one record: images are longer, and the meta of a memory has a maximum."""
+_MAX_LABEL_LENGTH = 200
 _DELETED = "deleted from the chat store"
 
 
-class Transcript:
-    """The messages of every session that a space holds.
+@dataclass(frozen=True, slots=True)
+class MessageRow:
+    """One message of a session. `position` is that of its ledger entry, and identifies it."""
 
-    Safe to use from many threads. One of a view of the past can only be read.
-    """
+    memory_id: str
+    position: int
+    session: str
+    generation: str
+    order: Fraction
+    archived: bool
+    message_json: str
+    extra_ids: tuple[str, ...] = ()
+    """The ids of further records, if one could not hold the message."""
+
+    @property
+    def sort_key(self) -> tuple[Fraction, int]:
+        """What rows are sorted by: two that were added at the same time have the same order."""
+        return self.order, self.position
+
+    @property
+    def message(self) -> ChatMessage:
+        """The message, as a new object each time."""
+        return message_from_json(self.message_json)
+
+
+@dataclass(slots=True)
+class _Session:
+    """The state of a session: its active generation, what is archived of it, and the rows of each generation."""
+
+    is_active: bool = False
+    memory_id: str = ""
+    generation: str = ""
+    archived_to: tuple[Fraction, int] | None = None
+    record_count: int = 0
+    rows_by_generation: dict[str, list[MessageRow]] = field(default_factory=dict)
+    all_rows: list[MessageRow] = field(default_factory=list)
+
+    def rows(self) -> list[MessageRow]:
+        return self.rows_by_generation.get(self.generation, []) if self.is_active else []
+
+    def is_archived(self, row: MessageRow) -> bool:
+        return row.archived or (self.archived_to is not None and row.sort_key <= self.archived_to)
+
+    def next_orders(self, count: int) -> list[Fraction]:
+        """The orders of new messages at the end."""
+        orders = [row.order for row in self.rows()[-1:]]
+        orders += self.archived_to[:1] if self.archived_to else []
+        return _orders_from(floor(max(orders)) + 1 if orders else 0, count)
+
+
+class Transcript(ChangeFollower):
+    """The messages of all sessions in a space, or in a view of it to read only. It is thread-safe."""
 
     def __init__(self, space: View) -> None:
+        super().__init__()
         self._space = space
-        self._lock = threading.RLock()
-        self._position = 0
-        self._sessions: dict[str, Session] = {}
-        self._order: dict[str, None] = {}
-        self._names: dict[str, str] = {}
-        self._rows: dict[str, MessageRow] = {}
+        self._sessions: dict[str, _Session] = {}
+        self._active_sessions: dict[str, None] = {}  # in the order they began
+        self._session_names: dict[str, str] = {}  # by memory id
+        self._rows: dict[str, MessageRow] = {}  # by memory id
         self._pieces: dict[str, dict[str, str]] = {}
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Transcript:
-        return self  # however often it is referred to, it is one table of one ledger
 
     # Reading
 
     def sessions(self) -> list[str]:
-        """The sessions there are, in the order they began; one may have no messages."""
-        with self._lock:
-            self._catch_up()
-            return list(self._order)
+        """Return the sessions in the order they began; one may have no messages."""
+        with self.lock:
+            self.catch_up(self._space)
+            return list(self._active_sessions)
 
     def rows(self, session: str, *, archived: bool | None = False) -> list[MessageRow]:
-        """The messages of a session in order: the active ones, the archived ones, or with None all."""
-        with self._lock:
-            known = self._known(session)
-            return [row for row in known.rows() if archived in (None, known.is_archived(row))]
+        """Return the messages of a session in order: the unarchived, the archived, or with None all."""
+        with self.lock:
+            state = self._session(session)
+            return [row for row in state.rows() if archived in (None, state.is_archived(row))]
 
     def all_messages(self, session: str) -> list[ChatMessage]:
-        """Every message that was ever written to a session, deleted ones too, in the order of writing."""
-        with self._lock:
-            return [row.message for row in self._known(session).all_rows]
+        """Return every message that was ever written to a session, deleted ones too, in the order of writing."""
+        with self.lock:
+            return [row.message for row in self._session(session).all_rows]
 
     # Writing
 
     def append(self, session: str, messages: Sequence[ChatMessage], *, archived: bool = False) -> None:
-        """Add messages at the end of a session, which begins with them if need be."""
-        with self._lock:
-            known = self._begun(session)
-            self._write(session, known.generation, orders_after(known.last_order(), len(messages)), messages, archived)
+        """Add messages at the end of a session, which is created if it does not exist."""
+        with self.lock:
+            state = self._active_session(session)
+            self._write(session, state.generation, state.next_orders(len(messages)), messages, archived)
 
     def insert(self, session: str, index: int, message: ChatMessage) -> None:
-        """Put a message before the active one at `index`, as `list.insert` does."""
-        with self._lock:
-            known, active = self._begun(session), self.rows(session)
+        """Insert a message before the unarchived one at `index`, as `list.insert` does."""
+        with self.lock:
+            state, active = self._active_session(session), self.rows(session)
             index = max(0, index + len(active)) if index < 0 else index
             if index >= len(active):
                 self.append(session, [message])
                 return
-            after, rows = active[index], known.rows()
-            below = [row.order for row in rows[: rows.index(after)][-1:]]
-            below += known.archived_to[:1] if known.archived_to else []
-            middle = (max(below, default=after.order - 2) + after.order) / 2
-            self._write(session, known.generation, [middle], [message], archived=False)
+            following, rows = active[index], state.rows()
+            lower = [row.order for row in rows[: rows.index(following)][-1:]]
+            lower += state.archived_to[:1] if state.archived_to else []
+            middle = (max(lower, default=following.order - 2) + following.order) / 2
+            self._write(session, state.generation, [middle], [message], archived=False)
 
     def replace(self, session: str, messages: Sequence[ChatMessage], *, archived: bool = False) -> None:
-        """Make these the messages of a session, in place of all it has.
+        """Make these the messages of a session, in place of all others.
 
-        If they only go on from what it has, the rest is appended: a history that is handed over whole
-        each turn costs one turn.
+        If they begin with the current messages, only the rest is appended: callers that pass the entire history
+        each turn then write one turn.
         """
-        with self._lock:
-            known = self._known(session)
-            before = list(known.rows())
-            kept = [row.message_json for row in before if known.is_archived(row) == archived]
-            if (
-                known.is_active
-                and len(kept) == len(before)
-                and kept == list(map(message_to_json, messages[: len(kept)]))
-            ):
-                self.append(session, messages[len(kept) :], archived=archived)
+        with self.lock:
+            state = self._session(session)
+            current = list(state.rows())
+            stored = [row.message_json for row in current if state.is_archived(row) == archived]
+            is_prefix = stored == list(map(message_to_json, messages[: len(stored)]))
+            if state.is_active and len(stored) == len(current) and is_prefix:
+                self.append(session, messages[len(stored) :], archived=archived)
                 return
-            life = uuid4().hex  # nobody else's, where `_begun` gives one that others may begin too
-            self._write(session, life, orders_after(None, len(messages)), messages, archived)
-            self._show(session, life)
-            self._forget(before)
+            # A new one, as `_active_session` uses a generation that other processes may use too.
+            generation = uuid4().hex
+            self._write(session, generation, _orders_from(0, len(messages)), messages, archived)
+            self._activate(session, generation)
+            self.delete(current)
 
     def delete(self, rows: Iterable[MessageRow]) -> None:
-        """Take these messages out. Views of the past still have them."""
-        with self._lock:
-            self._forget(rows)
+        """Delete messages. Views of the past still have them."""
+        with self.lock:
+            ids = [memory_id for row in rows for memory_id in (row.memory_id, *row.extra_ids)]
+            if ids:
+                require_space(self._space).forget_many(ids, why=_DELETED)
 
     def delete_session(self, session: str) -> None:
-        """Take a session out with all its messages. Views of the past still have it."""
-        with self._lock:
-            known = self._known(session)
-            if known.is_active:
-                rows = list(known.rows())
-                self._writer().forget(known.memory_id, why=_DELETED)
-                self._forget(rows)
+        """Delete a session with all its messages. Views of the past still have it."""
+        with self.lock:
+            state = self._session(session)
+            if state.is_active:
+                rows = list(state.rows())
+                require_space(self._space).forget(state.memory_id, why=_DELETED)
+                self.delete(rows)
 
     def archive(self, session: str, last: MessageRow) -> None:
         """Archive the messages of a session up to this one."""
-        with self._lock:
-            self._show(session, self._begun(session).generation, last)
+        with self.lock:
+            self._activate(session, self._active_session(session).generation, last)
 
-    def _begun(self, session: str) -> Session:
-        """A session that is shown, begun if need be: two processes that begin one give it the same life."""
-        known = self._known(session)
-        if not known.is_active:
-            self._show(session, str(known.record_count))
-            known = self._known(session)
-        return known
+    def _active_session(self, session: str) -> _Session:
+        """A session, created if needed. Two processes that create one use the same generation."""
+        state = self._session(session)
+        if not state.is_active:
+            self._activate(session, str(state.record_count))
+            state = self._session(session)
+        return state
 
-    def _show(self, session: str, life: str, archived_to: MessageRow | None = None) -> None:
-        to = None if archived_to is None else [str(archived_to.order), archived_to.position]
-        record = {"session": session, "life": life, "archived_to": to, "record": self._known(session).record_count}
-        self._writer().add(
+    def _activate(self, session: str, generation: str, archived_to: MessageRow | None = None) -> None:
+        """Write the record of a session."""
+        record = {
+            "session": session,
+            "life": generation,
+            "archived_to": None if archived_to is None else [str(archived_to.order), archived_to.position],
+            "record": self._session(session).record_count,
+        }
+        require_space(self._space).add(
             f"Chat session {session_label(session)}",
             key=f"chat session {short_hash(session)}",
             kind="episode",
@@ -151,102 +202,116 @@ class Transcript:
         )
 
     def _write(
-        self, session: str, life: str, orders: Sequence[Fraction], messages: Sequence[ChatMessage], archived: bool
+        self, session: str, generation: str, orders: Sequence[Fraction], messages: Sequence[ChatMessage], archived: bool
     ) -> None:
         turns = []
         for order, message in zip(orders, messages, strict=True):
-            whole, name = message_to_json(message), uuid4().hex
-            pieces = [whole[begin : begin + _PIECE] for begin in range(0, len(whole), _PIECE)]
-            record = {"session": session, "life": life, "order": str(order), "archived": archived}
+            text, name = message_to_json(message), uuid4().hex
+            pieces = [text[start : start + _MAX_PIECE_LENGTH] for start in range(0, len(text), _MAX_PIECE_LENGTH)]
+            record = {"session": session, "life": generation, "order": str(order), "archived": archived}
             record |= {"name": name, "pieces": len(pieces)}
-            for number, piece in reversed(list(enumerate(pieces))):  # the first last: then all are there
-                first = number == 0
+            # The first piece is written last: when a reader sees it, it has all the others.
+            for number, piece in reversed(list(enumerate(pieces))):
+                is_first = number == 0
                 turns.append(
                     {
-                        "content": record_text(message) if first else f"[part {number + 1} of a message]",
+                        "content": record_text(message) if is_first else f"[part {number + 1} of a message]",
                         "role": message.role.value,
                         "conversation": session_label(session),
                         "key": f"chat message {name} {number}",
                         "meta": {
-                            _RECORD: json.dumps(record if first else {"session": session, "piece_of": name}),
+                            _RECORD: json.dumps(record if is_first else {"session": session, "piece_of": name}),
                             _MESSAGE: piece,
                         },
                     }
                 )
         if turns:
-            self._writer().add_turns(turns)
-
-    def _forget(self, rows: Iterable[MessageRow]) -> None:
-        ids = [memory_id for row in rows for memory_id in (row.memory_id, *row.extra_ids)]
-        if ids:
-            self._writer().forget_many(ids, why=_DELETED)
-
-    def _writer(self) -> Space:
-        if isinstance(self._space, Space):
-            return self._space
-        raise InvalidInput(f"{self._space!r} is a view of the past and cannot be written to. Use the space.")
+            require_space(self._space).add_turns(turns)
 
     # Following the ledger
 
-    def _known(self, session: str) -> Session:
-        self._catch_up()
-        return self._sessions.get(session) or Session()
+    def _session(self, session: str) -> _Session:
+        self.catch_up(self._space)
+        return self._sessions.get(session) or _Session()
 
-    def _catch_up(self) -> None:
-        for change in self._space.audit.changes(after=self._position):
-            self._take_in(change)
-            self._position = change.position
-
-    def _take_in(self, change: Change) -> None:
+    def apply_change(self, change: Change) -> None:
+        """Update the table with one change."""
         if change.memory is not None:
-            if _RECORD in change.memory.meta:  # else it is somebody else's, in the same space
-                self._remembered(change.memory, change.position)
+            if _RECORD in change.memory.meta:  # the space may have other memories too
+                self._apply_record(change.memory, change.position)
         elif change.memory_id in self._rows:
             row = self._rows[change.memory_id]
-            self._moved(row, back=change.kind == "restored")
+            self._set_listed(row, change.kind == "restored")
             if change.kind == "erased":
-                ever = self._sessions[row.session].all_rows
-                ever[:] = [other for other in ever if other is not row]
+                all_rows = self._sessions[row.session].all_rows
+                all_rows[:] = [other for other in all_rows if other is not row]
                 del self._rows[change.memory_id]
-        elif change.memory_id in self._names:
-            self._shown(self._names[change.memory_id], change.kind == "restored")
+        elif change.memory_id in self._session_names:
+            self._set_active(self._session_names[change.memory_id], change.kind == "restored")
 
-    def _remembered(self, memory: Memory, position: int) -> None:
+    def _apply_record(self, memory: Memory, position: int) -> None:
         record: dict[str, Any] = json.loads(memory.meta[_RECORD])
-        name: str = record["session"]
-        session = self._sessions.setdefault(name, Session())
+        session = self._sessions.setdefault(record["session"], _Session())
         if "piece_of" in record:
             self._pieces.setdefault(record["piece_of"], {})[memory.id] = memory.meta[_MESSAGE]
-            return
-        if _MESSAGE in memory.meta:
-            if memory.id not in self._rows:  # else another version of it, in which the message is the same
-                rest = dict(reversed(self._pieces.pop(record["name"], {}).items()))
-                if len(rest) + 1 < record["pieces"]:
-                    return  # some of it was erased, so that is what was wanted of all of it
-                whole = "".join([memory.meta[_MESSAGE], *rest.values()])
-                place = name, record["life"], Fraction(record["order"]), record["archived"]
-                row = MessageRow(memory.id, position, *place, whole, tuple(rest))
-                self._rows |= dict.fromkeys((memory.id, *rest), row)
-                session.all_rows.append(row)
-            self._moved(self._rows[memory.id], back=True)
-            return
-        to = record["archived_to"]
-        session.memory_id, session.generation = memory.id, record["life"]
-        session.archived_to = None if to is None else (Fraction(to[0]), to[1])
-        session.record_count += 1
-        self._names[memory.id] = name
-        self._shown(name, True)
+        elif _MESSAGE in memory.meta:
+            self._apply_message(memory, position, record, session)
+        else:
+            end = record["archived_to"]
+            session.memory_id, session.generation = memory.id, record["life"]
+            session.archived_to = None if end is None else (Fraction(end[0]), end[1])
+            session.record_count += 1
+            self._session_names[memory.id] = record["session"]
+            self._set_active(record["session"], True)
 
-    def _moved(self, row: MessageRow, *, back: bool) -> None:
+    def _apply_message(self, memory: Memory, position: int, record: dict[str, Any], session: _Session) -> None:
+        if memory.id not in self._rows:  # else it is another version of the memory, with the same message
+            rest = dict(reversed(self._pieces.pop(record["name"], {}).items()))
+            if len(rest) + 1 < record["pieces"]:
+                return  # a piece was erased, so the message is treated as erased
+            row = MessageRow(
+                memory_id=memory.id,
+                position=position,
+                session=record["session"],
+                generation=record["life"],
+                order=Fraction(record["order"]),
+                archived=record["archived"],
+                message_json="".join([memory.meta[_MESSAGE], *rest.values()]),
+                extra_ids=tuple(rest),
+            )
+            self._rows |= dict.fromkeys((memory.id, *rest), row)
+            session.all_rows.append(row)
+        self._set_listed(self._rows[memory.id], True)
+
+    def _set_listed(self, row: MessageRow, listed: bool) -> None:
         rows = self._sessions[row.session].rows_by_generation.setdefault(row.generation, [])
-        if back and row not in rows:
+        if listed and row not in rows:
             insort(rows, row, key=attrgetter("sort_key"))
-        elif not back and row in rows:
+        elif not listed and row in rows:
             rows.remove(row)
 
-    def _shown(self, name: str, shown: bool) -> None:
-        self._sessions[name].is_active = shown
-        if shown:
-            self._order.setdefault(name)
+    def _set_active(self, session: str, active: bool) -> None:
+        self._sessions[session].is_active = active
+        if active:
+            self._active_sessions.setdefault(session)
         else:
-            self._order.pop(name, None)
+            self._active_sessions.pop(session, None)
+
+
+def session_label(session: str) -> str:
+    """Return the name of a session as a memory can have it; different sessions have different labels.
+
+    >>> session_label("monday"), session_label(" monday ")
+    ('monday', 'monday… 6fc8e45fbf4f5e81')
+    """
+    name = storable_text(session).strip()[:_MAX_LABEL_LENGTH]
+    return name if name == session and name else f"{name}… {short_hash(session)}"
+
+
+def short_hash(text: str) -> str:
+    """Return a short name for a long text."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _orders_from(first: int, count: int) -> list[Fraction]:
+    return [Fraction(first + step) for step in range(count)]

@@ -57,7 +57,9 @@ def test_orders_in_memories_reach_the_model_only_as_data(space: Space) -> None:
     agent stand before it."""
     space.add_many([{"text": text} for text in HOSTILE])
     model = Actor(lines=["Hello."])
-    agent = create_agent(model, middleware=[MemoryMiddleware(space, limit=20, tokens=None)], system_prompt="Be kind.")
+    agent = create_agent(
+        model, middleware=[MemoryMiddleware(space, limit=20, max_tokens=None)], system_prompt="Be kind."
+    )
     agent.invoke({"messages": [("user", "Who is Alice?")]})
 
     prompt = system(model.prompts[0])

@@ -91,7 +91,7 @@ def test_what_was_said_can_be_recalled(space: Space, chat: RemanenceChatMessageH
     assert hit.memory.source == "monday"
     texts = [memory.text for memory in space.memories()]
     assert '[calls weather({"city": "Porto", "days": [1, 2]})]' in texts
-    assert texts.count("[no words]") == 2
+    assert texts.count("[no text]") == 2
     assert "[image]" in texts
 
 
@@ -259,7 +259,7 @@ def test_what_cannot_be_written_down_is_refused_whole(chat: RemanenceChatMessage
 @pytest.mark.parametrize("session_id", ["", "  ", None, 7])
 def test_a_session_needs_a_name(space: Space, session_id: Any) -> None:
     """A blank one would be everybody's."""
-    with pytest.raises(InvalidInput, match="names no session"):
+    with pytest.raises(InvalidInput, match="is blank"):
         RemanenceChatMessageHistory(space, session_id)
 
 

@@ -93,7 +93,7 @@ def test_the_window_is_not_said_twice(space: Space) -> None:
 def test_the_window_takes_no_room_from_what_is_quoted(space: Space) -> None:
     """Where the last messages are the best hits, what comes next is quoted."""
     space.add("Ana has a cat.")
-    memory = RemanenceMemory(space=space, window=2, k=1)
+    memory = RemanenceMemory(space=space, window=2, limit=1)
     memory.save_context({"input": "Ana lives in Porto."}, {"output": "So Ana lives in Porto."})
     loaded = memory.load_memory_variables({"input": "Ana lives in Porto, does she?"})["history"]
 
@@ -161,9 +161,9 @@ def test_the_keys_are_chosen_as_langchain_s_own_memory_chooses_them(
 
 def test_which_key_is_doubtful_is_said_with_the_way_out(space: Space) -> None:
     """Ours names the keys and the setting."""
-    with pytest.raises(ValueError, match=r"\['a', 'b'\] did the user say\? Set input_key"):
+    with pytest.raises(ValueError, match=r"\['a', 'b'\]\. Set input_key"):
         RemanenceMemory(space=space).load_memory_variables({"a": "x", "b": "y"})
-    with pytest.warns(UserWarning, match="'output' is kept"):
+    with pytest.warns(UserWarning, match="'output' is stored"):
         RemanenceMemory(space=space).save_context({"a": "x"}, {"output": "1", "two": "2"})
 
 
@@ -183,12 +183,12 @@ async def test_clearing_hides_the_session_and_nothing_else(space: Space) -> None
 def test_the_quoted_part_keeps_to_its_budget(space: Space) -> None:
     """By the caller's own count."""
     space.add_many([{"text": f"Ana owns book number {number}."} for number in range(20)])
-    memory = RemanenceMemory(space=space, k=20, tokens=120, count=lambda text: len(text.split()))
+    memory = RemanenceMemory(space=space, limit=20, max_tokens=120, count_tokens=lambda text: len(text.split()))
 
     loaded = memory.load_memory_variables({"input": "Which books does Ana own?"})["history"]
     assert 1 < len(recalled(loaded)) < 20
     assert len(loaded.split()) <= 120
-    flat = RemanenceMemory(space=space, k=20, tokens=21, count=lambda text: 1)
+    flat = RemanenceMemory(space=space, limit=20, max_tokens=21, count_tokens=lambda text: 1)
     assert len(recalled(flat.load_memory_variables({"input": "Which books does Ana own?"})["history"])) == 20
 
 

@@ -210,11 +210,11 @@ def test_the_block_keeps_to_its_limits(space: Space) -> None:
         return system(model.prompts[0])
 
     assert len(recalled(prompt(limit=3))) == 3
-    assert len(recalled(prompt(limit=30, tokens=None))) == 30
-    few = prompt(limit=30, tokens=150, count=lambda text: len(text.split()))
+    assert len(recalled(prompt(limit=30, max_tokens=None))) == 30
+    few = prompt(limit=30, max_tokens=150, count_tokens=lambda text: len(text.split()))
     assert 1 < len(recalled(few)) < 30
     assert len(few.split()) <= 150
-    assert prompt(tokens=10) == prompt(min_score=1.0) == ""
+    assert prompt(max_tokens=10) == prompt(min_score=1.0) == ""
 
 
 def test_a_system_message_made_of_blocks_keeps_them(space: Space) -> None:
@@ -268,7 +268,7 @@ def test_an_agent_whose_memory_is_down_answers_and_says_so_in_the_log(
     assert answer["messages"][-1].text == "Hello Ana."
     said = [record for record in caplog.records if record.name.startswith("langchain_remanence")]
     assert {record.args for record in said} == {("remember",), ("recall",)}
-    assert all("memory is down" in record.message and record.exc_info for record in said)
+    assert all("memory failed" in record.message and record.exc_info for record in said)
 
 
 def test_a_count_that_fails_does_not_cost_the_answer(
@@ -280,7 +280,7 @@ def test_a_count_that_fails_does_not_cost_the_answer(
         raise ConnectionError("no route")
 
     space.add("Ana lives in Porto.")
-    agent = create_agent(Actor(lines=["Hm."]), middleware=[MemoryMiddleware(space, count=broken)])
+    agent = create_agent(Actor(lines=["Hm."]), middleware=[MemoryMiddleware(space, count_tokens=broken)])
 
     assert ask(agent, "Where does Ana live?")["messages"][-1].text == "Hm."
     assert "could not recall" in caplog.text
@@ -352,8 +352,8 @@ def test_two_of_them_need_two_names(space: Space) -> None:
     [
         {"limit": 0},
         {"limit": True},
-        {"tokens": -1},
-        {"tokens": "many"},
+        {"max_tokens": -1},
+        {"max_tokens": "many"},
         {"min_score": 2},
         {"min_score": "high"},
         {"user": " "},

@@ -117,7 +117,7 @@ def test_an_extractor_waits_for_its_model_as_long_as_it_is_told() -> None:
     assert found.problem is not None
 
 
-@pytest.mark.parametrize("options", [{"chunk": 3}, {"timeout": 0}, {"timeout": "long"}])
+@pytest.mark.parametrize("options", [{"chunk_size": 3}, {"timeout": 0}, {"timeout": "long"}])
 def test_an_option_that_cannot_be_meant_is_refused(options: dict[str, Any]) -> None:
     """When the extractor is made, with the core's own words; and so is one that is not there."""
     with pytest.raises(InvalidInput, match=f"{next(iter(options))}="):

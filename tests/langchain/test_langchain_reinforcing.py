@@ -92,7 +92,7 @@ def test_of_two_memories_with_one_word_the_one_with_more_is_used(space: Space, p
 
 def test_what_found_no_room_in_the_prompt_does_not_count(space: Space, porto: Memory, nuts: Memory) -> None:
     """What the model cannot have read it cannot have used."""
-    roomless, scant = {"tokens": 0}, {"tokens": 2, "count": lambda text: 1}  # the heading, and one line
+    roomless, scant = {"max_tokens": 0}, {"max_tokens": 2, "count_tokens": lambda text: 1}  # the heading, and one line
     for room in (roomless, scant):
         agent = answering(space, "In Porto, among hazelnuts.", remember=False, **room)
         run("sync", agent, "Where does Ana live?")

@@ -117,7 +117,7 @@ async def test_the_loop_is_never_blocked(
 def test_a_recall_keeps_to_its_limits(space: Space) -> None:
     """The model says how many, whoever made the tools how much."""
     space.add_many([{"text": f"Ana owns book number {number}."} for number in range(30)])
-    recall = memory_tools(space, tokens=200)[1]
+    recall = memory_tools(space, max_tokens=200)[1]
 
     assert len(recalled(called(recall, question="books of Ana", limit=2).text)) == 2
     many = called(recall, question="books of Ana", limit=50).text

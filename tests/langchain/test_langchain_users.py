@@ -124,7 +124,7 @@ def test_one_space_for_all_is_not_given_to_a_run_that_names_a_user(space: Space)
     """Whoever forgot `user=` hears of it at once, with both ways out."""
     agent = create_agent(Actor(lines=["Hm."]), middleware=[MemoryMiddleware(space)], context_schema=AsDataclass)
     hello(agent)
-    with pytest.raises(InvalidInput, match=r"user='user_id' for a space of each user's own; or, .* a function"):
+    with pytest.raises(InvalidInput, match=r"user='user_id' for one space for each user; or, .* a function"):
         hello(agent, AsDataclass("ana"))
     with pytest.raises(InvalidInput, match="names a user"):
         hello(agent, langgraph_user_id="ana")
@@ -146,7 +146,7 @@ def test_a_function_says_whose_space_it_is(space: Space) -> None:
 def test_a_function_that_gives_no_space_is_refused(space: Space) -> None:
     """Rather than taken for no memory."""
     agent = create_agent(Actor(lines=["Hm."]), middleware=[MemoryMiddleware(lambda runtime: None)])
-    with pytest.raises(InvalidInput, match="gave None for this run"):
+    with pytest.raises(InvalidInput, match="returned None for this run"):
         hello(agent)
 
 
@@ -169,7 +169,7 @@ async def test_tools_act_on_the_memory_of_the_user_who_is_there(space: Space) ->
 def test_a_tool_without_a_user_is_refused(space: Space) -> None:
     """The error rises to whoever runs the agent; the model is not told to make up an id."""
     remember = memory_tools(space, user="user_id")[0]
-    with pytest.raises(InvalidInput, match="whose memory"):
+    with pytest.raises(InvalidInput, match="the user of this run is unknown"):
         remember.invoke({"text": "This is Ana."})
     remember.invoke({"text": "This is Ana."}, {"configurable": {"user_id": "ana"}})
 

@@ -23,9 +23,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
 import remanence
+from langchain_remanence.checkpoint_lineage import CheckpointLineage, CheckpointUnknown
 from langchain_remanence.checkpoints import CheckpointView
 from langchain_remanence.store import RemanenceStore
-from langchain_remanence.store_lineage import CheckpointUnknown, Lineage
 from remanence.testing import FakeClock, HashingEmbedder
 
 FACTS = ("facts",)
@@ -705,7 +705,7 @@ def test_a_checkpointer_that_does_not_keep_each_step_is_named(
     space: remanence.Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With durability="exit" nobody can tell the branches apart, and memory says so."""
-    monkeypatch.setattr("langchain_remanence.store_lineage._PATIENCE", 0.05)
+    monkeypatch.setattr("langchain_remanence.checkpoint_lineage._TIMEOUT", 0.05)
     saver = InMemorySaver()
     world = World(InStore(space, saver), saver)
 
@@ -731,7 +731,7 @@ def test_a_slow_checkpointer_is_waited_for(space: remanence.Space) -> None:
 def test_what_is_no_checkpointer_is_refused() -> None:
     """The mistake is named when the store is made."""
     with pytest.raises(remanence.InvalidInput, match="no checkpointer"):
-        Lineage(object())  # type: ignore[arg-type]
+        CheckpointLineage(object())  # type: ignore[arg-type]
 
 
 def city(store: RemanenceStore) -> str | None:

@@ -10,7 +10,7 @@ from llama_index.core.settings import Settings
 
 import remanence
 from llama_index_remanence import RemanenceRetriever
-from llama_index_remanence.places import close_opened
+from llama_index_remanence.space_reference import close_opened
 from llamaindex.scripted import Counting
 from remanence.testing import FakeClock
 

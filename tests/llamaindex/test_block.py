@@ -183,7 +183,7 @@ async def test_its_own_budget_holds_too(space: remanence.Space) -> None:
     """However much room there is."""
     for number in range(10):
         space.add(f"The bridge number {number} crosses the Douro in Porto.")
-    block = RemanenceMemoryBlock(space, across_sessions=True, tokens=200)
+    block = RemanenceMemoryBlock(space, across_sessions=True, max_tokens=200)
 
     content = await block.aget([user("What crosses the Douro?")])
 
@@ -279,7 +279,7 @@ async def test_an_agent_whose_memory_is_down_answers_and_says_so_in_the_log(
     assert str(answer) == "Answer number 4."
     said = [record for record in caplog.records if record.name.startswith("llama_index_remanence")]
     assert {record.args for record in said} == {("remember",), ("recall",)}
-    assert all("memory is down" in record.message and record.exc_info for record in said)
+    assert all("memory failed" in record.message and record.exc_info for record in said)
 
 
 async def test_what_could_not_be_heard_is_heard_later(home: Path, clock: FakeClock) -> None:

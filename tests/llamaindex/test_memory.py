@@ -84,7 +84,7 @@ def test_what_the_prompt_shows_is_not_recalled_beside_it(space: remanence.Space)
 
 def test_what_no_longer_fits_the_window_is_recalled(space: remanence.Space) -> None:
     """Being cut off is how most things are forgotten elsewhere."""
-    memory = RemanenceMemory(space, token_limit=600, recall_tokens=400)
+    memory = RemanenceMemory(space, token_limit=600, max_tokens=400)
     memory.put_messages([user("My bicycle is called Rosinante."), assistant("What a name!")])
     for number in range(12):
         memory.put_messages([user(f"Tell me a long story, number {number}. " * 3), assistant("Once. " * 30)])
@@ -102,7 +102,7 @@ def test_the_whole_stays_within_the_token_limit(space: remanence.Space) -> None:
     """Window, recalled block and what the caller has spent already."""
     for number in range(40):
         space.add(f"Porto fact {number}: the bridge number {number} crosses the Douro.")
-    memory = RemanenceMemory(space, token_limit=500, recall_tokens=300)
+    memory = RemanenceMemory(space, token_limit=500, max_tokens=300)
     memory.put_messages([m for n in range(30) for m in (user(f"Question {n} on Porto?"), assistant("Yes."))])
     memory.put(user("What crosses the Douro in Porto?"))
 
@@ -383,7 +383,7 @@ def by_letters(text: str) -> list[str]:
 def test_the_last_message_and_the_system_message_are_always_in_the_window(space: remanence.Space) -> None:
     """However long they are; what they take is taken from the others."""
     rules = ChatMessage(role="system", content="r" * 60)
-    memory = RemanenceMemory(space, token_limit=100, recall_tokens=0, tokenizer_fn=by_letters)
+    memory = RemanenceMemory(space, token_limit=100, max_tokens=0, tokenizer_fn=by_letters)
     memory.set([rules, user("a" * 20), assistant("b" * 20), user("c" * 20)])
     assert texts(memory.get()) == ["r" * 60, "c" * 20]
 
@@ -396,7 +396,7 @@ def test_calls_and_pictures_take_room_too(space: remanence.Space) -> None:
     """A window that counted only words would overflow the model."""
     picture = ChatMessage(role="user", blocks=[ImageBlock(url="https://example.com/cat.png")])
     for heavy in (calling("weather", city="P" * 200), picture):
-        memory = RemanenceMemory(space, token_limit=150, recall_tokens=0, tokenizer_fn=by_letters)
+        memory = RemanenceMemory(space, token_limit=150, max_tokens=0, tokenizer_fn=by_letters)
         memory.set([user("First."), heavy, user("Second.")])
 
         assert texts(memory.get()) == ["Second."]

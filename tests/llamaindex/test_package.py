@@ -68,6 +68,19 @@ def test_without_llamaindex_each_name_says_what_to_install() -> None:
     assert all(line.endswith('Run: pip install "remanence[llamaindex]"') for line in said)
 
 
+def test_llamaindex_has_it_under_its_own_integrations() -> None:
+    """`llama_index.memory.remanence` has the same names, and `llama_index` is still a namespace package."""
+    from llama_index.memory import remanence as namespaced
+
+    assert namespaced.__all__ == llama_index_remanence.__all__
+    for name in namespaced.__all__:
+        assert getattr(namespaced, name) is getattr(llama_index_remanence, name)
+    integrations = Path(llama_index_remanence.__file__).parents[1]
+    shipped = {path.relative_to(integrations).as_posix() for path in (integrations / "llama_index").rglob("*.py")}
+    assert shipped == {"llama_index/memory/remanence/__init__.py"}
+    assert '"integrations/llama_index",' in (integrations.parent / "pyproject.toml").read_text("utf-8")
+
+
 def test_nothing_asks_the_network(home: Path) -> None:
     """Not for a tokenizer either."""
     assert run(OFFLINE, str(home)) == "True\n"
@@ -93,7 +106,7 @@ def test_every_option_is_in_the_readme() -> None:
     ):
         ours |= set(adapter.model_fields) - set(base.model_fields)
 
-    theirs = {"callback_manager", "verbose", "place"}
+    theirs = {"callback_manager", "verbose", "reference"}
     named = set(re.findall(r"`([a-z_]+)(?:=True)?`", section))
     assert not ours - theirs - {"space"} - named
     assert all(f"`{name}" in section for name in llama_index_remanence.__all__)

@@ -15,7 +15,7 @@ from llama_index.core.memory import InsertMethod, Memory
 from llama_index.core.tools import FunctionTool
 
 import remanence
-from llama_index_remanence import RemanenceMemory, RemanenceMemoryBlock, longterm
+from llama_index_remanence import RemanenceMemory, RemanenceMemoryBlock, long_term_memory
 from llamaindex.engines import ENGINES, Make
 from llamaindex.scripted import Scripted, assistant, calling, user
 
@@ -174,11 +174,11 @@ async def test_questions_that_nobody_answers_are_let_go_in_the_end(
     space: remanence.Space, home_of_alice: remanence.Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those asked longest ago first: a block that serves many sessions does not grow with each."""
-    monkeypatch.setattr(longterm, "MAX_OPEN_QUESTIONS", 3)
+    monkeypatch.setattr(long_term_memory, "MAX_OPEN_QUESTIONS", 3)
     block = RemanenceMemoryBlock(space, reinforce=True, across_sessions=True)
     for session in ("s0", "s1", "s2", "s0", "s3"):
         await block.aget([user(QUESTION)], session_id=session)
-    assert len(block._served._open) == 3
+    assert len(block._open_questions._questions) == 3
     for session in ("s0", "s1", "s2", "s3"):
         await block.aget([user(QUESTION), assistant(ANSWER)], session_id=session)
 
@@ -260,7 +260,7 @@ def test_a_conversation_that_begins_anew_answers_nothing_of_the_old(
 def test_what_did_not_fit_does_not_count(space: remanence.Space) -> None:
     """It was recalled, and nobody read it."""
     bridges = [space.add(f"The bridge number {number} crosses the Douro in Porto.") for number in range(9)]
-    memory = RemanenceMemory(space, reinforce=True, recall_tokens=200)
+    memory = RemanenceMemory(space, reinforce=True, max_tokens=200)
     memory.put(user("What crosses the Douro?"))
     shown = memory.get()[-1].content or ""
     memory.put(assistant("Bridges."))
@@ -308,7 +308,7 @@ async def test_a_count_that_fails_does_not_cost_the_answer(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Here upkeep cannot read its settings: the agent answers, and the log has the cause."""
-    monkeypatch.setenv("REMANENCE_BETA", "a lot")
+    monkeypatch.setenv("REMANENCE_FORGET_BELOW", "a lot")
     block = RemanenceMemoryBlock(space, reinforce=True, across_sessions=True)
     memory = Memory.from_defaults(memory_blocks=[block]) if with_block else RemanenceMemory(space, reinforce=True)
 
@@ -318,7 +318,7 @@ async def test_a_count_that_fails_does_not_cost_the_answer(
     assert str(answer) == ANSWER
     assert [memory.text for memory in space.memories()][1:] == [QUESTION, ANSWER]
     assert "could not reinforce" in caplog.text
-    assert "REMANENCE_BETA" in caplog.text
+    assert "REMANENCE_FORGET_BELOW" in caplog.text
 
 
 # The block

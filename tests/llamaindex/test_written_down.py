@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 import remanence
 from llama_index_remanence import RemanenceAsyncChatStore, RemanenceChatStore, RemanenceMemory, RemanenceMemoryBlock
-from llama_index_remanence.places import close_opened
+from llama_index_remanence.space_reference import close_opened
 from llamaindex.scripted import texts, user
 
 

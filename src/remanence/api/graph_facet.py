@@ -1,4 +1,4 @@
-"""What people hold as `space.graph`: entities and memories, and how they are tied in time."""
+"""The class of `space.graph`: entities and memories, and the edges between them in time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path as FilePath
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from remanence.admin.overview import MAX_PAGE_SIZE, STATUSES, GraphPage, Status
 from remanence.api.facet import Facet
@@ -15,120 +15,146 @@ from remanence.core import inputs
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
-from remanence.graph import assertions, interval_joins, invalidation, traversal
+from remanence.graph import assertions, interval_joins, pictures, traversal
 from remanence.graph.assertions import EntityRef, MemoryRef
 from remanence.graph.graph_at_time import GraphAtTime, GraphNode, NodeRef, retry_if_erased
 from remanence.graph.history import HistoryReader
 from remanence.graph.history_events import HistoryEvent
 from remanence.graph.interval_joins import OverlapPeriod
+from remanence.graph.pictures import NotebookPicture
 from remanence.graph.traversal import MAX_DEPTH, Path, Subgraph
 from remanence.language.temporal import parse_moment
-from remanence.schema import UTC, Link, Memory, Relation, Snapshot
+from remanence.schema import UTC, Link, Relation, Snapshot
 from remanence.state.predicates import parse_predicate
 from remanence.state.relations import Direction
 
-Side: TypeAlias = Sequence[EntityRef]
-"""(subject, predicate), or (subject, predicate, object)."""
+if TYPE_CHECKING:
+    import igraph
+    import networkx
+
+EdgeNames: TypeAlias = str | Iterable[str]
+"""One or several predicates, kinds of links, or "mentions"."""
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
-_NOT_IN_A_TIMELINE = ("extracted", "served")
 
 
 class GraphView(Facet):
-    """The graph of a space as one view knows it.
+    """The graph of a space at the moment of one view.
 
-    Wherever a node is asked for, a memory, an entity, the id of one, or a name will do.
+    Wherever a node is expected, give a memory, an entity, the id of one, or a name.
     """
 
     @retry_if_erased
     def query(
         self,
         start: NodeRef,
-        relations: str | Iterable[str] | None = None,
+        relations: EdgeNames | None = None,
         depth: int = 3,
         direction: Direction = "both",
         at: Moment | None = None,
         limit: int = 100,
     ) -> Subgraph:
-        """Everything within so many steps of a node, nearest first: what holds `at` a moment, else now (in a
-        view of the past, at the moment of that view).
+        """Everything within some steps of a node, nearest first.
 
-        `relations` keeps to some predicates, links, or "mentions"; `direction` to edges that go "out" of
-        each node or come "in". At most `limit` nodes are given, and of a node that is tied all over only
-        the newest ties are followed: `truncated` says when something was left out. A name is read as it
-        was at that moment.
+        Args:
+            start: The node to start from. A name is read as it was at the moment `at`.
+            relations: Only follow these predicates, kinds of links, or "mentions".
+            depth: How many steps to go, at most 8.
+            direction: Only follow edges that go "out" of each node or come "in"; or "both".
+            at: The moment at which the edges hold. None is the moment of the view.
+            limit: The most nodes to return. Of a node with many edges, only the newest are followed.
 
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.graph.relate("Alice", "works_at", "Acme", valid_from="2025-01-01")
-        ...     _ = space.graph.relate("Acme", "based_in", "Porto", valid_until="2026-01-01")
-        ...     [str(node) for node in space.graph.query("Alice", at="2025-06-01").nodes]
-        ['Alice', 'Acme', 'Porto']
+        Returns:
+            The nodes and edges; `truncated` says whether something was left out.
+
+        Raises:
+            NotFound: The start is unknown.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.graph.relate("Alice", "works_at", "Acme", valid_from="2025-01-01")
+            ...     _ = space.graph.relate("Acme", "based_in", "Porto", valid_until="2026-01-01")
+            ...     [str(node) for node in space.graph.query("Alice", at="2025-06-01").nodes]
+            ['Alice', 'Acme', 'Porto']
         """
-        names, steps, most = _names(relations), inputs.positive_int(depth, "depth", MAX_DEPTH), inputs.limit(limit)
+        names, steps, most = _edge_names(relations), inputs.positive_int(depth, "depth", MAX_DEPTH), inputs.limit(limit)
         if direction not in ("out", "in", "both"):
             raise InvalidInput(f"direction={direction!r} is neither 'out', 'in' nor 'both'.")
-        with self._standing(at) as ground:
-            places = [ground.find(start)]
-            return traversal.walk(ground, places, edge_names=names, depth=steps, direction=direction, limit=most)
+        with self._graph_at(at) as graph:
+            starts = [graph.find(start)]
+            return traversal.walk(graph, starts, edge_names=names, depth=steps, direction=direction, limit=most)
 
     aquery = in_thread(query)
 
     @retry_if_erased
     def path(self, a: NodeRef, b: NodeRef, depth: int = 6, at: Moment | None = None) -> Path | None:
-        """How two nodes are connected, in the fewest steps; None if no way of that length is found.
+        """How two nodes are connected, in the fewest steps; None if no path of at most `depth` steps is found.
 
-        Two entities that one memory names are two steps apart: to the memory, and on from there.
+        Two entities that one memory mentions are two steps apart: to the memory, and from there to the other.
 
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.add("Alice works at Acme.")
-        ...     _ = space.add("Bob works at Acme.")
-        ...     print(space.graph.path("Alice", "Bob"))
-        Alice —works_at→ Acme ←works_at— Bob
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice works at Acme.")
+            ...     _ = space.add("Bob works at Acme.")
+            ...     print(space.graph.path("Alice", "Bob"))
+            Alice —works_at→ Acme ←works_at— Bob
         """
         most = inputs.positive_int(depth, "depth", MAX_DEPTH)
-        with self._standing(at) as ground:
-            return traversal.shortest_path(ground, ground.find(a), ground.find(b), most)
+        with self._graph_at(at) as graph:
+            return traversal.shortest_path(graph, graph.find(a), graph.find(b), most)
 
     apath = in_thread(path)
 
     def when(self, subject: EntityRef, predicate: str, object: EntityRef | None = None) -> list[Relation]:
-        """When something held, in the order of time, each with its evidence.
+        """When a relation held, in the order of time, each with its evidence.
 
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.add("Alice lives in Porto.", valid_from="2024-01-01")
-        ...     _ = space.add("Alice lives in Lisbon.", valid_from="2026-05-03")
-        ...     [f"{r.object}, {r.valid}" for r in space.graph.when("Alice", "lives_in")]
-        ['Porto, 2024-01-01 to 2026-05-03', 'Lisbon, since 2026-05-03']
+        Args:
+            subject: The entity.
+            predicate: The predicate, such as "lives_in".
+            object: Only relations to this entity.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice lives in Porto.", valid_from="2024-01-01")
+            ...     _ = space.add("Alice lives in Lisbon.", valid_from="2026-05-03")
+            ...     [f"{r.object}, {r.valid}" for r in space.graph.when("Alice", "lives_in")]
+            ['Porto, 2024-01-01 to 2026-05-03', 'Lisbon, since 2026-05-03']
         """
         name = parse_predicate(predicate)
-        with self._standing(None) as ground:
-            place = _entity(ground, subject, "subject")
-            found = ground.index.relations.timeline(place.number, name, ground.snapshot)
+        with self._graph_at(None) as graph:
+            node = _entity_node(graph, subject, "subject")
+            found = graph.index.relations.timeline(node.number, name, graph.snapshot)
             if object is None:
                 return found
-            other = set(ground.name_numbers(_entity(ground, object, "object")))
-            number = ground.index.names.number
+            other = set(graph.name_numbers(_entity_node(graph, object, "object")))
+            number = graph.index.names.number
             return [r for r in found if number(r.object) in other or number(r.subject) in other]
 
     awhen = in_thread(when)
 
-    def join(self, left: Side, how: str, right: Side) -> list[OverlapPeriod]:
-        """The pairs of what held, of one thing and of another, that stand to each other in time as `how`
-        says, each with the time that both share.
+    def join(self, left: Sequence[EntityRef], how: str, right: Sequence[EntityRef]) -> list[OverlapPeriod]:
+        """Pairs of relations, one of the left and one of the right, that meet a condition on their windows.
 
-        "while" (or "overlapping"): they share a moment. "during": the left lies within the right.
-        "before": the left is over when the right begins. "after": the left begins when the right is over.
+        Args:
+            left: (subject, predicate) or (subject, predicate, object).
+            how: "while" or "overlapping" (they share a moment), "during" (the left lies within the right), "before"
+                (the left ends before the right begins) or "after" (the left begins after the right ends).
+            right: Like `left`.
 
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.add("Alice lives in Porto.", valid_from="2019", valid_until="2022")
-        ...     _ = space.add("Alice lives in Lisbon.", valid_from="2022")
-        ...     _ = space.add("Alice works at Google.", valid_from="2020", valid_until="2021")
-        ...     together = space.graph.join(("Alice", "lives_in"), "while", ("Alice", "works_at", "Google"))
-        ...     [(home.object, str(shared)) for home, _, shared in together]
-        [('Porto', '2020-01-01 to 2021-01-01')]
+        Returns:
+            The pairs, each with the time that both share, if any.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice lives in Porto.", valid_from="2019", valid_until="2022")
+            ...     _ = space.add("Alice lives in Lisbon.", valid_from="2022")
+            ...     _ = space.add("Alice works at Google.", valid_from="2020", valid_until="2021")
+            ...     together = space.graph.join(("Alice", "lives_in"), "while", ("Alice", "works_at", "Google"))
+            ...     [(home.object, str(shared)) for home, _, shared in together]
+            [('Porto', '2020-01-01 to 2021-01-01')]
         """
         return interval_joins.join(self.when(*_side(left, "left")), how, self.when(*_side(right, "right")))
 
@@ -139,55 +165,59 @@ class GraphView(Facet):
         node: NodeRef,
         since: Moment | None = None,
         until: Moment | None = None,
-        relations: str | Iterable[str] | None = None,
+        relations: EdgeNames | None = None,
     ) -> list[HistoryEvent]:
-        """What was learned of a node, in order: edges added and invalidated, memories added, revised,
-        superseded, forgotten and restored, names given, merged, split and undone.
+        """What was learned of a node, in order: edges added and invalidated, memories added, revised, superseded,
+        forgotten and restored, entities registered, renamed, merged and split.
 
-        `since` and `until` are moments of learning. `relations` keeps to edges of these names; "mentions"
-        stands for what happened to memories.
+        Args:
+            node: The memory or entity.
+            since: Only what was learned at this moment or later.
+            until: Only what was learned before this moment.
+            relations: Only edges of these names; "mentions" are the events of memories.
 
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.graph.relate("Alice", "lives_in", "Porto")
-        ...     _ = space.graph.invalidate("Alice", "lives_in", "Porto", why="she moved")
-        ...     [happening.kind for happening in space.graph.timeline("Alice")]
-        ['edge added', 'edge invalidated']
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.graph.relate("Alice", "lives_in", "Porto")
+            ...     _ = space.graph.invalidate("Alice", "lives_in", "Porto", why="she moved")
+            ...     [event.kind for event in space.graph.timeline("Alice")]
+            ['edge added', 'edge invalidated']
         """
-        wanted = _names(relations)
-        told = [h for h in self._history(node, since, until) if h.kind not in _NOT_IN_A_TIMELINE]
-        if wanted is None:
-            return told
-        with self._looking() as (index, sight):
-            inverses = {index.relations.inverse(name, sight.position) for name in wanted}
-        return [h for h in told if h.edge_name is not None and h.edge_name in wanted | inverses]
+        names = _edge_names(relations)
+        events = [event for event in self._history(node, since, until) if event.kind not in ("extracted", "served")]
+        if names is None:
+            return events
+        with self._snapshot() as (index, snapshot):
+            wanted = names | {index.relations.inverse(name, snapshot.position) for name in names}
+        return [event for event in events if event.edge_name is not None and event.edge_name in wanted]
 
     atimeline = in_thread(timeline)
 
     @retry_if_erased
     def _history(self, node: NodeRef, since: Moment | None = None, until: Moment | None = None) -> list[HistoryEvent]:
-        """All that was ever learned of a node, with who read it and who was given it: `space.history`."""
+        """The timeline of a node, with its extractions and recorded recalls: `space.history`."""
         now = self._now()
         start = None if since is None else parse_moment(since, now, argument="since")
         end = None if until is None else parse_moment(until, now, argument="until")
         if start is not None and end is not None and end <= start:
             raise InvalidInput(f"until={until!r} does not come after since={since!r}. Swap them.")
-        after, upto = self._before(start) or 0, self._before(end)
-        with self._looking() as (index, sight):
-            chronicle = HistoryReader(index, self._engine.ledger, sight, after, upto)
-            ground = GraphAtTime(index, chronicle.full_snapshot)
-            place = ground.find(node)
-            if place.kind == "memory":
-                return chronicle.memory_history(index.catalog.memory_of(place.number))
-            return chronicle.entity_history(ground, place)
+        after, upto = self._position_before(start) or 0, self._position_before(end)
+        with self._snapshot() as (index, snapshot):
+            reader = HistoryReader(index, self._engine.ledger, snapshot, after, upto)
+            graph = GraphAtTime(index, reader.full_snapshot)
+            found = graph.find(node)
+            if found.kind == "memory":
+                return reader.memory_history(index.catalog.memory_of(found.number))
+            return reader.entity_history(graph, found)
 
     def read_graph(
         self, status: Status | Literal["all"] = "current", *, page: int = 1, page_size: int = 100
     ) -> GraphPage:
         """The memories of a status, with their relations and links, a page at a time.
 
-        They come in the order in which they were learned. Ask `space.as_of(...)` for pages that do not
-        move while others write.
+        They come in the order in which they were learned. Use `space.as_of(...)` for pages that do not change while
+        others write.
 
         Args:
             status: "current", "superseded", "expired", "archived", "forgotten", "erased" or "all".
@@ -211,77 +241,107 @@ class GraphView(Facet):
 
     # Pictures
 
-    def _picture(
+    def show(
         self,
         start: NodeRef | None = None,
-        relations: str | Iterable[str] | None = None,
+        relations: EdgeNames | None = None,
         depth: int = 3,
         at: Moment | None = None,
         limit: int = 500,
-    ) -> Subgraph:
-        """What a picture shows: all that holds `at` a moment, or without one ever held; around a node, or
-        without one in the whole space. `query` asks the same of one moment."""
-        names, steps, most = _names(relations), inputs.positive_int(depth, "depth", MAX_DEPTH), inputs.limit(limit)
-        moment = None if at is None else parse_moment(at, self._now(), argument="at")
-        with self._looking() as (index, sight):
-            ground = GraphAtTime(index, sight, moment, any_time=moment is None)
-            places = ground.all_nodes() if start is None else [ground.find(start)]
-            steps = 1 if start is None else steps
-            return traversal.walk(ground, places, edge_names=names, depth=steps, direction="both", limit=most)
+    ) -> NotebookPicture:
+        """An interactive picture for a notebook, with a slider for time.
 
-    def to_igraph(self, start: NodeRef | None = None, **options: Any) -> Any:
-        """The graph as an `igraph.Graph`, around one node or of everything; options as for `query`.
-
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.graph.relate("Alice", "lives_in", "Porto")
-        ...     space.graph.to_igraph().vs["label"]
-        ['Alice', 'Porto']
+        Args:
+            start: The node in the middle. None draws the whole space.
+            relations: Only these predicates, kinds of links, or "mentions".
+            depth: How many steps from the start to go, at most 8.
+            at: Only what holds at this moment. None draws all that ever held.
+            limit: The most nodes to draw.
         """
-        return pictures().to_igraph(self._picture(start, **options))
+        return pictures.show(self._subgraph(start, relations, depth, at, limit))
 
-    def to_networkx(self, start: NodeRef | None = None, **options: Any) -> Any:
-        """The graph as a `networkx.MultiDiGraph`; the other options are those of `query`."""
-        return pictures().to_networkx(self._picture(start, **options))
+    def save(
+        self,
+        path: str | FilePath,
+        start: NodeRef | None = None,
+        relations: EdgeNames | None = None,
+        depth: int = 3,
+        at: Moment | None = None,
+        limit: int = 500,
+    ) -> FilePath:
+        """Write a picture to a file: .html (an interactive page that needs no network), .svg or .graphml.
 
-    def show(self, start: NodeRef | None = None, **options: Any) -> Any:
-        """An interactive picture in a notebook, with a slider for time; options as for `query`."""
-        return pictures().show(self._picture(start, **options))
+        The other arguments are those of `show`.
+        """
+        return pictures.save(self._subgraph(start, relations, depth, at, limit), path)
 
-    def save(self, path: str | FilePath, start: NodeRef | None = None, **options: Any) -> FilePath:
-        """Write a picture: an offline page (.html), .svg, or .graphml; options as for `query`."""
-        written: FilePath = pictures().save(self._picture(start, **options), path)
-        return written
+    def to_igraph(
+        self,
+        start: NodeRef | None = None,
+        relations: EdgeNames | None = None,
+        depth: int = 3,
+        at: Moment | None = None,
+        limit: int = 500,
+    ) -> igraph.Graph:
+        """The graph as an `igraph.Graph`. The arguments are those of `show`.
 
-    def show_timeline(self, node: NodeRef) -> Any:
-        """When what holds of an entity held, and what happened to it, as a picture in a notebook."""
-        return pictures().show_timeline(self._lines(node), self.timeline(node), now=self._now())
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.graph.relate("Alice", "lives_in", "Porto")
+            ...     space.graph.to_igraph().vs["label"]
+            ['Alice', 'Porto']
+        """
+        return pictures.to_igraph(self._subgraph(start, relations, depth, at, limit))
+
+    def to_networkx(
+        self,
+        start: NodeRef | None = None,
+        relations: EdgeNames | None = None,
+        depth: int = 3,
+        at: Moment | None = None,
+        limit: int = 500,
+    ) -> networkx.MultiDiGraph:
+        """The graph as a `networkx.MultiDiGraph`. The arguments are those of `show`."""
+        return pictures.to_networkx(self._subgraph(start, relations, depth, at, limit))
+
+    def show_timeline(self, node: NodeRef) -> NotebookPicture:
+        """A picture for a notebook: when the relations of an entity held, and when they were learned."""
+        return pictures.show_timeline(self._relations_of(node), self.timeline(node), now=self._now())
 
     def save_timeline(self, node: NodeRef, path: str | FilePath) -> FilePath:
-        """The same as a file: .html or .svg."""
-        written: FilePath = pictures().save_timeline(self._lines(node), path, self.timeline(node), now=self._now())
-        return written
+        """Write the picture of `show_timeline` to a file: .html or .svg."""
+        return pictures.save_timeline(self._relations_of(node), path, self.timeline(node), now=self._now())
 
-    def _lines(self, node: NodeRef) -> list[Relation]:
-        with self._standing(None) as ground:
-            place = _entity(ground, node, "node") if not isinstance(node, Memory) else ground.find(node)
-            if place.kind == "memory":
+    def _subgraph(
+        self, start: NodeRef | None, relations: EdgeNames | None, depth: int, at: Moment | None, limit: int
+    ) -> Subgraph:
+        names, steps, most = _edge_names(relations), inputs.positive_int(depth, "depth", MAX_DEPTH), inputs.limit(limit)
+        with self._graph_at(at, any_time=at is None) as graph:
+            starts = graph.all_nodes() if start is None else [graph.find(start)]
+            steps = 1 if start is None else steps
+            return traversal.walk(graph, starts, edge_names=names, depth=steps, direction="both", limit=most)
+
+    def _relations_of(self, node: NodeRef) -> list[Relation]:
+        with self._graph_at(None) as graph:
+            found = graph.find(node)
+            if found.kind == "memory":
                 return []
-            return ground.index.relations.relations_of(place.number, ground.snapshot)
+            return graph.index.relations.relations_of(found.number, graph.snapshot)
 
     @contextmanager
-    def _looking(self) -> Iterator[tuple[Index, Snapshot]]:
+    def _snapshot(self) -> Iterator[tuple[Index, Snapshot]]:
         with self._engine.open_index(self._space) as index, index.lock:
             yield index, index.snapshot(self._position(index), self._now())
 
     @contextmanager
-    def _standing(self, at: Moment | None) -> Iterator[GraphAtTime]:
+    def _graph_at(self, at: Moment | None, any_time: bool = False) -> Iterator[GraphAtTime]:
         moment = None if at is None else parse_moment(at, self._now(), argument="at")
-        with self._looking() as (index, sight):
-            yield GraphAtTime(index, sight, moment)
+        with self._snapshot() as (index, snapshot):
+            yield GraphAtTime(index, snapshot, moment, any_time=any_time)
 
-    def _before(self, moment: datetime | None) -> int | None:
-        """The last line that was written before a moment."""
+    def _position_before(self, moment: datetime | None) -> int | None:
+        """The position of the last entry that was written before a moment."""
         if moment is None or moment == _EARLIEST:
             return None if moment is None else 0
         return self._engine.ledger.position_at(self._space, moment - timedelta(microseconds=1))
@@ -302,30 +362,36 @@ class Graph(GraphView):
         observed_by: str | None = None,
         evidence: MemoryRef | Iterable[MemoryRef] = (),
     ) -> Relation:
-        """Say that two entities are related; what comes back is the relation as it now holds.
+        """State that two entities are related. A repeated statement writes nothing.
 
         Where a predicate has one value at a time, a later value ends the earlier one when it begins.
-        `evidence` are memories: the relation is there while one of them is. The same again says nothing new.
 
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.graph.relate("Alice", "lives_in", "Porto", valid_from="2024-01-01")
-        ...     _ = space.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05-03")
-        ...     [str(relation) for relation in space.graph.when("Alice", "lives_in")][0]
-        'Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)'
+        Args:
+            subject: An entity, its id or a name.
+            predicate: The predicate, such as "lives_in".
+            object: An entity, its id or a name.
+            valid_from: When it began to hold.
+            valid_until: When it ended.
+            confidence: How sure it is, from 0 to 1.
+            observed_by: Who states it.
+            evidence: Memories that support it. The relation is visible while one of them is.
+
+        Returns:
+            The relation as it holds now.
+
+        Raises:
+            NotFound: A memory given as evidence is unknown, forgotten or erased.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.graph.relate("Alice", "lives_in", "Porto", valid_from="2024-01-01")
+            ...     _ = space.graph.relate("Alice", "lives_in", "Lisbon", valid_from="2026-05-03")
+            ...     [str(relation) for relation in space.graph.when("Alice", "lives_in")][0]
+            'Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)'
         """
-        return assertions.relate(
-            self._engine,
-            self._space,
-            subject,
-            predicate,
-            object,
-            valid_from=valid_from,
-            valid_until=valid_until,
-            confidence=confidence,
-            observed_by=observed_by,
-            evidence=evidence,
-        )
+        edge = subject, predicate, object, valid_from, valid_until
+        return assertions.relate(self._engine, self._space, *edge, confidence, observed_by, evidence)
 
     arelate = in_thread(relate)
 
@@ -341,43 +407,51 @@ class Graph(GraphView):
         observed_by: str | None = None,
         why: str | None = None,
     ) -> Link:
-        """Say that memory `a` stands to memory `b` as `kind` says: "related_to", "supersedes",
-        "contradicts", "derived_from", "extends", "supports" or "causes".
+        """Link memory `a` to memory `b`. A repeated statement writes nothing.
 
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
-        ...     _ = space.graph.link(new, "supersedes", old)
-        ...     [hit.memory.id for hit in space.recall("bridge")] == [new.id]
-        True
+        Args:
+            a: The memory that the link goes out of.
+            kind: "related_to", "supersedes", "contradicts", "derived_from", "extends", "supports" or "causes".
+            b: The memory that the link goes to.
+            valid_from: When the link began to hold.
+            valid_until: When it ended.
+            confidence: How sure it is, from 0 to 1.
+            observed_by: Who states it.
+            why: The reason.
+
+        Raises:
+            NotFound: A memory is unknown, forgotten or erased.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     old, new = space.add("The bridge is open."), space.add("The bridge was closed on Monday.")
+            ...     _ = space.graph.link(new, "supersedes", old)
+            ...     [hit.memory.id for hit in space.recall("bridge")] == [new.id]
+            True
         """
-        return assertions.link(
-            self._engine,
-            self._space,
-            a,
-            kind,
-            b,
-            valid_from=valid_from,
-            valid_until=valid_until,
-            confidence=confidence,
-            observed_by=observed_by,
-            why=why,
-        )
+        edge = a, kind, b, valid_from, valid_until
+        return assertions.link(self._engine, self._space, *edge, confidence, observed_by, why)
 
     alink = in_thread(link)
 
     def declare(self, predicate: str, *, single_valued: bool | None = None, inverse: str | None = None) -> None:
-        """Say how a predicate behaves from now on: one value at a time or many, and its name from the other
-        end. What is left out stays as it is.
+        """Declare how a predicate behaves from now on. What is left out stays as it is.
 
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     space.graph.declare("parent_of", inverse="child_of")
-        ...     _ = space.graph.relate("Ann", "parent_of", "Bob")
-        ...     [relation.object for relation in space.graph.when("Bob", "child_of")]
-        ['Ann']
+        Args:
+            predicate: The predicate.
+            single_valued: Whether a subject has one value at a time.
+            inverse: The name of the same relation from the other end.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     space.graph.declare("parent_of", inverse="child_of")
+            ...     _ = space.graph.relate("Ann", "parent_of", "Bob")
+            ...     [relation.object for relation in space.graph.when("Bob", "child_of")]
+            ['Ann']
         """
-        assertions.declare(self._engine, self._space, predicate, single_valued=single_valued, inverse=inverse)
+        assertions.declare(self._engine, self._space, predicate, single_valued, inverse)
 
     adeclare = in_thread(declare)
 
@@ -391,51 +465,55 @@ class Graph(GraphView):
         why: str | None = None,
         observed_by: str | None = None,
     ) -> list[Relation | Link]:
-        """Say that a relation or a link holds no longer than `until` (now). Its line stays.
+        """End a relation or a link. Its ledger entry stays, so that views of the past still show it.
 
-        Give a relation, a link, the id of one (an `Edge` has it too); or a subject, a predicate and perhaps
-        an object, for what holds of these. Given back is what it was about, as it holds from now on.
+        Args:
+            edge: A relation, a link, or the id of one; or, with a predicate, the subject of the relations to end.
+            predicate: The predicate of the relations that hold at `until`.
+            object: Only relations to this entity.
+            until: When it ended; None is now.
+            why: The reason.
+            observed_by: Who states it.
 
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     _ = space.graph.relate("Alice", "lives_in", "Porto", valid_from="2025-01-01")
-        ...     [ended] = space.graph.invalidate("Alice", "lives_in", until="2026-03-01", why="she moved")
-        ...     str(ended.valid)
-        '2025-01-01 to 2026-03-01'
+        Returns:
+            The relations or links as they hold from now on.
+
+        Raises:
+            NotFound: There is no such relation or link, or none that holds at `until`.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.graph.relate("Alice", "lives_in", "Porto", valid_from="2025-01-01")
+            ...     [ended] = space.graph.invalidate("Alice", "lives_in", until="2026-03-01", why="she moved")
+            ...     str(ended.valid)
+            '2025-01-01 to 2026-03-01'
         """
-        return invalidation.invalidate(self._engine, self._space, edge, predicate, object, until, why, observed_by)
+        return assertions.invalidate(self._engine, self._space, edge, predicate, object, until, why, observed_by)
 
     ainvalidate = in_thread(invalidate)
 
 
-def pictures() -> Any:
-    """The part that draws, loaded by the first who wants a picture."""
-    from remanence.graph import pictures
-
-    return pictures
-
-
-def _names(given: object) -> set[str] | None:
-    """The predicates, kinds of links and "mentions" that are asked for."""
-    if given is None:
+def _edge_names(relations: object) -> set[str] | None:
+    if relations is None:
         return None
-    several = [given] if isinstance(given, str) else given
+    several = [relations] if isinstance(relations, str) else relations
     if not isinstance(several, Iterable):
-        raise InvalidInput(f"relations={given!r} is not a list of names. Give for example ['lives_in'].")
+        raise InvalidInput(f"relations={relations!r} is not a list of names. Give for example ['lives_in'].")
     names = {parse_predicate(name, "relations") for name in several}
     if not names:
-        raise InvalidInput("relations is empty, so that nothing could be walked. Leave it out for all.")
+        raise InvalidInput("relations is empty, so no edge could be followed. Leave it out to follow all edges.")
     return names
 
 
-def _entity(ground: GraphAtTime, given: EntityRef, what: str) -> GraphNode:
-    place = ground.find(given)
-    if place.kind == "memory":
-        raise InvalidInput(f"{what}={given!r} is a memory. Give an entity, its id or its name.")
-    return place
+def _entity_node(graph: GraphAtTime, entity: EntityRef, what: str) -> GraphNode:
+    node = graph.find(entity)
+    if node.kind == "memory":
+        raise InvalidInput(f"{what}={entity!r} is a memory. Give an entity, its id or its name.")
+    return node
 
 
-def _side(given: object, what: str) -> Sequence[Any]:
-    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) not in (2, 3):
-        raise InvalidInput(f"{what}={given!r} is not (subject, predicate) or (subject, predicate, object).")
-    return given
+def _side(side: object, what: str) -> Sequence[Any]:
+    if isinstance(side, str) or not isinstance(side, Sequence) or len(side) not in (2, 3):
+        raise InvalidInput(f"{what}={side!r} is not (subject, predicate) or (subject, predicate, object).")
+    return side

@@ -1,14 +1,15 @@
-"""What people hold as `space.upkeep`: every step alone, all of them in a row, and the way back.
+"""`space.upkeep`: each step on its own, several steps as one run, and undoing a run.
 
-Each step is planned first, and by default only planned. A plan is a value that prints as a table; applying
-it does exactly what it says, or nothing at all if what it is about has changed meanwhile.
+Each step is planned first, and by default only planned. A plan is a value that prints as a table. Applying it
+does exactly what it says, or nothing at all if something has changed in the meantime.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -22,7 +23,7 @@ from remanence.errors import InvalidInput
 from remanence.schema import Memory
 from remanence.upkeep import (
     consolidation,
-    decay_report,
+    decay,
     discovery,
     garbage_collection,
     pipeline,
@@ -31,12 +32,11 @@ from remanence.upkeep import (
     runs,
     vault_import,
 )
-from remanence.upkeep import memory_clusters as clustering
 from remanence.upkeep.consolidation import ConsolidationPlan
-from remanence.upkeep.decay_report import DecayReport
+from remanence.upkeep.decay import DecayReport
 from remanence.upkeep.discovery import DiscoveryPlan
 from remanence.upkeep.garbage_collection import GcPlan, RegretReport
-from remanence.upkeep.memory_clusters import Cluster, Clusters
+from remanence.upkeep.memory_clusters import Cluster, Clusters, find_clusters
 from remanence.upkeep.pipeline import DEFAULT_STEPS, Pipeline, Plan, Step
 from remanence.upkeep.promotion import PromotionPlan
 from remanence.upkeep.reinforcement import TouchReport
@@ -50,11 +50,19 @@ from remanence.write.forget import sweep, unforget
 if TYPE_CHECKING:
     from remanence.ports import Progress
 
-_Plan = TypeVar("_Plan", GcPlan, ConsolidationPlan, PromotionPlan, DiscoveryPlan, VaultImportPlan, Pipeline)
+T = TypeVar("T")
+_AnyPlan = TypeVar("_AnyPlan", bound=Plan | Pipeline)
 
 
 class Upkeep(Facet):
-    """Strength, decay, forgetting, consolidation and promotion of one space. Nothing is ever destroyed."""
+    """Decay, forgetting, consolidation, promotion and linking of the memories of one space.
+
+    Every step only appends to the ledger and can be undone. Methods with `dry_run` only return a plan, unless it
+    is False. `progress` is True for a progress bar, or a function called with (done, total).
+
+    Raises:
+        LedgerUnavailable: From every method that writes, if another upkeep run is active. Nothing is done then.
+    """
 
     def __init__(
         self,
@@ -68,70 +76,94 @@ class Upkeep(Facet):
         self.settings = UpkeepSettings.from_env() if settings is None else settings
 
     def using(self, settings: UpkeepSettings | None = None, **changes: Any) -> Upkeep:
-        """Upkeep of the same space by other settings.
+        """Upkeep of the same space with other settings.
 
-        >>> import remanence
-        >>> with remanence.open(None) as space:
-        ...     space.upkeep.using(half_life_days=30).settings.half_life_days
-        30
+        Args:
+            settings: The settings; those of this object if left out.
+            **changes: Settings to change, by name.
+
+        Raises:
+            InvalidInput: A name is not a setting, or a value is not valid.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     space.upkeep.using(half_life_days=30).settings.half_life_days
+            30
         """
         changed = (settings or self.settings).with_changes(**changes)
         return Upkeep(self._engine, self._space, self._position, self._now, changed)
 
-    # Use
-
     def observe_usage(
         self, ids: str | Memory | Sequence[str | Memory], context_tags: str | Sequence[str] = ()
     ) -> list[TouchReport]:
-        """Record that memories were of use for something with these tags. One that is filed under others
-        was of use in another domain, which makes it stronger."""
-        given = inputs.memory_ids([ids] if isinstance(ids, str | Memory) else ids)
+        """Record that memories were of use.
+
+        Args:
+            ids: The memories or their ids.
+            context_tags: Tags of what they were used for. A memory with other tags was used in another domain,
+                which increases its strength.
+
+        Returns:
+            The old and new score of each memory.
+
+        Raises:
+            NotFound: A memory does not exist, or is forgotten.
+        """
+        memory_ids = inputs.memory_ids([ids] if isinstance(ids, str | Memory) else ids)
         context = inputs.tags(context_tags) or ()
-        return reinforcement.touch(self._engine, self._space, given, self.settings, context=context)
+        return reinforcement.touch(self._engine, self._space, memory_ids, self.settings, context=context)
 
     aobserve_usage = in_thread(observe_usage)
 
-    # Reports
-
     def decay(self, *, progress: bool | Progress = False) -> DecayReport:
-        """Which memories are at risk, how urgently, and what could be done. Changes nothing."""
-        with self._looking(progress) as (_, there):
-            return decay_report.report(there, self.settings)
+        """Which memories are at risk of being forgotten, how urgently, and what could be done. Changes nothing."""
+        return self._with_memories(lambda _, memories, __: decay.report(memories, self.settings), progress)
 
     adecay = in_thread(decay)
 
     def clusters(
         self, *, similarity: float | None = None, duplicates: bool = False, progress: bool | Progress = False
     ) -> Clusters:
-        """Memories that say nearly the same. Changes nothing."""
-        usual = self.settings.duplicate_similarity if duplicates else self.settings.cluster_similarity
-        wanted = inputs.fraction(similarity, "similarity")
-        with self._looking(False) as (index, there), progress_bar(progress, "comparing") as shown:
-            return clustering.find_clusters(
-                index, there, self.settings, similarity=usual if wanted is None else wanted, progress=shown
-            )
+        """Groups of memories that say nearly the same. Changes nothing.
+
+        Args:
+            similarity: The least similarity (cosine) of two memories of a cluster; by default the setting
+                `cluster_similarity`.
+            duplicates: Use the setting `duplicate_similarity` instead.
+        """
+        similarity = inputs.fraction(similarity, "similarity")
+        if similarity is None:
+            similarity = self.settings.duplicate_similarity if duplicates else self.settings.cluster_similarity
+
+        return self._with_memories(
+            lambda index, memories, shown: find_clusters(index, memories, self.settings, similarity, progress=shown),
+            progress,
+        )
 
     aclusters = in_thread(clusters)
 
     def regret(self) -> RegretReport:
-        """How far what `gc` forgot was missed in the recalls recorded since (`space.audit.record`)."""
+        """How many of the recalls recorded since (`space.audit.record`) missed a memory that `gc` hid."""
         return garbage_collection.measure_regret(self._engine, self._space)
 
     aregret = in_thread(regret)
 
     def runs(self) -> list[Run]:
-        """What upkeep has done here, oldest first."""
+        """The upkeep runs of this space, oldest first."""
         return runs.list_runs(self._engine, self._space)
 
     aruns = in_thread(runs)
 
     def sweep(self) -> list[Memory]:
-        """Record which memories have expired since the last sweep. Recall has left them out already."""
+        """Record which memories have expired since the last sweep. Recall leaves them out anyway.
+
+        Returns:
+            The expired memories.
+        """
         return sweep(self._engine, self._space)
 
     asweep = in_thread(sweep)
-
-    # Steps
 
     def gc(
         self,
@@ -141,18 +173,29 @@ class Upkeep(Facet):
         limit: int | None = None,
         progress: bool | Progress = False,
     ) -> GcPlan:
-        """Let go of what scores less than `forget_below`, the weakest first.
+        """Hide the memories that score less than `forget_below`, the lowest scores first.
 
-        To forget is to hide. What is archived is kept apart from that: `space.memories("archived")` lists
-        it, `recall(..., include="archive")` searches it. `restore(plan)` or `undo(plan)` brings it back.
+        `restore(plan)` or `undo(plan)` brings them back.
+
+        Args:
+            how: "forget" hides the memories. "archive" moves them to the archive: `space.memories("archived")`
+                lists it, `recall(..., include="archive")` searches it. By default the setting `gc`.
+            limit: Hide at most so many.
+
+        Raises:
+            InvalidInput: `how` or `limit` is not valid.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("It rained.", kind="episode", now="2020-01-01")
+            ...     len(space.upkeep.gc())
+            1
         """
         settings = self.settings if how is None else self.settings.with_changes(gc=how)
-
-        def plan() -> GcPlan:
-            with self._looking(progress) as (index, there):
-                return garbage_collection.plan(there, index, settings, limit)
-
-        return self._settle(plan, dry_run, progress)
+        return self._step(
+            lambda index, memories, _: garbage_collection.plan(index, memories, settings, limit), dry_run, progress
+        )
 
     agc = in_thread(gc)
 
@@ -164,60 +207,69 @@ class Upkeep(Facet):
         clusters: Sequence[Cluster] | None = None,
         progress: bool | Progress = False,
     ) -> ConsolidationPlan:
-        """Make one memory of several that say the same; in `link` mode, only tie them together.
+        """Merge memories that say nearly the same into one.
 
-        "preview" shows what "apply" does. `clusters` are some of those that `clusters()` found, taken
-        whatever was suggested for them; left out, those that are alike enough and have something new.
+        Args:
+            mode: "preview" shows what "apply" does. "link" plans to link the memories instead of merging them.
+            dry_run: Only plan. By default this follows from the mode: False for "apply".
+            clusters: Some of the clusters that `clusters()` found, to merge whatever is suggested for them. By
+                default those that are similar enough and have a new memory.
+
+        Raises:
+            InvalidInput: The mode is unknown, or a cluster does not fit the memories any more.
         """
         if mode not in ("preview", "apply", "link"):
             raise InvalidInput(f"mode={mode!r} is neither 'preview', 'apply' nor 'link'.")
-        way: consolidation.Mode = "link" if mode == "link" else "merge"
-
-        def plan() -> ConsolidationPlan:
-            with self._looking(False) as (index, there), progress_bar(progress, "comparing") as shown:
-                return consolidation.plan(self._engine, index, there, self.settings, way, shown, clusters=clusters)
-
-        return self._settle(plan, mode != "apply" if dry_run is None else dry_run, progress)
+        action: consolidation.Mode = "link" if mode == "link" else "merge"
+        plan = partial(consolidation.plan, self._engine, settings=self.settings, mode=action, clusters=clusters)
+        return self._step(plan, mode != "apply" if dry_run is None else dry_run, progress)
 
     aconsolidate = in_thread(consolidate)
 
     def promote(
         self, *, vault: str | Path | None = None, dry_run: bool = True, progress: bool | Progress = False
     ) -> PromotionPlan:
-        """Keep for long what has proved its worth; with a `vault`, also as Markdown notes in that folder."""
+        """Promote memories that were used often or score high: `gc` will not hide them.
 
-        def plan() -> PromotionPlan:
-            with self._looking(progress) as (index, there):
-                return promotion.plan(index, there, self.settings, self._vault(vault))
+        Args:
+            vault: A folder in which to write them as Markdown notes; by default the setting `vault`.
 
-        return self._settle(plan, dry_run, progress)
+        Raises:
+            LedgerUnavailable: The vault cannot be written to, or another upkeep run is active.
+        """
+        folder, settings = self._vault(vault), self.settings
+        return self._step(
+            lambda index, memories, _: promotion.plan(index, memories, settings, folder), dry_run, progress
+        )
 
     apromote = in_thread(promote)
 
     def index_vault(
         self, vault: str | Path | None = None, *, dry_run: bool = True, progress: bool | Progress = False
     ) -> VaultImportPlan:
-        """Take in what a person has edited and written in a vault. Deleted notes are reported, no more."""
-        place = self._vault(vault)
-        if place is None:
+        """Store what a person has edited and written in a vault. Deleted notes are only reported.
+
+        Args:
+            vault: The folder; by default the setting `vault`.
+
+        Raises:
+            InvalidInput: No vault is given, or there is no such folder.
+        """
+        folder = self._vault(vault)
+        if folder is None:
             raise InvalidInput("index_vault() needs a vault: give the folder, or set REMANENCE_VAULT.")
 
         def plan() -> VaultImportPlan:
             with progress_bar(progress, "reading") as shown:
-                return vault_import.plan(self._engine, self._space, place, self._engine.now(), shown)
+                return vault_import.plan(self._engine, self._space, folder, self._engine.now(), shown)
 
         return self._settle(plan, dry_run, progress)
 
     aindex_vault = in_thread(index_vault)
 
     def discover(self, *, dry_run: bool = True, progress: bool | Progress = False) -> DiscoveryPlan:
-        """Relate memories that are about the same entities."""
-
-        def plan() -> DiscoveryPlan:
-            with self._looking(False) as (index, there), progress_bar(progress, "relating") as shown:
-                return discovery.plan(index, there, self.settings, shown)
-
-        return self._settle(plan, dry_run, progress)
+        """Link memories that are about the same entities."""
+        return self._step(discovery.plan, dry_run, progress)
 
     adiscover = in_thread(discover)
 
@@ -229,28 +281,41 @@ class Upkeep(Facet):
         vault: str | Path | None = None,
         progress: bool | Progress = False,
     ) -> Pipeline:
-        """Several steps in a row, as one run: decay, clusters, consolidate, promote, discover.
+        """Several steps as one run.
 
-        Only what is named in `steps` is done; "gc" has to be.
+        Args:
+            steps: Some of "decay", "gc", "clusters", "consolidate", "promote", "discover"; by default all but "gc".
+            vault: A folder for the notes of promoted memories; by default the setting `vault`.
+
+        Raises:
+            InvalidInput: A step is unknown.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     run = space.upkeep.apply(space.upkeep.run())
+            ...     space.upkeep.undo(run)
         """
-
-        def plan() -> Pipeline:
-            with self._looking(False) as (index, there), progress_bar(progress, "upkeep") as shown:
-                return pipeline.plan_steps(self._engine, index, there, self.settings, steps, self._vault(vault), shown)
-
-        return self._settle(plan, dry_run, progress)
+        plan = partial(pipeline.plan_steps, self._engine, settings=self.settings, steps=steps, vault=self._vault(vault))
+        return self._step(plan, dry_run, progress)
 
     arun = in_thread(run)
 
     def apply(self, plan: Plan | Pipeline, *, progress: bool | Progress = False) -> Run | None:
-        """Do exactly what a plan says; None if it says nothing. Refused, and nothing done, if what it is
-        about has changed, or was done already."""
+        """Do exactly what a plan says.
+
+        Returns:
+            The run; None if there was nothing to do.
+
+        Raises:
+            InvalidInput: This is not a plan, it was applied already, or something has changed since it was made.
+        """
         plans = pipeline.plans_to_apply(plan)
         if not plans:
             return None
         with runs.upkeep_lock(self._engine, self._space):
-            done = self._do(plans, progress)
-        return next(run for run in self.runs() if run.id == done)
+            run_id = self._apply(plans, progress)
+        return next(run for run in self.runs() if run.id == run_id)
 
     aapply = in_thread(apply)
 
@@ -259,18 +324,48 @@ class Upkeep(Facet):
     @overload
     def undo(self, run: str | Run | Plan | Pipeline | None) -> UndoReport | None: ...
     def undo(self, run: str | Run | Plan | Pipeline | None) -> UndoReport | None:
-        """Take back what a run did, by appending the reverse of it; None if there was nothing to do, and so
-        there is nothing to take back: `undo(apply(plan))` is safe for every plan."""
+        """Reverse a run by appending the opposite changes.
+
+        Args:
+            run: The run, its id, or a plan that was applied. None, as `apply` returns when there was nothing to
+                do, is allowed: `undo(apply(plan))` is safe for every plan.
+
+        Returns:
+            The report; it names the memories that were changed since and left as they are. None if nothing was
+            done.
+
+        Raises:
+            NotFound: There is no such run.
+            InvalidInput: It was undone already, or a later run used what it made.
+        """
         run_id = pipeline.run_id_of(run)
         return None if run_id is None else pipeline.undo_run(self._engine, self._space, run_id)
 
+    @overload
+    async def aundo(self, run: str | Run) -> UndoReport: ...
+    @overload
+    async def aundo(self, run: str | Run | Plan | Pipeline | None) -> UndoReport | None: ...
+    async def aundo(self, run: str | Run | Plan | Pipeline | None) -> UndoReport | None:
+        """`undo` in a worker thread, for use with asyncio."""  # by hand: `in_thread` cannot express overloads
+        return await asyncio.to_thread(self.undo, run)
+
     def restore(self, what: RegretReport | GcPlan | Run | str | Memory | Iterable[str | Memory]) -> int:
-        """Bring back what was forgotten or archived: all that was missed, that a `gc` let go, or these ids;
-        how many that are. Of what a `gc` let go, what was erased or forgotten by hand since stays away."""
+        """Bring back forgotten or archived memories.
+
+        Args:
+            what: A regret report, a `gc` plan or run, or memories or their ids. Of those that a `gc` hid, the
+                ones that were erased or forgotten by hand since are left out.
+
+        Returns:
+            How many memories were restored.
+
+        Raises:
+            NotFound: A memory given by its id does not exist, or was erased.
+        """
         if isinstance(what, RegretReport):
-            return runs.restore(self._engine, self._space, [missed.memory for missed in what.regretted_memories])
+            return runs.restore(self._engine, self._space, [each.memory for each in what.regretted_memories])
         if isinstance(what, GcPlan):
-            return runs.restore(self._engine, self._space, [faded.memory for faded in what])
+            return runs.restore(self._engine, self._space, [each.memory for each in what])
         if isinstance(what, Run):
             return runs.restore(self._engine, self._space, what.hidden)
         ids = inputs.memory_ids([what] if isinstance(what, str | Memory) else what)
@@ -285,29 +380,45 @@ class Upkeep(Facet):
         steps: Sequence[Step] = DEFAULT_STEPS,
         vault: str | Path | None = None,
     ) -> Schedule:
-        """Do `run(dry_run=False)` now and then at intervals, in a thread, until `.stop()`."""
+        """Call `run(dry_run=False)` at once and then at intervals, in a thread, until `.stop()`.
+
+        Args:
+            every: The interval: seconds, a timedelta, or such as "30m", "1h", "2d".
+            steps: See `run`.
+            vault: See `run`.
+
+        Raises:
+            InvalidInput: This is not an interval.
+        """
         return Schedule(lambda: self.run(dry_run=False, steps=steps, vault=vault), parse_interval(every))
 
-    # Helpers
+    def _with_memories(
+        self, function: Callable[[Index, ScoredMemories, Progress | None], T], progress: bool | Progress
+    ) -> T:
+        with self._engine.open_index(self._space) as index, progress_bar(progress, "planning") as shown:
+            return function(index, score_memories(index, self._engine.now(), self.settings, shown), shown)
 
-    @contextmanager
-    def _looking(self, progress: bool | Progress) -> Iterator[tuple[Index, ScoredMemories]]:
-        with self._engine.open_index(self._space) as index, progress_bar(progress, "looking") as shown:
-            yield index, score_memories(index, self._engine.now(), self.settings, shown)
+    def _step(
+        self,
+        plan: Callable[[Index, ScoredMemories, Progress | None], _AnyPlan],
+        dry_run: bool,
+        progress: bool | Progress,
+    ) -> _AnyPlan:
+        return self._settle(lambda: self._with_memories(plan, progress), dry_run, progress)
 
-    def _settle(self, plan: Callable[[], _Plan], dry_run: bool, progress: bool | Progress) -> _Plan:
-        """What was planned; unless dry it is done too, with no other run in between."""
+    def _settle(self, plan: Callable[[], _AnyPlan], dry_run: bool, progress: bool | Progress) -> _AnyPlan:
+        """Make a plan; unless dry, apply it too, with no other run in between."""
         if dry_run:
             return plan()
         with runs.upkeep_lock(self._engine, self._space):
             planned = plan()
             due = pipeline.plans_to_apply(planned)
-            return pipeline.mark_done(planned, self._do(due, progress)) if due else planned
+            return pipeline.mark_done(planned, self._apply(due, progress)) if due else planned
 
-    def _do(self, plans: Sequence[Plan], progress: bool | Progress) -> str:
+    def _apply(self, plans: Sequence[Plan], progress: bool | Progress) -> str:
         with progress_bar(progress, "writing") as shown:
             return pipeline.apply_plans(self._engine, self._space, plans, shown)
 
-    def _vault(self, given: str | Path | None) -> Path | None:
-        place = given or self.settings.vault
-        return None if place is None else Path(place).expanduser().absolute()
+    def _vault(self, folder: str | Path | None) -> Path | None:
+        folder = folder or self.settings.vault
+        return None if folder is None else Path(folder).expanduser().absolute()

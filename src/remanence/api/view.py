@@ -281,13 +281,13 @@ class View(Facet):
 
     def _with_vault(self, found: Recall, question: RecallRequest) -> Recall:
         """The hits of a recall merged with those among the notes of the vault, if there are any."""
-        from remanence.upkeep import vault_import, vault_search
+        from remanence.upkeep import runs, vault_import
         from remanence.upkeep.settings import UpkeepSettings
 
-        if not vault_import.has_notes(self._engine, self.name):
+        if not runs.has_vault_notes(self._engine, self.name):
             return found
-        notes = self._recall(vault_import.vault_space(self.name), question, archive=False)
-        return vault_search.merge(found, notes, question.limit, UpkeepSettings.from_env().vault_weight)
+        notes = self._recall(runs.vault_space(self.name), question, archive=False)
+        return vault_import.merge_recalls(found, notes, question.limit, UpkeepSettings.from_env().vault_weight)
 
     def _iterate(self, status: Status | None) -> Iterator[Memory]:
         with self._engine.open_index(self.name) as index:

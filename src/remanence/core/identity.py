@@ -12,28 +12,27 @@ from remanence.ledger.jsontext import json_writer
 
 
 def key_identity(key: str) -> str:
-    """The identity of the memory that is kept under a key."""
+    """The identity of the memory with this key."""
     return digest("key", key)
 
 
 def new_id() -> str:
-    """An id never given before, that sorts by when it was made.
+    """A new id. Ids sort by the time they were made.
 
     >>> len(new_id())
     24
     """
-    return f"{time.time_ns() // 1_000_000:012x}{_dice.getrandbits(48):012x}"
+    return f"{time.time_ns() // 1_000_000:012x}{_random.getrandbits(48):012x}"
 
 
-_dice = random.Random()  # our own: a program that seeds the common one would give out the same ids again
+_random = random.Random()  # our own: a program that seeds the shared one would get the same ids again
 if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_dice.seed)
+    os.register_at_fork(after_in_child=_random.seed)
 
 
 def digest(*values: Any) -> str:
-    """What stands for these values. Two adds with one identity are about one memory; with one content as
-    well, the second says nothing new. What an extractor found is in neither: a better one changes nothing
-    about what was said."""
+    """A digest of these values. Two inputs with the same identity are one memory; if their content is the same as
+    well, the second is no change. What an extractor found is in neither, so that a better one changes nothing."""
     return hashlib.blake2b(_written(values).encode(), digest_size=12).hexdigest()
 
 

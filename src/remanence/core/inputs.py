@@ -1,4 +1,4 @@
-"""What callers hand in, checked at the door: after this, nothing else has to be."""
+"""Checks of arguments. Each returns the value in its final form, or raises InvalidInput with the name and the value."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 
 def storable(value: object) -> object:
-    """Refuse what cannot be written down or read back."""
+    """Refuse text that cannot be stored and read back."""
     if not isinstance(value, str) or (value.isascii() and "\0" not in value):
         return value
     if found := _NOT_TEXT.search(value):
@@ -50,25 +50,25 @@ def readable(value: object) -> object:
 
 
 def window(start: Moment | None, end: Moment | None, now: datetime) -> Window:
-    """A window from two ends as people give them."""
+    """The window from `valid_from` to `valid_until`."""
     if start is None and end is None:
         return _ALWAYS
-    made = Window(
+    found = Window(
         None if start is None else parse_moment(start, now, argument="valid_from"),
         None if end is None else parse_moment(end, now, argument="valid_until"),
     )
-    if made.start is not None and made.end is not None and made.end <= made.start:
+    if found.start is not None and found.end is not None and found.end <= found.start:
         raise InvalidInput(
             f"valid_until={end!r} does not come after valid_from={start!r}. Swap them, or leave one out."
         )
-    return made
+    return found
 
 
 _ALWAYS = Window()
 
 
 def query_text(text: object) -> str:
-    """A question that can be asked; blank ones and ones of odd characters can, and find little."""
+    """The text of a question. Characters that cannot be stored are replaced by spaces."""
     if not isinstance(text, str):
         raise InvalidInput(f"query={text!r} is {type_name(text)}, not text. Ask with a string.")
     if len(text) > MAX_TEXT_LENGTH:
@@ -77,7 +77,7 @@ def query_text(text: object) -> str:
 
 
 def limit(value: object) -> int:
-    """How many hits to give: a whole number from 1 on, of which at most `MOST_LIMIT` are given."""
+    """The number of hits to return: from 1 on, at most `MAX_LIMIT`."""
     number = _integer(value)
     if number is None or number < 1:
         raise InvalidInput(f"limit={value!r} is not a whole number above zero. Ask for at least one hit.")
@@ -85,7 +85,7 @@ def limit(value: object) -> int:
 
 
 def kinds(value: object) -> tuple[str, ...] | None:
-    """The kinds asked for."""
+    """Kinds of memories."""
     given = _names(value, "kinds")
     for kind in given or ():
         if kind not in MEMORY_KINDS:
@@ -94,12 +94,12 @@ def kinds(value: object) -> tuple[str, ...] | None:
 
 
 def tags(value: object) -> tuple[str, ...] | None:
-    """The tags asked for."""
+    """Tags."""
     return _names(value, "tags")
 
 
 def fraction(value: object, what: str) -> float | None:
-    """A number from 0 to 1, or nothing."""
+    """A number from 0 to 1, or None."""
     if value is None:
         return None
     number = _real(value)
@@ -109,32 +109,32 @@ def fraction(value: object, what: str) -> float | None:
 
 
 def weights(value: object, signals: Sequence[str]) -> dict[str, float] | None:
-    """How much each signal counts: numbers from 0 on, one above it."""
+    """The weight of each signal: numbers from 0 on, at least one above 0."""
     if value is None:
         return None
     if not isinstance(value, Mapping) or not set(value) <= set(signals):
         raise InvalidInput(f"weights={shown(value)} does not map signals to numbers: {', '.join(signals)}.")
     given = {name: _real(number) for name, number in value.items()}
-    sound = {name: number for name, number in given.items() if number is not None and 0 <= number < 1e9}
-    if sound.keys() != given.keys() or not any(sound.values()):
+    valid = {name: number for name, number in given.items() if number is not None and 0 <= number < 1e9}
+    if valid.keys() != given.keys() or not any(valid.values()):
         raise InvalidInput(f"weights={shown(value)} are not numbers from 0 on with one above 0.")
-    return sound
+    return valid
 
 
 def vector(value: object) -> NDArray[np.float32] | None:
-    """A question's embedding, made of unit length."""
+    """The embedding of a question, scaled to unit length."""
     if value is None:
         return None
     import numpy as np
 
     try:
-        made = np.asarray(value, np.float32)
+        array = np.asarray(value, np.float32)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"vector={shown(value)} is not a list of numbers: {error}.") from None
-    length = float(np.linalg.norm(made)) if made.ndim == 1 else float("nan")
+    length = float(np.linalg.norm(array)) if array.ndim == 1 else float("nan")
     if not np.isfinite(length):
-        raise InvalidInput(f"vector has the shape {made.shape} or holds no finite numbers. Give one flat list.")
-    return made / length if length else made
+        raise InvalidInput(f"vector has the shape {array.shape} or holds no finite numbers. Give one flat list.")
+    return array / length if length else array
 
 
 def positive_int(value: object, what: str, most: int | None = None) -> int:
@@ -147,9 +147,9 @@ def positive_int(value: object, what: str, most: int | None = None) -> int:
 
 
 def path(value: object, what: str) -> Path:
-    """The path of a file, with ~ spelled out."""
+    """The path of a file, with ~ expanded."""
     if not isinstance(value, str | os.PathLike) or not str(value).strip() or "\0" in str(value):
-        raise InvalidInput(f"{what}={value!r} is no file name. Give one such as 'memory.jsonl.gz'.")
+        raise InvalidInput(f"{what}={value!r} is not a file name. Give one such as 'memory.jsonl.gz'.")
     return Path(value).expanduser()
 
 
@@ -162,19 +162,19 @@ def memory_id(value: object) -> str:
 
 
 def memory_ids(values: object) -> list[str]:
-    """The ids of several memories, as they were given."""
+    """The ids of several memories."""
     if isinstance(values, str | bytes | Memory) or not isinstance(values, Iterable):
         raise InvalidInput(f"{shown(values)} is {type_name(values)}. Give a list of memories or of their ids.")
     return [memory_id(value) for value in values]
 
 
 def reason(why: object) -> str | None:
-    """Why something was done, in the caller's words."""
+    """The reason for a change, as text."""
     return None if why is None else storable_text(why, "why")
 
 
 def storable_text(value: object, what: str) -> str:
-    """A text that can be written down and read back."""
+    """A text that can be stored and read back."""
     if not isinstance(value, str):
         raise InvalidInput(f"{what}={value!r} is {type_name(value)}, not text.")
     try:
@@ -185,7 +185,7 @@ def storable_text(value: object, what: str) -> str:
 
 
 def as_utc(moment: object, what: str) -> datetime:
-    """A clock's answer in UTC."""
+    """The moment that a clock returned, in UTC."""
     if not isinstance(moment, datetime):
         raise InvalidInput(f"{what} gave {moment!r}, not a datetime. Give a function that returns one.")
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -1,7 +1,7 @@
-"""Work that one at a time may do: a lock by name, held in this process and against all others.
+"""Named locks, within this process and between processes.
 
-Between processes it is a file lock in the folder of the ledger, so that it is let go of even by a process
-that dies; a space in memory has none to keep out.
+Between processes it is a file lock in the folder of the ledger, which is released even if a process dies. A space in
+memory is used by one process only.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
 
-_HELD: set[tuple[int, str]] = set()
-_HELD_LOCK = threading.Lock()
+_LOCKED: set[tuple[int, str]] = set()
+_LOCKED_GUARD = threading.Lock()
 
 
 @contextmanager
 def try_lock(engine: Engine, name: str) -> Iterator[bool]:
-    """Hold a lock while in the block; False if somebody else does."""
-    mine = (id(engine), name)
-    with _HELD_LOCK:
-        free = mine not in _HELD
-        _HELD.add(mine)
+    """Hold a lock during the block; yields False if it is taken."""
+    key = (id(engine), name)
+    with _LOCKED_GUARD:
+        free = key not in _LOCKED
+        _LOCKED.add(key)
     if not free:
         yield False
         return
     try:
-        with _file_lock(_lock_file(engine.folder, name)) as ours:
-            yield ours
+        with _file_lock(_lock_file(engine.folder, name)) as acquired:
+            yield acquired
     finally:
-        with _HELD_LOCK:
-            _HELD.discard(mine)
+        with _LOCKED_GUARD:
+            _LOCKED.discard(key)
 
 
 def is_locked(engine: Engine, name: str) -> bool:
-    """Whether somebody, here or in another process, holds a lock."""
-    with _HELD_LOCK:
-        if (id(engine), name) in _HELD:
+    """Whether a lock is held, in this process or another."""
+    with _LOCKED_GUARD:
+        if (id(engine), name) in _LOCKED:
             return True
     path = _lock_file(engine.folder, name)
     if path is None or not path.exists():
@@ -54,7 +54,7 @@ def _lock_file(folder: Path | None, name: str) -> Path | None:
 
 
 def remove_lock_file(engine: Engine, name: str) -> None:
-    """Take a lock's file away, once nobody will want it any more."""
+    """Delete the file of a lock that will not be used again."""
     path = _lock_file(engine.folder, name)
     if path is not None:
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""How far a long piece of work has come, shown as the caller likes."""
+"""Progress bars."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class progress_bar:
-    """A progress bar, the caller's own function, or nothing."""
+    """A progress bar, the caller's own function, or nothing, as a context manager."""
 
     def __init__(self, progress: bool | Progress, label: str) -> None:
         self._progress = progress

@@ -1,1 +1,1 @@
-"""What people hold as `space.graph` and `space.entities`: walking, dating, correcting and telling."""
+"""The temporal knowledge graph: reading it, writing relations and links, entities, histories, pictures."""

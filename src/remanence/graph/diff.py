@@ -1,4 +1,4 @@
-"""What changed between two moments of learning, read from the lines between them and no others."""
+"""What changed between two moments of learning, and which recorded recalls returned what has changed since."""
 
 from __future__ import annotations
 
@@ -6,24 +6,37 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from itertools import takewhile
 
+import numpy as np
+
 from remanence.core.index import Index
-from remanence.events import Invalidated, Linked, Related
+from remanence.events import Linked, Served
 from remanence.graph.history import HistoryReader
 from remanence.graph.history_events import HistoryEvent
 from remanence.ports import Ledger
-from remanence.read.supersession import is_current_row
-from remanence.schema import Entry, Link, Memory, Relation, Snapshot
+from remanence.read.receipts import Exposure, Receipt
+from remanence.read.supersession import is_current_row, replacement_row
+from remanence.schema import Link, Memory, Relation, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What was learned of a space between two moments, each list in order.
+    """What was learned of a space between two moments, each list in ledger order.
 
-    `learned` are new memories, `revised` older ones in a new version, `superseded` those that another one
-    has taken the place of, `expired` those that a sweep found to be over. `erased` holds ids: the words are
-    gone. `related` and `linked` are new edges, `invalidated` those that were ended by hand, `named` is what
-    happened to entities. Memories and edges are as they stood at the later moment; what was learned and
-    forgotten again in between stands in both lists.
+    Memories and edges are as they were at the later moment. What was learned and forgotten again in between is in
+    both lists.
+
+    Attributes:
+        learned: New memories.
+        revised: Older memories that got a new version.
+        superseded: Memories that another one has replaced.
+        forgotten: Memories that were forgotten.
+        restored: Memories that were restored.
+        expired: Memories that a sweep found to have expired.
+        erased: The ids of erased memories; their text is deleted.
+        related: New relations.
+        linked: New links.
+        invalidated: Relations and links that somebody ended.
+        entity_events: Entities that were registered, renamed, merged or split, and what was undone.
     """
 
     learned: tuple[Memory, ...] = ()
@@ -47,88 +60,101 @@ class Diff:
 
 
 def difference(index: Index, ledger: Ledger, before: Snapshot, after: Snapshot) -> Diff:
-    """What one sight knows that an earlier one of the same space did not. Under the lock of the index."""
-    return _Between(index, ledger, before, after).diff()
+    """What one snapshot has that an earlier one of the same space does not. Call it with the lock of the index."""
+    return _DiffReader(index, ledger, before, after).diff()
 
 
-class _Between:
+class _DiffReader:
     def __init__(self, index: Index, ledger: Ledger, before: Snapshot, after: Snapshot) -> None:
         self._index, self._before, self._after = index, before, after
-        self._chronicle = HistoryReader(index, ledger, after)
-        lines = ledger.read(index.space, after=before.position)
-        self._entries = list(takewhile(lambda entry: entry.position <= after.position, lines))
+        self._history = HistoryReader(index, ledger, after)
+        following = ledger.read(index.space, after=before.position)
+        self._entries = list(takewhile(lambda entry: entry.position <= after.position, following))
 
     def diff(self) -> Diff:
-        """Everything, sorted into its lists."""
-        told = self._subjects("remembered")
-        known = {memory_id: self._row(memory_id, self._before) is not None for memory_id in told}
+        remembered, links, relations = self._subjects("remembered"), self._index.links, self._index.relations
+        known = {memory_id for memory_id in remembered if self._row(memory_id, self._before) is not None}
+        linked = (links.get(link, self._after) for link in self._subjects("linked"))
+        ended = self._subjects("invalidated")
+        invalidated = (links.get(edge, self._after) or relations.get(edge, self._after) for edge in ended)
+        entity_events = map(self._history.entity_event, self._entries)
         return Diff(
-            learned=self._memories(memory_id for memory_id in told if not known[memory_id]),
-            revised=self._memories(memory_id for memory_id in told if known[memory_id]),
-            superseded=self._superseded(told),
+            learned=self._memories(memory_id for memory_id in remembered if memory_id not in known),
+            revised=self._memories(memory_id for memory_id in remembered if memory_id in known),
+            superseded=self._superseded(remembered),
             forgotten=self._memories(self._subjects("forgotten")),
             restored=self._memories(self._subjects("restored")),
             expired=self._memories(self._subjects("expired")),
             erased=tuple(self._subjects("erased")),
-            related=tuple({relation.id: relation for relation in self._related(told)}.values()),
-            linked=tuple(self._linked()),
-            invalidated=tuple(self._invalidated()),
-            entity_events=tuple(h for entry in self._entries if (h := self._chronicle.entity_event(entry)) is not None),
+            related=tuple({relation.id: relation for relation in self._related(remembered)}.values()),
+            linked=tuple(link for link in linked if link is not None),
+            invalidated=tuple(edge for edge in invalidated if edge is not None),
+            entity_events=tuple(event for event in entity_events if event is not None),
         )
 
     def _subjects(self, kind: str) -> list[str]:
         return list(dict.fromkeys(entry.subject for entry in self._entries if entry.kind == kind))
 
     def _memories(self, ids: Iterable[str]) -> tuple[Memory, ...]:
-        """These memories as they stood at the later moment, but for those whose words are gone."""
+        """These memories as they were at the later moment, without the erased ones."""
         rows = (self._row(memory_id, self._after) for memory_id in ids)
         return tuple(self._index.memories([row for row in rows if row is not None]))
 
-    def _row(self, memory_id: str, sight: Snapshot) -> int | None:
+    def _row(self, memory_id: str, snapshot: Snapshot) -> int | None:
         number = self._index.catalog.number(memory_id)
         if number is None or self._index.catalog.is_erased(number):
             return None
-        return self._index.catalog.row_at(number, sight.position)
+        return self._index.catalog.row_at(number, snapshot.position)
 
-    def _superseded(self, told: Iterable[str]) -> tuple[Memory, ...]:
-        """Those that something said in between has taken the place of."""
+    def _superseded(self, remembered: Iterable[str]) -> tuple[Memory, ...]:
+        """The memories that something learned in between has replaced."""
         linked = (entry.event for entry in self._entries if isinstance(entry.event, Linked))
         rows = [self._row(event.target, self._after) for event in linked if event.kind == "supersedes"]
-        for memory_id in told:
+        for memory_id in remembered:
             row = self._row(memory_id, self._after)
             if row is not None:
                 rows += [row, *(other for other, _, _ in self._index.relations.disagreements(row, self._after))]
-        found = dict.fromkeys(row for row in rows if row is not None)
-        return tuple(self._index.memories([row for row in found if self._steps_back(row)]))
+        candidates = dict.fromkeys(row for row in rows if row is not None)
+        return tuple(self._index.memories([row for row in candidates if self._became_superseded(row)]))
 
-    def _steps_back(self, row: int) -> bool:
-        return (
-            bool(self._after.row_mask[row])
-            and not is_current_row(self._index, row, self._after)
-            and not (self._before.row_mask[row] and not is_current_row(self._index, row, self._before))
+    def _became_superseded(self, row: int) -> bool:
+        before, after = (
+            snapshot.row_mask[row] and not is_current_row(self._index, row, snapshot)
+            for snapshot in (self._before, self._after)
         )
+        return bool(after and not before)
 
-    def _related(self, told: Iterable[str]) -> Iterator[Relation]:
-        """Relations that were said for the first time, outright or by a memory."""
-        for entry in self._of(Related):
-            relation = self._index.relations.get(entry.subject, self._after)
-            if relation is not None:
-                yield relation
-        for memory_id in told:
+    def _related(self, remembered: Iterable[str]) -> Iterator[Relation]:
+        """Relations that were stated for the first time, by a caller or by a memory."""
+        stated = (self._index.relations.get(relation, self._after) for relation in self._subjects("related"))
+        yield from (relation for relation in stated if relation is not None)
+        for memory_id in remembered:
             number = self._index.catalog.number(memory_id)
-            claimed = [] if number is None else self._chronicle.evidenced_relations(number, self._after)
+            claimed = [] if number is None else self._history.evidenced_relations(number, self._after)
             yield from (relation for relation in claimed if relation.recorded_at > self._before.now)
 
-    def _linked(self) -> Iterator[Link]:
-        found = (self._index.links.get(entry.subject, self._after) for entry in self._of(Linked))
-        return (link for link in found if link is not None)
 
-    def _invalidated(self) -> Iterator[Relation | Link]:
-        for entry in self._of(Invalidated):
-            ended = self._index.links.get(entry.subject, self._after)
-            edge = ended or self._index.relations.get(entry.subject, self._after)
-            if edge is not None:
-                yield edge
+def exposures(index: Index, ledger: Ledger, memory_id: str, snapshot: Snapshot) -> list[Exposure]:
+    """The recorded recalls that returned a memory which was current then and is not now: it was revised,
+    superseded or forgotten, or has expired. Call it with the lock of the index."""
+    number = index.require_unerased(memory_id)
+    positions = [each for each in index.journal.recall_positions.get(memory_id, ()) if each <= snapshot.position]
+    out: list[Exposure] = []
+    for _, entry in sorted(ledger.entries_at(positions).items()):
+        if not isinstance(entry.event, Served):
+            continue
+        receipt = Receipt.from_dict(entry.event.asked)
+        row = index.catalog.row_at(number, receipt.position)
+        if row is None or _is_current(index, row, snapshot):
+            continue
+        if _is_current(index, row, index.snapshot(receipt.position, receipt.now)):
+            later = replacement_row(index, row, snapshot) if snapshot.memory_mask[number] else None
+            memory, *replacement = index.memories([row] if later is None else [row, later])
+            out.append(Exposure(receipt, entry.at, memory, replacement[0] if replacement else None))
+    return out
 
-    def _of(self, event: type) -> Iterator[Entry]:
-        return (entry for entry in self._entries if isinstance(entry.event, event))
+
+def _is_current(index: Index, row: int, snapshot: Snapshot) -> bool:
+    """Whether a row is visible and not expired, and nothing has replaced it."""
+    unexpired = index.catalog.current(np.array([row]), snapshot.position, snapshot.now)[0]
+    return bool(snapshot.row_mask[row] and unexpired) and is_current_row(index, row, snapshot)

@@ -1,7 +1,6 @@
-"""What somebody wants to say about entities, made into the line that says it, or refused with the reason.
+"""Plans for changes to entities: the event to write, or an error with the reason why it is refused.
 
-A plan is made twice: once before the pen is taken, for the words that will want a vector, and once with
-the pen in hand, for what is written.
+A plan is made twice: before the write lock is taken, for the texts to embed, and under the lock, for what is written.
 """
 
 from __future__ import annotations
@@ -17,12 +16,10 @@ from remanence.language.text import normalize_name
 from remanence.schema import Alias, Entity, Entry
 from remanence.state.entity_registry import EntityName, describe_entity, entity_id
 
-_REVISING = ("registered", "renamed", "merged", "split")
-
 
 @dataclass(frozen=True, slots=True)
 class RevisionPlan:
-    """A line to write, if any; the id of the entity to show after; and the texts to embed."""
+    """The event to write, if any; the id of the entity to return; and the texts to embed."""
 
     event: Event | None
     entity_id: str
@@ -34,145 +31,149 @@ class RevisionPlan:
 def plan_registration(
     known: KnownEntities, name: str, aliases: Sequence[Alias], kind: str | None, by: str | None, now: datetime
 ) -> RevisionPlan:
-    """That an entity goes by a name and by others, and is of a kind."""
+    """Give an entity a name, aliases and a kind."""
     registry, position = known.registry, known.position
     id_ = known.find_id(name, now) or entity_id(normalize_name(name))
-    there = registry.get(id_, position) or Entity(id_, name)
-    called = registry.has_display_name(id_, position)
-    if not called and _same(there.name, name):
-        there = replace(there, name=name)
-    added = tuple(alias for alias in aliases if _is_new(known, there, alias))
+    entity = registry.get(id_, position) or Entity(id_, name)
+    registered = registry.has_display_name(id_, position)
+    if not registered and _same(entity.name, name):
+        entity = replace(entity, name=name)
+    added = tuple(alias for alias in aliases if _is_new(known, entity, alias))
     for alias in added:
-        _refuse_taken(known, id_, alias)
-    kind = None if kind == there.kind and called else kind
-    created = known.get(id_) is None
-    if called and not added and kind is None:
+        _check_available(known, id_, alias)
+    kind = None if kind == entity.kind and registered else kind
+    if registered and not added and kind is None:
         return RevisionPlan(None, id_)
     kept = [
-        each
+        each.spelling
         for each in registry.names_of(id_, position)
         if not any(_same(each.spelling, new.name) and each.valid.overlaps(new.valid) for new in added)
     ]
     names = tuple(alias.name for alias in added)
-    words = _described(known, there.name, kept, names, kind or registry.registered_kind(id_, position))
-    return RevisionPlan(Registered(id_, there.name, added, kind, by), id_, (words,), created, names)
+    text = _describe(known, entity.name, [*kept, *names], kind or registry.registered_kind(id_, position))
+    created = known.get(id_) is None
+    return RevisionPlan(Registered(id_, entity.name, added, kind, by), id_, (text,), created, names)
 
 
 def plan_rename(known: KnownEntities, given: str, name: str, by: str | None, now: datetime) -> RevisionPlan:
-    """That an entity is called something else from now on."""
+    """Change the display name of an entity."""
     entity = known.require(given, now)
     if entity.name == name and known.registry.has_display_name(entity.id, known.position):
         return RevisionPlan(None, entity.id)
-    _refuse_taken(known, entity.id, Alias(name))
-    said = known.registry.registered_kind(entity.id, known.position)
-    words = _described(known, name, known.registry.names_of(entity.id, known.position), (), said)
-    return RevisionPlan(Renamed(entity.id, name, by), entity.id, (words,))
+    _check_available(known, entity.id, Alias(name))
+    kind = known.registry.registered_kind(entity.id, known.position)
+    text = _describe(known, name, _spellings(known.registry.names_of(entity.id, known.position)), kind)
+    return RevisionPlan(Renamed(entity.id, name, by), entity.id, (text,))
 
 
 def plan_merge(known: KnownEntities, a: str, b: str, why: str | None, by: str | None, now: datetime) -> RevisionPlan:
-    """That one entity is part of another from now on."""
-    part, whole = known.require(a, now), known.require(b, now)
-    if part.id == whole.id:
+    """Merge one entity into another."""
+    source, target = known.require(a, now), known.require(b, now)
+    if source.id == target.id:
         raise InvalidInput(
-            f"{a!r} and {b!r} are one entity already, {whole.name!r} ({whole.id}): there is nothing to merge."
+            f"{a!r} and {b!r} are one entity already, {target.name!r} ({target.id}). Give two different entities."
         )
-    both = (whole.id, part.id)
-    kinds = [known.registry.registered_kind(id_, known.position) for id_ in both]
-    names = [each for id_ in both for each in known.registry.names_of(id_, known.position)]
-    _, name = known.registry.display_name_among(whole.id, names, known.position)
-    words = _described(known, name, names, (), kinds[0] or kinds[1])
-    return RevisionPlan(Merged(part.id, whole.id, why, by), whole.id, (words,))
+    ids = (target.id, source.id)
+    kinds = [known.registry.registered_kind(id_, known.position) for id_ in ids]
+    names = [each for id_ in ids for each in known.registry.names_of(id_, known.position)]
+    _, name = known.registry.display_name_among(target.id, names, known.position)
+    text = _describe(known, name, _spellings(names), kinds[0] or kinds[1])
+    return RevisionPlan(Merged(source.id, target.id, why, by), target.id, (text,))
 
 
 def plan_split(
     known: KnownEntities, given: str, names: Sequence[str], why: str | None, by: str | None, now: datetime
 ) -> RevisionPlan:
-    """That some names of an entity are those of another one from now on."""
+    """Move some names of an entity to a new entity."""
     entity = known.require(given, now)
-    forms = {normalize_name(name): name for name in reversed(entity.names)}
-    wanted = dict.fromkeys(normalize_name(name) for name in names)
+    spellings = {normalize_name(name): name for name in reversed(entity.names)}
+    moved = dict.fromkeys(normalize_name(name) for name in names)
     for name in names:
-        if normalize_name(name) not in forms:
+        if normalize_name(name) not in spellings:
             raise NotFound(
-                f"{entity.name!r} ({entity.id}) is not called {name!r}. It goes by {', '.join(entity.names)}."
+                f"{entity.name!r} ({entity.id}) is not called {name!r}. Its names are {', '.join(entity.names)}."
             )
         if _same(name, entity.name):
             raise InvalidInput(
-                f"{name!r} is what {entity.id} is called, and it must keep a name. Split others off, "
-                f"or first call it something else: space.entities.rename({entity.id!r}, ...)."
+                f"{name!r} is the display name of {entity.id}, and it must keep a name. Split off other names, "
+                f"or first rename it: space.entities.rename({entity.id!r}, ...)."
             )
-    apart = [forms[form] for form in wanted]
-    into = known.registry.fresh_id(apart[0])
+    new_names = [spellings[form] for form in moved]
+    new_id = known.registry.fresh_id(new_names[0])
     every = known.registry.names_of(entity.id, known.position)
-    said = known.registry.registered_kind(entity.id, known.position)
-    theirs = [each for each in every if normalize_name(each.spelling) in wanted]
+    kind = known.registry.registered_kind(entity.id, known.position)
+    theirs = [each for each in every if normalize_name(each.spelling) in moved]
     rest = [each for each in every if each not in theirs]
     _, name = known.registry.display_name_among(entity.id, rest, known.position)
-    words = (_described(known, name, rest, (), said), _described(known, apart[0], theirs, (), said))
-    return RevisionPlan(Split(entity.id, into, tuple(apart), why, by), into, words)
+    texts = (_describe(known, name, _spellings(rest), kind), _describe(known, new_names[0], _spellings(theirs), kind))
+    return RevisionPlan(Split(entity.id, new_id, tuple(new_names), why, by), new_id, texts)
 
 
-def plan_undo(known: KnownEntities, position: int, line: Entry | None, why: str | None, by: str | None) -> RevisionPlan:
-    """That an earlier line about an entity holds no longer. What it had closed holds again."""
-    if line is None or line.space != known.index.space or line.kind not in (*_REVISING, "undone"):
+def plan_undo(
+    known: KnownEntities, position: int, entry: Entry | None, why: str | None, by: str | None
+) -> RevisionPlan:
+    """Undo an earlier entry about an entity. What that entry had closed holds again."""
+    kinds = ("registered", "renamed", "merged", "split", "undone")
+    if entry is None or entry.space != known.index.space or entry.kind not in kinds:
         raise NotFound(
-            f"line {position} says nothing about an entity of space {known.index.space!r}. "
+            f"entry {position} is not about an entity of space {known.index.space!r}. "
             "Give what register, rename, merge or split returned, or its position."
         )
-    if line.kind == "undone":
-        raise InvalidInput(f"line {position} is an undoing, which cannot be undone. Do again what it took back.")
-    if (by_line := known.registry.undone_by(position)) is not None:
-        raise InvalidInput(f"line {position} ({line.kind}) was undone already, by line {by_line}.")
+    if entry.kind == "undone":
+        raise InvalidInput(f"entry {position} is an undo, which cannot be undone. Repeat what it undid.")
+    problem = f"entry {position} ({entry.kind}) cannot be undone:"
+    if (undone_by := known.registry.undone_by(position)) is not None:
+        raise InvalidInput(f"{problem} entry {undone_by} has undone it already.")
     if (later := known.registry.changed_since(position)) is not None:
         raise InvalidInput(
-            f"line {position} ({line.kind}) cannot be undone: line {later} has changed what it said. "
-            f"First undo that one: space.entities.undo({later})."
+            f"{problem} entry {later} has changed the same. First undo that one: space.entities.undo({later})."
         )
-    for name, holder in known.registry.contested_names(position, known.position):
+    for name, owner in known.registry.contested_names(position, known.position):
         raise InvalidInput(
-            f"line {position} ({line.kind}) cannot be undone: the name {name!r}, which would come back, is "
-            f"now that of {_shown(known, holder)}. Split it off there, or merge the two."
+            f"{problem} it would restore the name {name!r}, which now belongs to {_label(known, owner)}. "
+            "Split it off there, or merge the two."
         )
-    return RevisionPlan(Undone(line.subject, position, why, by), line.subject)
+    return RevisionPlan(Undone(entry.subject, position, why, by), entry.subject)
 
 
 def _is_new(known: KnownEntities, entity: Entity, alias: Alias) -> bool:
-    """Whether an alias says something of an entity that is not known. No time given is no news of time."""
+    """Whether an alias adds something to an entity. An alias without a time adds nothing to one with a time."""
     if _same(alias.name, entity.name):
         if alias.valid.has_bound:
             raise InvalidInput(
-                f"{alias.name!r} is what {entity.id} is called now, so it cannot end or begin "
-                f"({alias.valid}). First call it something else: space.entities.rename({alias.name!r}, ...)."
+                f"{alias.name!r} is the display name of {entity.id} now, so it cannot begin or end "
+                f"({alias.valid}). First rename it: space.entities.rename({alias.name!r}, ...)."
             )
         return False
     windows = known.registry.name_windows(entity.id, alias.name, known.position)
     return alias.valid not in windows if alias.valid.has_bound else not windows
 
 
-def _refuse_taken(known: KnownEntities, entity: str, alias: Alias) -> None:
-    for holder, valid in known.registry.owners_of_name(alias.name, alias.valid, known.position):
-        if holder != entity:
+def _check_available(known: KnownEntities, entity: str, alias: Alias) -> None:
+    for owner, valid in known.registry.owners_of_name(alias.name, alias.valid, known.position):
+        if owner != entity:
             when = f" ({valid})" if valid.has_bound else ""
             raise InvalidInput(
-                f"{alias.name!r} is already a name of {_shown(known, holder)}{when}. If the two are one, use "
-                f"space.entities.merge({entity!r}, {holder!r}); if the name passed from one to the other, "
+                f"{alias.name!r} is already a name of {_label(known, owner)}{when}. If the two are one, use "
+                f"space.entities.merge({entity!r}, {owner!r}); if the name passed from one to the other, "
                 f"give each its time: ({alias.name!r}, valid_from, valid_until)."
             )
 
 
-def _described(
-    known: KnownEntities, name: str, names: Sequence[EntityName], more: Sequence[str], kind: str | None
-) -> str:
-    """The description of what will be called so, go by these names and some more, and be of this kind."""
-    others = [each.spelling for each in names] + list(more)
+def _describe(known: KnownEntities, name: str, others: Sequence[str], kind: str | None) -> str:
+    """The text that is embedded for an entity with this display name, these other names and this kind."""
     numbers = (known.index.names.number(each) for each in (name, *others))
     implied = known.registry.kind_of_names(number for number in numbers if number is not None)
     return describe_entity(name, [each for each in others if not _same(each, name)], kind or implied)
 
 
-def _shown(known: KnownEntities, entity: str) -> str:
-    there = known.registry.get(entity, known.position)
-    return entity if there is None else f"{there.name!r} ({entity})"
+def _spellings(names: Sequence[EntityName]) -> list[str]:
+    return [each.spelling for each in names]
+
+
+def _label(known: KnownEntities, entity: str) -> str:
+    found = known.registry.get(entity, known.position)
+    return entity if found is None else f"{found.name!r} ({entity})"
 
 
 def _same(one: str, other: str) -> bool:

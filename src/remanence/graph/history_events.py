@@ -1,4 +1,4 @@
-"""One thing that happened to a memory, an entity or an edge, as a value that reads as a sentence."""
+"""`HistoryEvent`: one event in the history of a memory, an entity or an edge."""
 
 from __future__ import annotations
 
@@ -11,45 +11,35 @@ from remanence.language.text import truncate
 from remanence.read.receipts import Receipt
 from remanence.schema import Entity, Link, Memory, Relation, format_moment
 
-EventKind: TypeAlias = Literal[
-    "memory added",
-    "memory revised",
-    "superseded",
-    "forgotten",
-    "restored",
-    "erased",
-    "expired",
-    "edge added",
-    "edge invalidated",
-    "registered",
-    "renamed",
-    "merged",
-    "split",
-    "undone",
-    "extracted",
-    "served",
-]
-_SAID: dict[EventKind, str] = {
+EventKind: TypeAlias = (
+    Literal["memory added", "memory revised", "superseded", "forgotten", "restored", "erased", "expired"]
+    | Literal["edge added", "edge invalidated", "registered", "renamed", "merged", "split", "undone"]
+    | Literal["extracted", "served"]
+)
+_VERBS: dict[EventKind, str] = {
     "memory added": "learned",
     "memory revised": "revised",
     "edge added": "added",
     "edge invalidated": "ended",
     "extracted": "read",
-    "served": "given out",
+    "served": "returned by a recall",
 }
-_LONGEST = 80
-
-Thing: TypeAlias = Memory | Entity | Relation | Link | Receipt | Extracted
-"""What a happening is about: for one that replaced something, what took its place."""
+_MAX_QUOTE_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEvent:
-    """One thing that happened: `what`, when it was learned (`at`), and in which line of the ledger.
+    """One event in the history of a memory, an entity or an edge. As text it is a sentence.
 
-    `about` says in words what it happened to; `thing` is the value itself, None if its words were erased.
-    `name` is the predicate or kind of an edge, and "mentions" for what happened to a memory. As text it is
-    a sentence.
+    Attributes:
+        recorded_at: When it was learned.
+        position: The position of its ledger entry.
+        kind: What happened.
+        description: A text that names what it happened to.
+        actor: Who did it, if known.
+        why: The reason, if one was given.
+        value: What it is about; for "superseded" the replacement. None if its text was erased.
+        edge_name: The predicate or kind of an edge; "mentions" for events of a memory.
     """
 
     recorded_at: datetime
@@ -58,17 +48,16 @@ class HistoryEvent:
     description: str
     actor: str | None = None
     why: str | None = None
-    value: Thing | None = None
+    value: Memory | Entity | Relation | Link | Receipt | Extracted | None = None
     edge_name: str | None = None
 
     def __str__(self) -> str:
-        who = "" if self.actor is None else f" by {self.actor}"
+        actor = "" if self.actor is None else f" by {self.actor}"
         why = "" if self.why is None else f": {self.why}"
-        return f"{format_moment(self.recorded_at)}: {self.description} was {_SAID.get(self.kind, self.kind)}{who}{why}."
+        verb = _VERBS.get(self.kind, self.kind)
+        return f"{format_moment(self.recorded_at)}: {self.description} was {verb}{actor}{why}."
 
 
 def quote_memory(memory: Memory | None) -> str:
-    """A memory as a sentence names it."""
-    if memory is None:
-        return "a memory whose words were erased"
-    return repr(truncate(memory.text, _LONGEST))
+    """The text of a memory in quotes, shortened."""
+    return "an erased memory" if memory is None else repr(truncate(memory.text, _MAX_QUOTE_LENGTH))

@@ -1,7 +1,7 @@
-"""Walking the graph, from a memory or an entity to what it is tied to, step by step.
+"""Walks over the graph, from a memory or an entity along its edges.
 
-Nearest first, never in a circle, and never into all of it: of a node that is tied all over only the newest
-ties are followed, and an answer that left something out says so.
+A walk goes breadth first and visits each node once. Of a node with many edges only the newest are followed, and the
+answer says when something was left out.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from remanence.state.relations import Direction
 
 MAX_DEPTH = 8
 FAN_OUT = 32
-"""How many relations, and how many mentions, are followed from a node, unless the walk starts there."""
-_FAN_OUT_OF_PATHS = 256
-_LONGEST_LABEL = 120
+"""How many relations, and how many mentions, are followed from a node that is not the start."""
+_PATH_FAN_OUT = 256
+_MAX_LABEL_LENGTH = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An entity or a memory that a walk came to, in `depth` steps.
+    """An entity or a memory that a walk reached in `depth` steps.
 
-    `label` is its name, or the beginning of its text; `sort` is what kind of entity or memory it is, such
-    as "person" or "episode".
+    `label` is its name, or the beginning of its text. `sort` is the kind of the entity or memory, such as "person" or
+    "episode".
     """
 
     id: str
@@ -44,10 +44,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A tie between two nodes, by their ids: a relation, a link, or that a memory "mentions" an entity.
+    """An edge between two nodes, by their ids: a relation, a link, or "mentions" from a memory to an entity.
 
-    `valid` is when it holds. `evidence` are the ids of the memories that say so: none where somebody,
-    perhaps `observed_by`, said so outright.
+    `valid` is when it holds. `evidence` are the ids of the memories that state it; it is empty where a caller, perhaps
+    `observed_by`, stated it without evidence.
     """
 
     source: str
@@ -63,10 +63,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Subgraph:
-    """Where a walk came: nodes nearest first, and the edges between them in the order they were met.
+    """A part of the graph: nodes, nearest first, and the edges between them in the order they were found.
 
-    `edges_walked` also counts edges to nodes that found no room. `truncated` says that not all was walked:
-    there were more nodes than asked for, or a node has more ties than are followed.
+    `edges_walked` also counts edges to nodes beyond the limit. `truncated` says that something was left out: there
+    were more nodes than the limit, or a node has more edges than are followed.
     """
 
     nodes: tuple[Node, ...]
@@ -78,8 +78,7 @@ class Subgraph:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """How two nodes are connected: each of `steps` leads from one of `nodes` to the next, whichever way it
-    points. As text it is one line."""
+    """How two nodes are connected. Each of `steps` joins one of `nodes` to the next, in either direction."""
 
     nodes: tuple[Node, ...]
     steps: tuple[Edge, ...]
@@ -88,7 +87,7 @@ class Path:
         return len(self.steps)
 
     def __bool__(self) -> bool:
-        return True  # also from a node to itself, in no steps
+        return True  # a path from a node to itself has no steps
 
     def __str__(self) -> str:
         out = str(self.nodes[0])
@@ -106,127 +105,117 @@ def walk(
     direction: Direction,
     limit: int,
 ) -> Subgraph:
-    """Everything within so many steps of some places, nearest first, up to so many nodes."""
+    """Everything within `depth` steps of some nodes, nearest first, up to `limit` nodes."""
     first = list(islice(starts, limit + 1))
-    met: dict[GraphNode, int] = dict.fromkeys(first[:limit], 0)
-    ties: dict[object, GraphEdge] = {}
+    depths: dict[GraphNode, int] = dict.fromkeys(first[:limit], 0)
+    edges: dict[object, GraphEdge] = {}
     left_out: set[object] = set()
-    cut = len(first) > limit
-    frontier = list(met)
+    truncated = len(first) > limit
+    frontier = list(depths)
     for step in range(1, depth + 1):
         following: list[GraphNode] = []
-        for place in frontier:
+        for node in frontier:
             if left_out and step > 1:
-                break  # there is no room for whatever is further away
-            found, more = graph.edges(place, edge_names, direction, max(FAN_OUT, limit) if step == 1 else FAN_OUT)
-            cut |= more
-            for tie in found:
-                other = tie.other_end(place)
-                if other not in met:
-                    if len(met) == limit:
-                        left_out.add(tie.key)
+                break  # the limit is reached, so that nodes further away cannot be added
+            found, more = graph.edges(node, edge_names, direction, max(FAN_OUT, limit) if step == 1 else FAN_OUT)
+            truncated |= more
+            for edge in found:
+                other = edge.other_end(node)
+                if other not in depths:
+                    if len(depths) == limit:
+                        left_out.add(edge.key)
                         continue
-                    met[other] = step
+                    depths[other] = step
                     following.append(other)
-                ties.setdefault(tie.key, tie)
+                edges.setdefault(edge.key, edge)
         frontier = following
-    walked = len(ties) + len(left_out)
-    reached = max(met.values(), default=0)
-    return Subgraph(*_seen(graph, met, ties.values()), reached, walked, cut or bool(left_out))
-
-
-def shortest_path(graph: GraphAtTime, start: GraphNode, goal: GraphNode, max_depth: int) -> Path | None:
-    """The shortest way between two places, in at most so many steps; None if none is found.
-
-    Searched from both ends, always on from the one with less to look at. Of the ways that are equally
-    short, one through few memories.
-    """
-    sides: tuple[_Side, _Side] = ({start: None}, {goal: None})
-    frontiers = [[start], [goal]]
-    ways = [_way(sides, start)] if start == goal else []
-    for _ in range(max_depth):
-        if ways or not all(frontiers):
-            break
-        near = 0 if len(frontiers[0]) <= len(frontiers[1]) else 1
-        frontiers[near] = _advance(graph, frontiers[near], sides[near])
-        ways = [_way(sides, place) for place in frontiers[near] if place in sides[1 - near]]
-    if not ways:
-        return None
-    ties = min(ways, key=lambda way: sum(tie.relation_or_link is None for tie in way))
-    places = [start]
-    for tie in ties:
-        places.append(tie.other_end(places[-1]))
-    return Path(*_seen(graph, {place: depth for depth, place in enumerate(places)}, ties))
+    reached = max(depths.values(), default=0)
+    nodes_and_edges = _public_values(graph, depths, edges.values())
+    return Subgraph(*nodes_and_edges, reached, len(edges) + len(left_out), truncated or bool(left_out))
 
 
 _Side: TypeAlias = dict[GraphNode, "tuple[GraphNode, GraphEdge] | None"]
-"""The places that were reached from one end, each with the one before it and the tie that led here."""
+"""The nodes that were reached from one end, each with the node before it and the edge between."""
 
 
-def _advance(ground: GraphAtTime, frontier: Iterable[GraphNode], side: _Side) -> list[GraphNode]:
-    """One step on from everywhere: the places that were not reached before."""
+def shortest_path(graph: GraphAtTime, start: GraphNode, goal: GraphNode, max_depth: int) -> Path | None:
+    """The shortest path between two nodes, in at most `max_depth` steps; None if there is none.
+
+    The search runs from both ends, and always continues at the smaller frontier. Of several shortest paths it returns
+    one with few mentions.
+    """
+    sides: tuple[_Side, _Side] = ({start: None}, {goal: None})
+    frontiers = [[start], [goal]]
+    paths = [_edges_through(sides, start)] if start == goal else []
+    for _ in range(max_depth):
+        if paths or not all(frontiers):
+            break
+        near = 0 if len(frontiers[0]) <= len(frontiers[1]) else 1
+        frontiers[near] = _advance(graph, frontiers[near], sides[near])
+        paths = [_edges_through(sides, node) for node in frontiers[near] if node in sides[1 - near]]
+    if not paths:
+        return None
+    edges = min(paths, key=lambda path: sum(edge.relation_or_link is None for edge in path))
+    nodes = [start]
+    for edge in edges:
+        nodes.append(edge.other_end(nodes[-1]))
+    return Path(*_public_values(graph, {node: depth for depth, node in enumerate(nodes)}, edges))
+
+
+def _advance(graph: GraphAtTime, frontier: Iterable[GraphNode], side: _Side) -> list[GraphNode]:
+    """One step on from every node of a frontier: the nodes that were not reached before."""
     following: list[GraphNode] = []
-    for place in frontier:
-        for tie in ground.edges(place, None, "both", _FAN_OUT_OF_PATHS)[0]:
-            other = tie.other_end(place)
+    for node in frontier:
+        for edge in graph.edges(node, None, "both", _PATH_FAN_OUT)[0]:
+            other = edge.other_end(node)
             if other not in side:
-                side[other] = place, tie
+                side[other] = node, edge
                 following.append(other)
     return following
 
 
-def _way(sides: tuple[_Side, _Side], meeting: GraphNode) -> list[GraphEdge]:
-    """The ties from the one end to where both sides met, and on to the other end."""
-    halves: list[list[GraphEdge]] = []
-    for side in sides:
-        ties: list[GraphEdge] = []
+def _edges_through(sides: tuple[_Side, _Side], meeting: GraphNode) -> list[GraphEdge]:
+    """The edges from one end to the node where both sides met, and on to the other end."""
+    halves: list[list[GraphEdge]] = [[], []]
+    for side, edges in zip(sides, halves, strict=True):
         before = side[meeting]
         while before is not None:
-            ties.append(before[1])
+            edges.append(before[1])
             before = side[before[0]]
-        halves.append(ties)
     return [*reversed(halves[0]), *halves[1]]
 
 
-# From places and ties to what people see
+def _public_values(
+    graph: GraphAtTime, depths: Mapping[GraphNode, int], edges: Iterable[GraphEdge]
+) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
+    """Graph nodes and edges as the values that callers get."""
+    in_memories = [node for node in depths if node.kind == "memory"]
+    memories = dict(zip(in_memories, graph.index.memories([node.number for node in in_memories]), strict=True))
+    nodes = {node: _node(graph, node, depth, memories.get(node)) for node, depth in depths.items()}
+    return tuple(nodes.values()), tuple(
+        _edge(edge, nodes[edge.source].id, nodes[edge.target].id, memories.get(edge.source)) for edge in edges
+    )
 
 
-def _seen(ground: GraphAtTime, depths: Mapping[GraphNode, int], ties: Iterable[GraphEdge]) -> _Seen:
-    """These places as nodes, each with how far away it is, and these ties between them as edges."""
-    told = [place for place in depths if place.kind == "memory"]
-    memories = dict(zip(told, ground.index.memories([place.number for place in told]), strict=True))
-    nodes = {
-        place: _named(ground, place, depth) if place.kind == "entity" else _told(memories[place], depth)
-        for place, depth in depths.items()
-    }
-    edges = [_edge(tie, nodes[tie.source].id, nodes[tie.target].id, memories.get(tie.source)) for tie in ties]
-    return tuple(nodes.values()), tuple(edges)
-
-
-_Seen: TypeAlias = tuple[tuple[Node, ...], tuple[Edge, ...]]
-
-
-def _named(ground: GraphAtTime, place: GraphNode, depth: int) -> Node:
-    registry, names, position = ground.index.registry, ground.index.names, ground.snapshot.position
-    entity_id = registry.entity_of(place.number, position)
-    # Most are as they were first met; to ask about each of those would take long.
-    entity = ground.entities.get(entity_id) if registry.is_registered(entity_id, position) else None
+def _node(graph: GraphAtTime, node: GraphNode, depth: int, memory: Memory | None) -> Node:
+    if memory is not None:
+        return Node(memory.id, "memory", truncate(memory.text, _MAX_LABEL_LENGTH), depth, memory.kind)
+    registry, names, position = graph.index.registry, graph.index.names, graph.snapshot.position
+    entity_id = registry.entity_of(node.number, position)
+    # Most entities are not registered, and to read each of them would take long.
+    entity = graph.entities.get(entity_id) if registry.is_registered(entity_id, position) else None
     if entity is None:
-        return Node(entity_id, "entity", names.spellings[place.number], depth, names.kinds[place.number])
+        return Node(entity_id, "entity", names.spellings[node.number], depth, names.kinds[node.number])
     return Node(entity_id, "entity", entity.name, depth, entity.kind)
 
 
-def _told(memory: Memory, depth: int) -> Node:
-    return Node(memory.id, "memory", truncate(memory.text, _LONGEST_LABEL), depth, memory.kind)
-
-
-def _edge(tie: GraphEdge, source: str, target: str, memory: Memory | None) -> Edge:
-    says = tie.relation_or_link
-    if says is None:
-        assert memory is not None, "a mention stands in a memory"
+def _edge(edge: GraphEdge, source: str, target: str, memory: Memory | None) -> Edge:
+    value = edge.relation_or_link
+    if value is None:
+        assert memory is not None, "the source of a mention is a memory"
         valid = replace(memory.valid, end=None) if memory.kind == "episode" else memory.valid
         shared = source, target, MENTIONS, valid, memory.revised_at, memory.confidence
         return Edge(*shared, (memory.id,), f"{source}>{target}", memory.observed_by)
-    name, evidence = (says.predicate, says.evidence) if isinstance(says, Relation) else (says.kind, ())
-    shared = source, target, name, says.valid, says.recorded_at, says.confidence
-    return Edge(*shared, evidence, says.id, says.observed_by)
+    name, evidence = (value.predicate, value.evidence) if isinstance(value, Relation) else (value.kind, ())
+    shared = source, target, name, value.valid, value.recorded_at, value.confidence
+    return Edge(*shared, evidence, value.id, value.observed_by)

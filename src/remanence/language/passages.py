@@ -1,9 +1,8 @@
-"""Where to cut a long text: at paragraphs, else sentences, else words, else anywhere."""
+"""Splits a long text at paragraphs, else sentences, else words, else anywhere."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from math import ceil
 
 from remanence.language.text import sentence_breaks
@@ -15,10 +14,10 @@ _SPACE = re.compile(r"\s+")
 
 
 def split_passages(text: str, *, target: int = 800, maximum: int = 1200) -> tuple[tuple[int, int], ...]:
-    """Passages of about `target` characters, as `(start, end)`; a text up to `maximum` has none.
+    """Passages of about `target` characters, as `(start, end)`; none for a text up to `maximum` characters.
 
-    They lie in order, do not overlap, and together hold every character that is not a space. None is
-    longer than `maximum`, except in a text so long that it would need more than 4,000 of them.
+    They are in order, do not overlap, and contain every character that is not a space. None is longer than
+    `maximum`, except in a text that would need more than 4,000 of them.
 
     >>> split_passages("A short note.")
     ()
@@ -28,39 +27,30 @@ def split_passages(text: str, *, target: int = 800, maximum: int = 1200) -> tupl
     """
     if len(text) <= maximum:
         return ()
-    # Passages are at least half the target long, save where whitespace was trimmed.
+    # A passage is at least half the target long, unless spaces were trimmed.
     stretch = max(1.0, 2 * len(text) / ((MAX_PASSAGES - 1) * target))
     target, maximum = ceil(target * stretch), ceil(maximum * stretch)
-    return tuple(_trimmed(text, _cuts(text, target, maximum)))
-
-
-def _cuts(text: str, target: int, maximum: int) -> Iterator[tuple[int, int]]:
-    start, size = 0, len(text)
-    while size - start > maximum:
-        end = _cut(text, start, target, maximum)
-        yield start, end
+    passages = []
+    start = 0
+    while start < len(text):
+        end = _passage_end(text, start, target, maximum) if len(text) - start > maximum else len(text)
+        passage = text[start:end]
+        left, right = len(passage) - len(passage.lstrip()), len(passage.rstrip())
+        if right:
+            passages.append((start + left, start + right))
         start = end
-    if start < size:
-        yield start, size
+    return tuple(passages)
 
 
-def _cut(text: str, start: int, target: int, maximum: int) -> int:
-    """The best place to end a passage that begins at `start`: the boundary nearest to `target`."""
+def _passage_end(text: str, start: int, target: int, maximum: int) -> int:
+    """The best end for a passage that begins at `start`: the boundary nearest to `target`."""
     low, high = start + (target + 1) // 2, start + maximum
-    for places in (
+    for boundaries in (
         (match.end() for match in _PARAGRAPH.finditer(text, low, high)),
         (begin for _, begin in sentence_breaks(text, low, high)),
         (match.end() for match in _SPACE.finditer(text, low, high)),
     ):
-        inside = [place for place in places if place < high]
-        if inside:
-            return min(inside, key=lambda place: abs(place - start - target))
+        candidates = [boundary for boundary in boundaries if boundary < high]
+        if candidates:
+            return min(candidates, key=lambda boundary: abs(boundary - start - target))
     return min(high, start + target)
-
-
-def _trimmed(text: str, spans: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    for start, end in spans:
-        passage = text[start:end]
-        left, right = len(passage) - len(passage.lstrip()), len(passage.rstrip())
-        if right:
-            yield start + left, start + right

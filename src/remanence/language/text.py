@@ -1,4 +1,4 @@
-"""Words, normal forms, hashes: pure functions over text."""
+"""Words, sentences, normal forms and hashes of a text."""
 
 from __future__ import annotations
 
@@ -8,52 +8,41 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from pathlib import Path
 from string import ascii_lowercase, digits
 from typing import Any
 
 TOKENIZER_VERSION = "words-1"
-"""Changes whenever `tokens` would answer differently, so that an old word index is built anew."""
+"""Changes whenever `tokens` would return something else, so that an old word index is rebuilt."""
 
-# Scripts written without spaces: their runs are cut into single characters and pairs.
+# Scripts written without spaces are split into single characters and pairs.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)?|[\U0001f300-\U0001faff]")
-_PLAIN = bytes(byte if chr(byte) in ascii_lowercase + digits else ord(" ") for byte in range(256))
+_ASCII_WORDS = bytes(byte if chr(byte) in ascii_lowercase + digits else ord(" ") for byte in range(256))
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _SPACES = re.compile(r"\s+")
 _NAME_EDGES = re.compile(r"^(?:the|a|an)\s+|[\s.,;:!?\"'“”‘’()\[\]]+$|^[\s.,;:!?\"'“”‘’()\[\]]+")
-_POSSESSIVE = re.compile(r"['’]s?$")
+POSSESSIVE = re.compile(r"['’]s?$")
 
-STOP_WORDS = frozenset(
-    """a about above after again all also am an and any are aren as at be because been before being below
-    between both but by can cannot could couldn d did didn do does doesn doing don down during each few for
-    from further get got had hadn has hasn have haven having he her here hers herself him himself his how i
-    if in into is isn it its itself just know let ll m me more most my myself no nor not now of off on once
-    only or other our ours ourselves out over own please re s same shall she should shouldn so some such t
-    than that the their theirs them themselves then there these they this those through to too under until
-    up us ve very was wasn we were weren what when where which while who whom why will with won would
-    wouldn you your yours yourself yourselves""".split()
-)
+_STOP_WORD_FILE = Path(__file__).with_name("stop_words.txt").read_text("utf-8")
+STOP_WORDS = frozenset(_STOP_WORD_FILE.partition("\n")[2].split())
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text that tell it from other texts: case-folded, stemmed, stop words left out.
+    """The words of a text, case-folded and stemmed, without stop words.
 
     >>> tokens("She was running to the cafés in Porto")
     ['run', 'cafe', 'porto']
     >>> tokens("東京タワー")
     ['東', '東京', '京', '京タ', 'タ', 'タワ', 'ワ', 'ワー', 'ー']
     """
-    known = _STEMS
-    out: list[str] = []
+    found: list[str] = []
     for word in _words(text):
-        stem = known.get(word)
-        if stem is None:
-            stem = _learn(word)
-        if stem:
-            out.append(stem)
-        elif stem is None:
-            out.extend(_grams(word))
-    return out
+        if not word.isascii() and _IS_UNSPACED.match(word):
+            found.extend(_grams(word))
+        elif stem := _stem(word):
+            found.append(stem)
+    return found
 
 
 def _words(text: str) -> list[str]:
@@ -61,26 +50,13 @@ def _words(text: str) -> list[str]:
         return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
     if "'" in text:
         return _WORD.findall(text.lower())
-    # What `_WORD` would find, several times faster.
-    return text.lower().encode().translate(_PLAIN).decode().split()
+    # The same as `_WORD` finds, several times faster.
+    return text.lower().encode().translate(_ASCII_WORDS).decode().split()
 
 
-# word -> its stem, "" for a stop word. Language repeats itself, so nearly every look-up is a hit.
-_STEMS: dict[str, str] = dict.fromkeys(STOP_WORDS, "")
-_MOST_STEMS = 400_000
-
-
-def _learn(word: str) -> str | None:
-    """The stem of a word not met before; None for a run of an unspaced script."""
-    if not word.isascii() and _IS_UNSPACED.match(word):
-        return None
-    stem = _stem(word)
-    if len(_STEMS) < _MOST_STEMS:
-        _STEMS[word] = stem
-    return stem
-
-
+@lru_cache(maxsize=400_000)
 def _stem(word: str) -> str:
+    """The stem of a word; "" for a stop word."""
     if "'" in word or "’" in word:
         word = word.replace("’", "'")
         head, _, tail = word.partition("'")
@@ -96,12 +72,12 @@ def _stem(word: str) -> str:
 
 
 def _stemmer() -> Any:
-    # One a thread: a snowball stemmer keeps the word it works on in itself.
+    # One for each thread: a snowball stemmer stores the current word in itself.
     if not hasattr(_LOCAL, "stemmer"):
         import snowballstemmer
 
         _LOCAL.stemmer = snowballstemmer.stemmer("english")
-        _LOCAL.stemmer.maxCacheSize = 0  # it would sort its words again and again, and `_STEMS` has them
+        _LOCAL.stemmer.maxCacheSize = 0  # its own cache is slow, and `_stem` has one
     return _LOCAL.stemmer
 
 
@@ -109,25 +85,21 @@ _LOCAL = threading.local()
 
 
 def _grams(run: str) -> list[str]:
-    out: list[str] = []
-    for i, char in enumerate(run):
-        out.append(char)
-        if i + 1 < len(run):
-            out.append(run[i : i + 2])
-    return out
+    """The characters and the pairs of characters of a run, in order."""
+    return [run[i : i + size] for i in range(len(run)) for size in (1, 2) if i + size <= len(run)]
 
 
 ABBREVIATIONS = frozenset(
     """mr mrs ms mx dr prof st rev jr sr vs no mt ft gen col sgt capt lt hon gov sen rep inc ltd co corp
     dept ave blvd rd e.g i.e etc approx u.s u.k""".split()
 )
-"""Words behind which a full stop ends no sentence."""
+"""Words after which a full stop ends no sentence."""
 
 SENTENCE_END = re.compile(r"[.!?](?=\s|$|[\"”')])|\n")
-"""The mark that closes a sentence, or the end of its line."""
+"""The mark that ends a sentence, or the end of its line."""
 
 _BREAK = re.compile(
-    # Also "so.Then". Each run of marks or spaces is tried from its start only: a message may be all dots.
+    # Also "so.Then". Each run of marks or spaces is matched from its start only: a message may be all dots.
     r"(?<![.!?…])([.!?…]+[\"'”’)\]]*)(?:\s+|(?=[A-Z][a-z]))|([。！？]+[」』”]*)\s*|(?<!\s)\s*\n\s*"
 )
 _LAST_WORD = re.compile(r"([\w.]+)\.$")
@@ -150,7 +122,7 @@ def sentence_breaks(text: str, begin: int = 0, end: int | None = None) -> Iterat
 
 
 def split_sentences(text: str) -> Iterator[str]:
-    """The sentences and lines of a text, every character of them but the spaces between.
+    """The sentences and lines of a text, with every character except the spaces between them.
 
     >>> list(split_sentences('Dr. Who said "go." Then she left\\nHe stayed!'))
     ['Dr. Who said "go."', 'Then she left', 'He stayed!']
@@ -164,11 +136,11 @@ def split_sentences(text: str) -> Iterator[str]:
         yield rest
 
 
-_OF_ONESELF = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
 
 
 def question_share(text: str) -> float:
-    """How much of a text only asks, from 0 to 1: questions that tell nothing of the one who asks.
+    """The share of a text that is questions without a word for the speaker, from 0 to 1.
 
     >>> texts = "What do you cook?", "I have a wok.", "Could you look at my wok?"
     >>> tuple(map(question_share, texts))
@@ -177,12 +149,12 @@ def question_share(text: str) -> float:
     if "?" not in text and "？" not in text:
         return 0.0
     sentences = list(split_sentences(text))
-    asked = (s for s in sentences if s[-1:] in ("?", "？") and not _OF_ONESELF.search(s))
-    return sum(map(len, asked)) / max(sum(map(len, sentences)), 1)
+    questions = (s for s in sentences if s[-1:] in ("?", "？") and not _FIRST_PERSON.search(s))
+    return sum(map(len, questions)) / max(sum(map(len, sentences)), 1)
 
 
 def strip_accents(text: str) -> str:
-    """The letters without their marks.
+    """The letters without accents.
 
     >>> strip_accents("São José")
     'Sao Jose'
@@ -192,18 +164,18 @@ def strip_accents(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def normalize_name(name: str) -> str:
-    """One form for the spellings of one name.
+    """One form for all spellings of a name.
 
     >>> normalize_name("  The Bank of  PORTO's"), normalize_name("São José")
     ('bank of porto', 'sao jose')
     """
-    out = _SPACES.sub(" ", strip_accents(unicodedata.normalize("NFKC", name)).casefold()).strip()
-    out = _POSSESSIVE.sub("", out)
-    return _NAME_EDGES.sub("", out) or out
+    spaced = _SPACES.sub(" ", strip_accents(unicodedata.normalize("NFKC", name)).casefold()).strip()
+    without_possessive = POSSESSIVE.sub("", spaced)
+    return _NAME_EDGES.sub("", without_possessive) or without_possessive
 
 
 def truncate(text: str, limit: int) -> str:
-    """The beginning of a text, in at most so many characters; an ellipsis says that there is more.
+    """The start of a text, at most `limit` characters; an ellipsis marks what is left out.
 
     >>> truncate("Alice lives in Porto.", 12), truncate("Porto", 12)
     ('Alice lives…', 'Porto')
@@ -221,7 +193,7 @@ def pluralize(count: int, singular: str, plural: str | None = None) -> str:
 
 
 def normalize_text(text: str) -> str:
-    """A text with its spacing and case evened out, for telling exact repeats.
+    """A text with its spacing and case normalised, to find exact repeats.
 
     >>> normalize_text(" Alice  lives\\nin Porto. ")
     'alice lives in porto.'
@@ -230,7 +202,7 @@ def normalize_text(text: str) -> str:
 
 
 def text_hash(text: str) -> bytes:
-    """Sixteen bytes that stand for exactly this text.
+    """A hash of sixteen bytes of exactly this text.
 
     >>> len(text_hash("Porto"))
     16

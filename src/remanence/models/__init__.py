@@ -1,5 +1,1 @@
-"""Small transformers: which are known by name, how their files get here, and how they run.
-
-catalogue.py    the models, the wheels that carry them, and `get`
-session.py      one model of a folder, through onnxruntime
-"""
+"""The models a space can use: embedders, rerankers, extractors and language models."""

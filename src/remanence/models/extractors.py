@@ -1,9 +1,4 @@
-"""Text to names, claims and times, and conversation to facts.
-
-rules.py    what a space uses when it is given no extractor: no model, the same answer every time
-llm.py      facts by a language model, with the rules behind it
-prompts.py  everything that is ever said to such a model
-"""
+"""Finds the extractor for what a caller passes: None, a language model, an extractor, or a function."""
 
 from __future__ import annotations
 
@@ -26,11 +21,11 @@ _WRAP = "A function from a prompt to text is a language model: wrap it as LLMExt
 
 
 def resolve_extractor(extractor: object | None) -> Extractor:
-    """The extractor that was meant.
+    """The extractor for a value that a caller passed.
 
-    None is the rules. A LangChain chat model or a LlamaIndex LLM finds facts for `remember`. An object
-    with `extract` is used as it is. A plain function goes from text to Extraction; one that goes from a
-    prompt to text is a language model, and looks just the same, so it is wrapped: `LLMExtractor(function)`.
+    None gives the rules. A LangChain chat model or a LlamaIndex LLM finds facts for `remember`. An object with
+    `extract` is used as it is. A function goes from text to Extraction. A function from a prompt to text is a
+    language model; the two look the same, so it must be wrapped: `LLMExtractor(function)`.
 
     >>> resolve_extractor(None).name
     'rules'
@@ -62,22 +57,22 @@ def resolve_extractor(extractor: object | None) -> Extractor:
 
 
 class _FunctionExtractor:
-    """A plain function in an extractor's clothes."""
+    """A function as an extractor."""
 
     def __init__(self, function: Callable[[str], Extraction]) -> None:
-        called = getattr(function, "__name__", type(function).__name__)
+        name = getattr(function, "__name__", type(function).__name__)
         if has_return_type(function, str):
-            raise InvalidInput(f"extractor={called} returns text, not an Extraction. {_WRAP}")
+            raise InvalidInput(f"extractor={name} returns text, not an Extraction. {_WRAP}")
         if inspect.iscoroutinefunction(function):
-            raise InvalidInput(f"extractor={called} is async; it is called from a thread. Pass a plain one.")
-        self.name = f"function:{called}"
+            raise InvalidInput(f"extractor={name} is async; it is called from a thread. Pass a synchronous function.")
+        self.name = f"function:{name}"
         self._function = function
 
     def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
-        """What the function found; it is told neither the time nor the speaker."""
-        found: object = self._function(text)
-        if isinstance(found, Extraction):
-            return found
-        hint = f" {_WRAP}" if isinstance(found, str) else ""
-        shown = f"{truncate(found, 60)!r}" if isinstance(found, str) else f"{found!r}"
-        raise InvalidInput(f"{self.name} returned {shown}; it has to return an Extraction.{hint}")
+        """What the function finds; it gets neither the time nor the speaker."""
+        result: object = self._function(text)
+        if isinstance(result, Extraction):
+            return result
+        hint = f" {_WRAP}" if isinstance(result, str) else ""
+        value = truncate(result, 60) if isinstance(result, str) else result
+        raise InvalidInput(f"{self.name} returned {value!r}; it has to return an Extraction.{hint}")

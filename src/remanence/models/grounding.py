@@ -1,8 +1,8 @@
-"""A row of a model's answer, held against what was said: a Fact, or nothing.
+"""Turns a row of a model's answer into a Fact, checked against the source.
 
-A model invents, translates, and writes what it likes into any field. What can be mended is (a spelling, a
-date in words, "high" for a number), what cannot is left out, and a fact that names nobody and nothing
-from the conversation is no fact.
+A model invents, translates, and writes anything into any field. What can be repaired is repaired (a spelling, a
+date in words, "high" for a number), the rest is left out. A fact without any name from the conversation is
+discarded.
 """
 
 from __future__ import annotations
@@ -25,16 +25,14 @@ from remanence.models.llm_replies import Row
 from remanence.models.llm_source import USER_LABEL, Chunk
 from remanence.schema import MEMORY_KINDS, SELF, Fact, MemoryKind, Mention, Triple, Utterance, Window
 
-LONGEST = 1_000  # characters of a fact; what is longer is a copy of the source
-MOST_NAMES = 32
-MOST_TRIPLES = 16
-MOST_TAGS = 8
-IMPORTANCE, CONFIDENCE = 0.6, 0.8
-DOUBT = 0.5  # what the confidence is multiplied by where a name or most words are not in the source
-FEW = 1 / 3  # a smaller share of words from the source makes for doubt
+MAX_FACT_CHARACTERS = 1_000  # a longer text is a copy of the source
+MAX_NAMES, MAX_TRIPLES, MAX_TAGS = 32, 16, 8
+DEFAULT_IMPORTANCE, DEFAULT_CONFIDENCE = 0.6, 0.8
+# The confidence is multiplied by this if a name, or more than two thirds of the words, are not in the source.
+UNSUPPORTED_FACTOR, MIN_OVERLAP = 0.5, 1 / 3
 
 _RULES = RuleExtractor()
-_NUMBERS = {"low": 0.3, "minor": 0.3, "medium": 0.6, "moderate": 0.6, "high": 0.9, "certain": 0.95}
+_NUMBER_WORDS = {"low": 0.3, "minor": 0.3, "medium": 0.6, "moderate": 0.6, "high": 0.9, "certain": 0.95}
 _KINDS: dict[str, MemoryKind] = {
     **{kind: kind for kind in MEMORY_KINDS},
     **dict.fromkeys(("event", "episodic", "plan"), "episode"),
@@ -55,43 +53,43 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = re.compile(r"[^\w]+|_+")
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
 _ISO = re.compile(r"\d{4}(?:-\d\d){0,2}\b.*")
-_NO_TEXT = re.compile("[\x00\ud800-\udfff]")  # cannot be written down
+_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 _THE_USER = re.compile(r"\bthe user\b|\buser's\b", re.IGNORECASE)
 
 
 def verified_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
-    """The fact that a row states, as far as the chunk bears it out; None if it does not."""
-    text = _text(row.get("text"))
-    if not text or len(text) > LONGEST or _is_copy(text, chunk):
+    """The fact that a row states, as far as the chunk supports it; None if it does not."""
+    text = _clean(row.get("text"))
+    if not text or len(text) > MAX_FACT_CHARACTERS or _is_copy(text, chunk):
         return None
-    said = _turns(row.get("said"), chunk) or chunk.nearest_turns(text)
-    text, written, invented = match_spelling(text, chunk)
-    mentions = _mentions(row.get("names"), written, text, chunk, said)
-    share = chunk.word_overlap(text)
-    if share == 0 or (invented and not any(mention.name != SELF for mention in mentions)):
+    turns = _turns(row.get("said"), chunk) or chunk.nearest_turns(text)
+    text, names, invented = match_spelling(text, chunk)
+    mentions = _mentions(row.get("names"), names, text, chunk, turns)
+    overlap = chunk.word_overlap(text)
+    if overlap == 0 or (invented and not any(mention.name != SELF for mention in mentions)):
         return None
-    at = chunk.time_of(said, now)
-    plain = _by_rule(text, chunk.resolve_speaker("I", said), at)
-    kind = _kind(row.get("kind")) or plain.kind
-    triples = tuple(_triples(row.get("triples"), chunk, said) or _triples(plain.triples, chunk, said))
-    doubt = DOUBT if invented or share < FEW else 1.0
+    at = chunk.time_of(turns, now)
+    by_rule = _by_rule(text, chunk.resolve_speaker("I", turns), at)
+    kind = _kind(row.get("kind")) or by_rule.kind
+    triples = tuple(_triples(row.get("triples"), chunk, turns) or _triples(by_rule.triples, chunk, turns))
+    factor = UNSUPPORTED_FACTOR if invented or overlap < MIN_OVERLAP else 1.0
     return Fact(
         text=text,
         kind=kind,
         mentions=_with_subjects(mentions, triples),
         triples=triples,
-        valid=_window(row, kind, at, plain),
-        importance=_number(row.get("importance"), IMPORTANCE),
-        confidence=round(doubt * _number(row.get("confidence"), CONFIDENCE), 3),
+        valid=_window(row, kind, at, by_rule),
+        importance=_number(row.get("importance"), DEFAULT_IMPORTANCE),
+        confidence=round(factor * _number(row.get("confidence"), DEFAULT_CONFIDENCE), 3),
         tags=_tags(row.get("tags")),
         expires_at=_expiry(row.get("expires"), at),
-        source_turns=said,
-        ended_claims=tuple(end for end in _triples(row.get("ends"), chunk, said) if end not in triples),
+        source_turns=turns,
+        ended_claims=tuple(end for end in _triples(row.get("ends"), chunk, turns) if end not in triples),
     )
 
 
 def resulting_states(facts: Sequence[Fact]) -> Iterator[Fact]:
-    """What holds after the events among these facts, where the model wrote down only the event."""
+    """The states after the events among these facts, where the model gave only the event."""
     known = {_claim(triple) for fact in facts if fact.kind != "episode" for triple in fact.triples}
     for event in facts:
         if event.kind != "episode":
@@ -120,7 +118,7 @@ def _claim(triple: Triple) -> tuple[str, str, str]:
 
 
 def _sentence(triple: Triple) -> str:
-    """A claim in plain words.
+    """A claim as a sentence.
 
     >>> _sentence(Triple("me", "works_at", "Hooli"))
     'The user works at Hooli.'
@@ -129,14 +127,14 @@ def _sentence(triple: Triple) -> str:
     return f"{subject} {triple.predicate.replace('_', ' ')} {triple.object}."
 
 
-def _text(value: object) -> str:
-    return _NO_TEXT.sub("", value).strip() if isinstance(value, str) else ""
+def _clean(value: object) -> str:
+    return _NOT_STORABLE.sub("", value).strip() if isinstance(value, str) else ""
 
 
 def _is_copy(text: str, chunk: Chunk) -> bool:
-    """Whether the text is all that was said, where that is more than a sentence."""
-    whole = normalize_text("\n".join(piece.utterance.text for piece in chunk.pieces))
-    return (len(chunk.pieces) > 1 or len(whole) > 300) and normalize_text(text) == whole
+    """Whether the text repeats the chunk, if that is more than a sentence."""
+    source = normalize_text("\n".join(piece.utterance.text for piece in chunk.pieces))
+    return (len(chunk.pieces) > 1 or len(source) > 300) and normalize_text(text) == source
 
 
 def _turns(value: object, chunk: Chunk) -> tuple[int, ...]:
@@ -146,69 +144,69 @@ def _turns(value: object, chunk: Chunk) -> tuple[int, ...]:
 
 
 def match_spelling(text: str, chunk: Chunk) -> tuple[str, list[Mention], bool]:
-    """A text with its names spelled as they were said, these names, and whether it has others besides."""
-    written: list[Mention] = []
+    """A text with its names spelled as in the source, these names, and whether it has other names."""
+    names: list[Mention] = []
     invented = False
     for name in find_names(text):
         spelled = chunk.find_spelling(name.text)
         if spelled is None:
-            invented = invented or not _is_said(name.text, chunk)
+            invented = invented or not _is_in_source(name.text, chunk)
             continue
         text = text.replace(name.text, spelled)
-        written.append(Mention(spelled, name.kind))
-    return text, written, invented
+        names.append(Mention(spelled, name.kind))
+    return text, names, invented
 
 
 def _mentions(
-    given: object, written: list[Mention], text: str, chunk: Chunk, said: Sequence[int]
+    given: object, names: list[Mention], text: str, chunk: Chunk, turns: Sequence[int]
 ) -> tuple[Mention, ...]:
-    """The names that the model lists and those in the text, as they were said, each once."""
+    """The names that the model lists and those in the text, spelled as in the source, each once."""
     found: dict[str, Mention] = {}
-    listed = [_name(item) for item in given[:MOST_NAMES]] if isinstance(given, list | tuple) else []
+    listed = [_name(item) for item in given[:MAX_NAMES]] if isinstance(given, list | tuple) else []
     if _THE_USER.search(text):
         listed.append((USER_LABEL, "person"))
     if find_first_person_singular(text):
         listed.append(("I", "person"))
     for name, kind in listed:
-        who = chunk.resolve_speaker(name, said) if name else None
-        spelled = who or (chunk.find_spelling(name) if name else None)
+        speaker = chunk.resolve_speaker(name, turns) if name else None
+        spelled = speaker or (chunk.find_spelling(name) if name else None)
         if spelled:
-            found.setdefault(normalize_name(spelled), Mention(spelled, "person" if who else kind))
-    for mention in written:
+            found.setdefault(normalize_name(spelled), Mention(spelled, "person" if speaker else kind))
+    for mention in names:
         known = found.setdefault(normalize_name(mention.name), mention)
         if known.kind == "thing" != mention.kind:
             found[normalize_name(mention.name)] = replace(known, kind=mention.kind)
-    return tuple(found.values())[:MOST_NAMES]
+    return tuple(found.values())[:MAX_NAMES]
 
 
 def _name(item: object) -> tuple[str, str]:
-    """A name and its kind, in whichever way a model writes them."""
+    """A name and its kind, from a text or a mapping."""
     name, kind = (item.get("name"), item.get("kind")) if isinstance(item, Mapping) else (item, None)
     kind = kind.strip().lower() if isinstance(kind, str) else "thing"
-    return _text(name), kind if kind in _NAME_KINDS else "thing"
+    return _clean(name), kind if kind in _NAME_KINDS else "thing"
 
 
 def _with_subjects(mentions: tuple[Mention, ...], triples: Sequence[Triple]) -> tuple[Mention, ...]:
-    """The mentions, and whoever the claims are about."""
+    """The mentions, and the subjects of the claims."""
     known = {normalize_name(mention.name) for mention in mentions}
     subjects = dict.fromkeys(t.subject for t in triples if normalize_name(t.subject) not in known)
     return (*mentions, *(Mention(name, "person" if name == SELF else "thing") for name in subjects))
 
 
-def _triples(given: object, chunk: Chunk, said: Sequence[int]) -> list[Triple]:
-    """The claims that can be made with what was said, each once."""
+def _triples(given: object, chunk: Chunk, turns: Sequence[int]) -> list[Triple]:
+    """The claims whose subject and object are in the source, each once."""
     found: dict[Triple, None] = {}
-    for item in given[:MOST_TRIPLES] if isinstance(given, list | tuple) else ():
-        subject, predicate, target = (_text(part) for part in _parts(item))
-        who, what = (_said_as(part, chunk, said) for part in (subject, target))
+    for item in given[:MAX_TRIPLES] if isinstance(given, list | tuple) else ():
+        first, predicate, second = (_clean(part) for part in _parts(item))
+        subject, target = (_source_form(part, chunk, turns) for part in (first, second))
         predicate = snake_case(predicate)
-        if who and what and predicate and normalize_name(who) != normalize_name(what):
-            found[Triple(who, predicate, what)] = None
+        if subject and target and predicate and normalize_name(subject) != normalize_name(target):
+            found[Triple(subject, predicate, target)] = None
     return list(found)
 
 
 def _parts(item: object) -> Sequence[object]:
-    """The three parts of a claim, in whichever way it was written."""
+    """The three parts of a claim, from a triple, a mapping or a list."""
     if isinstance(item, Triple):
         return item.subject, item.predicate, item.object
     if isinstance(item, Mapping):
@@ -216,21 +214,21 @@ def _parts(item: object) -> Sequence[object]:
     return item if isinstance(item, list | tuple) and len(item) == 3 else ("", "", "")
 
 
-def _said_as(part: str, chunk: Chunk, said: Sequence[int]) -> str | None:
-    """One end of a claim as it was said: a speaker, a name, plain words, or a date; None for an invention."""
+def _source_form(part: str, chunk: Chunk, turns: Sequence[int]) -> str | None:
+    """The subject or object of a claim as in the source: a speaker, a name, plain words, or a date; else None."""
     if not part or len(part) > 200:
         return None
-    known = chunk.resolve_speaker(part, said) or chunk.find_spelling(part)
-    return known or (part if _is_said(part, chunk) or _ISO.fullmatch(part) else None)
+    known = chunk.resolve_speaker(part, turns) or chunk.find_spelling(part)
+    return known or (part if _is_in_source(part, chunk) or _ISO.fullmatch(part) else None)
 
 
-def _is_said(part: str, chunk: Chunk) -> bool:
-    """Whether every word that is more than a plain one (a capital, a number, another script) was said."""
+def _is_in_source(part: str, chunk: Chunk) -> bool:
+    """Whether the source has every word with a capital, a digit or a letter of another script."""
     return all(word.islower() or chunk.find_spelling(word) for word in _WORD.findall(part))
 
 
 def snake_case(predicate: str) -> str:
-    """A predicate as the graph has them.
+    """A predicate in the form that the graph uses.
 
     >>> snake_case("worksFor"), snake_case("Is allergic-to"), snake_case("!?")
     ('works_at', 'allergic_to', '')
@@ -243,51 +241,51 @@ def _kind(value: object) -> MemoryKind | None:
     return _KINDS.get(value.strip().lower()) if isinstance(value, str) else None
 
 
-def _number(value: object, otherwise: float) -> float:
-    """A number from 0 to 1, however it was written."""
+def _number(value: object, default: float) -> float:
+    """A number from 0 to 1, from a number or a text."""
     if isinstance(value, str):
-        value = _NUMBERS.get(value.strip().lower(), value)
+        value = _NUMBER_WORDS.get(value.strip().lower(), value)
     try:
         number = float(value) if isinstance(value, int | float | str) else math.nan
     except (ValueError, OverflowError):
-        return otherwise
-    return otherwise if math.isnan(number) or isinstance(value, bool) else min(1.0, max(0.0, number))
+        return default
+    return default if math.isnan(number) or isinstance(value, bool) else min(1.0, max(0.0, number))
 
 
 def _tags(value: object) -> tuple[str, ...]:
     given = value if isinstance(value, list | tuple) else ()
-    tags = (_text(tag).lower() for tag in given)
-    return tuple(dict.fromkeys(tag for tag in tags if 0 < len(tag) <= 40))[:MOST_TAGS]
+    tags = (_clean(tag).lower() for tag in given)
+    return tuple(dict.fromkeys(tag for tag in tags if 0 < len(tag) <= 40))[:MAX_TAGS]
 
 
 def _by_rule(text: str, speaker: str | None, at: datetime) -> Fact:
-    """What the rules read in the model's own words, for what it left out."""
+    """What the rules find in the text of the model, for the fields that it left out."""
     found = _RULES.facts([Utterance(text, speaker, at)], now=at).facts
     return found[0] if found else Fact(text)
 
 
-def _window(row: Row, kind: MemoryKind, at: datetime, plain: Fact) -> Window:
-    """When it happened, or from when until when it is so. An event of no other time is as old as its turn."""
-    begun, ended = _read(row.get("when"), at), _read(row.get("until"), at)
-    if begun is None and ended is None:
-        if plain.kind == kind:
-            return plain.valid
+def _window(row: Row, kind: MemoryKind, at: datetime, by_rule: Fact) -> Window:
+    """When it happened, or since when and until when it is true; without a time, an event is at its turn's time."""
+    since, until = _read_time(row.get("when"), at), _read_time(row.get("until"), at)
+    if since is None and until is None:
+        if by_rule.kind == kind:
+            return by_rule.valid
         return Window.from_moment(at) if kind == "episode" else Window()
-    start = begun.start if begun else None
-    end = (ended.end or ended.start) if ended else None
-    if end is None and begun and kind == "episode":
-        end = begun.end
+    start = since.start if since else None
+    end = (until.end or until.start) if until else None
+    if end is None and since and kind == "episode":
+        end = since.end
     return Window(start, end if end is None or start is None or start < end else None)
 
 
 def _expiry(value: object, at: datetime) -> datetime | None:
-    window = _read(value, at)
+    window = _read_time(value, at)
     end = (window.end or window.start) if window else None
     return end if end is not None and end > at else None
 
 
-def _read(value: Any, at: datetime) -> Window | None:
-    """A time in ISO or in words; None for what cannot be read."""
+def _read_time(value: Any, at: datetime) -> Window | None:
+    """A time in ISO or in words; None if it cannot be read."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)  # a year
     if not isinstance(value, str) or not value.strip():

@@ -1,7 +1,7 @@
-"""Language models of other people, known by the methods they have. No framework is imported.
+"""Language models of other libraries, recognised by their methods. No framework is imported.
 
-A model may raise, hang, or answer with anything at all. `resolve` gives one that does neither of the
-first two: each question ends in a `Reply`, in time, and what went wrong stands in it.
+A model may raise, hang, or answer with anything. What `resolve_llm` returns always answers with a `Reply` in time,
+and the `Reply` says what went wrong.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import inspect
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from remanence.errors import InvalidInput
 
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 ACCEPTED = "Give a LangChain chat model, a LlamaIndex LLM, or a function from a prompt to the text of the answer"
-MAX_STUCK_THREADS = 4  # questions that may wait for a hung model at one time; each of them holds a thread
-_QUIET = {"tags": ["nostream"]}  # LangGraph keeps the tokens of such a call out of an agent's stream
+MAX_STUCK_THREADS = 4  # calls that may wait for a hanging model at one time; each occupies a thread
+_NO_STREAMING = {"tags": ["nostream"]}  # LangGraph keeps the tokens of such a call out of an agent's stream
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of a prompt: `fields` where the model kept to a schema, `text` where it wrote freely, or
-    the `problem` there was. `late` is the problem of no answer in time: asking again would wait again."""
+    """The answer to a prompt: `fields` from structured output, `text` otherwise, or the `problem`.
+
+    After `timed_out` the model is not asked again, as that would wait as long again.
+    """
 
     fields: Mapping[str, Any] | None = None
     text: str = ""
@@ -34,18 +36,8 @@ class Reply:
     timed_out: bool = False
 
 
-class LanguageModel(Protocol):
-    """What every model here can do."""
-
-    name: str
-
-    def ask(self, prompt: str, schema: type[BaseModel] | None = None) -> Reply:
-        """The answer, in the shape of `schema` if there is one and the model can keep to it."""
-        ...
-
-
-def resolve_llm(model: object, *, timeout: float | None = 60.0) -> LanguageModel:
-    """The model that was meant, which answers within `timeout` seconds or is given up.
+def resolve_llm(model: object, *, timeout: float | None = 60.0) -> WithTimeout:
+    """The client for a model that a caller passed; it waits at most `timeout` seconds for an answer.
 
     >>> resolve_llm(lambda prompt: prompt.upper()).ask("hello").text
     'HELLO'
@@ -54,21 +46,22 @@ def resolve_llm(model: object, *, timeout: float | None = 60.0) -> LanguageModel
     >>> resolve_llm("gpt")
     Traceback (most recent call last):
         ...
-    remanence.errors.InvalidInput: This cannot be asked anything: 'gpt' (str). Give a LangChain ...
+    remanence.errors.InvalidInput: This is no language model: 'gpt' (str). Give a LangChain ...
     """
     if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout < math.inf):
-        raise InvalidInput(f"timeout={timeout!r} is not a number of seconds above 0. None waits for ever.")
+        raise InvalidInput(f"timeout={timeout!r} is not a number of seconds above 0. None waits without a limit.")
     if isinstance(model, type):
-        raise InvalidInput(f"The model is the class {model.__name__}, not one made of it. {ACCEPTED}.")
+        raise InvalidInput(f"The model is the class {model.__name__}, not an instance of it. {ACCEPTED}.")
+    ask: Callable[..., Reply] = _ask_function
     if is_langchain(model):
-        return WithTimeout(FromLangChain(model), timeout)
-    if is_llamaindex(model):
-        return WithTimeout(FromLlamaIndex(model), timeout)
-    if inspect.iscoroutinefunction(model):
+        ask = _ask_langchain
+    elif is_llamaindex(model):
+        ask = _ask_llamaindex
+    elif inspect.iscoroutinefunction(model):
         raise InvalidInput(f"The model {model!r} is async; it is called from a thread. {ACCEPTED}.")
-    if callable(model):
-        return WithTimeout(FromFunction(model), timeout)
-    raise InvalidInput(f"This cannot be asked anything: {model!r} ({type(model).__name__}). {ACCEPTED}.")
+    elif not callable(model):
+        raise InvalidInput(f"This is no language model: {model!r} ({type(model).__name__}). {ACCEPTED}.")
+    return WithTimeout(model, ask, timeout)
 
 
 def is_langchain(model: object) -> bool:
@@ -81,150 +74,131 @@ def is_llamaindex(model: object) -> bool:
     return callable(getattr(model, "complete", None)) and hasattr(model, "metadata")
 
 
-class FromFunction:
-    """A function from a prompt to the text of the answer."""
-
-    def __init__(self, theirs: Any) -> None:
-        self.theirs = theirs
-        self.name = _name(theirs)
-
-    def ask(self, prompt: str, schema: type[BaseModel] | None = None) -> Reply:
-        """What it writes; it knows nothing of schemas."""
-        return _reply(self.theirs(prompt))
+def _ask_function(model: Any, prompt: str, schema: type[BaseModel] | None) -> Reply:
+    """The text that a function returns; the schema is not used."""
+    return _reply(model(prompt))
 
 
-class FromLangChain(FromFunction):
-    """A LangChain chat model, or anything else with its `invoke`."""
-
-    def ask(self, prompt: str, schema: type[BaseModel] | None = None) -> Reply:
-        """What it answers through `with_structured_output`, where it can, else what it writes."""
-        bound = None if schema is None else self._bound(schema)
-        if bound is None:
-            return _reply(self.theirs.invoke(prompt, config=_QUIET))
-        answer = bound.invoke(prompt, config=_QUIET)
-        if not (isinstance(answer, Mapping) and "raw" in answer):
-            return _reply(answer)  # a model of somebody who left out `include_raw`
-        parsed = answer.get("parsed")
-        return _reply(_arguments(answer["raw"]) if parsed is None else parsed)
-
-    def _bound(self, schema: type[BaseModel]) -> Any:
-        """The model bound to the schema; None for the many that cannot be, who say so in different ways."""
+def _ask_langchain(model: Any, prompt: str, schema: type[BaseModel] | None) -> Reply:
+    """The answer through `with_structured_output` if the model supports it, else through `invoke`."""
+    bound = None
+    if schema is not None:
         try:
-            return self.theirs.with_structured_output(schema, include_raw=True)
+            bound = model.with_structured_output(schema, include_raw=True)
         except (AttributeError, ImportError, NotImplementedError, TypeError, ValueError):
-            return None
+            pass  # models that cannot do it raise any of these
+    if bound is None:
+        return _reply(model.invoke(prompt, config=_NO_STREAMING))
+    answer = bound.invoke(prompt, config=_NO_STREAMING)
+    if not (isinstance(answer, Mapping) and "raw" in answer):
+        return _reply(answer)  # the model ignores `include_raw`
+    parsed = answer.get("parsed")
+    return _reply(_tool_arguments(answer["raw"]) if parsed is None else parsed)
 
 
-class FromLlamaIndex(FromFunction):
-    """A LlamaIndex `LLM`."""
+def _ask_llamaindex(model: Any, prompt: str, schema: type[BaseModel] | None) -> Reply:
+    """The answer through `as_structured_llm` if the model can call functions, else through `complete`.
 
-    def ask(self, prompt: str, schema: type[BaseModel] | None = None) -> Reply:
-        """What it answers through `structured_predict`, where it can call functions, else what it writes.
-
-        Where it cannot, `structured_predict` asks for JSON in text as well, but throws the text away
-        when it is not perfect.
-        """
-        able = getattr(self.theirs.metadata, "is_function_calling_model", False) or getattr(
-            self.theirs, "should_use_structured_outputs", False
-        )
-        if schema is None or not able:
-            return _reply(self.theirs.complete(prompt))
-        return _reply(self.theirs.as_structured_llm(schema).complete(prompt).raw)
+    For other models `as_structured_llm` would also ask for JSON in text, but discard text that is not valid.
+    """
+    structured = getattr(model.metadata, "is_function_calling_model", False)
+    structured = structured or getattr(model, "should_use_structured_outputs", False)
+    if schema is None or not structured:
+        return _reply(model.complete(prompt))
+    return _reply(model.as_structured_llm(schema).complete(prompt).raw)
 
 
 class WithTimeout:
-    """Another model, that is waited for so long and no longer, and never raises for what it did.
+    """A language model with a time limit, whose errors become the `problem` of the reply.
 
-    A thread that hangs cannot be ended, only left behind. While as many as `MOST_STUCK` hang, nothing
-    more is asked: a model that is down must not fill the machine with threads.
+    A hanging thread cannot be ended. While `MAX_STUCK_THREADS` threads hang, no new call is made, so that a model
+    that is down does not fill the machine with threads.
 
     >>> import time
-    >>> WithTimeout(FromFunction(lambda prompt: time.sleep(2)), 0.01).ask("hello").problem
+    >>> resolve_llm(lambda prompt: time.sleep(2), timeout=0.01).ask("hello").problem
     'gave no answer in 0.01 seconds'
     """
 
-    def __init__(self, inner: LanguageModel, timeout: float | None) -> None:
-        self.inner = inner
-        self.name = inner.name
-        self.timeout = timeout
+    def __init__(self, model: object, ask: Callable[..., Reply], timeout: float | None) -> None:
+        self.name = _model_name(model)
+        self._model, self._ask, self._timeout = model, ask, timeout
         self._lock = threading.Lock()
         self._stuck: list[threading.Thread] = []
 
     def ask(self, prompt: str, schema: type[BaseModel] | None = None) -> Reply:
-        """The answer, or the problem."""
-        if self.timeout is None:
-            return self._asked(prompt, schema)
+        """The answer, as structured output if there is a `schema` and the model supports it; or the problem."""
+        if self._timeout is None:
+            return self._ask_model(prompt, schema)
         with self._lock:
             self._stuck = [thread for thread in self._stuck if thread.is_alive()]
             if len(self._stuck) >= MAX_STUCK_THREADS:
                 return Reply(problem=f"has {MAX_STUCK_THREADS} earlier questions unanswered", timed_out=True)
         answer: list[Reply] = []
-        # A fresh thread has a fresh context: no callback of a running agent sees this call.
-        thread = threading.Thread(
-            target=lambda: answer.append(self._asked(prompt, schema)), name=f"asking {self.name}", daemon=True
-        )
+        # A new thread has a new context: no callback of a running agent sees this call.
+        thread = threading.Thread(target=lambda: answer.append(self._ask_model(prompt, schema)), daemon=True)
         try:
             thread.start()
-        except RuntimeError as error:  # no thread to be had: too many, or the program is ending
+        except RuntimeError as error:  # too many threads, or the program is ending
             return Reply(problem=f"could not be asked: {error}")
-        thread.join(self.timeout)
+        thread.join(self._timeout)
         if answer:
             return answer[0]
         if not thread.is_alive():
             return Reply(problem="ended its thread without an answer")
         with self._lock:
             self._stuck.append(thread)
-        return Reply(problem=f"gave no answer in {self.timeout:g} seconds", timed_out=True)
+        return Reply(problem=f"gave no answer in {self._timeout:g} seconds", timed_out=True)
 
-    def _asked(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
+    def _ask_model(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         try:
-            return self.inner.ask(prompt, schema)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  -- the caller's code: anything may come out
-            # One line and no more: what follows in such messages is often the prompt.
-            first = next(iter(str(error).splitlines()), "")
-            return Reply(problem=f"raised {type(error).__name__}: {first[:120]}".rstrip(": "))
+            return self._ask(self._model, prompt, schema)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  -- the caller's code may raise anything
+            # Only the first line: the next ones often repeat the prompt.
+            first_line = next(iter(str(error).splitlines()), "")
+            return Reply(problem=f"raised {type(error).__name__}: {first_line[:120]}".rstrip(": "))
 
 
 def has_return_type(function: object, kind: type) -> bool:
-    """Whether a function says, by its annotation, that it returns this kind of thing.
+    """Whether the annotation of a function says that it returns this type.
 
     >>> def shout(prompt: str) -> str: ...
     >>> has_return_type(shout, str), has_return_type(shout, int), has_return_type(len, str)
     (True, False, False)
     """
     try:
-        said = inspect.signature(function).return_annotation  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # some built-in functions have none
+        annotation = inspect.signature(function).return_annotation  # type: ignore[arg-type]
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return False
-    return said is kind or said == kind.__name__
+    return annotation is kind or annotation == kind.__name__
 
 
 def _reply(answer: Any) -> Reply:
-    """An answer as a Reply: text, a message that has text, the fields of an object, or something else."""
-    said = answer if isinstance(answer, str) else getattr(answer, "text", None)
-    if isinstance(said, str):
-        return Reply(text=str(said))
+    """An answer as a Reply: from a text, a message with text, or an object with fields."""
+    text = answer if isinstance(answer, str) else getattr(answer, "text", None)
+    if isinstance(text, str):
+        return Reply(text=str(text))
     if isinstance(answer, Mapping):
         return Reply(fields=answer)
     if callable(getattr(answer, "model_dump", None)):
-        return Reply(fields=dict(answer))  # pydantic's: one level, the rest as it came
+        return Reply(fields=dict(answer))  # pydantic: the first level only
     return Reply(problem=f"answered with {'None' if answer is None else type(answer).__name__}, not with text")
 
 
-def _arguments(message: Any) -> Any:
-    """What a LangChain message that could not be parsed holds: its tool call, broken or not, else itself."""
+def _tool_arguments(message: Any) -> Any:
+    """The arguments of the tool call in a LangChain message that could not be parsed, else the message."""
     calls = [*(getattr(message, "tool_calls", None) or ()), *(getattr(message, "invalid_tool_calls", None) or ())]
-    given = [call["args"] for call in calls if isinstance(call, Mapping) and call.get("args")]
-    return given[0] if given else message
+    arguments = [call["args"] for call in calls if isinstance(call, Mapping) and call.get("args")]
+    return arguments[0] if arguments else message
 
 
-def _name(model: Any) -> str:
-    """What a model calls itself, else what its code is called.
+def _model_name(model: Any) -> str:
+    """The name of a model, else of its code.
 
-    >>> _name(print), _name(lambda prompt: prompt)
+    >>> _model_name(print), _model_name(lambda prompt: prompt)
     ('print', 'function')
     """
-    places = (model, getattr(model, "metadata", None), getattr(model, "bound", None))
-    names = (getattr(place, at, None) for at in ("model_name", "model", "model_id", "__name__") for place in places)
-    said = next((name for name in names if isinstance(name, str) and name not in ("", "unknown")), None)
-    return "function" if said == "<lambda>" else said or type(model).__name__
+    owners = (model, getattr(model, "metadata", None), getattr(model, "bound", None))
+    attributes = ("model_name", "model", "model_id", "__name__")
+    names = (getattr(owner, attribute, None) for attribute in attributes for owner in owners)
+    name = next((name for name in names if isinstance(name, str) and name not in ("", "unknown")), None)
+    return "function" if name == "<lambda>" else name or type(model).__name__

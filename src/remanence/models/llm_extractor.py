@@ -1,25 +1,25 @@
-"""Facts, verdicts and profiles by a language model, with the rules behind it.
+"""Facts, verdicts and profiles from a language model, with the rules as a fallback.
 
-Whatever the model does, each method gives a sound answer: what it wrote is read as far as it can be, held
-against what was said, and where it failed the rules do the work and `Found.problem` says so.
+The answer of the model is parsed as far as possible and checked against the source. Where the model fails, the
+rules do the work and `ExtractionResult.problem` says so.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from remanence.errors import InvalidInput
 from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.language.text import normalize_text, pluralize
-from remanence.models import prompts
+from remanence.models import llm_replies, prompts
 from remanence.models.grounding import match_spelling, resulting_states, verified_fact
-from remanence.models.llm_clients import has_return_type, resolve_llm
-from remanence.models.llm_judgements import MAX_MEMORY_CHARACTERS, CandidatePair, pair_rows, parse_index, parse_verdicts
-from remanence.models.llm_replies import Row, parse_rows
+from remanence.models.llm_clients import Reply, has_return_type, resolve_llm
+from remanence.models.llm_replies import CandidatePair, Row, Rows, parse_index, parse_rows
 from remanence.models.llm_source import Chunk, Piece, split_into_chunks
 from remanence.schema import Extraction, ExtractionResult, Fact, Memory, Utterance, Verdict
 
@@ -29,27 +29,33 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_FACTS = 64  # of one chunk, the most important first
-MOST_ROWS = 1_000  # of one answer that are looked at
-MAX_FAILURES = 2  # chunks in a row that may fail before the model is left alone
-LETTERS = 4  # of a token, about
+MAX_ROWS = 1_000  # of one answer; the rest is not read
+MAX_FAILURES = 2  # chunks in a row that may fail; then the model is not called again
+LETTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileSentence:
-    """A sentence of a profile, and the places of the lines it rests on."""
+    """A sentence of a profile, and the indexes of the lines it is based on."""
 
     text: str
     lines: tuple[int, ...]
 
 
 class LLMExtractor:
-    """Finds facts with a chat model of LangChain, an LLM of LlamaIndex, or a function from prompt to text.
+    """Finds facts with a LangChain chat model, a LlamaIndex LLM, or a function from a prompt to text.
 
-    The model is asked once for each chunk of a conversation (`chunk` is its length in characters), for
-    structured output where it can and for JSON in text where it cannot, and once more if that could not be
-    read. It is waited for `timeout` seconds. `add`, which keeps what it is given, never asks it.
+    The model is called once for each chunk of a conversation, for structured output if it supports that, else for
+    JSON in text. If the answer cannot be parsed it is called once more. `add` never calls it. Thread-safe.
 
-    Threads may share one.
+    Args:
+        model: The chat model, LLM or function.
+        timeout: How many seconds to wait for an answer; None waits without a limit.
+        chunk_size: The length of a chunk in characters, 200 or more.
+        rules: The extractor that is used for `add` and where the model fails.
+
+    Raises:
+        InvalidInput: `model` is no language model, or a setting is out of range.
 
     >>> from datetime import datetime, timezone
     >>> def gpt(prompt: str) -> str:
@@ -73,186 +79,167 @@ class LLMExtractor:
     ) -> None:
         if callable(model) and has_return_type(model, Extraction):
             raise InvalidInput(
-                f"{model!r} returns an Extraction, so it is an extractor and no model: give it to "
+                f"{model!r} returns an Extraction, so it is an extractor and no model: pass it to "
                 "open(extractor=...) as it is."
             )
         if isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 200:
-            raise InvalidInput(f"chunk={chunk_size!r} is not a number of characters, 200 or more.")
+            raise InvalidInput(f"chunk_size={chunk_size!r} is not a number of characters, 200 or more.")
         self._model = resolve_llm(model, timeout=timeout)
         self._rules: FactExtractor = rules or RuleExtractor()
-        self._chunk = chunk_size
-        self._structured = True  # until text works where a schema did not
+        self._chunk_size = chunk_size
+        self._structured = True  # False after an answer in text could be parsed and a structured one could not
         self.model = self._model.name
 
     def __repr__(self) -> str:
         return f"<LLMExtractor with {self.model!r}, prompts {self.prompt}>"
 
     def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
-        """What the rules find: this is for `add`, which must be quick and cost nothing."""
+        """What the rules find. `add` uses this, which must be fast and free."""
         return self._rules.extract(text, now=now, speaker=speaker)
 
     def facts(self, utterances: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
-        """What these turns tell. Where the model fails the rules read the turns, and `problem` says so."""
-        found: list[Fact] = []
+        """The facts of these turns. Where the model fails the rules read the turns, and `problem` says so."""
+        facts: list[Fact] = []
         problems: list[str] = []
-        answered, failed = 0, 0
-        for part in split_into_chunks(utterances, self._chunk):
-            if failed >= MAX_FAILURES:
-                read = _Read(self._by_rules(part.pieces, now), "was not asked again", answered=False)
+        answered, failures = 0, 0
+        for chunk in split_into_chunks(utterances, self._chunk_size):
+            if failures >= MAX_FAILURES:
+                result = _ChunkResult(self._by_rules(chunk.pieces, now), "was not asked again", answered=False)
             else:
-                read = self._read(part, now)
-            answered += read.answered
-            failed = 0 if read.answered else MAX_FAILURES if read.late else failed + 1
-            found += read.facts
-            if read.problem:
-                problems.append(read.problem)
+                result = self._read_chunk(chunk, now)
+            answered += result.answered
+            failures = 0 if result.answered else MAX_FAILURES if result.timed_out else failures + 1
+            facts += result.facts
+            if result.problem:
+                problems.append(result.problem)
         problem = f"The model {self.model!r} {'; '.join(dict.fromkeys(problems))}." if problems else None
         if problem:
-            log.warning("%s What it left out is found by rule.", problem)
+            log.warning("%s The rules find the facts that are missing.", problem)
         by, model, version = (self.name, self.model, self.prompt) if answered else (self._rules.name, None, None)
-        return ExtractionResult(tuple(_once(found)), by, model, version, problem)
+        unique: dict[str, Fact] = {}
+        for fact in facts:  # chunks share a few turns, and models repeat themselves
+            unique.setdefault(normalize_text(fact.text), fact)
+        return ExtractionResult(tuple(unique.values()), by, model, version, problem)
 
     def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
-        """What the rules are certain of, and what the model says of the other pairs.
+        """The verdicts of which the rules are certain, and those of the model on the other pairs.
 
-        A verdict that would replace a memory, or set two against each other, counts only if both speak of
-        the same: a model asked about alike pairs retires unrelated ones.
+        The model's "updates" and "contradicts" count only if both memories have a subject in common: asked about
+        similar memories, models also supersede unrelated ones.
         """
         certain = self._rules.judge(new, old)
         settled = {(verdict.new_index, verdict.old_id) for verdict in certain}
         pairs = [
-            (number, memory)
-            for number, beside in enumerate(old)
-            for memory in beside
-            if (number, memory.id) not in settled
+            (index, memory)
+            for index, candidates in enumerate(old)
+            for memory in candidates
+            if (index, memory.id) not in settled
         ]
         judged = list(certain)
         for batch in self._batches(pairs):
-            rows = prompts.json_lines(pair_rows(new, batch))
-            answer = self._ask(prompts.VERDICTS.substitute(memories=rows), "verdicts")
-            if answer.rows is None:
-                log.warning("The model %r %s; only the rules judged.", self.model, answer.problem)
+            quoted = prompts.json_lines(llm_replies.pair_rows(new, batch))
+            answer, reply = self._ask(prompts.VERDICTS.substitute(memories=quoted), "verdicts")
+            if answer is None:
+                log.warning("The model %r %s; only the rules gave verdicts.", self.model, reply.problem)
                 break
-            judged += parse_verdicts(answer.rows, new, batch)
+            judged += llm_replies.parse_verdicts(answer.rows, new, batch)
         return judged
 
     def summarise(self, lines: Sequence[str], *, max_tokens: int) -> tuple[ProfileSentence, ...] | None:
-        """A profile in the third person, each sentence with the lines behind it; None if none can be had.
+        """A profile in the third person, each sentence with its lines; None if the model writes none.
 
-        The most important lines go first: where there are more than fit a prompt, the last are left out.
+        The most important lines come first: those that do not fit into a prompt are left out at the end.
         """
-        shown = list(_fitting(lines, 2 * self._chunk))
-        if not shown or max_tokens <= 0:
+        included = lines[: _count_fitting(lines, 2 * self._chunk_size)]
+        if not included or max_tokens <= 0:
             return None
-        quoted = prompts.json_lines({"line": number, "text": line} for number, line in enumerate(shown))
-        words = max(1, max_tokens * LETTERS // 7)
-        answer = self._ask(prompts.PROFILE.substitute(lines=quoted, words=words), "sentences")
-        if answer.rows is None:
-            log.warning("The model %r %s; no profile was written.", self.model, answer.problem)
+        quoted = prompts.json_lines({"line": index, "text": line} for index, line in enumerate(included))
+        word_limit = max(1, max_tokens * LETTERS_PER_TOKEN // 7)
+        answer, reply = self._ask(prompts.PROFILE.substitute(lines=quoted, words=word_limit), "sentences")
+        if answer is None:
+            log.warning("The model %r %s; no profile was written.", self.model, reply.problem)
             return None
-        sentences = [sentence for row in answer.rows if (sentence := _sentence(row, shown))]
-        kept = list(_fitting([sentence.text for sentence in sentences], max_tokens * LETTERS))
-        return tuple(sentences[: len(kept)]) or None
+        sentences = [sentence for row in answer.rows if (sentence := _profile_sentence(row, included))]
+        count = _count_fitting([sentence.text for sentence in sentences], max_tokens * LETTERS_PER_TOKEN)
+        return tuple(sentences[:count]) or None
 
     def merge(self, texts: Sequence[str]) -> str | None:
-        """Memories that say nearly the same as one text that says all of it; None if none can be had."""
-        if sum(map(len, texts)) > self._chunk:
+        """One text for memories that say nearly the same, with all that they say; None if the model writes none."""
+        if sum(map(len, texts)) > self._chunk_size:
             return None
-        rows = prompts.json_lines({"text": text} for text in texts)
-        answer = self._ask(prompts.MERGE.substitute(memories=rows), "texts")
-        text = answer.rows[0].get("text") if answer.rows and len(answer.rows) == 1 and answer.whole else None
+        quoted = prompts.json_lines({"text": text} for text in texts)
+        answer, reply = self._ask(prompts.MERGE.substitute(memories=quoted), "texts")
+        text = answer.rows[0].get("text") if answer and len(answer.rows) == 1 and answer.complete else None
         if not isinstance(text, str):
-            log.warning("The model %r %s.", self.model, answer.problem or "wrote no text, or several")
+            log.warning("The model %r %s.", self.model, reply.problem or "wrote no text, or several")
             return None
-        source = Chunk(tuple(Piece(place, Utterance(text)) for place, text in enumerate(texts)))
-        spelled, _, invented = match_spelling(" ".join(text.split()), source)
-        return None if invented else spelled
+        return _with_source_spelling(text, texts)
 
-    def _read(self, chunk: Chunk, now: datetime) -> _Read:
-        """One chunk, by the model as far as it goes and by the rules from there on."""
+    def _read_chunk(self, chunk: Chunk, now: datetime) -> _ChunkResult:
+        """The facts of one chunk: those of the model, and those of the rules for what it left out."""
         prompt = prompts.FACTS.substitute(
             before=prompts.json_lines(chunk.prompt_rows(chunk.preceding, now)),
             conversation=prompts.json_lines(chunk.prompt_rows(chunk.pieces, now)),
         )
-        answer = self._ask(prompt, "facts")
-        if answer.rows is None:
-            return _Read(self._by_rules(chunk.pieces, now), answer.problem, answered=False, late=answer.late)
+        answer, reply = self._ask(prompt, "facts")
+        if answer is None:
+            return _ChunkResult(self._by_rules(chunk.pieces, now), reply.problem, False, reply.timed_out)
         facts = [fact for row in answer.rows if (fact := verified_fact(row, chunk, now))]
-        problems = [answer.problem] if answer.problem else []
-        strange = len(answer.rows) - len(facts)
-        if strange:
-            problems.append(f"told {pluralize(strange, 'fact')} of which nobody had spoken")
+        problems = [reply.problem] if reply.problem else []
+        unverified = len(answer.rows) - len(facts)
+        if unverified:
+            problems.append(f"gave {pluralize(unverified, 'fact')} that the conversation does not contain")
         if len(facts) > MAX_FACTS:
-            problems.append(f"told {len(facts)} facts at once: the {MAX_FACTS} most important are kept")
+            problems.append(f"gave {len(facts)} facts at once: the {MAX_FACTS} most important are kept")
             facts = sorted(facts, key=lambda fact: -fact.importance)[:MAX_FACTS]
         answered = bool(facts) or not answer.rows
         facts += list(resulting_states(facts))
-        if strange or not answer.whole:
-            facts += _unsaid(self._by_rules(chunk.pieces, now), facts)
+        if unverified or not answer.complete:
+            facts += _not_covered(self._by_rules(chunk.pieces, now), facts)
         facts.sort(key=lambda fact: fact.source_turns)
-        return _Read(facts, "; ".join(problems), answered)
+        return _ChunkResult(facts, "; ".join(problems), answered)
 
     def _by_rules(self, pieces: Sequence[Piece], now: datetime) -> list[Fact]:
         found = self._rules.facts([piece.utterance for piece in pieces], now=now)
         return [replace(fact, source_turns=tuple(pieces[at].turn for at in fact.source_turns)) for fact in found.facts]
 
     def _batches(self, pairs: Sequence[CandidatePair]) -> Iterator[Sequence[CandidatePair]]:
-        """All pairs in one batch, or in as few as prompts of a sensible length allow."""
-        left = pairs
-        while left:
-            count = len(list(_fitting([memory.text[:MAX_MEMORY_CHARACTERS] for _, memory in left], 2 * self._chunk)))
-            yield left[: max(1, count)]
-            left = left[max(1, count) :]
+        """The pairs in as few batches as the prompt length allows."""
+        while pairs:
+            texts = [memory.text[: llm_replies.MAX_MEMORY_CHARACTERS] for _, memory in pairs]
+            count = max(1, _count_fitting(texts, 2 * self._chunk_size))
+            yield pairs[:count]
+            pairs = pairs[count:]
 
-    def _ask(self, prompt: str, key: str) -> _Answer:
-        """The rows of the model's answer; where they cannot be read, of its second one."""
+    def _ask(self, prompt: str, key: str) -> tuple[Rows | None, Reply]:
+        """The rows of the answer, or of a second one if the first cannot be parsed; and the reply with its problem."""
         structured = self._structured
         reply = self._model.ask(prompt, prompts.response_schema(key) if structured else None)
-        rows = None if reply.problem else parse_rows(reply, key)
-        if rows is None and not reply.timed_out:
+        answer = None if reply.problem else parse_rows(reply, key)
+        if answer is None and not reply.timed_out:
             reply = self._model.ask(prompt if reply.problem else prompt + prompts.RETRY)
-            rows = None if reply.problem else parse_rows(reply, key)
-            if rows is not None and structured:
+            answer = None if reply.problem else parse_rows(reply, key)
+            if answer is not None and structured:
                 self._structured = False
-        if rows is None:
-            return _Answer(None, reply.problem or f"wrote nothing that could be read as {key}", late=reply.timed_out)
-        problem = None if rows.complete else f"broke off after {pluralize(len(rows.rows), key[:-1])}"
-        return _Answer(rows.rows[:MOST_ROWS], problem, whole=rows.complete)
+        if answer is None:
+            return None, replace(reply, problem=reply.problem or f"wrote nothing that could be read as {key}")
+        if not answer.complete:
+            reply = replace(reply, problem=f"broke off after {pluralize(len(answer.rows), key[:-1])}")
+        return replace(answer, rows=answer.rows[:MAX_ROWS]), reply
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    """The rows of an answer, or the problem there was."""
-
-    rows: tuple[Row, ...] | None
-    problem: str | None = None
-    whole: bool = True
-    late: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """What came of one chunk."""
+class _ChunkResult:
+    """The facts of one chunk, and the problem, if any."""
 
     facts: Sequence[Fact]
-    problem: str | None = None
-    """What went wrong, also where some of it went right."""
-    answered: bool = True
-    late: bool = False
+    problem: str | None
+    answered: bool
+    timed_out: bool = False
 
 
-def _once(facts: Iterable[Fact]) -> Iterator[Fact]:
-    """Each fact once: two chunks share a few turns, and models repeat themselves."""
-    seen: set[str] = set()
-    for fact in facts:
-        words = normalize_text(fact.text)
-        if words not in seen:
-            seen.add(words)
-            yield fact
-
-
-def _unsaid(by_rules: Sequence[Fact], facts: Sequence[Fact]) -> list[Fact]:
-    """What the rules found in turns that the model said nothing about, or claim where it did not."""
+def _not_covered(by_rules: Sequence[Fact], facts: Sequence[Fact]) -> list[Fact]:
+    """The facts of the rules from turns without a fact of the model, or with claims that the model has not."""
     turns = {turn for fact in facts for turn in fact.source_turns}
     claims = {triple for fact in facts for triple in fact.triples}
     return [
@@ -262,20 +249,24 @@ def _unsaid(by_rules: Sequence[Fact], facts: Sequence[Fact]) -> list[Fact]:
     ]
 
 
-def _sentence(row: Row, lines: Sequence[str]) -> ProfileSentence | None:
-    """A sentence that rests on lines there are, and names nobody whom they do not."""
+def _profile_sentence(row: Row, lines: Sequence[str]) -> ProfileSentence | None:
+    """A sentence that is based on existing lines and has no names besides theirs."""
     text, given = row.get("text"), row.get("lines")
     if not isinstance(text, str) or not text.strip() or not isinstance(given, list | tuple):
         return None
-    places = sorted({place for item in given if (place := parse_index(item, len(lines))) is not None})
-    source = Chunk(tuple(Piece(place, Utterance(lines[place])) for place in places))
-    spelled, _, invented = match_spelling(" ".join(text.split()), source)
-    return ProfileSentence(spelled, tuple(places)) if places and not invented else None
+    indexes = sorted({index for item in given if (index := parse_index(item, len(lines))) is not None})
+    spelled = _with_source_spelling(text, [lines[index] for index in indexes])
+    return ProfileSentence(spelled, tuple(indexes)) if indexes and spelled else None
 
 
-def _fitting(texts: Sequence[str], size: int) -> Iterator[str]:
-    for text in texts:
-        size -= len(text) + 1
-        if size < 0:
-            return
-        yield text
+def _with_source_spelling(text: str, sources: Sequence[str]) -> str | None:
+    """The text with its names spelled as in the sources; None if it has other names."""
+    chunk = Chunk(tuple(Piece(index, Utterance(source)) for index, source in enumerate(sources)))
+    spelled, _, invented = match_spelling(" ".join(text.split()), chunk)
+    return None if invented else spelled
+
+
+def _count_fitting(texts: Sequence[str], size: int) -> int:
+    """How many texts from the first on fit into `size` characters."""
+    sizes = accumulate(len(text) + 1 for text in texts)
+    return sum(total <= size for total in sizes)

@@ -1,7 +1,7 @@
-"""The rows in a model's answer: from its fields, or from JSON somewhere in its text.
+"""Parses the rows of a model's answer, from its fields or from JSON in its text, and verdicts from the rows.
 
-Models put JSON between fences or into prose, think aloud before it, write it as Python would, or stop in
-the middle. Every row that stands there whole is read, and nothing is made up for one that does not.
+Models put JSON between fences or into prose, reason before it, write it in Python syntax, or stop in the middle.
+Every complete row is read, and nothing is added to an incomplete one.
 """
 
 from __future__ import annotations
@@ -9,37 +9,43 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias, cast
 
+from remanence.language.rules.predicate_rules import claim_key
+from remanence.language.text import normalize_name, tokens
 from remanence.models.llm_clients import Reply
+from remanence.schema import Memory, Verdict, format_moment
 
-MOST_TEXT = 1_000_000  # characters of an answer that are looked at
+MAX_TEXT = 1_000_000  # characters of an answer; the rest is not read
+MAX_MEMORY_CHARACTERS, MAX_REASON_CHARACTERS = 500, 200
 
 Row = Mapping[str, Any]
+CandidatePair: TypeAlias = tuple[int, Memory]
+"""The index of a new memory, and an older one that it is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of an answer, and whether it was whole: neither broken off nor damaged."""
+    """The rows of an answer, and whether it was complete: neither cut off nor damaged."""
 
     rows: tuple[Row, ...] = ()
     complete: bool = True
 
 
 def parse_rows(reply: Reply, key: str) -> Rows | None:
-    """What a reply lists under `key`; None if it lists nothing that can be read.
+    """What a reply lists under `key`; None if no list can be read.
 
     >>> parse_rows(Reply(text='Sure! {"facts": [{"text": "Tea."}, {"text": "Cof'), "facts")
     Rows(rows=({'text': 'Tea.'},), complete=False)
     >>> parse_rows(Reply(text="I have no facts for you."), "facts")
     """
     if reply.fields is None:
-        return _in_text(reply.text, key)
+        return _parse_text(reply.text, key)
     listed = reply.fields.get(key)
-    if isinstance(listed, str):  # a list that was written out once more
-        return _in_text(listed, key)
+    if isinstance(listed, str):  # a list as JSON in a string
+        return _parse_text(listed, key)
     if isinstance(listed, Mapping):
         listed = [listed]
     if not isinstance(listed, list | tuple):
@@ -48,113 +54,173 @@ def parse_rows(reply: Reply, key: str) -> Rows | None:
     return Rows(rows, len(rows) == len(listed)) if rows or not listed else None
 
 
-def _in_text(text: str, key: str) -> Rows | None:
-    text = _THINKING.sub("", text[:MOST_TEXT])
+def _parse_text(text: str, key: str) -> Rows | None:
+    text = _THINKING.sub("", text[:MAX_TEXT])
     named = re.compile(rf"""["']?\b{re.escape(key)}["']?\s*:\s*\[""", re.IGNORECASE)
     empty: Rows | None = None
-    at, lists = 0, 0
-    while (opening := named.search(text, at) or (None if lists else _LIST.search(text))) is not None:
+    position, lists = 0, 0
+    while (opening := named.search(text, position) or (None if lists else _LIST.search(text))) is not None:
         lists += 1
-        rows, at, end = _members(text, opening.end())
+        rows, position, ending = _parse_list(text, opening.end())
         if rows:
-            return Rows(rows, end == _CLOSED)
-        if end == _CLOSED:
+            return Rows(rows, ending == _CLOSED)
+        if ending == _CLOSED:
             empty = Rows()
-        if end == _CUT:  # what follows lies inside the row that was cut, and is no row itself
+        if ending == _CUT:  # the rest of the text is inside the row that was cut off
             return empty
-    return empty if lists else _loose(text)
+    return empty if lists else _parse_objects(text)
 
 
 _THINKING = re.compile(r"\A\s*<(think\w*)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _LIST = re.compile(r"\[\s*(?=\{)")
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _CLOSED, _CUT, _DAMAGED = "closed", "cut", "damaged"
-_DECODER = json.JSONDecoder(strict=False)  # a line break inside a string is a small sin
+_DECODER = json.JSONDecoder(strict=False)  # accepts line breaks inside strings
 
 
-def _members(text: str, at: int) -> tuple[tuple[Row, ...], int, str]:
-    """The rows of a list that begins at `at`, where reading stopped, and why."""
+def _parse_list(text: str, position: int) -> tuple[tuple[Row, ...], int, str]:
+    """The rows of a list that begins at `position`, the position after them, and how the list ended."""
     rows: list[Row] = []
-    sound = True
+    valid = True
     while True:
-        while at < len(text) and (text[at].isspace() or text[at] == ","):
-            at += 1
-        if at == len(text):
-            return tuple(rows), at, _CUT
-        if text[at] == "]":
-            return tuple(rows), at + 1, _CLOSED if sound else _DAMAGED
-        if text[at] not in '{"':
-            return tuple(rows), at, _DAMAGED
-        value, end = _value(text, at)
+        while position < len(text) and (text[position].isspace() or text[position] == ","):
+            position += 1
+        if position == len(text):
+            return tuple(rows), position, _CUT
+        if text[position] == "]":
+            return tuple(rows), position + 1, _CLOSED if valid else _DAMAGED
+        if text[position] not in '{"':
+            return tuple(rows), position, _DAMAGED
+        value, end = _parse_value(text, position)
         if end is None:
             return tuple(rows), len(text), _CUT
-        at = end
-        row = _row(value)
-        sound = sound and row is not None
-        if row is not None:
+        position = end
+        if (row := _row(value)) is None:
+            valid = False
+        else:
             rows.append(row)
 
 
-def _loose(text: str) -> Rows | None:
-    """Objects that stand in no list: one alone, or one a line."""
+def _parse_objects(text: str) -> Rows | None:
+    """The objects of a text without a list: a single one, or one a line."""
     rows: list[Row] = []
-    at = text.find("{")
-    whole = True
-    while at >= 0:
-        value, end = _value(text, at)
-        if end is None:
-            whole = False
-            break
+    position: int | None = text.find("{")
+    while position is not None and position >= 0:
+        value, position = _parse_value(text, position)
         if (row := _row(value)) is not None:
             rows.append(row)
-        at = text.find("{", end)
-    return Rows(tuple(rows), whole) if rows else None
+        if position is not None:
+            position = text.find("{", position)
+    return Rows(tuple(rows), complete=position is not None) if rows else None
 
 
-def _value(text: str, at: int) -> tuple[object, int | None]:
-    """The object or string at `at`, and where it ends; no end where the text ends first."""
+def _parse_value(text: str, position: int) -> tuple[object, int | None]:
+    """The object or string at `position`, and where it ends; None for the end if the text ends first."""
     try:
-        return _DECODER.raw_decode(text, at)
+        return _DECODER.raw_decode(text, position)
     except (ValueError, RecursionError):
-        end = _closing(text, at)
-    return (None, None) if end is None else (_mended(text[at:end]), end)
+        end = _find_end(text, position)
+    return (None, None) if end is None else (_parse_repaired(text[position:end]), end)
 
 
-def _closing(text: str, at: int) -> int | None:
-    """Where the object at `at` ends, judged by its brackets."""
-    depth, quoted, skip = 0, False, False
-    for place in range(at, len(text)):
-        char = text[place]
-        if skip:
-            skip = False
+def _find_end(text: str, start: int) -> int | None:
+    """Where the object or string at `start` ends, by its brackets and quotes."""
+    depth, quoted, escaped = 0, False, False
+    for position in range(start, len(text)):
+        char = text[position]
+        if escaped:
+            escaped = False
         elif char == "\\":
-            skip = quoted
+            escaped = quoted
         elif char == '"':
             quoted = not quoted
             if not quoted and depth == 0:
-                return place + 1
+                return position + 1
         elif not quoted and char in "{[":
             depth += 1
         elif not quoted and char in "}]":
             depth -= 1
             if depth <= 0:
-                return place + 1
+                return position + 1
     return None
 
 
-def _mended(written: str) -> object:
-    """An object with a comma too many, or written as Python writes it; None for what cannot be read."""
-    plain = _TRAILING_COMMA.sub("", written)
-    for read in (_DECODER.decode, ast.literal_eval):
+def _parse_repaired(text: str) -> object:
+    """An object with trailing commas or in Python syntax; None if it cannot be parsed."""
+    repaired = _TRAILING_COMMA.sub("", text)
+    for parse in (_DECODER.decode, ast.literal_eval):
         try:
-            return read(plain)
+            return parse(repaired)
         except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             continue
     return None
 
 
 def _row(value: object) -> Row | None:
-    """A row; a lone text is one too."""
+    """A value as a row: a mapping, or a text alone; None for anything else."""
     if isinstance(value, str):
         return {"text": value}
     return value if isinstance(value, Mapping) else None
+
+
+def pair_rows(new: Sequence[Memory], pairs: Sequence[CandidatePair]) -> Iterator[Mapping[str, object]]:
+    """Each new memory once, then the older ones by their indexes: a model would misspell ids."""
+    for index in dict.fromkeys(index for index, _ in pairs):
+        yield {"new": index, **_prompt_fields(new[index])}
+    for position, (index, memory) in enumerate(pairs):
+        yield {"old": position, "held_against_new": index, **_prompt_fields(memory)}
+
+
+def parse_verdicts(rows: Sequence[Row], new: Sequence[Memory], pairs: Sequence[CandidatePair]) -> Iterator[Verdict]:
+    """The verdicts on these pairs, one for each; other rows are ignored."""
+    judged: set[int] = set()
+    for row in rows:
+        position = parse_index(row.get("old"), len(pairs))
+        if position is None or position in judged or parse_index(row.get("new"), len(new)) != pairs[position][0]:
+            continue
+        index, memory = pairs[position]
+        effect, why = row.get("says"), row.get("why")
+        if effect == "extends" or (effect in ("updates", "contradicts") and have_common_subject(new[index], memory)):
+            judged.add(position)
+            reason = why[:MAX_REASON_CHARACTERS] if isinstance(why, str) else ""
+            yield Verdict(index, memory.id, cast("Literal['updates', 'extends', 'contradicts']", effect), reason)
+
+
+def have_common_subject(new: Memory, old: Memory) -> bool:
+    """Whether two memories are about the same person or thing.
+
+    >>> from remanence.schema import Triple
+    >>> ann, bob = (Memory("", "", "", triples=(Triple(name, "lives_in", "Oslo"),)) for name in ("Ann", "Bob"))
+    >>> have_common_subject(ann, ann), have_common_subject(ann, bob)
+    (True, False)
+    """
+    new_subjects, old_subjects = _subjects(new), _subjects(old)
+    if new_subjects and old_subjects:
+        return not new_subjects.isdisjoint(old_subjects)
+    return not set(tokens(new.text)).isdisjoint(tokens(old.text))
+
+
+def _subjects(memory: Memory) -> set[str]:
+    """What a memory is about: the subjects of its claims, else the people in it, else all names.
+
+    The objects of claims are left out: two memories of people in one city are not about the city.
+    """
+    claimed = {(claim_key(triple) or ("", normalize_name(triple.subject)))[1] for triple in memory.triples}
+    people = {normalize_name(mention.name) for mention in memory.mentions if mention.kind == "person"}
+    return claimed or people or {normalize_name(mention.name) for mention in memory.mentions}
+
+
+def parse_index(value: object, count: int) -> int | None:
+    """An index below `count`, given as a number or as digits.
+
+    >>> parse_index(1, 2), parse_index("1", 2), parse_index(2, 2), parse_index(True, 2)
+    (1, 1, None, None)
+    """
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 10:
+        value = int(value)
+    return value if type(value) is int and 0 <= value < count else None
+
+
+def _prompt_fields(memory: Memory) -> dict[str, str]:
+    fields = {"text": memory.text[:MAX_MEMORY_CHARACTERS], "learned": format_moment(memory.recorded_at)}
+    return {**fields, "true": str(memory.valid)} if memory.valid.has_bound else fields

@@ -1,8 +1,7 @@
-"""What was said, as a model is shown it and as its answer is held against it."""
+"""A conversation in chunks, as a prompt shows it and as an answer is checked against it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -10,23 +9,22 @@ from functools import cached_property
 
 from remanence.language.passages import split_passages
 from remanence.language.rules.rule_extractor import speaker_name
-from remanence.language.text import strip_accents, tokens
+from remanence.language.text import POSSESSIVE, strip_accents, tokens
 from remanence.schema import SELF, Utterance
 
-REMEMBERED_TURNS = 2  # turns before a chunk that are shown with it, to understand "he" and "there"
-REMEMBERED_SIZE = 400  # characters of each of them
+PRECEDING_TURNS = 2  # turns before a chunk that the prompt also shows, to understand "he" and "there"
+PRECEDING_SIZE = 400  # characters of each of them
 USER_LABEL = "user"
-"""What a model knows the nameless person by who says "I": `SELF` would read oddly in its sentences."""
+"""The name in prompts for the user without a name, for whom a space uses `SELF`."""
 
 _FIRST_PERSON = frozenset(("i", "me", "myself", "speaker", "the speaker"))
 _USER = frozenset((USER_LABEL, "the user", "human", "the human"))
 _EDGES = " \t\n\"“”‘’`'.,;:!?()[]"
-_POSSESSIVE = re.compile(r"['’]s?$")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A turn, or a part of a long one, and the place of the turn in its conversation."""
+    """A turn, or a part of a long one, with the index of the turn in its conversation."""
 
     turn: int
     utterance: Utterance
@@ -34,150 +32,134 @@ class Piece:
 
 @dataclass(frozen=True)
 class Chunk:
-    """A few turns for one question to a model, and the ends of those before them."""
+    """The turns of one prompt, and the ends of the turns before them."""
 
     pieces: tuple[Piece, ...]
     preceding: tuple[Piece, ...] = ()
 
     def prompt_rows(self, pieces: Sequence[Piece], now: datetime) -> Iterator[Mapping[str, object]]:
-        """These pieces as a model is shown them."""
+        """These pieces as rows of a prompt."""
         for piece in pieces:
             at = piece.utterance.at or now
-            who = speaker_name(piece.utterance.speaker)
-            speaker = USER_LABEL if who in (SELF, None) else who
-            # Not strftime("%Y"): glibc leaves years before 1000 unpadded.
+            name = speaker_name(piece.utterance.speaker)
+            speaker = USER_LABEL if name in (SELF, None) else name
+            # Not strftime("%Y"): glibc does not pad years before 1000.
             when = f"{at:%A} {at.date().isoformat()} {at:%H:%M}"
             yield {"turn": piece.turn, "speaker": speaker, "at": when, "text": piece.utterance.text}
 
     def time_of(self, turns: Sequence[int], now: datetime) -> datetime:
-        """When the first of these turns was said."""
+        """The time of the first of these turns that has one."""
         moments = (piece.utterance.at for piece in self.pieces if piece.turn in turns)
         return next((moment for moment in moments if moment is not None), now)
 
     def resolve_speaker(self, name: str, turns: Sequence[int]) -> str | None:
-        """Whom a word for a speaker means in these turns; None if it is no such word."""
+        """The speaker that a word such as "I", "user" or a name means in these turns; None for other words."""
         word = name.strip().casefold()
         if word in _USER:
             return SELF
         if word in _FIRST_PERSON:
             speakers = (speaker_name(piece.utterance.speaker) for piece in self.pieces if piece.turn in turns)
-            return next((who for who in speakers if who), SELF)
-        return next((who for who in self._speakers if who.casefold() == word), None)
+            return next((speaker for speaker in speakers if speaker), SELF)
+        return next((speaker for speaker in self._speakers if speaker.casefold() == word), None)
 
     def find_spelling(self, name: str) -> str | None:
-        """How a name is spelled where it was said; None if it was not.
+        """How a name is spelled in the source; None if it is not there.
 
         >>> chunk = Chunk((Piece(0, Utterance("I flew to São  Paulo with ANNA.")),))
         >>> chunk.find_spelling("Sao Paulo"), chunk.find_spelling("Anna's"), chunk.find_spelling("Ann")
         ('São Paulo', 'ANNA', None)
         """
-        wanted = "".join(char for char, _ in _folded(_POSSESSIVE.sub("", name.strip(_EDGES)))).strip()
-        at = self._letters.find(wanted) if wanted else -1
-        while at >= 0:
-            end = at + len(wanted)
-            if _is_apart(self._letters, at) and _is_apart(self._letters, end):
-                return " ".join(self._text[self._places[at] : self._places[end - 1] + 1].split())
-            at = self._letters.find(wanted, at + 1)
+        wanted = "".join(letter for letter, _ in _folded(POSSESSIVE.sub("", name.strip(_EDGES)))).strip()
+        letters, positions = self._folded_text
+        start = letters.find(wanted) if wanted else -1
+        while start >= 0:
+            end = start + len(wanted)
+            if _is_word_edge(letters, start) and _is_word_edge(letters, end):
+                return " ".join(self._text[positions[start] : positions[end - 1] + 1].split())
+            start = letters.find(wanted, start + 1)
         return None
 
     def nearest_turns(self, text: str) -> tuple[int, ...]:
-        """The turn that shares most words with this text."""
+        """The turn that has most words in common with this text."""
         wanted = set(tokens(text))
         shared = {piece.turn: len(wanted & set(tokens(piece.utterance.text))) for piece in reversed(self.pieces)}
         best = max(shared, key=lambda turn: (shared[turn], -turn))
         return (best,) if shared[best] else tuple(sorted(shared))
 
     def word_overlap(self, text: str) -> float:
-        """How many of the words that matter in this text were said, 0 to 1."""
+        """The share of the words of this text, without stop words, that are in the source."""
         wanted = set(tokens(text)) - {USER_LABEL}
         return len(wanted & self._words) / len(wanted) if wanted else 0.0
 
-    @property
-    def size(self) -> int:
-        """How many characters there are to read."""
-        return sum(len(piece.utterance.text) for piece in self.pieces)
-
     @cached_property
     def _text(self) -> str:
-        shown = (*self.preceding, *self.pieces)
-        return "\n".join([*self._speakers, *(piece.utterance.text for piece in shown)])
+        pieces = (*self.preceding, *self.pieces)
+        return "\n".join([*self._speakers, *(piece.utterance.text for piece in pieces)])
 
     @cached_property
     def _speakers(self) -> tuple[str, ...]:
         speakers = (speaker_name(piece.utterance.speaker) for piece in (*self.preceding, *self.pieces))
-        return tuple(dict.fromkeys(who for who in speakers if who))
+        return tuple(dict.fromkeys(speaker for speaker in speakers if speaker))
 
     @cached_property
     def _words(self) -> frozenset[str]:
         return frozenset(tokens(self._text))
 
     @cached_property
-    def _folding(self) -> list[tuple[str, int]]:
-        return list(_folded(self._text))
-
-    @cached_property
-    def _letters(self) -> str:
-        return "".join(char for char, _ in self._folding)
-
-    @cached_property
-    def _places(self) -> list[int]:
-        return [place for _, place in self._folding]
+    def _folded_text(self) -> tuple[str, list[int]]:
+        letters = list(_folded(self._text))
+        return "".join(letter for letter, _ in letters), [position for _, position in letters]
 
 
 def split_into_chunks(utterances: Sequence[Utterance], size: int) -> list[Chunk]:
-    """A conversation in chunks of at most `size` characters, of whole turns where they are shorter than that.
+    """A conversation in chunks of at most `size` characters; only turns longer than that are split.
 
     >>> turns = [Utterance("One. " * 3), Utterance("Two. " * 3), Utterance(" "), Utterance("Three. " * 9)]
     >>> [[piece.turn for piece in chunk.pieces] for chunk in split_into_chunks(turns, 35)]
     [[0, 1], [3], [3]]
     """
-    made: list[Chunk] = []
-    held: list[Piece] = []
-    held_size = 0
+    groups: list[list[Piece]] = []
+    group_size = 0
     for piece in _pieces(utterances, size):
-        if held and held_size + len(piece.utterance.text) > size:
-            made.append(Chunk(tuple(held), made[-1].pieces if made else ()))
-            held, held_size = [], 0
-        held.append(piece)
-        held_size += len(piece.utterance.text)
-    if held:
-        made.append(Chunk(tuple(held), made[-1].pieces if made else ()))
-    return [replace(chunk, preceding=tuple(map(_end, chunk.preceding[-REMEMBERED_TURNS:]))) for chunk in made]
+        if not groups or group_size + len(piece.utterance.text) > size:
+            groups.append([])
+            group_size = 0
+        groups[-1].append(piece)
+        group_size += len(piece.utterance.text)
+    before = [[], *groups]
+    return [Chunk(tuple(group), tuple(map(_end, before[i][-PRECEDING_TURNS:]))) for i, group in enumerate(groups)]
 
 
-def _pieces(said: Sequence[Utterance], size: int) -> Iterator[Piece]:
-    for turn, one in enumerate(said):
-        spans = split_passages(one.text, target=max(1, size * 3 // 4), maximum=size) or ((0, len(one.text)),)
+def _pieces(utterances: Sequence[Utterance], size: int) -> Iterator[Piece]:
+    for turn, utterance in enumerate(utterances):
+        text = utterance.text
+        spans = split_passages(text, target=max(1, size * 3 // 4), maximum=size) or ((0, len(text)),)
         for start, end in spans:
-            if one.text[start:end].strip():
-                yield Piece(turn, replace(one, text=one.text[start:end]))
+            if text[start:end].strip():
+                yield Piece(turn, replace(utterance, text=text[start:end]))
 
 
 def _end(piece: Piece) -> Piece:
-    return replace(piece, utterance=replace(piece.utterance, text=piece.utterance.text[-REMEMBERED_SIZE:]))
+    return replace(piece, utterance=replace(piece.utterance, text=piece.utterance.text[-PRECEDING_SIZE:]))
 
 
 def _folded(text: str) -> Iterator[tuple[str, int]]:
-    """The letters of a text without case and marks, each space once, and where each came from."""
-    space = True
-    for place, char in enumerate(text):
+    """The letters of a text without case and accents, runs of spaces as one, each with its position."""
+    after_space = True
+    for position, char in enumerate(text):
         if char.isspace():
-            if not space:
-                yield " ", place
-            space = True
+            if not after_space:
+                yield " ", position
+            after_space = True
             continue
-        space = False
+        after_space = False
         for letter in strip_accents("'" if char == "’" else char).casefold():
-            yield letter, place
+            yield letter, position
 
 
-def _is_apart(letters: str, at: int) -> bool:
-    """Whether a word may begin or end here. Scripts without spaces have no case either: there, anywhere."""
-    if at in (0, len(letters)):
+def _is_word_edge(letters: str, position: int) -> bool:
+    """Whether a word may begin or end here; in scripts without spaces, which have no case, it may anywhere."""
+    if position in (0, len(letters)):
         return True
-    left, right = letters[at - 1], letters[at]
-    return not (left.isalnum() and right.isalnum()) or not (_is_spaced(left) and _is_spaced(right))
-
-
-def _is_spaced(char: str) -> bool:
-    return char.isdigit() or char.upper() != char
+    neighbours = letters[position - 1 : position + 1]
+    return not neighbours.isalnum() or not all(char.isdigit() or char.upper() != char for char in neighbours)

@@ -26,26 +26,24 @@ class CrossEncoder:
     relations. Both together do better than either alone (benchmarks/README.md). If the `score_scale` of the model is
     known, its scores are `calibrated`: they mean the same in every list.
 
-    >>> again = CrossEncoder.from_catalogue("ms-marco-MiniLM-L-12-v2")                       # doctest: +SKIP
-    >>> again("Where does Alice live?", ["Alice moved to Porto.", "It rained."])    # doctest: +SKIP
+    >>> reranker = CrossEncoder.from_catalogue("ms-marco-MiniLM-L-12-v2")  # doctest: +SKIP
+    >>> reranker("Where does Alice live?", ["Alice moved to Porto.", "It rained."])  # doctest: +SKIP
     [0.6, 0.06]
     """
 
     weight = 0.4
 
-    def __init__(self, name: str, session: OnnxSession, score_scale: float | None = None) -> None:
-        self._session, self._score_scale = session, score_scale
-        self.calibrated = score_scale is not None
-        self.fingerprint = f"{name}:{session.fingerprint(self.weight, score_scale)}"
+    def __init__(self, session: OnnxSession) -> None:
+        self._session, self._score_scale = session, session.model.score_scale
+        self.calibrated = self._score_scale is not None
+        self.fingerprint = f"{session.model.name}:{session.fingerprint(self.weight, self._score_scale)}"
 
     @classmethod
     def from_catalogue(cls, name: str) -> CrossEncoder:
-        """A model of the catalogue, from the cache folder. It is never downloaded here."""
-        from remanence.models.catalogue import MODELS
+        """A model of the catalogue, from the cache folder. It is not downloaded here."""
         from remanence.models.onnx_session import OnnxSession
 
-        session = OnnxSession.from_catalogue(name, "reranker")
-        return cls(name, session, MODELS[name].score_scale)
+        return cls(OnnxSession.from_catalogue(name, "reranker"))
 
     @classmethod
     def from_folder(cls, place: Path) -> CrossEncoder:
@@ -54,7 +52,7 @@ class CrossEncoder:
         from remanence.models.onnx_session import OnnxSession
 
         name = place.resolve().name
-        return cls(name, OnnxSession.from_folder(ModelSpec(name, "reranker", max_tokens=RERANKER_MAX_TOKENS), place))
+        return cls(OnnxSession.from_folder(ModelSpec(name, "reranker", max_tokens=RERANKER_MAX_TOKENS), place))
 
     def __call__(self, question: str, texts: Sequence[str]) -> list[float]:
         """One score for each text, higher is better; from 0 to 1 if it is calibrated."""
@@ -66,7 +64,7 @@ class CrossEncoder:
 
 
 class FunctionReranker:
-    """A plain function as a reranker: its order is taken, and its scores may have any scale.
+    """A function as a reranker: it decides the order alone, and its scores may have any scale.
 
     >>> FunctionReranker(lambda question, texts: [len(text) for text in texts])("?", ["a", "bb"])
     [1, 2]

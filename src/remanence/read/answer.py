@@ -1,4 +1,4 @@
-"""What a recall gives back: hits that can explain themselves."""
+"""Last step of the read path: the `Recall` that is returned, a sequence of hits that can be explained."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ _ARCHIVE = "archive"
 
 @dataclass(frozen=True)
 class Recall(Sequence[Hit]):
-    """Hits, best first. As text it is a list of lines for a prompt; `explain()` says why.
+    """Hits, best first. As text it is a list of lines for a prompt; `explain()` gives the reasons.
 
-    `abstained` names the signals that had nothing to say and why; `missing` those that could not be
-    asked, so that an answer made with less is never taken for a full one.
+    `abstained` names the signals that found nothing to rank, and why; `missing` those that could not be asked.
     """
 
     question: str
@@ -36,7 +35,7 @@ class Recall(Sequence[Hit]):
     position: int = 0
     as_of: datetime | None = None
     receipt: Receipt | None = None
-    """Enough to give this list again later: see `space.replay`."""
+    """Enough to return this list again later: see `space.audit.replay`."""
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -52,30 +51,32 @@ class Recall(Sequence[Hit]):
         return iter(self.hits)
 
     def __str__(self) -> str:
-        return "\n".join(line(hit) for hit in self.hits)
+        return "\n".join(prompt_line(hit) for hit in self.hits)
 
     def __repr__(self) -> str:
         first = f", first {truncate(self.hits[0].memory.text, 60)!r}" if self.hits else ""
         return f"<Recall of {truncate(self.question, 60)!r}: {len(self.hits)} hits{first}>"
 
-    def fit(self, tokens: int, count: Callable[[str], int] | None = None) -> Recall:
-        """The first hits whose lines fit into so many tokens.
+    def fit(self, max_tokens: int, count_tokens: Callable[[str], int] | None = None) -> Recall:
+        """The first hits whose lines fit into a token budget.
 
-        `count` counts the tokens of a text; without it, four characters are taken as one token.
+        Args:
+            max_tokens: The budget.
+            count_tokens: Counts the tokens of a text; left out, four characters count as one token.
         """
-        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
-            raise InvalidInput(f"tokens={tokens!r} is not a whole number from 0 on.")
-        count = count or estimate_tokens
-        kept: list[Hit] = []
+        if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 0:
+            raise InvalidInput(f"max_tokens={max_tokens!r} is not a whole number from 0 on.")
+        count, left = count_tokens or estimate_tokens, max_tokens
+        fitting: list[Hit] = []
         for hit in self.hits:
-            tokens -= count(line(hit) + "\n")
-            if tokens < 0:
+            left -= count(prompt_line(hit) + "\n")
+            if left < 0:
                 break
-            kept.append(hit)
-        return replace(self, hits=tuple(kept))
+            fitting.append(hit)
+        return replace(self, hits=tuple(fitting))
 
     def explain(self) -> str:
-        """Every hit with its reasons, and what each silent signal said."""
+        """Every hit with its reasons, and why signals abstained or are missing."""
         out = [f"{self.question!r}{self._setting()}"]
         for number, hit in enumerate(self.hits, 1):
             out.append(f"{number:>2}. {hit.score:.2f}  {truncate(hit.memory.text, 200)}{_label(hit)}")
@@ -88,7 +89,7 @@ class Recall(Sequence[Hit]):
         return "\n".join(out)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The hits as plain dicts that JSON can hold."""
+        """The hits as dicts of JSON types."""
         return [
             {
                 "score": round(hit.score, 6),
@@ -117,7 +118,7 @@ class Recall(Sequence[Hit]):
                 str(hit.memory.valid),
                 escape("\n".join(_reasons(hit))),
             )
-        table.caption = escape("; ".join(self._silent())) or None
+        table.caption = escape("; ".join(self._notes())) or None
         table.caption_justify = "left"
         return table
 
@@ -129,11 +130,11 @@ class Recall(Sequence[Hit]):
             f"<td>{escape(str(hit.memory.valid))}</td><td>{'<br>'.join(map(escape, _reasons(hit)))}</td></tr>"
             for hit in self.hits
         )
-        silent = "".join(f"<li>{escape(text)}</li>" for text in self._silent())
+        notes = "".join(f"<li>{escape(text)}</li>" for text in self._notes())
         return (
             f"<table><caption>{escape(self.question + self._setting())}</caption>"
             "<thead><tr><th>score</th><th>memory</th><th>when</th><th>because</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table><ul>{silent}</ul>"
+            f"<tbody>{rows}</tbody></table><ul>{notes}</ul>"
         )
 
     def _setting(self) -> str:
@@ -142,31 +143,31 @@ class Recall(Sequence[Hit]):
         parts += ["past versions included"] if self.history else []
         return f"  ({', '.join(parts)})" if parts else ""
 
-    def _silent(self) -> list[str]:
-        said = [f"{signal} abstained: {reason}" for signal, reason in self.abstained.items()]
-        return said + [f"{signal} is missing: {reason}" for signal, reason in self.missing.items()]
+    def _notes(self) -> list[str]:
+        abstained = [f"{signal} abstained: {reason}" for signal, reason in self.abstained.items()]
+        return abstained + [f"{signal} is missing: {reason}" for signal, reason in self.missing.items()]
 
 
-def line(hit: Hit) -> str:
-    """One hit as one line of a prompt: when, who, what."""
+def prompt_line(hit: Hit) -> str:
+    """One hit as one line of a prompt: time, speaker, text."""
     memory = hit.memory
     when = f"[{memory.valid}] " if memory.valid.has_bound else ""
-    who = f"{memory.turn.speaker}: " if memory.turn is not None and memory.turn.speaker else ""
-    return f"- {when}{who}{' '.join(memory.text.split())}{_label(hit)}"
+    speaker = f"{memory.turn.speaker}: " if memory.turn is not None and memory.turn.speaker else ""
+    return f"- {when}{speaker}{' '.join(memory.text.split())}{_label(hit)}"
 
 
 def mark_archived(hit: Hit) -> Hit:
-    """A hit that lies in the archive, and says so.
+    """A hit for an archived memory, labelled as such.
 
-    >>> line(mark_archived(Hit(Memory("m1", "default", "A dog barked."), 0.5)))
+    >>> prompt_line(mark_archived(Hit(Memory("m1", "default", "A dog barked."), 0.5)))
     '- A dog barked.  (archived)'
     """
-    told = Evidence(_ARCHIVE, 1, 0.0, 0.0, f"archived; space.unforget({hit.memory.id!r}) brings it back")
-    return replace(hit, evidence=(*hit.evidence, told), current=False)
+    note = Evidence(_ARCHIVE, 1, 0.0, 0.0, f"archived; space.unforget({hit.memory.id!r}) brings it back")
+    return replace(hit, evidence=(*hit.evidence, note), current=False)
 
 
 def memory_dict(memory: Memory) -> dict[str, Any]:
-    """A memory as a plain dict that JSON can hold.
+    """A memory as a dict of JSON types.
 
     >>> memory_dict(Memory("m1", "default", "Alice lives in Porto."))["text"]
     'Alice lives in Porto.'

@@ -1,8 +1,8 @@
-"""Which of the memories that a model was shown were of use to it.
+"""Which of the memories that a model was given were used in its answer.
 
-To be shown is not to be of use: recall gives what may help, and most of it does not. Whether it did is read
-off the answer, by words alone and with no model asked. This counts too little rather than too much. What only
-led to a "yes", or told the model which tool to call, is not seen; nor is what the question had said already.
+Most of what recall returns is not used. Whether it was is read from the words of the answer, without a model. This
+finds too few rather than too many: a memory that only led to a "yes" or to a tool call is not found, nor is one that
+says what the question had said already.
 """
 
 from __future__ import annotations

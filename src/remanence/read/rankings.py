@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from remanence.core.index import Index
+from remanence.errors import InvalidInput
 from remanence.ports import Stage
 from remanence.read.fusion import fuse
 from remanence.read.receipts import RecallRequest
@@ -69,6 +70,8 @@ def _ask(index: Index, signal: Signal, query: Query, limit: int, embedding_error
         return Ranking.unavailable(signal.name, embedding_error)
     try:
         return signal.rank(query, limit)
+    except InvalidInput:
+        raise  # the caller gave a vector of another dimension
     except Exception as error:  # a server may be down, and a plug-in may raise anything
         log.warning("recall continues without the signal %r: %s", signal.name, error, exc_info=True)
         return Ranking.unavailable(signal.name, f"{type(error).__name__}: {error}")

@@ -1,14 +1,14 @@
-"""Which memories are tied to what the question is about.
+"""The graph signal: memories connected to what the question is about.
 
-Vertices are names and memories. Edges say that somebody said a memory, that a memory is about a name
-(its heading, or the first name in it), or only names it. Which names stand for one entity, and how
-entities are related, comes with the question (`Query.same`, `Query.related`), because it depends on the
-view. Besides, a chat turn knows the turns before and after it, and what it came with: its sitting. So
-does a piece of a document, if the pieces were put in one after another with one `source`.
+Vertices are names and memories. An edge says that somebody said a memory, that a memory is about a name (its heading,
+or the first name in it), or only mentions it. Which names stand for one entity, and how entities are related, comes
+with the query (`same_entity`, `related_names`), because it depends on the view. A chat turn is also connected to the
+turns before and after it and to its session; so is a piece of a document, if the pieces were added one after another
+with one `source`.
 
-The walk starts from three seeds: what the question names, or if it names nothing we know, names whose own
-embedding is near it; and the names in the memories that meaning and words found. It is local: two hops,
-capped fan-out, never the whole graph. What it gives has a fixed scale, so a weak tie stays weak.
+The walk starts from three seeds: the names in the question, or if none of them is known, names whose own embedding is
+near it; and the names in the memories that the earlier stages found. It is local: two hops, limited fan-out, never the
+whole graph. Its scores have a fixed scale, so a weak connection stays weak.
 """
 
 from __future__ import annotations
@@ -35,113 +35,113 @@ from remanence.state.names import Names, names_in, speaker_of
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
-SAID, ABOUT, NAMES = range(3)
-SITTING_GAP = 6 * 3600 * 1_000_000
-"""Turns of one conversation further apart than this (microseconds) belong to different sittings."""
+SPEAKER, SUBJECT, MENTION = range(3)
+SESSION_GAP = 6 * 3600 * 1_000_000
+"""Turns of one conversation further apart than this (microseconds) belong to different sessions."""
 
-# How much each tie is worth, beside a memory that both meaning and words put first, which is worth 1.
+# The score of each connection; a memory that both vectors and words rank first has 1.
 SPEAKER_WEIGHT, SUBJECT_WEIGHT, SIMILAR_SUBJECT_WEIGHT = 0.4, 0.4, 0.15
 ONE_HOP_WEIGHT, RELATION_WEIGHT = 0.9, 0.3
 NEXT_TURN_WEIGHT, PREVIOUS_TURN_WEIGHT, SAME_SESSION_WEIGHT, SAME_DOCUMENT_WEIGHT = 0.15, 0.25, 0.25, 1.5
 CEILING = 1.0
 LEAD = 1.0
-ASKING = 0.65
-"""What a turn loses that only asks: it may match well, and the answer is another one."""
+QUESTION_PENALTY = 0.65
+"""The part of its score that a turn loses if it only asks: the answer is another turn."""
 
-_SHORT = 450
-"""A turn longer than this stands on its own; the longer, the less its neighbours say about it."""
+_SHORT_TEXT = 450
+"""Length in characters from which on the neighbours of a turn count less."""
 _FAN_OUT = 64
 _HUB = 1_024
-"""Named by so many rows, an entity ties nothing to anything."""
+"""An entity that so many rows mention connects nothing."""
 _NEVER = np.iinfo(np.int32).max
-_FEW = 8
-_HOP_FROM = 5
-_ALIKE = 0.6
-_MOST_ALIKE = 4
+_MAX_HOP_ROWS = 8
+_HOP_SEEDS = 5
+_MIN_SIMILARITY = 0.6
+_MAX_SIMILAR_NAMES = 4
 
-Kept = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
+LoadVectors = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
 
 
 class EntityGraph:
-    """Memories by what they are about."""
+    """Memories by the entities that they are about."""
 
     name = "graph"
     weight = 1.0
     stage = Stage.SPREAD
     needs_embedding = False
 
-    def __init__(self, kept: Kept, names: Names) -> None:
-        self._kept = kept
+    def __init__(self, load_vectors: LoadVectors, names: Names) -> None:
+        self._load_vectors = load_vectors
         self._names = names
-        # Of each name: how many rows name it; and of those that became hubs, with which row they did.
-        self._used: list[int] = []
+        # For each name, how many rows mention it; for hubs, the row with which they became one.
+        self._mention_counts: list[int] = []
         self._hub_since: dict[int, int] = {}
-        # Names that memories are about have vectors: the name, the first row about it, the line that
-        # described it if it was registered, and the vector, blank until there is one.
+        # Names that memories are about have vectors: the name, the first row about it, the entry that
+        # described it if it was registered, and the vector once it was made.
         self._subjects: dict[int, int] = {}
         self._described = Column(np.int64, width=3)
         self._hashes: list[bytes] = []
         self._vectors = SketchedVectors()
-        # Edges run from a name to a row; of each: what it says.
+        # Edges go from a name to a row; each has a kind.
         self._edges = Adjacency()
-        self._says = Column(np.int8)
-        # Of each row: who said it, what it is about, its neighbours, what it came with, and how short it is.
+        self._edge_kind = Column(np.int8)
+        # For each row: its speaker, its subjects, its neighbours, its session or document, and how short it is.
         self._speaker = Column(np.int32)
         self._subject = Column(np.int32, width=2)
         self._before = Column(np.int32)
         self._after = Column(np.int32)
-        self._batch = Column(np.int32)
+        self._group = Column(np.int32)
         self._turn = Column(np.bool_)
         self._short = Column(np.float32)
         self._length = Column(np.int32)
-        self._asks = Column(np.float32)
-        # The turn after, where both are short.
-        self._answer = Column(np.int32)
+        self._question_share = Column(np.float32)
+        # The next turn, if both are short.
+        self._next_short = Column(np.int32)
         self._speakers = Speakers()
-        self._batches = 0
+        self._group_count = 0
         self._last_turn: dict[str, tuple[int, int, int]] = {}
         self._last_piece: tuple[str | None, int] = (None, -1)
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Take in versions numbered from row `first`."""
+        """Index versions numbered from row `first`."""
         known = len(self._before)
         new = versions[max(0, known - first) :]
-        for column in (*(self._speaker, self._subject), *(self._before, self._after, self._answer, self._batch)):
+        for column in (*(self._speaker, self._subject), *(self._before, self._after, self._next_short, self._group)):
             column.fill(len(new), -1)
         self._turn.extend([v is not None and v.turn is not None for v in new])
-        self._short.extend([1.0 if v is None else min(1.0, _SHORT / len(v.text)) for v in new])
+        self._short.extend([1.0 if v is None else min(1.0, _SHORT_TEXT / len(v.text)) for v in new])
         self._length.extend([0 if v is None else len(v.text) for v in new])
-        self._asks.extend([0.0 if v is None or v.turn is None else question_share(v.text) for v in new])
-        self._used += [0] * (len(self._names) - len(self._used))
+        self._question_share.extend([0.0 if v is None or v.turn is None else question_share(v.text) for v in new])
+        self._mention_counts += [0] * (len(self._names) - len(self._mention_counts))
         edges: list[tuple[int, int]] = []
-        says: list[int] = []
+        kinds: list[int] = []
         described = len(self._hashes)
         for row, version in enumerate(new, known):
             if version is not None:
-                self._follow(row, version)
-                self._tie(row, version, edges, says)
+                self._connect_neighbours(row, version)
+                self._connect_names(row, version, edges, kinds)
         self._edges.extend(edges)
-        self._says.extend(says)
-        self._learn_vectors(described)
+        self._edge_kind.extend(kinds)
+        self._fill_from(described)
 
     def add_description(self, name: int, text: str, position: int) -> None:
-        """Take in what a registered entity is called in full, for the second seed."""
+        """Index the description of a registered entity, for the second seed."""
         described = len(self._hashes)
         self._describe(name, len(self._before), position, text)
-        self._learn_vectors(described)
+        self._fill_from(described)
 
     def rank(self, query: Query, limit: int) -> Ranking:
-        """The rows tied closest to the seeds."""
+        """The rows connected closest to the seeds."""
         walk = WalkScores(query)
         if query.candidate_scores:
-            self._from_turns(walk)
-            self._from_batches(walk)
-            self._from_memories(query, walk)
-        self._from_names(query, walk)
+            self._score_neighbours(walk)
+            self._score_groups(walk)
+            self._score_hops(query, walk)
+        self._score_names(query, walk)
         rows, scores = walk.total_scores()
         if not len(rows):
-            return Ranking.abstain(self.name, "nothing that may answer is tied to what the question is about")
-        scores *= 1 - ASKING * self._asks.values[rows]
+            return Ranking.abstain(self.name, "no memory that may be returned is connected to the question")
+        scores *= 1 - QUESTION_PENALTY * self._question_share.values[rows]
         best = top_indices(scores, limit)
         return Ranking(
             self.name,
@@ -153,29 +153,29 @@ class EntityGraph:
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         """Vertices and edges as plain arrays."""
-        words = {
+        values = {
             "hubs": list(self._hub_since.items()),
             "last": self._last_turn,
             "piece": self._last_piece,
             "hashes": [key.hex() for key in self._hashes],
         }
         out = {
-            "words": pack(words),
-            "batches": np.array([self._batches]),
-            "used": np.array(self._used, np.int32),
+            "values": pack(values),
+            "groups": np.array([self._group_count]),
+            "mention_counts": np.array(self._mention_counts, np.int32),
             "ends": self._edges.endpoints,
         }
         return out | dict(self._vectors.save()) | {name: getattr(self, f"_{name}").values for name in _COLUMNS}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become the index that `save` wrote."""
-        words = unpack(arrays["words"])
-        self._hub_since = dict(words["hubs"])
-        self._last_turn = {name: (row, at, number) for name, (row, at, number) in words["last"].items()}
-        self._hashes = [bytes.fromhex(key) for key in words["hashes"]]
-        self._last_piece = (words["piece"][0], words["piece"][1])
-        self._batches = int(arrays["batches"][0])
-        self._used = arrays["used"].tolist()
+        """Become the index that `save` returned."""
+        values = unpack(arrays["values"])
+        self._hub_since = dict(values["hubs"])
+        self._last_turn = {name: (row, at, number) for name, (row, at, number) in values["last"].items()}
+        self._hashes = [bytes.fromhex(key) for key in values["hashes"]]
+        self._last_piece = (values["piece"][0], values["piece"][1])
+        self._group_count = int(arrays["groups"][0])
+        self._mention_counts = arrays["mention_counts"].tolist()
         self._edges = Adjacency(arrays["ends"])
         self._vectors.load(arrays)
         for name in _COLUMNS:
@@ -189,7 +189,7 @@ class EntityGraph:
             self._subjects.setdefault(name, place)
 
     def is_subject(self, name: str) -> bool:
-        """Whether this is a name that some memory is about, so that its vector was asked for before."""
+        """Whether some memory is about this name, so that it has been embedded."""
         number = self._names.number(name)
         return number is not None and number in self._subjects
 
@@ -198,53 +198,53 @@ class EntityGraph:
         return list(self._hashes)
 
     def fill_missing_vectors(self) -> None:
-        """Try again the names that had no embedding."""
+        """Load embeddings that did not exist when their names were indexed."""
         self._fill(self._vectors.places_without_vector(len(self._hashes)))
 
     def rows_mentioning(self, number: int) -> NDArray[np.int64]:
-        """The rows that name this, oldest first, whoever may see them."""
+        """The rows that mention this name, oldest first, visible or not."""
         return self._edges.endpoints[self._edges.edges_of(_name_vertex(number)), 1].astype(np.int64) // 2
 
     def names_in_rows(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The numbers of the names that these rows say."""
+        """The numbers of the names that these rows mention."""
         ends = self._edges.endpoints
         found: NDArray[np.int64] = np.unique(ends[rows[ends[:, 1] // 2], 0] // 2)
         return found
 
     def names_in_row(self, row: int) -> list[int]:
-        """The numbers of the names that a row says."""
-        named: list[int] = (self._edges.endpoints[self._edges.edges_of(_row_vertex(row)), 0] // 2).tolist()
-        return named
+        """The numbers of the names that a row mentions."""
+        numbers: list[int] = (self._edges.endpoints[self._edges.edges_of(_row_vertex(row)), 0] // 2).tolist()
+        return numbers
 
     def next_turns(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
-        """The turn said right after each of these, where both are short; -1 where there is none."""
-        found: NDArray[np.integer[Any]] = self._answer.values[rows]
+        """The turn right after each of these, if both are short; -1 if there is none."""
+        found: NDArray[np.integer[Any]] = self._next_short.values[rows]
         return found
 
     def full_speaker_name(self, name: str, visible: NDArray[np.bool_]) -> str | None:
-        """The full name of the one who is called so and had said something by the last row a view knows."""
+        """The full name of the speaker with this name, if a visible row is not older than their first one."""
         number = self._speakers.find(name, self._names.number(name), visible)
         return None if number is None else self._names.spellings[number]
 
     def is_turn(self, row: int) -> bool:
-        """Whether a row is something said in a conversation."""
+        """Whether a row is a chat turn."""
         return bool(self._turn.values[row])
 
-    def is_short(self, row: int, most: int) -> bool:
-        """Whether a row's text has at most so many characters."""
-        return bool(self._length.values[row] <= most)
+    def is_short(self, row: int, length: int) -> bool:
+        """Whether the text of a row has at most so many characters."""
+        return bool(self._length.values[row] <= length)
 
-    # Building
+    # Indexing
 
-    def _follow(self, row: int, version: Remembered) -> None:
-        """Tie a turn to the one before it in its conversation, and a piece of a document to the others."""
+    def _connect_neighbours(self, row: int, version: Remembered) -> None:
+        """Connect a turn to the previous one of its conversation, and a piece of a document to the others."""
         if version.turn is None:
-            # What somebody is known to have said stands on its own.
+            # A text with an observer is a statement of its own, not a piece of a document.
             document = version.source if version.observed_by is None else None
             same, piece = self._last_piece[0] == document, self._last_piece[1]
             self._last_piece = (document, row)
             if document is not None:
-                self._join(row, piece if same else None)
+                self._add_to_group(row, piece if same else None)
             return
         self._last_piece = (None, row)
         at = 0 if version.turn.at is None else micros(version.turn.at)
@@ -252,102 +252,102 @@ class EntityGraph:
         last = self._last_turn.get(version.turn.conversation)
         if last is None or number >= last[2]:
             self._last_turn[version.turn.conversation] = (row, at, number)
-        if last is None or abs(at - last[1]) > SITTING_GAP:
-            self._join(row, None)
+        if last is None or abs(at - last[1]) > SESSION_GAP:
+            self._add_to_group(row, None)
             return
         before = last[0]
-        self._join(row, before)
+        self._add_to_group(row, before)
         if number <= last[2]:
-            # Another version of a turn that was said before: what came last did not lead up to it.
+            # Another version of an earlier turn: the last turn is not the one before it.
             return
         self._before.values[row] = before
         self._after.values[before] = row
         if self._short.values[before] == self._short.values[row] == 1.0:
-            self._answer.values[before] = row
+            self._next_short.values[before] = row
 
-    def _join(self, row: int, other: int | None) -> None:
-        """Put a row to what this other one came with; None begins something new."""
-        self._batch.values[row] = self._batches if other is None else self._batch.values[other]
-        self._batches += other is None
+    def _add_to_group(self, row: int, other: int | None) -> None:
+        """Add a row to the session or document of another; None begins a new one."""
+        self._group.values[row] = self._group_count if other is None else self._group.values[other]
+        self._group_count += other is None
 
-    def _tie(self, row: int, version: Remembered, edges: list[tuple[int, int]], says: list[int]) -> None:
-        """Tie a row to the names in it."""
-        said: dict[int, int] = {}
+    def _connect_names(self, row: int, version: Remembered, edges: list[tuple[int, int]], kinds: list[int]) -> None:
+        """Connect a row to the names in it."""
+        kind_of: dict[int, int] = {}
         speaker = speaker_of(version)
         if speaker:
             number = self._names.intern(speaker)
-            said[number] = SAID
+            kind_of[number] = SPEAKER
             self._speaker.values[row] = number
             self._speakers.add(number, speaker, row)
         for place, name in enumerate(subject_names(version)):
             number = self._names.intern(name)
-            said[number] = ABOUT
+            kind_of[number] = SUBJECT
             self._subject.values[row, place] = number
             if number not in self._subjects:
                 self._describe(number, row, 0, self._names.spellings[number])
         for name, _ in names_in(version):
-            said.setdefault(self._names.intern(name), NAMES)
+            kind_of.setdefault(self._names.intern(name), MENTION)
         vertex = _row_vertex(row)
-        for number, what in said.items():
-            used = self._used[number] = self._used[number] + 1
-            if used == _HUB:
+        for number, kind in kind_of.items():
+            count = self._mention_counts[number] = self._mention_counts[number] + 1
+            if count == _HUB:
                 self._hub_since[number] = row
             edges.append((_name_vertex(number), vertex))
-            says.append(what)
+            kinds.append(kind)
 
     def _describe(self, name: int, row: int, position: int, text: str) -> None:
         self._subjects.setdefault(name, len(self._hashes))
         self._described.append((name, row, position))
         self._hashes.append(text_hash(text))
 
-    def _learn_vectors(self, first: int) -> None:
-        """Take the embeddings of newly described names from the ledger; one without is near nothing."""
+    def _fill_from(self, first: int) -> None:
+        """Load the embeddings of newly described names from the ledger."""
         if first < len(self._hashes):
             self._fill(range(first, len(self._hashes)))
 
     def _fill(self, places: Sequence[int]) -> None:
-        kept = self._kept([self._hashes[place] for place in places])
-        found = {place: kept[self._hashes[place]] for place in places if self._hashes[place] in kept}
+        vectors = self._load_vectors([self._hashes[place] for place in places])
+        found = {place: vectors[self._hashes[place]] for place in places if self._hashes[place] in vectors}
         self._vectors.put(found, len(self._hashes))
 
-    # Walking
+    # Ranking
 
-    def _telling(self, number: int, horizon: int) -> float:
-        """How much naming this says: 1 for a name met once, 0 for one that every memory names.
+    def _specificity(self, number: int, horizon: int) -> float:
+        """How specific a name is: 1 if mentioned once, 0 if every memory mentions it.
 
-        Counted up to the last row this view knows: what was learned later must not move its scores.
+        Counted up to the last row of the view, so that what was learned later does not change its scores.
         """
         if horizon < 2:
             return 1.0
         if self._is_hub(number, horizon):
             return 0.0
         if horizon == len(self._before):
-            used = self._used[number] if number < len(self._used) else 0
+            count = self._mention_counts[number] if number < len(self._mention_counts) else 0
         else:
-            used = int(np.count_nonzero(self.rows_mentioning(number) < horizon))
-        return math.log((horizon + 1) / min(max(used, 1), horizon + 1)) / math.log(horizon + 1)
+            count = int(np.count_nonzero(self.rows_mentioning(number) < horizon))
+        return math.log((horizon + 1) / min(max(count, 1), horizon + 1)) / math.log(horizon + 1)
 
     def _is_known(self, number: int, visible: NDArray[np.bool_]) -> bool:
-        """Whether a memory that a view may see names this. Nearly always the first one does."""
+        """Whether a visible memory mentions this name. Nearly always the first one does."""
         ends = self._edges.endpoints
         return any(visible[ends[edge, 1] // 2] for edge in self._edges.edges_of(_name_vertex(number)))
 
     def _is_hub(self, number: int, horizon: int) -> bool:
-        """Whether a name was named all over by the last row this view knows."""
+        """Whether a name was a hub by the last row of the view."""
         return self._hub_since.get(number, _NEVER) < horizon
 
-    def _from_names(self, query: Query, walk: WalkScores) -> None:
-        """First seed: what the question names. Or else the second: names that mean something near it."""
+    def _score_names(self, query: Query, walk: WalkScores) -> None:
+        """First seed: the names in the question. If none is known, the second: names with a similar embedding."""
         near = walk.near_rows
         speakers = self._speaker.values[near]
         found = (self._names.number(name) for name in query.entity_names)
         named = list(dict.fromkeys(number for number in found if number is not None))
         for number in named:
             name = self._names.spellings[number]
-            # If one person said everything, who said it tells nothing.
-            said = near[speakers == number]
-            if len(said) < len(near):
-                walk.add_score(said, SPEAKER_WEIGHT, f"said by {name}, named in the question")
+            # If one person said everything, the speaker tells nothing.
+            spoken = near[speakers == number]
+            if len(spoken) < len(near):
+                walk.add_score(spoken, SPEAKER_WEIGHT, f"said by {name}, named in the question")
             subject = self._rows_about(number, walk)
             also = near[np.any(self._subject.values[near] == number, axis=1)]
             either, _ = unique_inverse(np.concatenate((subject, also)))
@@ -355,116 +355,116 @@ class EntityGraph:
             if self._is_hub(number, walk.visible_end):
                 continue
             for other, predicate in query.related_names(number)[-_FAN_OUT:]:
-                worth = RELATION_WEIGHT * self._telling(other, walk.visible_end)
+                score = RELATION_WEIGHT * self._specificity(other, walk.visible_end)
                 through = f"two steps from {name} through {predicate} to {self._names.spellings[other]}"
-                walk.add_score(self._rows_about(other, walk), worth, through)
+                walk.add_score(self._rows_about(other, walk), score, through)
         known = any(self._is_known(number, query.visible) for number in named)
-        for number, alike in () if known else self._alike(query, walk.visible_end):
+        for number, similarity in () if known else self._similar_names(query, walk.visible_end):
             near_name = f"about {self._names.spellings[number]}, a name near the question"
             for same in query.same_entity(number):
-                walk.add_score(self._rows_about(same, walk), SIMILAR_SUBJECT_WEIGHT * alike, near_name)
+                walk.add_score(self._rows_about(same, walk), SIMILAR_SUBJECT_WEIGHT * similarity, near_name)
 
-    def _from_memories(self, query: Query, walk: WalkScores) -> None:
-        """Third seed: what the nearest memories name that the question does not, and what is about that."""
-        asked = set(tokens(query.text))
+    def _score_hops(self, query: Query, walk: WalkScores) -> None:
+        """Third seed: names in the nearest memories that the question lacks, and the memories about them."""
+        question = set(tokens(query.text))
         best: dict[int, tuple[float, str]] = {}
-        for row in walk.near_rows[:_HOP_FROM].tolist():
+        for row in walk.near_rows[:_HOP_SEEDS].tolist():
             edges = self._edges.edges_of(_row_vertex(row))
             vertices = self._edges.endpoints[edges, 0].tolist()
-            for vertex, says in zip(vertices, self._says.values[edges].tolist(), strict=True):
+            for vertex, kind in zip(vertices, self._edge_kind.values[edges].tolist(), strict=True):
                 number = vertex // 2
                 name = self._names.spellings[number]
-                if says == SAID or words_of(name) <= asked:
+                if kind == SPEAKER or words_of(name) <= question:
                     continue
                 same = query.same_entity(number)
                 rows = self._rows_about(number, walk)
                 if len(same) > 1:
                     rows = np.concatenate([self._rows_about(each, walk) for each in same])
-                if not 0 < len(rows) <= _FEW:
+                if not 0 < len(rows) <= _MAX_HOP_ROWS:
                     continue
-                worth = ONE_HOP_WEIGHT * query.candidate_scores[row] * self._telling(number, walk.visible_end)
+                score = ONE_HOP_WEIGHT * query.candidate_scores[row] * self._specificity(number, walk.visible_end)
                 why = f"about {name}, which a memory near the question names"
                 for other in rows.tolist():
-                    # The memory that leads on stays ahead of the one it leads to.
-                    least = min(worth, LEAD * query.candidate_scores[row] - query.candidate_scores.get(other, 0.0))
-                    if other != row and least > best.get(other, (0.0, ""))[0]:
-                        best[other] = least, why
-        for row, (worth, why) in best.items():
-            walk.add_score(np.array([row]), worth, why)
+                    # The memory that is the seed stays above the one it leads to.
+                    limited = min(score, LEAD * query.candidate_scores[row] - query.candidate_scores.get(other, 0.0))
+                    if other != row and limited > best.get(other, (0.0, ""))[0]:
+                        best[other] = limited, why
+        for row, (score, why) in best.items():
+            walk.add_score(np.array([row]), score, why)
 
-    def _from_turns(self, walk: WalkScores) -> None:
-        """The answer often stands in the turn after or before the one that matches, or near it."""
+    def _score_neighbours(self, walk: WalkScores) -> None:
+        """The answer is often in the turn after or before the one that matches."""
         weights = walk.near_scores * self._short.values[walk.near_rows]
-        for column, worth, why in (
+        for column, weight, why in (
             (self._after, NEXT_TURN_WEIGHT, "follows a turn near the question"),
             (self._before, PREVIOUS_TURN_WEIGHT, "leads up to a turn near the question"),
         ):
-            beside = column.values[walk.near_rows]
-            there = beside >= 0
-            rows = beside[there]
-            walk.add_scores(rows, worth * weights[there] * self._short.values[rows], why)
+            neighbours = column.values[walk.near_rows]
+            exists = neighbours >= 0
+            rows = neighbours[exists]
+            walk.add_scores(rows, weight * weights[exists] * self._short.values[rows], why)
 
-    def _from_batches(self, walk: WalkScores) -> None:
-        """The best turn of a sitting lifts the others of it that are in question.
+    def _score_groups(self, walk: WalkScores) -> None:
+        """The best turn of a session raises the other candidates of that session.
 
-        And so in a document, but only as far as a piece is near itself: the same `source` may also be a
-        label on notes that have nothing in common. One that is alone in question would only lift itself.
+        So does the best piece of a document, but only as far as the other piece is near itself: the same `source`
+        may also be a label on unrelated notes. A piece that is the only candidate would only raise itself.
         """
-        came = self._batch.values[walk.near_rows] >= 0
-        near, worth = walk.near_rows[came], walk.near_scores[came]
+        grouped = self._group.values[walk.near_rows] >= 0
+        near, scores = walk.near_rows[grouped], walk.near_scores[grouped]
         if not len(near):
             return
         rows = walk.scored_rows_with(near)
-        rows = rows[self._batch.values[rows] >= 0]
-        _, places = unique_inverse(self._batch.values[rows])
+        rows = rows[self._group.values[rows] >= 0]
+        _, places = unique_inverse(self._group.values[rows])
         spoken = self._turn.values[rows]
         fade = np.where(spoken, self._short.values[rows], 1.0)
         nearness = np.zeros(len(rows))
-        nearness[rows.searchsorted(near)] = worth
+        nearness[rows.searchsorted(near)] = scores
         best = np.zeros(places.max() + 1)
         np.maximum.at(best, places, nearness * fade)
         lift = best[places]
-        walk.add_scores(rows, SAME_SESSION_WEIGHT * lift * fade * spoken, "said when a near one was said")
+        walk.add_scores(rows, SAME_SESSION_WEIGHT * lift * fade * spoken, "in one session with a near one")
         if not spoken.all():
             several = np.bincount(places, nearness > 0)[places] > 1
             lift *= SAME_DOCUMENT_WEIGHT * nearness * (several & ~spoken)
-            walk.add_scores(rows, lift, "of one document with a near one")
+            walk.add_scores(rows, lift, "in one document with a near one")
 
     def _rows_about(self, number: int, walk: WalkScores) -> Rows:
-        """The newest rows about a name that may answer; none for one that is named all over."""
+        """The newest rows about a name that may be returned; none for a hub."""
         if number not in self._subjects or self._is_hub(number, walk.visible_end):
             return np.empty(0, np.int32)
         edges = np.array(self._edges.edges_of(_name_vertex(number)), np.int64)
         rows = self._edges.endpoints[edges, 1] // 2
-        found: Rows = rows[(self._says.values[edges] == ABOUT) & walk.allowed[rows]][-_FAN_OUT:]
+        found: Rows = rows[(self._edge_kind.values[edges] == SUBJECT) & walk.allowed[rows]][-_FAN_OUT:]
         return found
 
-    def _alike(self, query: Query, horizon: int) -> list[tuple[int, float]]:
-        """Names that memories are about, and whose own embedding is near the question's."""
+    def _similar_names(self, query: Query, horizon: int) -> list[tuple[int, float]]:
+        """Names that memories are about and whose embedding is near that of the question."""
         if query.vector is None:
             return []
-        named, rows, positions = self._described.values.T
+        names, rows, positions = self._described.values.T
         known = np.where(positions > 0, positions <= query.position, rows < horizon)
         best: dict[int, float] = {}
-        for place, alike in self._vectors.nearest(query.vector, known, _MOST_ALIKE):
-            if alike >= _ALIKE:
-                best.setdefault(int(named[place]), alike)
+        for place, similarity in self._vectors.nearest(query.vector, known, _MAX_SIMILAR_NAMES):
+            if similarity >= _MIN_SIMILARITY:
+                best.setdefault(int(names[place]), similarity)
         return list(best.items())
 
 
 _COLUMNS = (
     "described",
-    "says",
+    "edge_kind",
     "speaker",
     "subject",
     "before",
     "after",
-    "batch",
+    "group",
     "turn",
     "short",
     "length",
-    "asks",
-    "answer",
+    "question_share",
+    "next_short",
 )
 
 
@@ -475,13 +475,13 @@ def words_of(name: str) -> frozenset[str]:
 
 
 def subject_names(version: Remembered) -> list[str]:
-    """What a memory is about: its heading, and the first name in it that is not who speaks.
+    """The names that a memory is about: its heading, and the first name in it that is not the speaker.
 
-    The first name in a chat turn is as often the person spoken to, so a turn is about nobody.
+    The first name in a chat turn is often the person spoken to, so a turn has no subject.
     """
     if version.turn is not None or not version.mentions:
         return []
-    room = 2 if version.mentions[0].kind == "heading" else 1
+    count = 2 if version.mentions[0].kind == "heading" else 1
     forms = {normalize_name(speaker) for speaker in (speaker_of(version),) if speaker}
     found: list[str] = []
     for mention in version.mentions:
@@ -489,13 +489,13 @@ def subject_names(version: Remembered) -> list[str]:
         if form not in forms:
             forms.add(form)
             found.append(mention.name)
-            if len(found) == room:
+            if len(found) == count:
                 break
     return found
 
 
 def _name_vertex(number: int) -> int:
-    # Names have the even numbers and rows the odd ones, so neither has to move when the other grows.
+    # Names have even numbers and rows odd ones, so that both can grow.
     return 2 * number
 
 

@@ -1,7 +1,7 @@
-"""Which documents hold which word, and how often.
+"""Postings: which documents contain which word, and how often.
 
-Postings lie in a base packed by word. What is new is only put down, word by word as it stands in the texts:
-a tail that is short is searched as it is, a longer one is packed before the next question.
+The base is packed by word. New words are appended to a tail: a short tail is searched directly, a longer one is packed
+before the next question.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from remanence.state.columns import Column, pack_texts, run_starts, unpack_texts
 
-_SHORT = 2_048
-"""Words in a tail that is searched as it is, beside one for every 32 in the base."""
+_MAX_TAIL = 2_048
+"""The length of a tail that is searched directly, plus one word for every 32 in the base."""
 
 _NONE: NDArray[np.int32] = np.empty(0, np.int32)
 
 
 class Postings:
-    """Words to the documents that hold them; documents are numbered as they come."""
+    """Words to the documents that contain them; documents are numbered in the order they are added."""
 
     def __init__(self, terms: Sequence[str] = ()) -> None:
         self._terms = _numbered(terms)
@@ -34,16 +34,16 @@ class Postings:
         self._tail_docs = Column(np.int32)
 
     def term_ids(self, words: Iterable[str]) -> Iterable[int]:
-        """The numbers that these words go by; new ones are given one."""
+        """The numbers of these words; new words get one."""
         return map(self._terms.__getitem__, words)
 
     def extend(self, terms: Sequence[int], docs: NDArray[np.int32]) -> None:
-        """Take in words by number, each with the document that holds it; documents come in order."""
+        """Add words by number, each with its document; documents come in order."""
         self._tail_terms.extend(terms)
         self._tail_docs.extend(docs)
 
     def lookup(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The documents that hold a word, in order, and how often each does."""
+        """The documents that contain a word, sorted, and how often."""
         term = self._terms.get(word)
         if term is None:
             return _NONE, _NONE
@@ -62,23 +62,23 @@ class Postings:
 
     def pack_if_needed(self) -> None:
         """Pack the tail if it has grown long."""
-        if len(self._tail_terms) > _SHORT + len(self._docs) // 32:
+        if len(self._tail_terms) > _MAX_TAIL + len(self._docs) // 32:
             self._pack()
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        """All of it, packed."""
+        """The packed postings."""
         self._pack()
         return {"terms": pack_texts(self._terms), "starts": self._starts, "docs": self._docs, "counts": self._counts}
 
     @classmethod
     def load(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings:
-        """What `save` wrote."""
+        """The postings that `save` returned."""
         postings = cls(unpack_texts(arrays["terms"]))
         postings._starts, postings._docs, postings._counts = (arrays[name] for name in ("starts", "docs", "counts"))
         return postings
 
     def _pack(self) -> None:
-        """Put the tail into the base: after the postings that each word has there already."""
+        """Merge the tail into the base, after the postings that each word has there."""
         if not len(self._tail_terms):
             return
         order = np.argsort(self._tail_terms.values, kind="stable")
@@ -95,11 +95,11 @@ class Postings:
 
 
 def _numbered(terms: Sequence[str]) -> defaultdict[str, int]:
-    """Numbers for words in the order met: these first, any other as it is looked up."""
+    """Numbers for words: these first, any other when it is first looked up."""
     known = {term: number for number, term in enumerate(terms)}
     return defaultdict(count(len(known)).__next__, known)
 
 
 def _lengths(firsts: NDArray[np.int64], end: int) -> NDArray[np.int64]:
-    """How long the runs are that begin at these places, the last one up to `end`."""
+    """The lengths of the runs that begin at these places; the last one ends at `end`."""
     return np.diff(firsts, append=end)

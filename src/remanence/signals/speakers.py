@@ -1,4 +1,4 @@
-"""Who has said something, and what they may be called."""
+"""The speakers of a space, and the names by which questions mention them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from remanence.language.text import normalize_name
 
 
 class Speakers:
-    """Those who spoke, by the number of their name.
+    """Speakers by the number of their name.
 
     >>> speakers, visible = Speakers(), np.ones(2, np.bool_)
     >>> speakers.add(7, "Fahim Khan", row=0)
@@ -19,24 +19,24 @@ class Speakers:
     """
 
     def __init__(self) -> None:
-        self._first: dict[int, int] = {}
-        self._bearers: dict[str, list[int]] = {}
+        self._first_row: dict[int, int] = {}
+        self._by_word: dict[str, list[int]] = {}
 
     def add(self, number: int, name: str, row: int) -> None:
-        """Take in that the one of this name said a row."""
-        if number not in self._first:
-            self._first[number] = row
+        """Record that the speaker with this name said a row."""
+        if number not in self._first_row:
+            self._first_row[number] = row
             for word in set(normalize_name(name).split()):
-                self._bearers.setdefault(word, []).append(number)
+                self._by_word.setdefault(word, []).append(number)
 
     def find(self, name: str, number: int | None, visible: NDArray[np.bool_]) -> int | None:
-        """Who of those that had spoken by the last row of a view is meant: the one of this name (that is its
-        number), else the only one who has this word in theirs."""
-        if number is not None and self._spoke(number, visible):
+        """The speaker that a name means, among those who had spoken by the last visible row: the one with this
+        name (`number`), or else the only one with this word in the name."""
+        if number is not None and self._has_spoken(number, visible):
             return number
-        meant = [other for other in self._bearers.get(normalize_name(name), ()) if self._spoke(other, visible)]
-        return meant[0] if len(meant) == 1 else None
+        found = [other for other in self._by_word.get(normalize_name(name), ()) if self._has_spoken(other, visible)]
+        return found[0] if len(found) == 1 else None
 
-    def _spoke(self, number: int, visible: NDArray[np.bool_]) -> bool:
-        first = self._first.get(number)
+    def _has_spoken(self, number: int, visible: NDArray[np.bool_]) -> bool:
+        first = self._first_row.get(number)
         return first is not None and bool(visible[first:].any())

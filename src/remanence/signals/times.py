@@ -1,4 +1,4 @@
-"""Which memories are about the time the question asks for."""
+"""The times signal: memories from the time that the question names."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from remanence.state.columns import Column, run_starts, top_indices
 EARLIEST, LATEST = np.iinfo(np.int64).min // 4, np.iinfo(np.int64).max // 4
 _DAY = 86_400 * 1_000_000
 
-TRUE, NAMED, SAID = range(3)
-_SAYS = ("true", "names", "said")
-_WORTH = np.array([1.0, 0.9, 0.8])
-_FAR = 0.01
+VALID, MENTIONED, SAID = range(3)
+_LABELS = ("true", "names", "said")
+_WEIGHTS = np.array([1.0, 0.9, 0.8])
+_MIN_SCORE = 0.01
 _REACH = 4
-"""A window further from what is asked for than so many times its length is worth less than `_FAR`."""
-UNBACKED = 0.25
+"""A window further away than so many times the length of the time asked about scores less than `_MIN_SCORE`."""
+_UNSUPPORTED_SHARE = 0.25
+"""The share of the score that a memory gets for its time alone, if the other signals did not find it."""
 _FEW, _MANY = 10, 1_000
-"""Of so few memories from the time asked for, that alone tells; of so many each need not be looked at."""
+"""If so few memories are from that time, the time alone counts fully; if so many are, not all are examined."""
 
 
 class Times:
-    """Memories by the window in which they are true, the times they name, and the moment they were said.
+    """Memories by the window in which they are true, the times they mention, and the moment they were said.
 
-    Only speaks when the question names a time.
+    Abstains if the question names no time.
     """
 
     name = "times"
@@ -40,44 +41,44 @@ class Times:
 
     def __init__(self) -> None:
         self._rows = 0
-        # Of each window: its ends, the row it belongs to, and what it is to that row.
+        # For each window: its ends, its row, and its kind.
         self._from = Column(np.int64)
         self._until = Column(np.int64)
         self._row = Column(np.int32)
-        self._what = Column(np.int8)
+        self._kind = Column(np.int8)
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Take in versions numbered from row `first`."""
+        """Index versions numbered from row `first`."""
         known = max(0, self._rows - first)
         found = [
-            (*bounds(window), row, what)
+            (*bounds(window), row, kind)
             for row, version in enumerate(versions[known:], first + known)
             if version is not None
-            for what, window in windows(version)
+            for kind, window in windows(version)
         ]
         if found:
-            starts, ends, rows, whats = zip(*found, strict=True)
+            starts, ends, rows, kinds = zip(*found, strict=True)
             self._from.extend(starts)
             self._until.extend(ends)
             self._row.extend(rows)
-            self._what.extend(whats)
+            self._kind.extend(kinds)
         self._rows = max(self._rows, first + len(versions))
 
-    def rows_within(self, asked: Sequence[Window], allowed: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-        """Which rows may answer and are from the time asked for; None where there are none, or many.
+    def rows_within(self, times: Sequence[Window], allowed: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+        """The rows that may be returned and are from these times; None if there are none, or many.
 
-        A time with an open end ("since May") is none to be from.
+        Times with an open end ("since May") are left out.
         """
-        closed = [window for window in asked if window.start is not None and window.end is not None]
+        closed = [window for window in times if window.start is not None and window.end is not None]
         if not closed:
             return None
         inside = np.zeros(len(allowed), np.bool_)
-        inside[self._row.values[self._beside(closed, 0)]] = True
+        inside[self._row.values[self._near(closed, 0)]] = True
         inside &= allowed
         return inside if 0 < np.count_nonzero(inside) <= _MANY else None
 
     def rank(self, query: Query, limit: int) -> Ranking:
-        """The rows nearest in time to what the question names, those inside it first."""
+        """The rows nearest in time to what the question names, those within it first."""
         if not query.times:
             return Ranking.abstain(self.name, "the question names no time")
         places = self._candidates(query, limit)
@@ -85,23 +86,23 @@ class Times:
         fits: NDArray[np.float64] = np.zeros(len(places))
         for window in query.times:
             fits = np.maximum(fits, nearness(begins, ends, *bounds(window)))
-        fits *= _WORTH[self._what.values[places]] * self._relevance(query, places)
-        kept = fits > _FAR
-        places, fits = places[kept], fits[kept]
+        fits *= _WEIGHTS[self._kind.values[places]] * self._relevance(query, places)
+        counted = fits > _MIN_SCORE
+        places, fits = places[counted], fits[counted]
         if not len(places):
-            asked = " or ".join(map(str, query.times))
-            return Ranking.empty(self.name, f"nothing that may answer is from {asked} or near it")
-        # Windows of one row lie side by side, and the best of them speaks for it.
+            times = " or ".join(map(str, query.times))
+            return Ranking.empty(self.name, f"no memory that may be returned is from {times} or near it")
+        # Windows of one row are adjacent, and the best of them counts.
         rows = self._row.values[places]
         firsts = run_starts(rows)
         best = np.maximum.reduceat(fits, firsts)
         order = top_indices(best, limit)
         found: list[int] = rows[firsts[order]].tolist()
         ends = np.append(firsts[1:], len(rows))
-        theirs = dict(zip(found, map(slice, firsts[order].tolist(), ends[order].tolist()), strict=True))
+        range_of = dict(zip(found, map(slice, firsts[order].tolist(), ends[order].tolist()), strict=True))
 
         def why(rows: Sequence[int]) -> list[str]:
-            return [self._why(int(places[theirs[row]][fits[theirs[row]].argmax()])) for row in rows]
+            return [self._why(int(places[range_of[row]][fits[range_of[row]].argmax()])) for row in rows]
 
         return Ranking(self.name, found, best[order].tolist(), ceiling=1.0, explain_rows=why)
 
@@ -110,76 +111,76 @@ class Times:
         return {"rows": np.array([self._rows])} | {name: getattr(self, f"_{name}").values for name in _COLUMNS}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become the index that `save` wrote."""
+        """Become the index that `save` returned."""
         self._rows = int(arrays["rows"][0])
         for name in _COLUMNS:
             setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
 
     def _candidates(self, query: Query, limit: int) -> NDArray[np.int64]:
-        """Where the windows stand that may come among the first `limit`.
+        """The places of the windows that may be among the first `limit`.
 
-        One that overlaps what is asked for is worth more than any beside it, unless other signals back
-        that one's row. So where enough overlap, nobody else has to be looked at but the backed.
+        A window that overlaps the time asked about scores more than any other, unless the other signals found the
+        row of that one. So if enough windows overlap, only those rows are examined besides.
         """
-        inside, near = self._beside(query.times, 0), self._beside(query.times, _REACH)
+        inside, near = self._near(query.times, 0), self._near(query.times, _REACH)
         rows = self._row.values[inside]
         if len(run_starts(rows[query.allowed[rows]])) >= limit:
-            backed = np.zeros(len(query.allowed), np.bool_)
-            backed[list(query.candidate_scores)] = True
-            near &= inside | backed[self._row.values]
+            supported = np.zeros(len(query.allowed), np.bool_)
+            supported[list(query.candidate_scores)] = True
+            near &= inside | supported[self._row.values]
         places: NDArray[np.int64] = np.flatnonzero(near)
         found: NDArray[np.int64] = places[query.allowed[self._row.values[places]]]
         return found
 
-    def _beside(self, asked: Sequence[Window], reaches: int) -> NDArray[np.bool_]:
-        """Which windows lie in one of these, or beside it by at most so many times its length."""
+    def _near(self, times: Sequence[Window], reaches: int) -> NDArray[np.bool_]:
+        """The windows that overlap one of these times, or are at most so many times its length away."""
         found = np.zeros(len(self._row), np.bool_)
-        for window in asked:
+        for window in times:
             start, end = bounds(window)
             reach = reaches * max(min(end, LATEST // 8) - max(start, EARLIEST // 8), _DAY)
             found |= (self._from.values < end + reach) & (self._until.values > start - reach)
         return found
 
     def _relevance(self, query: Query, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How far the other signals back the rows of these windows.
+        """How far the other signals support the rows of these windows.
 
-        Thousands of memories may lie in the year a question names: being from that year tells among
-        those that fit the question, and little about the rest. Of a Saturday there are a dozen.
+        Thousands of memories may be from the year that a question names: then the year only counts for those that
+        match the question. From a Saturday there are a dozen.
         """
         if not query.candidate_scores:
             return np.ones(len(places))
-        backing = np.zeros(len(query.allowed))
-        backing[list(query.candidate_scores)] = list(query.candidate_scores.values())
-        backing /= max(query.candidate_scores.values()) or 1.0  # what the others found may all be worth nothing
-        alone = UNBACKED
+        support = np.zeros(len(query.allowed))
+        support[list(query.candidate_scores)] = list(query.candidate_scores.values())
+        support /= max(query.candidate_scores.values()) or 1.0  # all scores may be zero
+        alone = _UNSUPPORTED_SHARE
         if query.time_mask is not None:
             alone = min(1.0, (_FEW / np.count_nonzero(query.time_mask)) ** 0.25)
-        told: NDArray[np.float64] = alone + (1 - alone) * backing[self._row.values[places]]
-        return told
+        relevance: NDArray[np.float64] = alone + (1 - alone) * support[self._row.values[places]]
+        return relevance
 
     def _why(self, place: int) -> str:
         start, end = int(self._from.values[place]), int(self._until.values[place])
         window = Window(from_micros(start) if start > EARLIEST else None, from_micros(end) if end < LATEST else None)
-        return f"{_SAYS[self._what.values[place]]} {window}"
+        return f"{_LABELS[self._kind.values[place]]} {window}"
 
 
-_COLUMNS = ("from", "until", "row", "what")
+_COLUMNS = ("from", "until", "row", "kind")
 
 
 def windows(version: Remembered) -> Iterator[tuple[int, Window]]:
-    """The windows of a version and what each is to it."""
+    """The windows of a version, each with its kind."""
     if version.valid.has_bound:
-        yield TRUE, version.valid
+        yield VALID, version.valid
     for window in version.times:
         if window != version.valid:
-            yield NAMED, window
-    said = version.turn.at if version.turn is not None else None
-    if said is not None and version.valid != (then := Window.from_moment(said)):
-        yield SAID, then
+            yield MENTIONED, window
+    turn_time = version.turn.at if version.turn is not None else None
+    if turn_time is not None and version.valid != (window := Window.from_moment(turn_time)):
+        yield SAID, window
 
 
 def bounds(window: Window) -> tuple[int, int]:
-    """A window as two whole numbers; open ends become the ends of time."""
+    """A window as two whole numbers; open ends become the earliest and latest number."""
     return (
         EARLIEST if window.start is None else micros(window.start),
         LATEST if window.end is None else micros(window.end),
@@ -187,17 +188,17 @@ def bounds(window: Window) -> tuple[int, int]:
 
 
 def nearness(begins: NDArray[np.int64], ends: NDArray[np.int64], start: int, end: int) -> NDArray[np.float64]:
-    """How well windows fit [start, end): 1 for one inside it, down to a half for one much wider than it;
-    beside it at most a quarter, falling with the gap as measured against the length asked for.
+    """How well windows fit [start, end): 1 for one inside it, down to a half for one much wider than it; at most a
+    quarter for one outside, falling with the gap relative to the length.
 
     >>> day = 86_400_000_000
     >>> nearness(np.array([0, 2 * day]), np.array([day, 3 * day]), 0, day).round(2).tolist()
     [1.0, 0.09]
     """
-    asked = max(end - start, _DAY)
+    length_asked = max(end - start, _DAY)
     gap = np.maximum(np.maximum(begins - end, start - ends), 0)
     inside = np.minimum(ends, end) - np.maximum(begins, start)
     length = np.maximum(ends - begins, 1)
     fit = np.clip(inside / np.minimum(length, LATEST), 0.0, 1.0)
     overlaps = (begins < end) & (ends > start)
-    return np.where(overlaps, 0.5 + 0.5 * fit, 0.25 * np.exp(-gap / asked))
+    return np.where(overlaps, 0.5 + 0.5 * fit, 0.25 * np.exp(-gap / length_asked))

@@ -1,13 +1,12 @@
-"""Which memories mean something near the question.
+"""The vectors signal: memories near the question in meaning.
 
-The vectors themselves lie in Qdrant (`remanence.signals.stores`); the ledger keeps every one that was
-ever made, by the hash of its text. This room knows which point belongs to which row, fills the store
-from the ledger, and turns nearest points into nearest memories.
+The vectors themselves lie in a vector store (`remanence.signals.stores`); the ledger has every one that was ever made,
+by the hash of its text. This module maps points to rows, fills the store from the ledger, and turns nearest points into
+nearest memories.
 
-Search is exact under every filter. Few rows allowed: the store is given their points. Many: it is asked
-for more than needed, unfiltered, and what is not allowed is passed over; whatever survives of an exact
-scan is exact, and if too little survives, more is asked for. (An HNSW index under a filter silently
-loses recall; a filter evaluated per point costs more than the scan.)
+Search is exact under every filter. If few rows are allowed, the store is given their points. If many are, it is asked
+for more than needed without a filter, and what is not allowed is skipped; if too little is left, more is asked for. (An
+HNSW index under a filter silently loses recall; a filter evaluated for each point costs more than the scan.)
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ if TYPE_CHECKING:
     from remanence.ports import Vector, VectorStore
 
 PASSAGE_BITS = 12
-MOST_PASSAGES = 1 << PASSAGE_BITS
-_FEW = 4_000
+MAX_PASSAGES = 1 << PASSAGE_BITS
+_MAX_FILTERED_ROWS = 4_000
 _BATCH = 4_096
 
-Kept = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
-"""Gives the embeddings that the ledger keeps for these text hashes."""
+LoadVectors = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
+"""Returns the embeddings that the ledger has for these text hashes."""
 
 
 class Vectors:
@@ -45,9 +44,9 @@ class Vectors:
     stage = Stage.SCORE
     needs_embedding = True
 
-    def __init__(self, store: VectorStore, kept: Kept) -> None:
+    def __init__(self, store: VectorStore, load_vectors: LoadVectors) -> None:
         self._store = store
-        self._kept = kept
+        self._load_vectors = load_vectors
         self._points = Column(np.int64)
         self._hashes = Column(np.uint8, width=16)
         self._rows = 0
@@ -55,7 +54,7 @@ class Vectors:
         """Points whose text has no embedding yet: the embedder was down when they were added."""
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Take in versions numbered from row `first`."""
+        """Index versions numbered from row `first`."""
         points: list[int] = []
         hashes: list[bytes] = []
         for row, version in enumerate(versions, first):
@@ -71,22 +70,22 @@ class Vectors:
             self._fill(points, hashes)
 
     def reconcile(self) -> None:
-        """Make the store hold exactly the points of the rows taken in.
+        """Make the store contain exactly the points of the indexed rows.
 
-        A store that was killed, copied or emptied is mended from the ledger here.
+        This repairs a store that was killed, copied or emptied.
         """
         expected = self._points.values
-        there = np.array(self._store.ids(), np.int64)
-        surplus = np.setdiff1d(there, expected)
+        stored = np.array(self._store.ids(), np.int64)
+        surplus = np.setdiff1d(stored, expected)
         if len(surplus):
             self._store.delete(surplus.tolist())
-        lacking = np.flatnonzero(~np.isin(expected, there))
-        if len(lacking):
-            hashes = self._hashes.values[lacking]
-            self._fill(expected[lacking].tolist(), [h.tobytes() for h in hashes])
+        missing = np.flatnonzero(~np.isin(expected, stored))
+        if len(missing):
+            hashes = self._hashes.values[missing]
+            self._fill(expected[missing].tolist(), [h.tobytes() for h in hashes])
 
     def text_hashes(self) -> list[bytes]:
-        """The hashes of the texts that have a point, each once, in the order they came."""
+        """The hashes of the texts that have a point, each once, in the order they were added."""
         return list(dict.fromkeys(h.tobytes() for h in self._hashes.values))
 
     def rows_missing_vectors(self) -> list[int]:
@@ -94,10 +93,10 @@ class Vectors:
         return sorted({point >> PASSAGE_BITS for point in self.missing_vectors})
 
     def fill_missing_vectors(self) -> None:
-        """Try again the points that had no embedding."""
+        """Load embeddings that did not exist when their texts were indexed."""
         if self.missing_vectors:
-            waiting, self.missing_vectors = self.missing_vectors, {}
-            self._fill(list(waiting), list(waiting.values()))
+            missing, self.missing_vectors = self.missing_vectors, {}
+            self._fill(list(missing), list(missing.values()))
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows nearest in meaning; a row is as near as its nearest passage."""
@@ -116,10 +115,10 @@ class Vectors:
             return Ranking.empty(self.name, "nothing is remembered yet")
         nearest = self._nearest(query.vector, query.allowed, limit)
         if not nearest:
-            return Ranking.empty(self.name, "no memory that may answer has a vector")
+            return Ranking.empty(self.name, "no memory that may be returned has a vector")
         if query.time_mask is not None:
             nearest |= self._nearest(query.vector, query.time_mask, limit // 2)
-        by_row = nearest | self._of_rows(query, set(query.candidate_rows) - nearest.keys())
+        by_row = nearest | self._score_rows(query, set(query.candidate_rows) - nearest.keys())
         found = np.fromiter(by_row, np.int64, len(by_row))
         nearness = np.fromiter(by_row.values(), np.float64, len(by_row))
         order = np.lexsort((found, -nearness))
@@ -127,7 +126,7 @@ class Vectors:
             self.name,
             found[order].tolist(),
             nearness[order].tolist(),
-            # Where all are further off than that, it says nothing about which of them is nearest.
+            # If all are below the floor, it does not tell which of them is nearest.
             floor=query.similarity_floor if nearness.max() > query.similarity_floor else 0.0,
             exponent=2.0,  # any two texts are somewhat similar: only high similarity counts
             explain_rows=lambda rows: [f"nearness {by_row[row]:.2f}" for row in rows],
@@ -139,55 +138,55 @@ class Vectors:
         return {"points": self._points.values, "hashes": self._hashes.values, "rows": np.array([self._rows])}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become the index that `save` wrote."""
+        """Become the index that `save` returned."""
         self._points = Column(np.int64, arrays["points"])
         self._hashes = Column(np.uint8, arrays["hashes"])
         self._rows = int(arrays["rows"][0])
 
     def count_mismatched_points(self) -> int:
-        """How many points the store lacks or has too many, less those that have no embedding yet."""
+        """How many points are missing in the store or do not belong there, except those without an embedding."""
         expected = {int(point) for point in self._points.values} - set(self.missing_vectors)
         return len(expected ^ set(self._store.ids()))
 
     def clear(self) -> None:
-        """Drop every point, before a rebuild."""
+        """Delete every point, before a rebuild."""
         self._store.clear()
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self._store.close()
 
     def _fill(self, points: list[int], hashes: list[bytes]) -> None:
         for begin in range(0, len(points), _BATCH):
-            some, keys = points[begin : begin + _BATCH], hashes[begin : begin + _BATCH]
-            kept = self._kept(keys)
-            made = [(point, kept[key]) for point, key in zip(some, keys, strict=True) if key in kept]
-            self.missing_vectors.update((p, k) for p, k in zip(some, keys, strict=True) if k not in kept)
-            if made:
-                self._store.upsert([point for point, _ in made], np.array([vector for _, vector in made]))
+            batch, keys = points[begin : begin + _BATCH], hashes[begin : begin + _BATCH]
+            vectors = self._load_vectors(keys)
+            found = [(point, vectors[key]) for point, key in zip(batch, keys, strict=True) if key in vectors]
+            self.missing_vectors.update((p, key) for p, key in zip(batch, keys, strict=True) if key not in vectors)
+            if found:
+                self._store.upsert([point for point, _ in found], np.array([vector for _, vector in found]))
 
-    def _of_rows(self, query: Query, rows: set[int]) -> dict[int, float]:
-        """How near these very rows are."""
+    def _score_rows(self, query: Query, rows: set[int]) -> dict[int, float]:
+        """The similarity of these rows."""
         if not rows or query.vector is None:
             return {}
         starts = np.array(sorted(rows), np.int64) << PASSAGE_BITS
-        bounds = np.searchsorted(self._points.values, [starts, starts + MOST_PASSAGES])
-        stretches = [self._points.values[begin:end] for begin, end in bounds.T.tolist()]
-        points = np.concatenate(stretches).tolist()
+        bounds = np.searchsorted(self._points.values, [starts, starts + MAX_PASSAGES])
+        ranges = [self._points.values[begin:end] for begin, end in bounds.T.tolist()]
+        points = np.concatenate(ranges).tolist()
         found = self._store.search(query.vector, len(points), points)
         return _by_row(*found, query.allowed, len(rows))
 
     def _nearest(self, vector: Vector, allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:
-        """The rows that may answer and are nearest, nearest first, and how near each is."""
+        """The nearest rows that may be returned, nearest first, with their similarity."""
         points = self._points.values
         open_rows = int(np.count_nonzero(allowed))
         if not open_rows:
             return {}
         only, total, odds = None, len(points), len(points) / open_rows
-        if open_rows <= _FEW and open_rows < len(allowed):
+        if open_rows <= _MAX_FILTERED_ROWS and open_rows < len(allowed):
             only = points[allowed[points >> PASSAGE_BITS]].tolist()
             total, odds = len(only), len(only) / open_rows
-        # Passages of one row may crowd out others, and rows that may not answer those that may.
+        # Passages of one row take places, and so do rows that may not be returned.
         wanted = int(limit * odds) + limit // 4
         while True:
             found = _by_row(*self._store.search(vector, min(wanted, total), only), allowed, limit)
@@ -197,7 +196,7 @@ class Vectors:
 
 
 def passage_texts(version: Remembered | None) -> list[str]:
-    """The texts of one version that are embedded: each passage, or the whole."""
+    """The texts of one version that are embedded: each passage, or the whole text."""
     if version is None:
         return []
     if not version.passages:
@@ -206,13 +205,13 @@ def passage_texts(version: Remembered | None) -> list[str]:
 
 
 def _by_row(points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:
-    """The first `limit` rows that may answer, each with its best point's score."""
+    """The first `limit` rows that may be returned, each with the score of its best point."""
     rows = np.array(points, np.int64) >> PASSAGE_BITS
-    # A server may hold points of rows that another process has added since this view was taken.
-    kept = (allowed.take(rows, mode="clip") & (rows < len(allowed))).tolist()
+    # A server may have points of rows that another process has added since.
+    returned = (allowed.take(rows, mode="clip") & (rows < len(allowed))).tolist()
     best: dict[int, float] = {}
-    for row, score, may in zip(rows.tolist(), scores, kept, strict=True):
-        if may and row not in best:
+    for row, score, allowed_row in zip(rows.tolist(), scores, returned, strict=True):
+        if allowed_row and row not in best:
             best[row] = score
             if len(best) == limit:
                 break

@@ -1,29 +1,27 @@
-"""Several memories that say the same, as one that says all of it.
+"""Merges memories that say nearly the same into one new memory.
 
-The new memory takes the place of its sources: they step back, and are reached through its links. Nothing
-is lost, and `undo` puts them forward again.
+The new memory supersedes its sources, which stay reachable through its links. `undo` makes them current again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
-from remanence.events import Event, Linked, Ran, Used
-from remanence.language.text import pluralize, truncate
-from remanence.schema import LinkKind
-from remanence.upkeep import memory_clusters
-from remanence.upkeep.existing_links import ExistingLinks
-from remanence.upkeep.memory_clusters import Cluster, Clusters
-from remanence.upkeep.merged_text import TextMerger
-from remanence.upkeep.merging import Merge, plan_merges
-from remanence.upkeep.scored_memories import ScoredMemories, StalePlan, check_current, check_unchanged
+from remanence.events import Event, Linked, Ran, Remembered, Used
+from remanence.language.passages import split_passages
+from remanence.language.text import pluralize, text_hash
+from remanence.schema import LinkKind, Window
+from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE, MAX_NEIGHBOURS, Cluster, Clusters, find_clusters
+from remanence.upkeep.merged_text import TextMerger, Wording, contains_name
+from remanence.upkeep.scored_memories import ScoredMemories, StalePlan, check_current, check_unchanged, link_lookup
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.text_tables import format_table
+from remanence.upkeep.step_tools import batches, format_table
 from remanence.write.append import append
 from remanence.write.extract import PreparedVersion
 
@@ -39,8 +37,22 @@ Mode = Literal["merge", "link"]
 
 
 @dataclass(frozen=True, slots=True)
+class Merge:
+    """A cluster, the version of the memory that replaces it, and the wording of its text."""
+
+    cluster: Cluster
+    version: Remembered
+    wording: Wording
+
+    @property
+    def text(self) -> str:
+        """The text of the new memory."""
+        return self.version.text
+
+
+@dataclass(frozen=True, slots=True)
 class ConsolidationPlan:
-    """Which memories become one, and in which words; or, in `link` mode, which are only tied together.
+    """Which memories are merged, and into which text; or, in `link` mode, which are only linked.
 
     It prints as a table; `space.upkeep.apply(plan)` does it.
     """
@@ -48,14 +60,15 @@ class ConsolidationPlan:
     mode: Mode
     merges: tuple[Merge, ...]
     links: tuple[tuple[str, str], ...]
-    lines: tuple[tuple[str, int], ...]
-    given: dict[str, Any]
+    positions: dict[str, int]
+    """The memories of the plan with the ledger positions of their versions."""
+    parameters: dict[str, Any]
     position: int
     has_new_memories: bool = False
-    """Whether there was something new to look at. That it was looked at is written down even if nothing
-    came of it, so that the next run need not look again."""
+    """Whether there were new memories to compare. That they were compared is recorded even if nothing is
+    merged, so that the next run does not compare them again."""
     run: str | None = None
-    """The run that did this, once it was done."""
+    """The run that applied this plan; None before."""
 
     def __len__(self) -> int:
         return len(self.merges) + len(self.links)
@@ -65,190 +78,230 @@ class ConsolidationPlan:
 
     @property
     def step(self) -> str:
-        """What the step is called in the ledger."""
+        """The name of the step in the ledger."""
         return LINK_STEP if self.mode == "link" else STEP
 
     @property
     def superseded_ids(self) -> tuple[str, ...]:
-        """The memories that step back."""
-        return tuple(memory for merging in self.merges for memory in merging.cluster.memory_ids)
+        """The ids of the memories that are merged."""
+        return tuple(memory for merge in self.merges for memory in merge.cluster.memory_ids)
 
     def __str__(self) -> str:
         if self.mode == "link":
-            done = f"run {self.run} drew" if self.run else "would draw"
-            return format_table(
-                f"link: {done} {pluralize(len(self.links), 'link')}", ("memory", "related to"), self.links
-            )
-        done = f"run {self.run} merged" if self.run else "would merge"
-        title = (
-            f"consolidate: {done} {pluralize(len(self.superseded_ids), 'memory', 'memories')} into {len(self.merges)}"
-        )
+            verb = f"run {self.run} added" if self.run else "would add"
+            title = f"link: {verb} {pluralize(len(self.links), 'link')}"
+            return format_table(title, ("memory", "related to"), self.links)
+        verb = f"run {self.run} merged" if self.run else "would merge"
+        sources = pluralize(len(self.superseded_ids), "memory", "memories")
+        title = f"consolidate: {verb} {sources} into {len(self.merges)}"
         rows = [
-            (m.cluster.cohesion, len(m.cluster.items), _short(m.cluster.texts), m.text, m.wording.author_label)
+            (m.cluster.cohesion, len(m.cluster.items), m.cluster.summary, m.text, m.wording.author_label)
             for m in self.merges
         ]
+        lines = [format_table(title, ("cohesion", "size", "memories", "become", "written by"), rows)]
         problems = dict.fromkeys(m.wording.problem for m in self.merges if m.wording.problem)
-        out = [format_table(title, ("cohesion", "size", "memories", "become", "written by"), rows)]
-        return "\n".join([*out, *(f"  the model {problem}, so the rules wrote" for problem in problems)])
+        return "\n".join([*lines, *(f"  the model {problem}, so the rules wrote" for problem in problems)])
 
 
 def plan(
     engine: Engine,
     index: Index,
     memories: ScoredMemories,
-    settings: UpkeepSettings,
-    mode: Mode,
-    progress: Progress | None = None,
+    progress: Progress | None,
     *,
+    settings: UpkeepSettings,
+    mode: Mode = "merge",
     clusters: Sequence[Cluster] | None = None,
     new_clusters: Clusters | None = None,
 ) -> ConsolidationPlan:
-    """What to merge: the clusters that are alike enough and hold something new since the last run.
+    """Plan to merge the clusters that are similar enough and have a memory that the last run did not see.
 
-    What a run with the same settings has looked at and let be is let be again. `found` are the `news`, where
-    they are known. `chosen` clusters are taken whatever is suggested for them.
+    Args:
+        clusters: Merge these, whatever is suggested for them.
+        new_clusters: What `find_new_clusters` returned, if it was called already.
     """
-    looked = False
+    has_new = False
     if clusters is None:
-        new_clusters = (
-            find_new_clusters(index, memories, settings, mode, progress) if new_clusters is None else new_clusters
-        )
-        looked = new_clusters.examined_count > 0
+        if new_clusters is None:
+            new_clusters = find_new_clusters(index, memories, settings, mode, progress)
+        has_new = new_clusters.examined_count > 0
         clusters = [cluster for cluster in new_clusters if cluster.action == "merge"]
-    wanted = list(clusters)
-    _still_there(memories, wanted)
-    lines = {item.memory.id: item.position for cluster in wanted for item in cluster.items}
-    if sum(len(cluster.items) for cluster in wanted) != len(lines):
-        raise InvalidInput("a memory is in two of the clusters given. Merge one of them, then look again.")
+    positions = _check_clusters(memories, clusters)
+    merges: tuple[Merge, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
     if mode == "link":
-        merges: tuple[Merge, ...] = ()
-        drawn = ExistingLinks(index, memories.snapshot)
-        pairs = ((first, other) for c in wanted for first, *others in [c.memory_ids] for other in others)
-        links = tuple(pair for pair in pairs if not drawn(*pair))
+        pairs = [(ids[0], other) for cluster in clusters for ids in [cluster.memory_ids] for other in ids[1:]]
+        linked_to = link_lookup(index, memories.snapshot)
+        links = tuple((first, other) for first, other in pairs if other not in linked_to(first))
     else:
-        merges, links = plan_merges(TextMerger(engine.extractor), index, wanted, progress), ()
-    given = _given(settings)
-    return ConsolidationPlan(mode, merges, links, tuple(lines.items()), given, memories.position, looked)
+        merger = TextMerger(engine.extractor)
+        merges = tuple(_merge(merger, index, cluster) for [cluster] in batches(clusters, 1, progress))
+    return ConsolidationPlan(
+        mode, merges, links, positions, _parameters(settings), memories.position, has_new_memories=has_new
+    )
 
 
 def find_new_clusters(
-    index: Index, memories: ScoredMemories, settings: UpkeepSettings, mode: Mode, progress: Progress | None = None
+    index: Index, memories: ScoredMemories, settings: UpkeepSettings, mode: Mode, progress: Progress | None
 ) -> Clusters:
-    """The clusters that hold something which the last such run has not seen; `looked_at` counts that."""
-    fresh = _fresh(index, memories, STEP if mode == "merge" else LINK_STEP, _given(settings))
-    similarity = settings.cluster_similarity
-    found = memory_clusters.find_clusters(
-        index, memories, settings, similarity=similarity, seeds=fresh, progress=progress
-    )
-    new = tuple(cluster for cluster in found if any(item.row in fresh for item in cluster.items))
-    return replace(found, clusters=new, examined_count=len(fresh))
+    """The clusters with a memory that no run with the same settings has seen. A run every hour must not
+    compare everything every hour."""
+    new = _new_rows(index, memories, LINK_STEP if mode == "link" else STEP, _parameters(settings))
+    found = find_clusters(index, memories, settings, settings.cluster_similarity, seeds=new, progress=progress)
+    chosen = tuple(cluster for cluster in found if any(item.row in new for item in cluster.items))
+    return replace(found, clusters=chosen, examined_count=len(new))
 
 
 def check(engine: Engine, space: str, plan: ConsolidationPlan) -> None:
-    """Refuse if a memory of the plan stands no more, or what it would do was done since."""
+    """Raise StalePlan if a memory of the plan is no longer current, or another run did the same since."""
     with engine.open_index(space) as index:
-        now = engine.now()
-        check_current(index, dict(plan.lines), now)
-        ExistingLinks(index, index.snapshot(index.catalog.position, now)).check_unlinked(plan.links)
-        last = index.usage.last_run(plan.step, plan.given)
+        check_current(index, plan.positions, engine.now(), unlinked=plan.links)
+        last = index.usage.last_run(plan.step, plan.parameters)
         if not len(plan) and last is not None and last.planned >= plan.position:
-            raise StalePlan(f"run {last.id!r} has looked at the same")
+            raise StalePlan(f"run {last.id!r} has compared the same memories")
 
 
 def write(engine: Engine, space: str, plan: ConsolidationPlan, run: str, progress: Progress | None = None) -> None:
-    """Do what the plan says, some clusters in each transaction."""
+    """Write the merges, some clusters in each transaction; or the links."""
     if not plan.merges:
-        _write_links(engine, space, plan, run)
-        return
-    lines = dict(plan.lines)
-    for begin in range(0, len(plan.merges), _BATCH):
-        some = plan.merges[begin : begin + _BATCH]
-
-        def also(index: Index, ids: Sequence[str], some: Sequence[Merge] = some) -> list[Event]:
-            sources = [memory for merging in some for memory in merging.cluster.memory_ids]
-            check_unchanged(index, {memory: lines[memory] for memory in sources})
-            if list(ids) != [merging.version.memory for merging in some]:
-                raise StalePlan("the same memories were merged")
-            ties = [tie for merging in some for tie in _ties(merging)]
-            edges = tuple(tie.link for tie in ties)
-            return [
-                *ties,
-                *(use for merging in some if (use := _carried(index, merging)) is not None),
-                Ran(run, STEP, plan.position, plan.given, made=tuple(ids), used=tuple(sources), edges=edges),
-            ]
-
+        engine.write(space, partial(_link_events, plan=plan, run=run))
+    for batch in batches(plan.merges, _BATCH, progress):
         now = engine.now()
-        append(engine, space, [PreparedVersion(merging.version, now) for merging in some], extra_events=also)
-        if progress is not None:
-            progress(begin + len(some), len(plan.merges))
+        versions = [PreparedVersion(merge.version, now) for merge in batch]
+        append(engine, space, versions, extra_events=partial(_merge_events, plan=plan, run=run, batch=batch))
 
 
-def _write_links(engine: Engine, space: str, plan: ConsolidationPlan, run: str) -> None:
-    def decide(index: Index) -> list[Event]:
-        check_unchanged(index, dict(plan.lines))
-        ties = [_tie(a, "related_to", b, "they say nearly the same") for a, b in plan.links]
-        edges = tuple(tie.link for tie in ties)
-        return [*ties, Ran(run, plan.step, plan.position, plan.given, edges=edges)]
+def _merge_events(
+    index: Index, ids: Sequence[str], plan: ConsolidationPlan, run: str, batch: Sequence[Merge]
+) -> list[Event]:
+    sources = tuple(memory for merge in batch for memory in merge.cluster.memory_ids)
+    check_unchanged(index, {memory: plan.positions[memory] for memory in sources})
+    if list(ids) != [merge.version.memory for merge in batch]:
+        raise StalePlan("the same memories were merged")
+    links: list[Linked] = []
+    uses: list[Used] = []
+    for merge in batch:
+        new = merge.version.memory
+        why = f"merged by {merge.wording.author_label}, cohesion {merge.cluster.cohesion:.2f}"
+        for source in merge.cluster.memory_ids:
+            links += [_link(new, "derived_from", source, why), _link(new, "supersedes", source, why)]
+        # The uses of the sources count for the new memory. If the merge was undone and repeated, it has some already.
+        times = sum(index.usage.get(memory).times for memory in merge.cluster.memory_ids)
+        times -= index.usage.get(new).times
+        uses += [Used(new, times=times)] if times > 0 else []
+    edges = tuple(link.link for link in links)
+    ran = Ran(run, STEP, plan.position, plan.parameters, made=tuple(ids), used=sources, edges=edges)
+    return [*links, *uses, ran]
 
-    engine.write(space, decide)
+
+def _link_events(index: Index, plan: ConsolidationPlan, run: str) -> list[Event]:
+    check_unchanged(index, plan.positions)
+    links = [_link(memory, "related_to", other, "they say nearly the same") for memory, other in plan.links]
+    edges = tuple(link.link for link in links)
+    return [*links, Ran(run, plan.step, plan.position, plan.parameters, edges=edges)]
 
 
-def _still_there(there: ScoredMemories, wanted: Sequence[Cluster]) -> None:
-    """Refuse clusters with a memory that has changed, or stepped back, since they were found."""
-    lines = {item.memory.id: item.position for item in there.items}
-    for cluster in wanted:
+def _link(source: str, kind: LinkKind, target: str, why: str) -> Linked:
+    return Linked(new_id(), source, kind, target, observed_by=OBSERVED_BY, why=why)
+
+
+def _check_clusters(memories: ScoredMemories, clusters: Sequence[Cluster]) -> dict[str, int]:
+    """The memories of the clusters with their positions, if they are unchanged and each is in one cluster."""
+    current = {item.memory.id: item.position for item in memories.items}
+    positions: dict[str, int] = {}
+    for cluster in clusters:
         for item in cluster.items:
-            if lines.get(item.memory.id) != item.position:
+            memory = item.memory.id
+            if current.get(memory) != item.position:
                 raise InvalidInput(
-                    f"memory {item.memory.id!r} of cluster {cluster.id} is gone, was merged or has changed "
-                    "since the cluster was found. Look for clusters again: space.upkeep.clusters()."
+                    f"memory {memory!r} of cluster {cluster.id} was hidden, merged or changed since the cluster "
+                    "was found. Look for clusters again: space.upkeep.clusters()."
                 )
+            if memory in positions:
+                raise InvalidInput(f"memory {memory!r} is in two of the clusters given. Merge one of them first.")
+            positions[memory] = item.position
+    return positions
 
 
-def _given(settings: UpkeepSettings) -> dict[str, Any]:
-    """The settings by which a cluster is merged or not."""
+def _parameters(settings: UpkeepSettings) -> dict[str, Any]:
+    """What decides whether a cluster is merged. Recorded in the ledger, where later runs compare it: the keys
+    must not change."""
     return {
         "similarity": settings.cluster_similarity,
         "cohesion": settings.merge_cohesion,
-        "size": settings.cluster_size,
-        "neighbours": settings.cluster_neighbours,
+        "size": MAX_CLUSTER_SIZE,
+        "neighbours": MAX_NEIGHBOURS,
     }
 
 
-def _fresh(index: Index, there: ScoredMemories, step: str, given: dict[str, Any]) -> set[int]:
-    """The rows that the last such run has not seen. What it made itself it has."""
-    last = index.usage.last_run(step, given)
+def _new_rows(index: Index, memories: ScoredMemories, step: str, parameters: dict[str, Any]) -> set[int]:
+    """The rows that the last such run has not seen. It has seen the memories that it made itself."""
+    last = index.usage.last_run(step, parameters)
     if last is None:
-        return {item.row for item in there.items}
-    seen = set(last.made)
+        return {item.row for item in memories.items}
+    made = set(last.made)
     return {
         item.row
-        for item in there.items
-        if item.position > last.planned and not (item.memory.id in seen and item.position < last.line)
+        for item in memories.items
+        if item.position > last.planned and not (item.memory.id in made and item.position < last.line)
     }
 
 
-def _short(texts: Sequence[str]) -> str:
-    return " | ".join(truncate(text, 40) for text in texts)
-
-
-def _carried(index: Index, merging: Merge) -> Used | None:
-    """The uses of the sources are uses of what took their place; one that was made of them before, and
-    undone, has some of them already."""
-    used = sum(index.usage.get(memory).times for memory in merging.cluster.memory_ids)
-    times = used - index.usage.get(merging.version.memory).times
-    return Used(merging.version.memory, times=times) if times > 0 else None
-
-
-def _ties(merging: Merge) -> Iterator[Linked]:
-    new, why = (
-        merging.version.memory,
-        f"merged by {merging.wording.author_label}, cohesion {merging.cluster.cohesion:.2f}",
+def _merge(merger: TextMerger, index: Index, cluster: Cluster) -> Merge:
+    """The memory that replaces a cluster, with everything known about any of its memories."""
+    found = [index.latest_version(memory) for memory in cluster.memory_ids]
+    versions = [version for version in found if version is not None]
+    if len(versions) != len(found):
+        raise InvalidInput(f"a memory of cluster {cluster.id} was erased meanwhile. Look for clusters again.")
+    mentions = _union(version.mentions for version in versions)
+    sources = "\n".join(cluster.texts)
+    # Only the names that the texts have: not "Ann" where the text says "I".
+    wording = merger.merge(cluster.texts, [m.name for m in mentions if contains_name(m.name, sources)])
+    identity = text_hash("|".join(("consolidated", *sorted(cluster.memory_ids)))).hex()
+    number = index.catalog.with_identity(identity)
+    expiries = [version.expires_at for version in versions]
+    version = Remembered(
+        # A memory that was merged from the same sources and undone is restored.
+        memory=new_id() if number is None else index.catalog.ids[number],
+        text=wording.text,
+        identity=identity,
+        content=text_hash(wording.text).hex(),
+        kind=_common([version.kind for version in versions], "semantic"),
+        valid=_covering([version.valid for version in versions]),
+        importance=max(version.importance for version in versions),
+        confidence=max(version.confidence for version in versions),
+        strength=round(min(2.0, max(1 + cluster.cohesion / 2, *(i.strength for i in cluster.items))), 4),
+        tags=_union(version.tags for version in versions),
+        source=_common([version.source for version in versions], None),
+        observed_by=_common([version.observed_by for version in versions], None),
+        expires_at=None if None in expiries else max(end for end in expiries if end is not None),
+        mentions=mentions,
+        triples=_union(version.triples for version in versions),
+        times=_union(version.times for version in versions),
+        passages=split_passages(wording.text),
+        meta=_authorship(wording),
     )
-    for source in merging.cluster.memory_ids:
-        yield _tie(new, "derived_from", source, why)
-        yield _tie(new, "supersedes", source, why)
+    return Merge(cluster, version, wording)
 
 
-def _tie(source: str, kind: LinkKind, target: str, why: str) -> Linked:
-    return Linked(new_id(), source, kind, target, observed_by=OBSERVED_BY, why=why)
+def _authorship(wording: Wording) -> dict[str, Any]:
+    """Who wrote a text, if a model was asked: the model and the prompt, as with extracted facts."""
+    details = {"by": wording.author, "model": wording.model, "prompt": wording.prompt, "problem": wording.problem}
+    known = {name: value for name, value in details.items() if value is not None}
+    return {} if known == {"by": "rules"} else {"merged": known}
+
+
+def _union(parts: Iterable[Iterable[Any]]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(item for part in parts for item in part))
+
+
+def _common(values: Sequence[Any], default: Any) -> Any:
+    return values[0] if len(set(values)) == 1 else default
+
+
+def _covering(windows: Sequence[Window]) -> Window:
+    """From the earliest known start to the latest end, if all windows end."""
+    bounded = [window for window in windows if window.has_bound]
+    starts = [window.start for window in bounded if window.start is not None]
+    ends = [window.end for window in bounded if window.end is not None]
+    return Window(min(starts, default=None), max(ends) if bounded and len(ends) == len(bounded) else None)

@@ -1,7 +1,8 @@
-"""Memories that say nearly the same, in groups of at most a dozen.
+"""Clusters of memories that say nearly the same, and whether it would be right to merge them.
 
-Pairs near enough are found by their vectors (nearness.py), a few for each memory, and joined, the nearest
-first, as long as a group stays small.
+Pairs with similar vectors are joined to clusters, the most similar first, as long as a cluster stays small.
+Embeddings hardly distinguish "she likes tea" from "she does not like tea", or one door code from another.
+Clusters with such a conflict are left to a person.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -16,22 +18,28 @@ import numpy as np
 from remanence.core.index import Index
 from remanence.language.passages import split_passages
 from remanence.language.text import pluralize, text_hash, truncate
-from remanence.upkeep.merge_conflicts import find_conflict
+from remanence.upkeep.merged_text import NEGATION_PATTERN, NUMBER_PATTERN
 from remanence.upkeep.near_pairs import NearPairFinder, Pairs
 from remanence.upkeep.scored_memories import ScoredMemories, ScoredMemory
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.text_tables import format_table
+from remanence.upkeep.step_tools import batches, format_table
 
 if TYPE_CHECKING:
     from remanence.ports import Progress, Vector
 
 Action = Literal["merge", "review", "keep"]
+
+MAX_CLUSTER_SIZE = 12
+MAX_NEIGHBOURS = 16
+"""How many of the memories nearest to each are considered."""
+_REVIEW_COHESION = 0.65
+"""Clusters with at least this cohesion, but less than `merge_cohesion`, are for a person to review."""
 _CHUNK = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Memories near each other: how near on average (`cohesion`), what is suggested, and why."""
+    """Similar memories: their average similarity (`cohesion`), what is suggested, and why."""
 
     id: str
     items: tuple[ScoredMemory, ...]
@@ -41,18 +49,23 @@ class Cluster:
 
     @property
     def memory_ids(self) -> tuple[str, ...]:
-        """The ids of its memories, in the order they were learned."""
+        """The ids of the memories, in the order in which they were added."""
         return tuple(item.memory.id for item in self.items)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What they say."""
+        """The texts of the memories."""
         return tuple(item.memory.text for item in self.items)
+
+    @property
+    def summary(self) -> str:
+        """The beginnings of the texts."""
+        return " | ".join(truncate(text, 40) for text in self.texts)
 
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """All clusters, the tightest first. It prints as a table."""
+    """All clusters, the highest cohesion first. It prints as a table."""
 
     clusters: tuple[Cluster, ...]
     examined_count: int
@@ -66,14 +79,9 @@ class Clusters:
         return iter(self.clusters)
 
     def __str__(self) -> str:
-        title = (
-            f"clusters: {len(self.clusters)} among {pluralize(self.examined_count, 'memory', 'memories')}, "
-            f"similarity {self.similarity:g} and up"
-        )
-        rows = [
-            (c.cohesion, c.action, len(c.items), " | ".join(truncate(text, 40) for text in c.texts), c.why)
-            for c in self.clusters
-        ]
+        examined = pluralize(self.examined_count, "memory", "memories")
+        title = f"clusters: {len(self)} among {examined}, similarity {self.similarity:g} and up"
+        rows = [(c.cohesion, c.action, len(c.items), c.summary, c.why) for c in self.clusters]
         return format_table(title, ("cohesion", "action", "size", "memories", "because"), rows)
 
 
@@ -81,40 +89,44 @@ def find_clusters(
     index: Index,
     memories: ScoredMemories,
     settings: UpkeepSettings,
-    *,
     similarity: float,
+    *,
     seeds: Iterable[int] | None = None,
     progress: Progress | None = None,
 ) -> Clusters:
-    """The clusters among what stands; with `seeds`, those that hold one of these rows.
+    """The clusters among the current memories; with `seeds`, those connected to one of these rows.
 
-    What was said in a conversation, or was given to `remember` as a source, stays as it was said; a long
-    text is a document, of which no other memory is a copy. Those are left out.
+    Left out are chat turns and sources of `remember`, which stay as they were said, and long documents.
     """
-    items, vectors = _embedded(index, [item for item in memories.items if _may_be_merged(index, item)])
-    near = NearPairFinder(vectors, similarity, settings.cluster_neighbours)
-    wanted = None
+    items, vectors = _with_vectors(index, [item for item in memories.items if _may_be_merged(index, item)])
+    finder = NearPairFinder(vectors, similarity, MAX_NEIGHBOURS)
+    seed_indices = None
     if seeds is not None:
-        chosen = set(seeds)
-        wanted = [place for place, item in enumerate(items) if item.row in chosen]
-    groups = _joined(near.pairs(wanted, progress), settings.cluster_size)
-    found = [_cluster(index, memories, items, places, near, settings) for places in groups]
-    found.sort(key=lambda cluster: (-cluster.cohesion, cluster.memory_ids))
-    return Clusters(tuple(found), len(items), memories.position, similarity)
+        rows = set(seeds)
+        seed_indices = [at for at, item in enumerate(items) if item.row in rows]
+    clusters: list[Cluster] = []
+    for group in _joined(finder.pairs(seed_indices, progress), MAX_CLUSTER_SIZE):
+        members, cohesion = tuple(items[at] for at in group), finder.cohesion(group)
+        ids = "|".join(sorted(item.memory.id for item in members))
+        cluster_id = hashlib.blake2b(ids.encode(), digest_size=6).hexdigest()
+        action, why = _suggestion(index, memories, members, cohesion, settings.merge_cohesion)
+        clusters.append(Cluster(cluster_id, members, cohesion, action, why))
+    clusters.sort(key=lambda cluster: (-cluster.cohesion, cluster.memory_ids))
+    return Clusters(tuple(clusters), len(items), memories.position, similarity)
 
 
-def _embedded(index: Index, items: Sequence[ScoredMemory]) -> tuple[list[ScoredMemory], Vector]:
-    """Those of the items whose text has a vector that says anything, and the vectors, one below the other."""
-    kept: list[ScoredMemory] = []
-    parts: list[Vector] = []
-    for begin in range(0, len(items), _CHUNK):
-        hashes = [text_hash(item.memory.text) for item in items[begin : begin + _CHUNK]]
-        vectors = index.load_vectors(hashes)
-        for item, key in zip(items[begin:], hashes, strict=False):
-            if key in vectors and np.any(vectors[key]):
-                kept.append(item)
-                parts.append(vectors[key])
-    return kept, np.stack(parts) if parts else np.empty((0, 1), np.float32)
+def _with_vectors(index: Index, items: Sequence[ScoredMemory]) -> tuple[list[ScoredMemory], Vector]:
+    """Those of the items whose text has a vector other than zero, and these vectors as rows."""
+    found: list[ScoredMemory] = []
+    vectors: list[Vector] = []
+    for chunk in batches(items, _CHUNK):
+        hashes = [text_hash(item.memory.text) for item in chunk]
+        stored = index.load_vectors(hashes)
+        for item, key in zip(chunk, hashes, strict=True):
+            if key in stored and np.any(stored[key]):
+                found.append(item)
+                vectors.append(stored[key])
+    return found, np.stack(vectors) if vectors else np.empty((0, 1), np.float32)
 
 
 def _may_be_merged(index: Index, item: ScoredMemory) -> bool:
@@ -122,53 +134,62 @@ def _may_be_merged(index: Index, item: ScoredMemory) -> bool:
     return memory.turn is None and memory.id not in index.journal.extractions and not split_passages(memory.text)
 
 
-def _joined(pairs: Pairs, most: int) -> list[list[int]]:
-    """Groups of places joined by pairs, taken as they come; none larger than `most`.
+def _joined(pairs: Pairs, max_size: int) -> list[list[int]]:
+    """Groups of indices joined by pairs in the order given; none larger than `max_size`.
 
     >>> def pairs(*given): return Pairs(*(np.array(column) for column in zip(*given)))
     >>> _joined(pairs((1, 2, 0.99), (2, 3, 0.95), (4, 5, 0.9), (3, 4, 0.85)), 3)
     [[1, 2, 3], [4, 5]]
     """
-    leader: dict[int, int] = {}
-    members: dict[int, list[int]] = {}
-
-    def lead(place: int) -> int:
-        while leader.setdefault(place, place) != place:
-            leader[place] = place = leader[leader[place]]
-        return place
-
-    for one, other in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):
-        a, b = lead(one), lead(other)
-        if a == b:
-            continue
-        mine, theirs = members.setdefault(a, [a]), members.setdefault(b, [b])
-        if len(mine) + len(theirs) <= most:
-            leader[b] = a
-            mine += members.pop(b)
-    return sorted(sorted(places) for places in members.values() if len(places) > 1)
+    group_of: dict[int, list[int]] = {}
+    for first, second in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):
+        group, other = group_of.setdefault(first, [first]), group_of.setdefault(second, [second])
+        if group is not other and len(group) + len(other) <= max_size:
+            group += other
+            group_of.update(dict.fromkeys(other, group))
+    groups = {id(group): sorted(group) for group in group_of.values() if len(group) > 1}
+    return sorted(groups.values())
 
 
-def _cluster(
-    index: Index,
-    there: ScoredMemories,
-    items: Sequence[ScoredMemory],
-    places: Sequence[int],
-    near: NearPairFinder,
-    settings: UpkeepSettings,
-) -> Cluster:
-    cohesion, inside = near.cohesion(places), [items[place] for place in places]
-    action, why = _suggested(index, there, inside, cohesion, settings)
-    ids = "|".join(sorted(item.memory.id for item in inside))
-    name = hashlib.blake2b(ids.encode(), digest_size=6).hexdigest()
-    return Cluster(name, tuple(inside), cohesion, action, why)
-
-
-def _suggested(
-    index: Index, there: ScoredMemories, items: Sequence[ScoredMemory], cohesion: float, settings: UpkeepSettings
+def _suggestion(
+    index: Index, memories: ScoredMemories, items: Sequence[ScoredMemory], cohesion: float, merge_cohesion: float
 ) -> tuple[Action, str]:
-    if cohesion < settings.review_cohesion:
-        return "keep", "they are not alike enough"
-    if cohesion < settings.merge_cohesion:
+    if cohesion >= merge_cohesion:
+        conflict = _conflict(index, memories, items)
+        return ("merge", "") if conflict is None else ("review", conflict)
+    if cohesion >= _REVIEW_COHESION:
         return "review", "they may say different things"
-    different = find_conflict(index, there, items)
-    return ("merge", "") if different is None else ("review", different)
+    return "keep", "they are not similar enough"
+
+
+def _conflict(index: Index, memories: ScoredMemories, items: Sequence[ScoredMemory]) -> str | None:
+    """Why these memories should not be merged; None if there is no reason."""
+    if any(item.memory.key is not None for item in items):
+        return "one has a key, and its next version would be hidden"
+    if len({item.memory.observed_by for item in items}) > 1:
+        return "different people say so"
+    if len({item.memory.valid for item in items if item.memory.valid.has_bound}) > 1:
+        return "they are about different times"
+    if topic := _disagreement(index, memories, items):
+        return f"they disagree about {topic}"
+    for text, other in combinations((item.memory.text for item in items), 2):
+        if bool(NEGATION_PATTERN.search(text)) != bool(NEGATION_PATTERN.search(other)):
+            return "only one of them is negated"
+        numbers, other_numbers = set(NUMBER_PATTERN.findall(text)), set(NUMBER_PATTERN.findall(other))
+        if numbers - other_numbers and other_numbers - numbers:
+            return "they have different numbers"
+    return None
+
+
+def _disagreement(index: Index, memories: ScoredMemories, items: Sequence[ScoredMemory]) -> str | None:
+    """What two of these memories make different claims about."""
+    rows = {item.row for item in items}
+    numbers = {index.catalog.memory_of(row) for row in rows}
+    with index.lock:
+        for row in rows:
+            if not numbers.isdisjoint(index.links.contradicting(index.catalog.memory_of(row), memories.snapshot)):
+                return "something, as a link says"
+            for other, kind, topic in index.relations.disagreements(row, memories.snapshot):
+                if other in rows and kind != "coexistence":
+                    return topic.replace("_", " ")
+    return None

@@ -1,4 +1,4 @@
-"""Several texts as one, with every sentence once and none lost."""
+"""One text in place of several: each sentence once, and no sentence lost."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_CLOSED = re.compile(r"[.!?…。！？:;][\"'”’)\]」』]*$")
 NEGATION_PATTERN = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|without|cannot|stopped|quit)\b|n['’]t\b", re.IGNORECASE
 )
-_CLAUSES = re.compile(r"[,;:]|\b(?:and|but|while|whereas|though|although)\b", re.IGNORECASE)
-_WORD = re.compile(r"\w+")
 NUMBER_PATTERN = re.compile(r"\d+(?:[.,:]\d+)*")
+_SENTENCE_END = re.compile(r"[.!?…。！？:;][\"'”’)\]」』]*$")
+_CLAUSE_BREAK = re.compile(r"[,;:]|\b(?:and|but|while|whereas|though|although)\b", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
 MAX_FAILURES = 2
-_COVERED = 0.8
-_KNOWN = 0.6
-"""How many of the words that a model writes must be words of the memories, at least."""
-_LONGER = 1.2
+_MIN_COVERED = 0.8
+"""A sentence is covered by a text that has at least this share of its words."""
+_MIN_KNOWN = 0.6
+"""At least this share of the words that a model writes must be words of the memories."""
+_MAX_LENGTH = 1.2
+"""A model may write at most this many times the length of the text made by rule."""
 
 
 def merge_sentences(texts: Sequence[str]) -> str:
@@ -36,14 +38,14 @@ def merge_sentences(texts: Sequence[str]) -> str:
     >>> merge_sentences(["Alice likes tea. She is from Porto.", "Alice likes  tea", "Bob likes tea"])
     'Alice likes tea. She is from Porto. Bob likes tea.'
     """
-    kept: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     for sentence in (sentence for text in texts for sentence in split_sentences(text)):
-        kept.setdefault(sentence_key(sentence), sentence)
-    return _spoken(kept.values())
+        sentences.setdefault(sentence_key(sentence), sentence)
+    return " ".join(each if _SENTENCE_END.search(each) else f"{each}." for each in sentences.values())
 
 
 def sentence_key(sentence: str) -> str:
-    """What two writings of one sentence have in common.
+    """A form that is the same for two spellings of one sentence.
 
     >>> sentence_key("Alice likes  Tea.") == sentence_key("alice likes tea")
     True
@@ -53,8 +55,8 @@ def sentence_key(sentence: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """One text in the place of several: who wrote it, with which model and prompt, and where a model was
-    asked and its text could not be used, why."""
+    """One text in place of several: its author, with model and prompt. `problem` says why the text of a
+    model was not used."""
 
     text: str
     author: str = "rules"
@@ -64,119 +66,117 @@ class Wording:
 
     @property
     def author_label(self) -> str:
-        """Who wrote it, in a few words."""
-        told = ", ".join(part for part in (self.model, self.prompt and f"prompt {self.prompt}") if part)
-        return f"{self.author} ({told})" if told else self.author
+        """The author, with model and prompt where there are any."""
+        details = ", ".join(part for part in (self.model, self.prompt and f"prompt {self.prompt}") if part)
+        return f"{self.author} ({details})" if details else self.author
 
 
 class TextMerger:
-    """Makes one text of several: by the extractor's `merge(texts)`, where it has one, and else by rule.
+    """Merges texts with the extractor's `merge(texts)`, where it has one, and otherwise by rule.
 
-    What it writes is held against the sources. Where it fails, a name or number is lost or made up, or
-    something is denied that was not, the rules write; where a sentence is lost, that is put behind. After
-    two failures in a row it is left alone.
+    The result of an extractor is compared with the sources. If it fails, loses or invents a name or a number,
+    or changes a negation, the rules write instead. A lost sentence is appended. After two failures in a row
+    the extractor is not called again.
     """
 
     def __init__(self, extractor: Extractor) -> None:
         self._extractor = extractor
-        self._failed = 0
+        self._failures = 0
 
     def merge(self, texts: Sequence[str], names: Iterable[str] = ()) -> Wording:
         """These texts as one; `names` are the names in them."""
         by_rule = merge_sentences(texts)
         if not callable(getattr(self._extractor, "merge", None)):
             return Wording(by_rule)
-        if self._failed >= MAX_FAILURES:
+        if self._failures >= MAX_FAILURES:
             return Wording(by_rule, problem="was not asked again")
-        answer, problem = self._asked(texts)
-        if problem is None:
-            problem = _unsound(answer, texts, names, by_rule)
-        self._failed = 0 if problem is None else self._failed + 1
+        written, problem = self._call_extractor(texts)
+        problem = problem or _problem(written, texts, names, by_rule)
         if problem is not None:
-            more = " It is not asked again." if self._failed == MAX_FAILURES else ""
+            self._failures += 1
+            more = " It is not asked again." if self._failures == MAX_FAILURES else ""
             log.warning("%s %s, so the rules merge %d memories.%s", self._extractor.name, problem, len(texts), more)
             return Wording(by_rule, problem=problem)
-        said = set(tokens(answer))
-        wanted = (sentence for text in texts for sentence in split_sentences(text))
-        lacking = [sentence for sentence in wanted if not _is_covered(sentence, said)]
+        self._failures = 0
+        words = set(tokens(written))
+        sentences = (sentence for text in texts for sentence in split_sentences(text))
+        missing = [sentence for sentence in sentences if not _is_covered(sentence, words)]
         return Wording(
-            merge_sentences([answer, *lacking]),
+            merge_sentences([written, *missing]),
             self._extractor.name,
             getattr(self._extractor, "model", None),
             getattr(self._extractor, "prompt", None),
         )
 
-    def _asked(self, texts: Sequence[str]) -> tuple[str, str | None]:
+    def _call_extractor(self, texts: Sequence[str]) -> tuple[str, str | None]:
+        """The text that the extractor writes, or a problem."""
         try:
-            answer = self._extractor.merge(list(texts))  # type: ignore[attr-defined]
-        except Exception as error:  # noqa: BLE001  -- it is the caller's code, and anything may come out of it
+            written = self._extractor.merge(list(texts))  # type: ignore[attr-defined]
+        except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
             return "", f"raised {type(error).__name__}"
-        if not isinstance(answer, str) or not answer.strip():
-            return "", "wrote nothing that could be used"
-        return answer.strip(), None
+        if not isinstance(written, str) or not written.strip():
+            return "", "returned no usable text"
+        return written.strip(), None
 
 
 def contains_name(name: str, text: str) -> bool:
-    """Whether a name stands in a text, as words of its own.
+    """Whether a text has a name as separate words.
 
     >>> pairs = ("Al", "Al's dog"), ("Al", "She also has a dog."), ("田中", "田中さんの犬")
     >>> tuple(contains_name(name, text) for name, text in pairs)
     (True, False, True)
     """
-    wanted, said = normalize_text(name), normalize_text(text)
-    if wanted == wanted.upper():  # a script without capitals, which may do without spaces too
-        return wanted in said
-    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", said) is not None
+    name, text = normalize_text(name), normalize_text(text)
+    if name == name.upper():  # a script without capitals may have no spaces either
+        return name in text
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
-def _unsound(answer: str, texts: Sequence[str], names: Iterable[str], by_rule: str) -> str | None:
-    """Why what was written cannot stand in the place of these texts; None if it can."""
-    sources = "\n".join(texts)
-    if len(answer) > _LONGER * len(by_rule):
-        return f"wrote {len(answer)} characters in the place of {len(by_rule)}"
-    if lost := [name for name in names if not contains_name(name, answer)]:
+def _problem(written: str, texts: Sequence[str], names: Iterable[str], by_rule: str) -> str | None:
+    """Why a text cannot replace these texts; None if it can."""
+    if len(written) > _MAX_LENGTH * len(by_rule):
+        return f"wrote {len(written)} characters in place of {len(by_rule)}"
+    if lost := [name for name in names if not contains_name(name, written)]:
         return f"left out {lost[0]!r}"
-    said = _words(sources)
-    if strange := [name.text for name in find_names(answer) if not _words(name.text) <= said]:
-        return f"made up the name {strange[0]!r}"
-    before, after = set(NUMBER_PATTERN.findall(sources)), set(NUMBER_PATTERN.findall(answer))
+    sources = "\n".join(texts)
+    known = _words(sources)
+    if invented := [name.text for name in find_names(written) if not _words(name.text) <= known]:
+        return f"made up the name {invented[0]!r}"
+    before, after = set(NUMBER_PATTERN.findall(sources)), set(NUMBER_PATTERN.findall(written))
     if before != after:
         return f"{'left out' if before - after else 'made up'} the number {min(before ^ after)}"
-    if _denies_otherwise(answer, texts, by_rule):
-        return "said no where the memories do not, or the other way round"
-    known, words = set(tokens(sources)), set(tokens(answer))
-    if len(words & known) < _KNOWN * len(words):
+    if _changes_negation(written, texts, by_rule):
+        return "negated something that the memories do not, or the other way round"
+    words = set(tokens(written))
+    if len(words & set(tokens(sources))) < _MIN_KNOWN * len(words):
         return "wrote about something else"
     return None
 
 
-def _denies_otherwise(answer: str, texts: Sequence[str], by_rule: str) -> bool:
-    """Whether the answer denies less than one of the texts, more than all of them, or something else."""
-    least = max(len(NEGATION_PATTERN.findall(text)) for text in texts)
-    if not least <= len(NEGATION_PATTERN.findall(answer)) <= len(NEGATION_PATTERN.findall(by_rule)):
+def _changes_negation(written: str, texts: Sequence[str], by_rule: str) -> bool:
+    """Whether a text has fewer negations than one of the sources, more than all of them, or others."""
+    minimum = max(len(NEGATION_PATTERN.findall(text)) for text in texts)
+    if not minimum <= len(NEGATION_PATTERN.findall(written)) <= len(NEGATION_PATTERN.findall(by_rule)):
         return True
-    stated, denied = _stated_and_denied("\n".join(texts))
-    now_stated, now_denied = _stated_and_denied(answer)
-    return bool((now_stated & denied) - stated or (now_denied & stated) - denied)
+    affirmed, negated = _affirmed_and_negated("\n".join(texts))
+    affirmed_now, negated_now = _affirmed_and_negated(written)
+    return bool((affirmed_now & negated) - affirmed or (negated_now & affirmed) - negated)
 
 
-def _stated_and_denied(text: str) -> tuple[set[str], set[str]]:
-    """The words of a text that stand in clauses without a denial, and those in clauses with one."""
-    clauses = [clause for sentence in split_sentences(text) for clause in _CLAUSES.split(sentence)]
-    denials = [clause for clause in clauses if NEGATION_PATTERN.search(clause)]
-    stated = {word for clause in clauses if clause not in denials for word in tokens(clause)}
-    return stated, {word for clause in denials for word in tokens(clause)}
+def _affirmed_and_negated(text: str) -> tuple[set[str], set[str]]:
+    """The words of the clauses without a negation, and of those with one."""
+    affirmed: set[str] = set()
+    negated: set[str] = set()
+    for sentence in split_sentences(text):
+        for clause in _CLAUSE_BREAK.split(sentence):
+            (negated if NEGATION_PATTERN.search(clause) else affirmed).update(tokens(clause))
+    return affirmed, negated
 
 
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(normalize_text(text)))
 
 
-def _is_covered(sentence: str, said: set[str]) -> bool:
-    """Whether nearly every word of a sentence stands in what was said."""
-    words = set(tokens(sentence))
-    return bool(words) and len(words & said) >= _COVERED * len(words)
-
-
-def _spoken(pieces: Iterable[str]) -> str:
-    return " ".join(piece if _CLOSED.search(piece) else f"{piece}." for piece in pieces)
+def _is_covered(sentence: str, words: set[str]) -> bool:
+    needed = set(tokens(sentence))
+    return bool(needed) and len(needed & words) >= _MIN_COVERED * len(needed)

@@ -1,158 +1,242 @@
-"""Which of many vectors lie near each other, without comparing every two of them.
+"""Pairs of similar vectors among many, without comparing every two.
 
-Each is held only against what lies in the cells around it (cells.py). Up to a few thousand, that is all of
-them and none is left out; of more, a pair that is barely near enough may be.
+Each vector lies in the cell of the centre nearest to it, and is compared with the vectors in the few cells
+whose centres are nearest. There are about 2√n cells for n vectors, so that comparing costs n√n and not n².
+Up to a few thousand vectors lie in one cell and no pair is missed; among more, a pair barely above the
+threshold may be. (The index behind `recall` scans all vectors, which is fast and exact for one question.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.upkeep.vector_cells import Indices, VectorCells
-
 if TYPE_CHECKING:
     from remanence.ports import Progress, Vector
 
-_ROWS = 1_024
-"""Vectors that are followed at a time from a few seeds."""
-_COMPARED = 4_194_304
-"""Pairs compared at a time."""
+Indices = NDArray[np.intp]
+
+_MAX_SINGLE_CELL = 4_000
+"""Up to this many vectors lie in one cell: comparing all of them is fastest."""
+_PROBES = 12
+"""Cells that a vector is compared with. This finds 998 of 1,000 similar pairs among real texts, and 985
+among vectors without groups."""
+_MAX_SEGMENT = 4_096
+"""A larger cell holds many near-copies; it is cut into segments that are compared one by one."""
+_SAME_CENTRE = 0.999
+_CENTRE_ROUNDS = 2
+_SAMPLES_PER_CENTRE = 32
+_BLOCK = 2_048
+_SEED_BATCH = 1_024
+_MAX_COMPARISONS = 4_194_304
+"""Pairs compared in one matrix product."""
 _MAX_BUFFERED_PAIRS = 4_000_000
 
 
 class Pairs(NamedTuple):
-    """Places of two vectors, and how near they are (dot product)."""
+    """Indices of two vectors each, and their similarity (dot product)."""
 
     first: Indices
     second: Indices
     score: Vector
 
 
+class VectorCells:
+    """An index of vectors by cells.
+
+    >>> cells = VectorCells(np.eye(3, dtype=np.float32))
+    >>> [(queries.tolist(), members.tolist()) for queries, members in cells.candidate_groups(np.array([0, 2]))]
+    [([0, 2], [0, 1, 2])]
+    """
+
+    def __init__(self, vectors: Vector, *, max_single_cell: int = _MAX_SINGLE_CELL) -> None:
+        centres = _centres(vectors, 1 if len(vectors) <= max_single_cell else int(2 * len(vectors) ** 0.5))
+        indices = np.arange(len(vectors))
+        self._probed_cells = _blockwise(lambda block: _nearest_centres(vectors[block] @ centres.T), indices)
+        """For each vector the cells of the nearest centres, its own cell first."""
+        own = self._probed_cells[:, 0]
+        similarity = _blockwise(lambda block: np.einsum("ij,ij->i", vectors[block], centres[own[block]]), indices)
+        # Farthest from the centre first: vectors of other cells are compared with the first segment only.
+        self._order = np.lexsort((similarity.round(4), own))
+        self._first_segments, self._bounds = _segments(np.bincount(own, minlength=len(centres)))
+        self._own_segment = np.empty(len(vectors), np.intp)
+        self._own_segment[self._order] = np.repeat(np.arange(len(self._bounds) - 1), np.diff(self._bounds))
+
+    def candidate_groups(self, indices: Indices) -> Iterator[tuple[Indices, Indices]]:
+        """For each segment to search: which of these vectors to compare with its members, and the members."""
+        cells = self._probed_cells[indices]
+        in_own_cell = cells == cells[:, :1]
+        own_segments = self._own_segment[indices][:, None]
+        segments = np.where(in_own_cell, own_segments, self._first_segments[cells]).ravel()
+        order = np.argsort(segments, kind="stable")
+        queries = indices[order // cells.shape[1]]
+        found, begins = np.unique(segments[order], return_index=True)
+        for segment, group in zip(found, np.split(queries, begins[1:]), strict=False):
+            members = self._order[self._bounds[segment] : self._bounds[segment + 1]]
+            if len(members):
+                yield group, members
+
+
 class NearPairFinder:
-    """The pairs among these vectors that are at least so near, of each vector no more than the nearest few.
+    """Finds the pairs with at least a given similarity, and for each vector no more than the nearest few.
 
     >>> vectors = np.array([[1, 0], [0, 1], [0.8, 0.6], [1, 0]], np.float32)
-    >>> near = NearPairFinder(vectors, min_similarity=0.7, max_neighbours=2)
-    >>> [(int(a), int(b), round(float(score), 2)) for a, b, score in zip(*near.pairs())]
+    >>> finder = NearPairFinder(vectors, min_similarity=0.7, max_neighbours=2)
+    >>> [(int(a), int(b), round(float(score), 2)) for a, b, score in zip(*finder.pairs())]
     [(0, 3, 1.0), (0, 2, 0.8), (2, 3, 0.8)]
     """
 
     def __init__(
         self, vectors: Vector, min_similarity: float, max_neighbours: int, *, cells: VectorCells | None = None
     ) -> None:
-        self._vectors, self._least, self._most = vectors, min_similarity, max_neighbours
+        self._vectors, self._min_similarity, self._max_neighbours = vectors, min_similarity, max_neighbours
         self._cells = cells or VectorCells(vectors)
 
     def pairs(self, seeds: Sequence[int] | None = None, progress: Progress | None = None) -> Pairs:
-        """Each pair once, the smaller place first, the nearest pairs first.
+        """Each pair once, the smaller index first, the most similar pairs first.
 
-        With `seeds`, those that can be reached from these vectors: for a few new ones among many old.
+        With `seeds`, only the pairs connected to these vectors, directly or through others.
         """
-        if seeds is None or 2 * len(seeds) > len(self._vectors):
-            return _ordered(self._all(progress))
-        return _ordered(self._reached(seeds, progress))
+        count = len(self._vectors)
+        if seeds is None or 2 * len(seeds) > count:
+            return _unique(self._neighbours(np.arange(count), progress))
+        return _unique(self._connected(seeds, progress))
 
-    def cohesion(self, places: Sequence[int]) -> float:
-        """How near all pairs among these vectors are, on average."""
-        some = self._vectors[list(places)]
-        sums = float((some @ some.T).sum() - np.einsum("ij,ij->", some, some))
-        return round(min(1.0, sums / (len(some) * (len(some) - 1))), 4)
+    def cohesion(self, indices: Sequence[int]) -> float:
+        """The average similarity of all pairs among these vectors."""
+        chosen = self._vectors[list(indices)]
+        total = float((chosen @ chosen.T).sum() - np.einsum("ij,ij->", chosen, chosen))
+        return round(min(1.0, total / (len(chosen) * (len(chosen) - 1))), 4)
 
-    def _all(self, progress: Progress | None) -> Pairs:
-        best, count = _Best(self._most), len(self._vectors)
-        for share, found in self._found(np.arange(count)):
-            best.add(*found)
-            if progress is not None:
-                progress(int(share * count), count)
-        return best.settled()
-
-    def _reached(self, seeds: Sequence[int], progress: Progress | None) -> Pairs:
-        waiting = np.unique(np.asarray(seeds, np.intp))
-        met = np.zeros(len(self._vectors), np.bool_)
-        met[waiting] = True
+    def _connected(self, seeds: Sequence[int], progress: Progress | None) -> Pairs:
+        """The neighbours of the seeds, then the neighbours of those, until there are no new ones."""
+        queue = np.unique(np.asarray(seeds, np.intp))
+        visited = np.zeros(len(self._vectors), np.bool_)
+        visited[queue] = True
         parts: list[Pairs] = []
         done = 0
-        while len(waiting):
-            rows, waiting = waiting[:_ROWS], waiting[_ROWS:]
-            best = _Best(self._most)
-            for _, found in self._found(rows):
-                best.add(*found)
-            parts.append(best.settled())
-            new = np.unique(parts[-1].second)
-            new = new[~met[new]]
-            met[new] = True
-            waiting = np.concatenate([waiting, new])
-            done += len(rows)
+        while len(queue):
+            batch, queue = queue[:_SEED_BATCH], queue[_SEED_BATCH:]
+            parts.append(self._neighbours(batch, None))
+            found = np.unique(parts[-1].second)
+            found = found[~visited[found]]
+            visited[found] = True
+            queue = np.concatenate([queue, found])
+            done += len(batch)
             if progress is not None:
-                progress(done, done + len(waiting))
-        return _joined(parts)
+                progress(done, done + len(queue))
+        return _concatenated(parts)
 
-    def _found(self, places: Indices) -> Iterator[tuple[float, Pairs]]:
-        """The near pairs of one of these with any, and which share of the work is done."""
-        visits = list(self._cells.candidate_groups(places))
-        whole, done = sum(len(looking) * len(there) for looking, there in visits), 0
-        for looking, there in visits:
-            vectors, step = self._vectors[there], max(1, _COMPARED // len(there))
-            for begin in range(0, len(looking), step):
-                some = looking[begin : begin + step]
-                scores = self._vectors[some] @ vectors.T
-                inside = scores >= self._least
-                if np.count_nonzero(inside) > inside.size // 16:
-                    # Very much is alike here. One more than the nearest, as each is nearest to itself.
-                    inside &= _nearest(scores, self._most + 1)
-                at, to = np.nonzero(inside)
-                one, other = some[at], there[to]
-                apart = one != other
+    def _neighbours(self, indices: Indices, progress: Progress | None) -> Pairs:
+        """The nearest few of each of these vectors. Memory stays bounded: buffered pairs are cut regularly."""
+        parts: list[Pairs] = []
+        buffered = 0
+        for share, found in self._similar(indices):
+            parts.append(found)
+            buffered += len(found.first)
+            if buffered > _MAX_BUFFERED_PAIRS:
+                parts, buffered = [_nearest_pairs(parts, self._max_neighbours)], 0
+            if progress is not None:
+                progress(int(share * len(indices)), len(indices))
+        return _nearest_pairs(parts, self._max_neighbours)
+
+    def _similar(self, indices: Indices) -> Iterator[tuple[float, Pairs]]:
+        """The similar pairs of each of these vectors with any other, and the share of the work done."""
+        groups = list(self._cells.candidate_groups(indices))
+        total, done = sum(len(queries) * len(members) for queries, members in groups), 0
+        for queries, members in groups:
+            vectors, step = self._vectors[members], max(1, _MAX_COMPARISONS // len(members))
+            for begin in range(0, len(queries), step):
+                block = queries[begin : begin + step]
+                scores = self._vectors[block] @ vectors.T
+                mask = scores >= self._min_similarity
+                if np.count_nonzero(mask) > mask.size // 16:
+                    # Most are similar here. One more than the nearest, as each is nearest to itself.
+                    mask &= _largest(scores, self._max_neighbours + 1)
+                rows, columns = np.nonzero(mask)
+                first, second = block[rows], members[columns]
+                distinct = first != second
                 done += scores.size
-                yield done / whole, Pairs(one[apart], other[apart], scores[inside][apart])
+                yield done / total, Pairs(first[distinct], second[distinct], scores[mask][distinct])
 
 
-class _Best:
-    """Of each place the nearest few others that it was told of; what is held does not grow with the rest."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._parts: list[Pairs] = []
-        self._new = 0
-
-    def add(self, one: Indices, other: Indices, score: Vector) -> None:
-        self._parts.append(Pairs(one, other, score))
-        self._new += len(one)
-        if self._new > _MAX_BUFFERED_PAIRS:
-            self._parts, self._new = [self.settled()], 0
-
-    def settled(self) -> Pairs:
-        one, other, score = _joined(self._parts)
-        order = np.lexsort((other, -score, one))
-        one, other, score = one[order], other[order], score[order]
-        first = np.flatnonzero(np.diff(one, prepend=-1))
-        rank = np.arange(len(one)) - np.repeat(first, np.diff(first, append=len(one)))
-        kept = rank < self._most
-        return Pairs(one[kept], other[kept], score[kept])
+def _nearest_pairs(parts: Sequence[Pairs], limit: int) -> Pairs:
+    """Of each first vector the pairs with the nearest few others."""
+    first, second, score = _concatenated(parts)
+    order = np.lexsort((second, -score, first))
+    first = first[order]
+    begins = np.flatnonzero(np.diff(first, prepend=-1))
+    rank = np.arange(len(first)) - np.repeat(begins, np.diff(begins, append=len(first)))
+    chosen = order[rank < limit]
+    return Pairs(first[rank < limit], second[chosen], score[chosen])
 
 
-def _nearest(scores: Vector, most: int) -> NDArray[np.bool_]:
-    """Where the largest few of each line of a matrix stand; of equal ones, some."""
-    out = np.zeros(scores.shape, np.bool_)
-    if most >= scores.shape[1]:
-        return ~out
-    np.put_along_axis(out, np.argpartition(scores, -most, axis=1)[:, -most:], True, axis=1)
-    return out
+def _largest(scores: Vector, count: int) -> NDArray[np.bool_]:
+    """A mask of the largest few values of each row; of equal ones, any."""
+    if count >= scores.shape[1]:
+        return np.ones(scores.shape, np.bool_)
+    mask = np.zeros(scores.shape, np.bool_)
+    np.put_along_axis(mask, np.argpartition(scores, -count, axis=1)[:, -count:], True, axis=1)
+    return mask
 
 
-def _ordered(pairs: Pairs) -> Pairs:
-    one, other = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
-    # From its two ends a pair may have scores that differ in the last place: one of them is taken.
-    _, once = np.unique(one << 32 | other, return_index=True)
-    order = once[np.lexsort((other[once], one[once], -pairs.score[once]))]
-    return Pairs(one[order], other[order], pairs.score[order])
+def _unique(pairs: Pairs) -> Pairs:
+    first, second = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
+    # The two directions of a pair may have scores that differ in the last digit: one of them is chosen.
+    _, once = np.unique(first << 32 | second, return_index=True)
+    order = once[np.lexsort((second[once], first[once], -pairs.score[once]))]
+    return Pairs(first[order], second[order], pairs.score[order])
 
 
-def _joined(parts: Sequence[Pairs]) -> Pairs:
+def _concatenated(parts: Sequence[Pairs]) -> Pairs:
     if not parts:
         return Pairs(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))
     return Pairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _nearest_centres(scores: Vector) -> Indices:
+    """The columns of the largest few values of each row, the largest first."""
+    if scores.shape[1] <= _PROBES:
+        return np.argsort(-scores, axis=1, kind="stable")
+    nearest = np.argpartition(-scores, _PROBES, axis=1)[:, :_PROBES]
+    order = np.argsort(-np.take_along_axis(scores, nearest, 1), axis=1, kind="stable")
+    return np.take_along_axis(nearest, order, 1)
+
+
+def _centres(vectors: Vector, count: int) -> Vector:
+    """At most so many centres: evenly chosen vectors, each moved to the mean of those nearest to it."""
+    if count <= 1:
+        return np.zeros((1, vectors.shape[1]), vectors.dtype)  # one cell holds everything, wherever its centre is
+    centres = vectors[np.linspace(0, len(vectors) - 1, count).astype(np.intp)]
+    sample = vectors[:: max(1, len(vectors) // (_SAMPLES_PER_CENTRE * count))]
+    for _ in range(_CENTRE_ROUNDS):
+        nearest = _blockwise(lambda block: np.argmax(sample[block] @ centres.T, axis=1), np.arange(len(sample)))
+        order = np.argsort(nearest, kind="stable")
+        found, begins = np.unique(nearest[order], return_index=True)
+        sums = np.add.reduceat(sample[order], begins)
+        lengths = np.linalg.norm(sums, axis=1)
+        nonzero = lengths > 0
+        centres[found[nonzero]] = sums[nonzero] / lengths[nonzero, None]
+    # One of several equal centres is enough: a vector compared with copies of one cell finds nothing else.
+    repeated = (np.tril(centres @ centres.T, -1) >= _SAME_CENTRE).any(axis=1)
+    distinct: Vector = centres[~repeated]
+    return distinct
+
+
+def _segments(sizes: Indices) -> tuple[Indices, Indices]:
+    """Cells of these sizes cut into segments of at most `_MAX_SEGMENT`, as even as possible: the first
+    segment of each cell, and where each segment begins, followed by the end of the last one."""
+    counts = np.maximum(1, -(-sizes // _MAX_SEGMENT))
+    first, ends = np.cumsum(counts) - counts, np.cumsum(sizes)
+    cell = np.repeat(np.arange(len(sizes)), counts)
+    number = np.arange(len(cell)) - first[cell]
+    begins = (ends - sizes)[cell] + sizes[cell] * number // counts[cell]
+    return first, np.append(begins, sizes.sum())
+
+
+def _blockwise(function: Callable[[Indices], NDArray[Any]], indices: Indices) -> NDArray[Any]:
+    """A function applied block by block: the scores of all vectors at once would not fit in memory."""
+    return np.concatenate([function(indices[at : at + _BLOCK]) for at in range(0, max(1, len(indices)), _BLOCK)])

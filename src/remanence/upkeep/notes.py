@@ -1,8 +1,7 @@
-"""Markdown notes of a vault: their names, their front matter, and whether a person has edited them.
+"""Markdown notes of a vault: file names, front matter, and whether a person has edited a note.
 
-A note is front matter between two lines of `---`, then the text. Values are written as JSON, which every
-reader of YAML understands; read back are the few fields we wrote, also as an editor may have rewritten
-them.
+A note is front matter between two lines of `---`, followed by the text. Values are written as JSON, which is
+valid YAML. The fields are read back in the forms in which an editor may rewrite them.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any
 from remanence.errors import LedgerUnavailable
 
 MEMORY_FOLDER, ENTITY_FOLDER = "memories", "entities"
-_LONGEST_NAME = 120  # bytes: most file systems take 255, and half are for what is put around it
+_MAX_NAME_BYTES = 120  # most file systems allow 255; the rest is for additions to the name
 _UNSAFE = re.compile(r"[^\w \-.,'()&+@]", re.UNICODE)
 _SPACES = re.compile(r"\s+")
 _RESERVED = re.compile(r"^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
@@ -31,7 +30,7 @@ _WIKI_LINK = re.compile(r"\[\[([^\]|]+)(?:\|([^\]]*))?\]\]")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note as it is to be, or was, written: its place in the vault, its fields, its text."""
+    """A note: its path in the vault, its fields, its text."""
 
     path: str
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -39,67 +38,66 @@ class Note:
 
     @property
     def is_edited(self) -> bool:
-        """Whether its text or its tags are not those that were written."""
+        """Whether its text or tags differ from what was written."""
         return self.text_changed or self.tags_changed
 
     @property
     def text_changed(self) -> bool:
-        """Whether its text is not the one that was written."""
-        return self._digests[0] != digest(self.body)
+        """Whether its text differs from what was written."""
+        return str(self.fields.get("digest", "")).partition("-")[0] != digest(self.body)
 
     @property
     def tags_changed(self) -> bool:
-        """Whether its tags are not those that were written."""
-        return self._digests[1] != _digest_of_tags(self._tags)
+        """Whether its tags differ from what was written."""
+        return str(self.fields.get("digest", "")).partition("-")[2] != self._tags_digest
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Its tags, without the sign that some editors put before them."""
+        """Its tags, without the # that some editors put before them."""
         return self.tags_spelled_as(())
 
     def tags_spelled_as(self, known: Sequence[str]) -> tuple[str, ...]:
-        """Its tags, those that are known in the way they are.
+        """Its tags; those that are known, in their known spelling.
 
         >>> Note("a.md", {"tags": ["todo", "#new"]}).tags_spelled_as(["#todo"])
         ('#todo', 'new')
         """
-        same = {_bare(tag): tag for tag in reversed(known)}
-        named = (tag if tag in known else same.get(_bare(tag), _bare(tag)) for tag in self._tags)
-        return tuple(dict.fromkeys(tag for tag in named if tag))
+        spelling = {_bare(tag): tag for tag in reversed(known)}
+        tags = (tag if tag in known else spelling.get(_bare(tag), _bare(tag)) for tag in self._raw_tags)
+        return tuple(dict.fromkeys(tag for tag in tags if tag))
 
     @property
-    def _tags(self) -> list[str]:
-        given = self.fields.get("tags") or []
-        return [str(tag) for tag in (given if isinstance(given, list) else [given])]
+    def _raw_tags(self) -> list[str]:
+        tags = self.fields.get("tags") or []
+        return [str(tag) for tag in (tags if isinstance(tags, list) else [tags])]
 
     @property
-    def _digests(self) -> tuple[str, str]:
-        """What stands for the text and for the tags that were written."""
-        text, _, tags = str(self.fields.get("digest", "")).partition("-")
-        return text, tags
+    def _tags_digest(self) -> str:
+        """The same for tags in any order, and whether or not an editor puts a # before them."""
+        return digest("\n".join(sorted({_bare(tag) for tag in self._raw_tags})))
 
     def __str__(self) -> str:
-        fields = {**self.fields, "digest": f"{digest(self.body)}-{_digest_of_tags(self._tags)}"}
+        fields = {**self.fields, "digest": f"{digest(self.body)}-{self._tags_digest}"}
         lines = (f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items())
         return "\n".join(("---", *lines, "---", "", self.body, ""))
 
 
 def digest(body: str) -> str:
-    """What stands for a text, whatever an editor does to line ends and blank lines around it."""
+    """A digest of a text that ignores the kind of line ends and blank lines around it."""
     return hashlib.blake2b(normalize_newlines(body).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
-def _digest_of_tags(tags: Sequence[str]) -> str:
-    """What stands for tags, in whatever order, and whether or not an editor puts a sign before them."""
-    return digest("\n".join(sorted({_bare(tag) for tag in tags})))
 
 
 def _bare(tag: str) -> str:
     return tag.strip().lstrip("#")
 
 
+def normalize_newlines(body: str) -> str:
+    """A text with uniform line ends, and none around it."""
+    return body.replace("\r\n", "\n").strip("\n").rstrip()
+
+
 def parse(path: str, text: str) -> Note:
-    """The note that a file holds; one without front matter has no fields.
+    """The note in a file; without front matter it has no fields.
 
     >>> parse("a.md", '---\\nid: "m1"\\ntags:\\n  - tea\\n---\\n\\nAlice.\\n')
     Note(path='a.md', fields={'id': 'm1', 'tags': ['tea']}, body='Alice.')
@@ -112,26 +110,26 @@ def parse(path: str, text: str) -> Note:
 
 
 def read(vault: Path, path: str) -> Note | None:
-    """A note of a vault; None if there is no such file, or it is no text."""
+    """A note of a vault; None if there is no such file, or it is not UTF-8 text."""
     try:
-        # Not read_text: it would make line ends of the carriage returns in a text.
+        # Not read_text: it would turn carriage returns within a text into line ends.
         return parse(path, (vault / path).read_bytes().decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
         return None
 
 
 def check_writable(vault: Path) -> None:
-    """Refuse a vault where no note can be written."""
-    nearest = next(place for place in (vault, *vault.parents) if place.exists())
+    """Raise an error if no note can be written to a vault."""
+    nearest = next(folder for folder in (vault, *vault.parents) if folder.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         raise LedgerUnavailable(
-            f"the vault {vault} cannot be written to: {nearest} is a file or is not ours to write in. "
+            f"the vault {vault} cannot be written to: {nearest} is not a folder with write permission. "
             "Nothing was done. Name a folder that can be written to."
         )
 
 
 def write(vault: Path, note: Note) -> None:
-    """Write a note, whole or not at all."""
+    """Write a note atomically."""
     target = vault / note.path
     part = target.with_name(f".{target.name}.part")
     try:
@@ -146,42 +144,41 @@ def write(vault: Path, note: Note) -> None:
 
 
 def note_paths(vault: Path) -> Iterator[str]:
-    """Every note in a vault, in order; what editors hide (`.obsidian`, `.trash`) is left out."""
+    """The paths of all notes in a vault, in order; hidden folders (`.obsidian`, `.trash`) are left out."""
     for file in sorted(vault.rglob("*.md")):
-        place = file.relative_to(vault)
-        if file.is_file() and not any(part.startswith(".") for part in place.parts):
-            yield place.as_posix()
+        path = file.relative_to(vault)
+        if file.is_file() and not any(part.startswith(".") for part in path.parts):
+            yield path.as_posix()
 
 
 def safe_name(name: str) -> str:
-    """A file name for a name, whatever is in it; another one for another name.
+    """A safe file name for any name; different names get different file names.
 
     >>> safe_name("Alice"), safe_name("São José")
     ('Alice', 'São José')
     >>> safe_name("../../etc/passwd"), safe_name("CON")
     ('etc passwd 830a08e2', 'CON c1e04579')
     """
-    form = unicodedata.normalize("NFC", name)
-    out = _SPACES.sub(" ", _UNSAFE.sub(" ", form)).strip(" .")
-    out = out.encode()[:_LONGEST_NAME].decode(errors="ignore").strip(" .")
-    if out and out == name and not _RESERVED.match(out):
-        return out
-    mark = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-    return f"{out} {mark}".strip()
+    safe = _SPACES.sub(" ", _UNSAFE.sub(" ", unicodedata.normalize("NFC", name))).strip(" .")
+    safe = safe.encode()[:_MAX_NAME_BYTES].decode(errors="ignore").strip(" .")
+    if safe and safe == name and not _RESERVED.match(safe):
+        return safe
+    suffix = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{safe} {suffix}".strip()
 
 
 def wiki_link(file: str, label: str | None = None) -> str:
-    """A link to a note, that nothing in its name can end.
+    """A link to a note. No character of the label can end the link.
 
     >>> wiki_link("Alice"), wiki_link("etc passwd 1f", "../../etc|passwd]]")
     ('[[Alice]]', '[[etc passwd 1f|../../etc passwd]]')
     """
-    words = file if label is None else _SPACES.sub(" ", re.sub(r"[\[\]|#^\n]", " ", label)).strip()
-    return f"[[{file}]]" if words == file or not words else f"[[{file}|{words}]]"
+    text = file if label is None else _SPACES.sub(" ", re.sub(r"[\[\]|#^\n]", " ", label)).strip()
+    return f"[[{file}]]" if text == file or not text else f"[[{file}|{text}]]"
 
 
 def strip_links(text: str) -> str:
-    """A text with its wiki links as plain words.
+    """A text with its wiki links as plain text.
 
     >>> strip_links("[[Alice]] met [[people/bob|Bob]].")
     'Alice met Bob.'
@@ -190,22 +187,22 @@ def strip_links(text: str) -> str:
 
 
 def _fields(head: str) -> Iterator[tuple[str, Any]]:
-    name, items = "", []
+    name, items = "", list[Any]()
     for line in head.split("\n"):
         if item := _ITEM.match(line):
             items.append(_value(item[1]))
-        elif given := _FIELD.match(line):
+        elif match := _FIELD.match(line):
             if items:
                 yield name, items
-            name, items = given[1], []
-            if given[2].strip():
-                yield name, _value(given[2])
+            name, items = match[1], []
+            if match[2].strip():
+                yield name, _value(match[2])
     if items:
         yield name, items
 
 
 def _value(written: str) -> Any:
-    """A value as JSON, or as an editor writes it: bare words, or a list of them."""
+    """A value from JSON, or from what an editor writes: an unquoted text, or a list of such texts."""
     written = written.strip()
     try:
         return json.loads(written)
@@ -213,8 +210,3 @@ def _value(written: str) -> Any:
         if written.startswith("[") and written.endswith("]"):
             return [_value(part) for part in written[1:-1].split(",") if part.strip()]
         return written.strip("'\"")
-
-
-def normalize_newlines(body: str) -> str:
-    """A text with line ends of one sort, and none around it."""
-    return body.replace("\r\n", "\n").strip("\n").rstrip()

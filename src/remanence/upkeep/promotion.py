@@ -1,7 +1,6 @@
-"""What is worth keeping for long: marked in the ledger, and written to a vault of Markdown notes.
+"""Promotes memories that have proved useful: `gc` never hides them, and a vault gets Markdown notes of them.
 
-The vault is a projection that people can read: a note for each promoted memory, and one for each entity
-they name. A note that a person has edited is theirs, and is never written over.
+A note that a person has edited is theirs, and is never overwritten.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from remanence.upkeep import notes
 from remanence.upkeep.notes import Note
 from remanence.upkeep.scored_memories import ScoredMemories, ScoredMemory, StalePlan, check_current
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.text_tables import format_table
+from remanence.upkeep.step_tools import batches, format_table
 from remanence.upkeep.vault import VaultChanges, compare_vault, note_path
 
 if TYPE_CHECKING:
@@ -28,23 +27,27 @@ if TYPE_CHECKING:
     from remanence.ports import Progress
 
 STEP = "promote"
+_USE_PERIOD = timedelta(days=14)
+"""`promote_uses` uses within this period promote a memory."""
+_MIN_AGE = timedelta(days=3)
+"""Younger memories are not promoted for their score: everything new has a high one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """A memory to be kept for long, why, and its note if there is a vault."""
+    """A memory to be promoted, why, the ledger position of its version, and its note if there is a vault."""
 
     memory: str
     text: str
     score: float
     why: str
-    line: int
+    position: int
     note: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class PromotionPlan:
-    """What is promoted, and what that changes in the vault. It prints as a table;
+    """Which memories are promoted, and what changes in the vault. It prints as a table;
     `space.upkeep.apply(plan)` does it."""
 
     promotions: tuple[Promotion, ...]
@@ -54,15 +57,15 @@ class PromotionPlan:
     removes: tuple[str, ...]
     """Notes of memories that were forgotten or erased since."""
     edited_notes: tuple[str, ...]
-    """Notes that would be written or removed, had a person not edited them."""
+    """Notes that would be written or removed if a person had not edited them."""
     deleted_notes: tuple[str, ...]
     """Notes that somebody has deleted; their memories stay."""
+    backfilled_notes: tuple[str, ...]
+    """Of the writes, notes that another vault has, and this one, which is new, does not."""
     vault: str | None
     position: int
-    backfilled_notes: tuple[str, ...] = ()
-    """Of the writes, notes that another vault holds, and this one, which is new, does not yet."""
     run: str | None = None
-    """The run that did this, once it was done."""
+    """The run that applied this plan; None before."""
 
     def __len__(self) -> int:
         return len(self.promotions) + len(self.notes_added) + len(self.writes) + len(self.removes)
@@ -71,111 +74,105 @@ class PromotionPlan:
         return iter(self.promotions)
 
     def __str__(self) -> str:
-        done = f"run {self.run} promoted" if self.run else "would promote"
-        title = f"promote: {done} {pluralize(len(self.promotions), 'memory', 'memories')}"
+        verb = f"run {self.run} promoted" if self.run else "would promote"
+        title = f"promote: {verb} {pluralize(len(self.promotions), 'memory', 'memories')}"
         if self.vault is not None:
             title += f"; in {self.vault}: {pluralize(len(self.writes), 'note')} written, {len(self.removes)} removed"
         rows = [(each.score, each.why, each.memory, each.text) for each in self.promotions]
-        out = [format_table(title, ("score", "because", "id", "memory"), rows)]
-        out += [f"  {note} was edited by hand and is left alone" for note in self.edited_notes]
-        out += [f"  {note} was deleted; its memory stays" for note in self.deleted_notes]
-        return "\n".join(out)
+        lines = [format_table(title, ("score", "because", "id", "memory"), rows)]
+        lines += [f"  {note} was edited by hand and stays as it is" for note in self.edited_notes]
+        lines += [f"  {note} was deleted; its memory stays" for note in self.deleted_notes]
+        return "\n".join(lines)
 
 
 def plan(index: Index, memories: ScoredMemories, settings: UpkeepSettings, vault: Path | None) -> PromotionPlan:
-    """What has proved its worth and is not promoted yet, and what the vault lacks."""
+    """The memories to promote, and the notes that the vault lacks."""
     promoted = index.usage.promoted_notes
     new = [
         Promotion(i.memory.id, i.memory.text, i.score, why, i.position, None if vault is None else note_path(i.memory))
         for i in memories.items
-        if i.memory.id not in promoted and (why := _worth(i, memories, settings)) is not None
+        if i.memory.id not in promoted and (why := _reason(i, memories, settings)) is not None
     ]
-    new.sort(key=lambda each: (-each.score, each.memory))
-    if vault is None:
-        return PromotionPlan(tuple(new), (), (), (), (), (), None, memories.position)
-    found = compare_vault(index, memories.snapshot, vault, {**promoted, **{each.memory: None for each in new}})
-    fresh = {each.memory for each in new}
-    noted = tuple((memory, path) for memory, path in found.new_note_paths.items() if memory not in fresh)
-    return _planned(new, noted, found, vault, memories.position)
+    new.sort(key=lambda promotion: (-promotion.score, promotion.memory))
+    changes = VaultChanges()
+    if vault is not None:
+        changes = compare_vault(index, memories.snapshot, vault, {**promoted, **_without_notes(new)})
+    new_ids = {promotion.memory for promotion in new}
+    return PromotionPlan(
+        promotions=tuple(new),
+        notes_added=tuple(item for item in changes.new_note_paths.items() if item[0] not in new_ids),
+        writes=changes.writes,
+        removes=changes.removes,
+        edited_notes=changes.edited_notes,
+        deleted_notes=changes.deleted_notes,
+        backfilled_notes=changes.backfilled_notes,
+        vault=None if vault is None else str(vault),
+        position=memories.position,
+    )
 
 
 def check(engine: Engine, space: str, plan: PromotionPlan) -> None:
-    """Refuse if a memory of the plan stands no more or was promoted since, or if other notes would have to
-    be written or removed by now: because a person was at work in the vault, or a memory has changed."""
+    """Raise StalePlan if a memory of the plan is no longer current or was promoted since, or if other notes
+    would be written by now, because a person has edited the vault or a memory has changed."""
     with engine.open_index(space) as index:
         now = engine.now()
-        check_current(index, {each.memory: each.line for each in plan.promotions}, now)
+        check_current(index, {promotion.memory: promotion.position for promotion in plan.promotions}, now)
         promoted = dict(index.usage.promoted_notes)
-        for memory in (each.memory for each in plan.promotions):
-            if memory in promoted:
-                raise StalePlan(f"memory {memory!r} was promoted")
+        for promotion in plan.promotions:
+            if promotion.memory in promoted:
+                raise StalePlan(f"memory {promotion.memory!r} was promoted")
         if plan.vault is not None:
             notes.check_writable(Path(plan.vault))
-            told = {**promoted, **{each.memory: None for each in plan.promotions}}
-            sight = index.snapshot(index.catalog.position, now)
-            found = compare_vault(index, sight, Path(plan.vault), told)
-            if (found.writes, found.removes) != (plan.writes, plan.removes):
+            snapshot = index.snapshot(index.catalog.position, now)
+            promoted |= _without_notes(plan.promotions)
+            changes = compare_vault(index, snapshot, Path(plan.vault), promoted)
+            if (changes.writes, changes.removes) != (plan.writes, plan.removes):
                 raise StalePlan(f"the vault {plan.vault}, or what is to be written there, has changed")
 
 
 def write(engine: Engine, space: str, plan: PromotionPlan, run: str, progress: Progress | None = None) -> None:
-    """Write the notes, then mark the memories: a crash between the two leaves notes that fit anyway."""
+    """Write the notes, then the promotions: after a crash in between, the notes are correct anyway."""
     if plan.vault is not None:
         _write_notes(Path(plan.vault), plan.writes, plan.removes, progress)
-    told = {
-        "vault": plan.vault,
-        "noted": [memory for memory, _ in plan.notes_added],
-        "filled": list(plan.backfilled_notes),
-    }
-    given: dict[str, Any] = {name: value for name, value in told.items() if value}
-    marks: list[Event] = [Promoted(each.memory, each.note) for each in plan.promotions]
-    marks += [Promoted(memory, note) for memory, note in plan.notes_added]
-    promoted = tuple(each.memory for each in plan.promotions)
-    ran = Ran(run, STEP, plan.position, given, promoted=promoted)
-    engine.write(space, lambda _: [*marks, ran])
+    noted = [memory for memory, _ in plan.notes_added]
+    parameters = {"vault": plan.vault, "noted": noted, "filled": list(plan.backfilled_notes)}
+    parameters = {name: value for name, value in parameters.items() if value}
+    events: list[Event] = [Promoted(promotion.memory, promotion.note) for promotion in plan.promotions]
+    events += [Promoted(memory, note) for memory, note in plan.notes_added]
+    promoted = tuple(promotion.memory for promotion in plan.promotions)
+    events.append(Ran(run, STEP, plan.position, parameters, promoted=promoted))
+    engine.write(space, lambda _: events)
 
 
-def remove_undone_notes(index: Index, snapshot: Snapshot, given: Mapping[str, Any]) -> None:
-    """Take out of its vault the notes that a promotion, undone by now, had put there, and what other notes
-    say of them; leave alone what a person has edited."""
-    if "vault" not in given:
+def remove_undone_notes(index: Index, snapshot: Snapshot, parameters: Mapping[str, Any]) -> None:
+    """Remove the notes of an undone promotion from its vault, and what other notes say about them, except
+    what a person has edited."""
+    if "vault" not in parameters:
         return
-    vault, filled = Path(given["vault"]), set(given.get("filled", ()))
-    kept = {m: note for m, note in index.usage.promoted_notes.items() if note is not None and note not in filled}
-    found = compare_vault(index, snapshot, vault, kept)
-    _write_notes(vault, [note for note in found.writes if (vault / note.path).exists()], found.removes, None)
+    vault, filled = Path(parameters["vault"]), set(parameters.get("filled", ()))
+    recorded = index.usage.promoted_notes.items()
+    remaining = {memory: note for memory, note in recorded if note is not None and note not in filled}
+    changes = compare_vault(index, snapshot, vault, remaining)
+    _write_notes(vault, [note for note in changes.writes if (vault / note.path).exists()], changes.removes, None)
 
 
-def _planned(
-    new: Sequence[Promotion], noted: tuple[tuple[str, str], ...], found: VaultChanges, vault: Path, position: int
-) -> PromotionPlan:
-    return PromotionPlan(
-        promotions=tuple(new),
-        notes_added=noted,
-        writes=found.writes,
-        removes=found.removes,
-        edited_notes=found.edited_notes,
-        deleted_notes=found.deleted_notes,
-        vault=str(vault),
-        position=position,
-        backfilled_notes=found.backfilled_notes,
-    )
+def _without_notes(promotions: Sequence[Promotion]) -> dict[str, str | None]:
+    """The memories of these promotions, which have no recorded note yet."""
+    return dict.fromkeys(promotion.memory for promotion in promotions)
 
 
 def _write_notes(vault: Path, writes: Sequence[Note], removes: Sequence[str], progress: Progress | None) -> None:
-    for done, note in enumerate(writes, 1):
+    for [note] in batches(writes, 1, progress):
         notes.write(vault, note)
-        if progress is not None:
-            progress(done, len(writes))
     for path in removes:
         (vault / path).unlink(missing_ok=True)
 
 
-def _worth(item: ScoredMemory, there: ScoredMemories, settings: UpkeepSettings) -> str | None:
-    """Why a memory is worth promoting; None if it is not."""
-    now = there.snapshot.now
-    recent = item.use.count_since(micros(now - timedelta(days=settings.promote_days)))
+def _reason(item: ScoredMemory, memories: ScoredMemories, settings: UpkeepSettings) -> str | None:
+    """Why a memory should be promoted; None if it should not."""
+    now = memories.snapshot.now
+    recent = item.usage.count_since(micros(now - _USE_PERIOD))
     if recent >= settings.promote_uses:
-        return f"{recent} uses in {settings.promote_days:g} days"
-    old_enough = now - item.memory.recorded_at >= timedelta(days=settings.promote_after_days)
+        return f"{recent} uses in {_USE_PERIOD.days} days"
+    old_enough = now - item.memory.recorded_at >= _MIN_AGE
     return f"score {item.score:.2f}" if old_enough and item.score >= settings.promote_above else None

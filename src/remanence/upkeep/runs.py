@@ -1,7 +1,7 @@
-"""One upkeep run: that it is the only one, what it did, and how it is undone.
+"""Upkeep runs: the lock that allows one at a time, the list of runs, and undoing one.
 
-Every step writes its changes and the line that says what they were in one transaction, so that a run that
-dies half way can be undone as far as it went.
+Each step writes its changes and the ledger entry that lists them in one transaction, so that an interrupted
+run can be undone as far as it went.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 
 from remanence.core.index import Index
 from remanence.core.index_file import index_file_name
-from remanence.core.locks import try_lock as held_lock
+from remanence.core.locks import try_lock
 from remanence.errors import InvalidInput, LedgerUnavailable, NotFound
 from remanence.events import Demoted, Event, Forgotten, Invalidated, Promoted, Remembered, Restored, Reversed
 from remanence.language.text import pluralize
 from remanence.schema import format_moment, from_micros
 from remanence.state.catalog import MEMORY_ENTRY_KINDS
 from remanence.state.usage import RunState
-from remanence.upkeep import vault_import
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What upkeep did, in one go. Give it to `space.upkeep.undo` to take it back."""
+    """What one upkeep run did. `space.upkeep.undo(run)` reverses it."""
 
     id: str
     recorded_at: datetime
@@ -39,15 +38,15 @@ class Run:
     hidden: tuple[str, ...] = ()
     promoted: tuple[str, ...] = ()
     notes_added: tuple[str, ...] = ()
-    """Memories promoted earlier, that got their notes."""
+    """Memories promoted earlier that got notes."""
     links: int = 0
     undone: bool = False
     archived: bool = False
-    """Whether what it hid went into the archive."""
+    """Whether the hidden memories are in the archive."""
 
     @classmethod
     def from_state(cls, state: RunState) -> Run:
-        """A run as the ledger tells it."""
+        """A run as the ledger records it."""
         return cls(
             id=state.id,
             recorded_at=from_micros(state.at),
@@ -56,86 +55,97 @@ class Run:
             revised=tuple(memory for memory, _ in state.revised),
             hidden=state.hidden,
             promoted=state.promoted,
-            notes_added=_noted(state),
+            notes_added=_notes_added(state),
             links=len(state.edges),
             undone=state.undone,
             archived=state.given.get("gc", {}).get("how") == "archive",
         )
 
-    def and_of(self, other: Run) -> Run:
-        """This run with what it did in another space."""
-        return replace(self, made=(*self.made, *other.made), revised=(*self.revised, *other.revised))
-
     def __str__(self) -> str:
-        counts = (
-            (len(self.made), "made"),
-            (len(self.revised), "revised"),
-            (len(self.hidden), "archived" if self.archived else "forgotten"),
-            (len(self.promoted), "promoted"),
-            (len(self.notes_added), "noted"),
-        )
-        done = [f"{count} {what}" for count, what in counts if count]
-        done += [pluralize(self.links, "link") + " drawn"] if self.links else []
+        counts = {
+            "made": len(self.made),
+            "revised": len(self.revised),
+            "archived" if self.archived else "forgotten": len(self.hidden),
+            "promoted": len(self.promoted),
+            "given notes": len(self.notes_added),
+        }
+        parts = [f"{count} {verb}" for verb, count in counts.items() if count]
+        parts += [f"{pluralize(self.links, 'link')} added"] if self.links else []
         undone = ", undone since" if self.undone else ""
-        what = ", ".join(done) or "nothing to do"
-        return f"run {self.id}, {format_moment(self.recorded_at)}: {', '.join(self.steps)}; {what}{undone}"
+        effect = ", ".join(parts) or "nothing to do"
+        return f"run {self.id}, {format_moment(self.recorded_at)}: {', '.join(self.steps)}; {effect}{undone}"
 
 
 @dataclass(frozen=True, slots=True)
 class UndoReport:
-    """That a run was undone. `left` are the memories that had changed since, and were let be."""
+    """That a run was undone. `skipped` are the memories that were changed since, and were left as they are."""
 
     run: str
     skipped: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        left = (
-            f"; {pluralize(len(self.skipped), 'memory', 'memories')} had changed since, and stay"
-            if self.skipped
-            else ""
-        )
-        return f"run {self.run} was undone{left}"
+        count = pluralize(len(self.skipped), "memory", "memories")
+        return f"run {self.run} was undone" + (f"; {count} changed since were left as is" if self.skipped else "")
 
 
 @contextmanager
 def upkeep_lock(engine: Engine, space: str) -> Iterator[None]:
-    """Be the only upkeep run of this space, in this process and in all that opened the same folder."""
-    with held_lock(engine, f"upkeep-{index_file_name(space).removesuffix('.npz')}") as mine:
-        if not mine:
+    """Hold the upkeep lock of a space, in this process and against all that have opened the same folder."""
+    with try_lock(engine, f"upkeep-{index_file_name(space).removesuffix('.npz')}") as acquired:
+        if not acquired:
             raise LedgerUnavailable(
-                f"another upkeep run is at work in space {space!r}. Nothing was done; try again when it is over."
+                f"another upkeep run is active in space {space!r}. Nothing was done; try again when it has ended."
             )
         yield
 
 
+def vault_space(space: str) -> str:
+    """The name of the space with a person's own notes."""
+    return f"{space}/vault"
+
+
+def has_vault_notes(engine: Engine, space: str) -> bool:
+    """Whether a person's own notes were ever read in. (Opening their space would create its files.)"""
+    return vault_space(space) in engine.ledger.spaces()
+
+
+def spaces_with_runs(engine: Engine, space: str) -> list[str]:
+    """The space, and the one with a person's own notes if there is one."""
+    return [space, vault_space(space)] if has_vault_notes(engine, space) else [space]
+
+
 def list_runs(engine: Engine, space: str) -> list[Run]:
     """What upkeep has done in a space and among a person's own notes, oldest first."""
-    with engine.open_index(space) as index:
-        mine = {run.id: Run.from_state(run) for run in list(index.usage.runs.values())}
-    if vault_import.has_notes(engine, space):
-        with engine.open_index(vault_import.vault_space(space)) as theirs:
-            others = [Run.from_state(run) for run in list(theirs.usage.runs.values())]
-        mine |= {run.id: run if run.id not in mine else mine[run.id].and_of(run) for run in others}
-    return sorted(mine.values(), key=lambda run: (run.recorded_at, run.id))
+    runs: dict[str, Run] = {}
+    for name in spaces_with_runs(engine, space):
+        with engine.open_index(name) as index:
+            found = [Run.from_state(state) for state in list(index.usage.runs.values())]
+        for run in found:
+            first = runs.setdefault(run.id, run)
+            if first is not run:
+                made, revised = (*first.made, *run.made), (*first.revised, *run.revised)
+                runs[run.id] = replace(first, made=made, revised=revised)
+    return sorted(runs.values(), key=lambda run: (run.recorded_at, run.id))
 
 
 def reverse_run(engine: Engine, space: str, run_id: str) -> UndoReport:
-    """Append what takes a run back."""
-    told: list[UndoReport] = []
+    """Append the events that reverse a run."""
+    reports: list[UndoReport] = []
 
     def decide(index: Index) -> list[Event]:
-        run = _to_undo(index, run_id)
-        since = _changed(engine, index, run)
-        left = tuple(memory for memory in (*run.made, *(m for m, _ in run.revised), *run.hidden) if memory in since)
-        told[:] = [UndoReport(run_id, left)]
-        return [*_reversal(engine, index, run, set(left)), Reversed(run_id, left)]
+        run = _run_to_undo(index, run_id)
+        changed = _changed_since(engine, index, run)
+        memories = (*run.made, *(memory for memory, _ in run.revised), *run.hidden)
+        skipped = tuple(memory for memory in memories if memory in changed)
+        reports[:] = [UndoReport(run_id, skipped)]
+        return [*_reversal(engine, index, run, set(skipped)), Reversed(run_id, skipped)]
 
     engine.write(space, decide)
-    return told[0]
+    return reports[0]
 
 
 def restore(engine: Engine, space: str, ids: Iterable[str]) -> int:
-    """Show those of these memories again that are hidden because a run hid them; how many that are."""
+    """Restore those of these memories that are hidden because a run hid them; returns their number."""
 
     def decide(index: Index) -> list[Event]:
         hidden = {memory for run in index.usage.runs.values() for memory in still_hidden(index, run)}
@@ -145,7 +155,7 @@ def restore(engine: Engine, space: str, ids: Iterable[str]) -> int:
 
 
 def still_hidden(index: Index, run: RunState) -> Iterator[str]:
-    """The memories that a run hid and about which nobody has said anything since."""
+    """The memories that a run hid and that have no ledger entry since."""
     for memory in run.hidden:
         number = index.catalog.number(memory)
         since = None if number is None else index.catalog.hidden_since(number)
@@ -153,68 +163,60 @@ def still_hidden(index: Index, run: RunState) -> Iterator[str]:
             yield memory
 
 
-def _to_undo(index: Index, run_id: str) -> RunState:
+def _run_to_undo(index: Index, run_id: str) -> RunState:
     run = index.usage.runs.get(run_id)
     if run is None:
-        raise NotFound(f"space {index.space!r} knows no upkeep run {run_id!r}. `space.upkeep.runs()` lists them.")
+        raise NotFound(f"space {index.space!r} has no upkeep run {run_id!r}. `space.upkeep.runs()` lists them.")
     if run.undone:
         raise InvalidInput(f"upkeep run {run_id!r} was undone already.")
-    mine = set(run.made)
+    made = set(run.made)
     for later in list(index.usage.runs.values()):
-        if later.line > run.line and not later.undone and mine.intersection(later.used):
+        if later.line > run.line and not later.undone and made.intersection(later.used):
             raise InvalidInput(
-                f"upkeep run {run_id!r} cannot be undone: run {later.id!r} has built on what it made. "
+                f"upkeep run {run_id!r} cannot be undone: run {later.id!r} used what it made. "
                 f"First undo that one: space.upkeep.undo({later.id!r})."
             )
     return run
 
 
-def _changed(engine: Engine, index: Index, run: RunState) -> set[str]:
-    """The memories of a run about which somebody has said something else since.
+def _changed_since(engine: Engine, index: Index, run: RunState) -> set[str]:
+    """The memories of a run that were changed since.
 
-    One that it hid: anything. One that it made or revised: if it is hidden, or in another version; what a
-    later run did to it and took back is no change.
+    A memory that the run hid: any later entry is a change. One that it made or revised: if it is hidden, or its
+    version differs. What a later run did and was undone is no change.
     """
     later = engine.ledger.read(space=index.space, after=run.line)
-    said = {entry.subject for entry in later if entry.kind in MEMORY_ENTRY_KINDS}
+    mentioned = {entry.subject for entry in later if entry.kind in MEMORY_ENTRY_KINDS}
     written = {*run.made, *(memory for memory, _ in run.revised)}
-    return {memory for memory in said if memory not in written or not _is_as_it_was(engine, index, memory, run)}
+    return {memory for memory in mentioned if memory not in written or not _is_unchanged(engine, index, memory, run)}
 
 
-def _is_as_it_was(engine: Engine, index: Index, memory: str, run: RunState) -> bool:
+def _is_unchanged(engine: Engine, index: Index, memory: str, run: RunState) -> bool:
     catalog = index.catalog
     row = index.current_row(memory, catalog.position)
     if row is None:
         return False
     before = catalog.row_at(catalog.memory_of(row), run.line)
-    assert before is not None, "what a run made or revised has a version at the line of the run"
+    assert before is not None, "a memory that a run made or revised has a version at the position of the run"
     then, now = catalog.positions_of_rows([before, row])
-    lines = engine.ledger.entries_at([then, now])
-    return lines[then].event == lines[now].event
+    entries = engine.ledger.entries_at([then, now])
+    return entries[then].event == entries[now].event
 
 
-def _noted(run: RunState) -> tuple[str, ...]:
-    """The memories that a run gave notes to, and that were promoted before."""
+def _notes_added(run: RunState) -> tuple[str, ...]:
+    """The memories, promoted earlier, that a run wrote notes for."""
     return tuple(run.given.get("promote", {}).get("noted", ()))
 
 
-def _reversal(engine: Engine, index: Index, run: RunState, left: set[str]) -> Iterator[Event]:
+def _reversal(engine: Engine, index: Index, run: RunState, skipped: set[str]) -> Iterator[Event]:
     now, why = engine.now(), f"upkeep run {run.id} was undone"
-    for edge in run.edges:
-        yield Invalidated(edge, now, why=why)
-    for memory in run.made:
-        if memory not in left:
-            yield Forgotten(memory, why)
-    lines = engine.ledger.entries_at([line for _, line in run.revised])
-    for memory, line in run.revised:
-        before = lines[line].event if line in lines else None
-        if memory not in left and isinstance(before, Remembered):
+    yield from (Invalidated(edge, now, why=why) for edge in run.edges)
+    yield from (Forgotten(memory, why) for memory in run.made if memory not in skipped)
+    entries = engine.ledger.entries_at([position for _, position in run.revised])
+    for memory, position in run.revised:
+        before = entries[position].event if position in entries else None
+        if memory not in skipped and isinstance(before, Remembered):
             yield before
-    for memory in run.hidden:
-        if memory not in left:
-            yield Restored(memory)
-    for memory in run.promoted:
-        yield Demoted(memory)
-    for memory in _noted(run):
-        if memory in index.usage.promoted_notes:
-            yield Promoted(memory)
+    yield from (Restored(memory) for memory in run.hidden if memory not in skipped)
+    yield from (Demoted(memory) for memory in run.promoted)
+    yield from (Promoted(memory) for memory in _notes_added(run) if memory in index.usage.promoted_notes)

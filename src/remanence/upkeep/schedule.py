@@ -17,37 +17,33 @@ _INTERVAL = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
 
 
 def parse_interval(every: str | float | timedelta) -> float:
-    """An interval in seconds: a number of them, a timedelta, or such as "90s", "15m", "1h" and "2d".
+    """An interval in seconds, from a number of seconds, a timedelta, or a text such as "90s", "15m", "1h", "2d".
 
     >>> parse_interval("1h"), parse_interval("1.5m"), parse_interval(10), parse_interval(timedelta(minutes=1))
     (3600.0, 90.0, 10.0, 60.0)
     """
+    seconds = 0.0
     if isinstance(every, timedelta):
-        found = every.total_seconds()
-    elif isinstance(every, str):
-        read = _INTERVAL.fullmatch(every.strip().lower())
-        if read is None:
-            raise InvalidInput(f"every={every!r} is no interval. Say such as '30m', '1h' or '2d'.")
-        found = float(read[1]) * _UNITS[read[2]]
-    elif isinstance(every, bool) or not isinstance(every, int | float):
-        raise InvalidInput(f"every={every!r} is no interval. Say such as '30m', '1h' or '2d'.")
-    else:
-        found = float(every)
-    if not 0 < found < threading.TIMEOUT_MAX:
-        raise InvalidInput(f"every={every!r} is not an interval that can be waited for.")
-    return found
+        seconds = every.total_seconds()
+    elif isinstance(every, str) and (match := _INTERVAL.fullmatch(every.strip().lower())):
+        seconds = float(match[1]) * _UNITS[match[2]]
+    elif isinstance(every, int | float) and not isinstance(every, bool):
+        seconds = float(every)
+    if not 0 < seconds < threading.TIMEOUT_MAX:
+        raise InvalidInput(f"every={every!r} is not a valid interval. Use one such as '30m', '1h' or '2d'.")
+    return seconds
 
 
 class Schedule:
-    """Does a piece of work at once and then at intervals, in a thread, until it is stopped.
+    """Calls a function at once and then at intervals, in a thread, until it is stopped.
 
-    Work that fails is logged and tried again at the next interval. As a context manager it stops at the end.
+    A call that fails is logged and repeated at the next interval. As a context manager it stops at the end.
     """
 
     def __init__(self, work: Callable[[], object], every: float) -> None:
-        self._work, self._every = work, every
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="remanence-upkeep", daemon=True)
+        arguments = (work, every, self._stopped.wait)
+        self._thread = threading.Thread(target=repeat, args=arguments, name="remanence-upkeep", daemon=True)
         self._thread.start()
 
     def __enter__(self) -> Schedule:
@@ -58,29 +54,26 @@ class Schedule:
 
     @property
     def running(self) -> bool:
-        """Whether it goes on."""
+        """Whether it has not been stopped."""
         return self._thread.is_alive() and not self._stopped.is_set()
 
     def stop(self, wait: float = 5.0) -> None:
-        """Start nothing new, and wait at most so many seconds for what is at hand."""
+        """Start no new call, and wait at most so many seconds for the current one."""
         self._stopped.set()
         if self._thread is not threading.current_thread():
             self._thread.join(wait)
 
-    def _run(self) -> None:
-        repeat(self._work, self._every, self._stopped.wait)
-
 
 def repeat(work: Callable[[], object], every: float, wait: Callable[[float], bool]) -> None:
-    """Do a piece of work again and again; `wait` sleeps for so many seconds, and is true to stop."""
+    """Call a function again and again; `wait` sleeps for so many seconds, and returns True to stop."""
     while True:
         try:
             work()
         except Closed:
             return
         except LedgerUnavailable as error:
-            log.info("no upkeep this time: %s", error)
+            log.info("upkeep did not run: %s", error)
         except Exception:
-            log.exception("upkeep failed; it is tried again in %g seconds", every)
+            log.exception("upkeep failed; the next attempt is in %g seconds", every)
         if wait(every):
             return

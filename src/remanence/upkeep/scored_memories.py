@@ -1,10 +1,11 @@
-"""The memories that stand now, each with its score: what every step starts from."""
+"""The current memories with their scores, which every step starts from; and checks that a plan still fits them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from remanence.schema import Memory, Snapshot, from_micros
 from remanence.state.usage import NEVER_USED, MemoryUsage
 from remanence.upkeep import decay
 from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.step_tools import batches
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
@@ -25,123 +27,139 @@ _DAY = 86_400.0
 
 
 class StalePlan(Exception):
-    """What a plan is about is not as it was when the plan was made; it says what and how."""
+    """Something has changed since a plan was made; the message says what."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredMemory:
-    """A memory that stands: the row and line of its version, how it was used, and what it scores now."""
+    """A current memory: the row and ledger position of its version, its usage, and its score now."""
 
     memory: Memory
     row: int
     position: int
-    use: MemoryUsage
+    usage: MemoryUsage
     score: float
 
     @property
     def strength(self) -> float:
-        """How strong it is, with what use added."""
-        return strength_of(self.memory, self.use)
+        """The strength of the memory, with what its uses added."""
+        return strength_of(self.memory, self.usage)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredMemories:
-    """All of them, as of one line of the ledger and one moment."""
+    """All current memories of a space, as of one ledger position and moment."""
 
     items: tuple[ScoredMemory, ...]
     snapshot: Snapshot
 
     @property
     def position(self) -> int:
-        """The last line that was known."""
+        """The last ledger position that was read."""
         return self.snapshot.position
 
-    def without(self, ids: Sequence[str]) -> ScoredMemories:
-        """Those that are left once these are gone."""
-        gone = set(ids)
-        return ScoredMemories(tuple(item for item in self.items if item.memory.id not in gone), self.snapshot)
+    def without(self, ids: Iterable[str]) -> ScoredMemories:
+        """The same without some memories."""
+        excluded = set(ids)
+        return ScoredMemories(tuple(item for item in self.items if item.memory.id not in excluded), self.snapshot)
 
 
 def score_memories(
     index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None = None
 ) -> ScoredMemories:
-    """What stands now: not forgotten, expired, revised or superseded."""
-    for attempt in range(3):
+    """The memories that are neither forgotten, expired, revised nor superseded."""
+    for _ in range(2):
         try:
-            return _standing(index, now, settings, progress)
+            return _score_current(index, now, settings, progress)
         except RowErased:
-            # Another process erased one of them between our looking and our reading.
-            if attempt == 2:
-                raise
-            index.catch_up()
-    raise AssertionError("the last attempt returns or raises")
+            index.catch_up()  # another process erased a memory before its text was read
+    return _score_current(index, now, settings, progress)
 
 
-def score_of(memory: Memory, use: MemoryUsage, now: datetime, settings: UpkeepSettings) -> float:
-    """What a memory scores now."""
-    last = max(memory.revised_at, from_micros(use.moments[-1])) if use.moments else memory.revised_at
+def score_of(memory: Memory, usage: MemoryUsage, now: datetime, settings: UpkeepSettings) -> float:
+    """The score of a memory now."""
+    last = max(memory.revised_at, from_micros(usage.moments[-1])) if usage.moments else memory.revised_at
     days = (now - last).total_seconds() / _DAY
     base = settings.half_life_by_kind.get(memory.kind, settings.half_life_days)
-    half_life = decay.stretched_half_life(base, memory.importance, settings.lasting_stretch)
-    left = decay.retention(settings.decay, days, half_life)
-    return decay.score(use.times, settings.beta, left, strength_of(memory, use))
+    retained = decay.retention(settings.decay, days, decay.half_life_for(base, memory.importance))
+    return decay.score(usage.times, retained, strength_of(memory, usage))
 
 
-def strength_of(memory: Memory, use: MemoryUsage) -> float:
-    """How strong a memory is, from 1 to 2, with what use added."""
-    return min(2.0, max(1.0, memory.strength + use.boost))
+def strength_of(memory: Memory, usage: MemoryUsage) -> float:
+    """The strength of a memory, from 1 to 2, with what its uses added."""
+    return min(2.0, max(1.0, memory.strength + usage.boost))
 
 
 def check_unchanged(index: Index, positions: Mapping[str, int], *, used_after: int | None = None) -> None:
-    """Refuse if one of these memories, given with the lines of their versions, is hidden or has another
-    version by now; or was used after a line, if one is given."""
+    """Raise StalePlan if one of these memories, given with the positions of their versions, is hidden or
+    has another version by now; or was used after a position, if one is given."""
     catalog = index.catalog
-    for memory, line in positions.items():
+    for memory, position in positions.items():
         row = index.current_row(memory, catalog.position)
-        if row is None or catalog.positions_of_rows([row]) != [line]:
-            raise StalePlan(f"memory {memory!r} is gone or has changed")
+        if row is None or catalog.positions_of_rows([row]) != [position]:
+            raise StalePlan(f"memory {memory!r} was hidden or has changed")
         if used_after is not None and index.usage.get(memory).line > used_after:
             raise StalePlan(f"memory {memory!r} was used")
 
 
-def check_current(index: Index, positions: Mapping[str, int], now: datetime, *, used_after: int | None = None) -> None:
-    """Refuse as `unchanged` does, and also if one of these memories has stepped back for another."""
+def check_current(
+    index: Index,
+    positions: Mapping[str, int],
+    now: datetime,
+    *,
+    used_after: int | None = None,
+    unlinked: Iterable[tuple[str, str]] = (),
+) -> None:
+    """Raise StalePlan as `check_unchanged` does, and also if one of the memories has expired or was superseded,
+    or if two of those that should be unlinked are linked."""
     with index.lock:
         check_unchanged(index, positions, used_after=used_after)
-        sight = index.snapshot(index.catalog.position, now)
-        shown = (index.current_row(memory, sight.position) for memory in positions)
-        rows = np.array([row for row in shown if row is not None], np.int64)
-        stand = _stand(index, rows, sight)
-    for memory, stands in zip(positions, stand.tolist(), strict=True):
-        if not stands:
+        snapshot = index.snapshot(index.catalog.position, now)
+        rows = [index.current_row(memory, snapshot.position) for memory in positions]
+        current = _current_mask(index, np.array(rows, np.int64), snapshot)
+    for memory, is_current in zip(positions, current.tolist(), strict=True):
+        if not is_current:
             raise StalePlan(f"memory {memory!r} was replaced or has expired")
+    linked_to = link_lookup(index, snapshot)
+    for memory, other in unlinked:
+        if other in linked_to(memory):
+            raise StalePlan(f"memories {memory!r} and {other!r} were linked")
 
 
-def _stand(index: Index, rows: NDArray[np.int64], sight: Snapshot) -> NDArray[np.bool_]:
-    """Which of these rows have neither expired nor stepped back for another."""
-    out = index.catalog.current(rows, sight.position, sight.now)
-    out[out] = supersession.current_mask(index, rows[out], sight)
-    return out
+def link_lookup(index: Index, snapshot: Snapshot) -> Callable[[str], set[str]]:
+    """A cached function that returns the memories to which a memory has a valid link of any kind."""
+
+    @cache
+    def linked_to(memory: str) -> set[str]:
+        with index.lock:
+            number = index.catalog.number(memory)
+            links = [] if number is None else index.links.links_of(number, snapshot, at=snapshot.now)
+        return {end for link in links for end in (link.source, link.target)}
+
+    return linked_to
 
 
-def _standing(index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None) -> ScoredMemories:
+def _current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
+    """Which of these rows have neither expired nor been superseded."""
+    mask = index.catalog.current(rows, snapshot.position, snapshot.now)
+    mask[mask] = supersession.current_mask(index, rows[mask], snapshot)
+    return mask
+
+
+def _score_current(index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None) -> ScoredMemories:
     with index.lock:
-        sight = index.snapshot(index.catalog.position, now)
-        rows = np.flatnonzero(sight.row_mask)
-        rows = rows[_stand(index, rows, sight)]
-    return ScoredMemories(tuple(_items(index, rows.tolist(), now, settings, progress)), sight)
+        snapshot = index.snapshot(index.catalog.position, now)
+        rows = np.flatnonzero(snapshot.row_mask)
+        rows = rows[_current_mask(index, rows, snapshot)]
+    return ScoredMemories(tuple(_scored(index, rows.tolist(), now, settings, progress)), snapshot)
 
 
-def _items(
+def _scored(
     index: Index, rows: Sequence[int], now: datetime, settings: UpkeepSettings, progress: Progress | None
 ) -> Iterator[ScoredMemory]:
-    for begin in range(0, len(rows), _CHUNK):
-        some = rows[begin : begin + _CHUNK]
-        with index.lock:  # for a moment each: others recall meanwhile
-            memories, lines = index.memories(some), index.catalog.positions_of_rows(some)
-            used = index.usage.by_memory
-            for row, line, memory in zip(some, lines, memories, strict=True):
-                use = used.get(memory.id, NEVER_USED)
-                yield ScoredMemory(memory, row, line, use, score_of(memory, use, now, settings))
-        if progress is not None:
-            progress(begin + len(some), len(rows))
+    for chunk in batches(rows, _CHUNK, progress):
+        with index.lock:  # briefly for each chunk, so that others can recall in between
+            memories, positions = index.memories(chunk), index.catalog.positions_of_rows(chunk)
+            for row, position, memory in zip(chunk, positions, memories, strict=True):
+                usage = index.usage.by_memory.get(memory.id, NEVER_USED)
+                yield ScoredMemory(memory, row, position, usage, score_of(memory, usage, now, settings))

@@ -1,4 +1,4 @@
-"""Every number that upkeep goes by, in one frozen value; also from environment variables."""
+"""The settings of upkeep: one frozen value, also read from environment variables."""
 
 from __future__ import annotations
 
@@ -13,162 +13,134 @@ from remanence.state.usage import MAX_TRACKED_USES
 from remanence.upkeep.decay import DECAY_MODELS
 
 PREFIX = "REMANENCE_"
-GC = ("forget", "archive")
+GC_MODES = ("forget", "archive")
 
 _RANGES: Mapping[str, tuple[float, float]] = {
-    **dict.fromkeys(("half_life_days", "promote_days", "lasting_stretch"), (1e-6, 1e6)),
-    **dict.fromkeys(("promote_after_days",), (0.0, 1e6)),
-    **dict.fromkeys(("beta", "forget_below", "promote_above", "danger_from", "danger_until"), (0.0, 10.0)),
-    **dict.fromkeys(
-        (
-            *("boost", "cross_domain_below", "cluster_similarity", "duplicate_similarity"),
-            *("merge_cohesion", "review_cohesion", "relate_above", "vault_weight"),
-        ),
-        (0.0, 1.0),
-    ),
-    **dict.fromkeys(("cluster_neighbours", "relate_most"), (1, 1_000)),
+    "half_life_days": (1e-6, 1e6),
+    "forget_below": (0.0, 10.0),
+    "promote_above": (0.0, 10.0),
     "promote_uses": (1, MAX_TRACKED_USES),
-    "cluster_size": (2, 100),
-    "relate_shared": (1, 100),
-    "relate_hub": (2, 10_000),
+    "cluster_similarity": (0.0, 1.0),
+    "duplicate_similarity": (0.0, 1.0),
+    "merge_cohesion": (0.0, 1.0),
+    "vault_weight": (0.0, 1.0),
 }
-_ORDERED = (("forget_below", "danger_from"), ("danger_from", "danger_until"), ("review_cohesion", "merge_cohesion"))
 
 
-def _slow_kinds() -> Mapping[str, float]:
+def _default_half_lives() -> Mapping[str, float]:
     return {"semantic": 30.0, "viewpoint": 30.0}
 
 
 @dataclass(frozen=True, slots=True)
 class UpkeepSettings:
-    """What fades how fast, what is alike, what lasts.
+    """How fast memories decay, and the thresholds of each step.
 
-    Each field can also be set in the environment, as `REMANENCE_` and its name in capitals; the half-life
-    of one kind as `REMANENCE_HALF_LIFE_DAYS_EPISODE`.
+    Each setting has an environment variable: `REMANENCE_` and its name in capitals. The half-life of one
+    kind is `REMANENCE_HALF_LIFE_DAYS_EPISODE` and so on.
 
-    >>> UpkeepSettings(half_life_days=7).half_life_days
-    7
-    >>> UpkeepSettings.from_env({"REMANENCE_BETA": "0.5"}).beta
-    0.5
+    Raises:
+        InvalidInput: A value is of the wrong type or out of range; the message names it.
+
+    Example:
+        >>> UpkeepSettings(half_life_days=7).half_life_days
+        7
+        >>> UpkeepSettings.from_env({"REMANENCE_FORGET_BELOW": "0.1"}).forget_below
+        0.1
     """
 
     decay: str = "power_law"
-    """How memories fade: "power_law", "exponential" or "two_component"."""
+    """The decay model: "power_law", "exponential" or "two_component"."""
     half_life_days: float = 3.0
-    """After so many days without use, half is left; of chatter that nobody called important."""
-    half_life_by_kind: Mapping[str, float] = field(default_factory=_slow_kinds)
-    """The half-life of a kind, where it is another."""
-    lasting_stretch: float = 16.0
-    """How many times longer something identity-defining (importance 0.9) lasts."""
-    beta: float = 0.6
-    """Score grows with the number of uses to this power."""
-    boost: float = 0.1
-    """How much stronger a boost, or use in another domain, makes a memory."""
-    cross_domain_below: float = 0.3
-    """Use where fewer tags than this are shared (Jaccard) is use in another domain."""
+    """Days without use until half of the score is left, for a memory of ordinary importance."""
+    half_life_by_kind: Mapping[str, float] = field(default_factory=_default_half_lives)
+    """Half-lives of kinds that differ from `half_life_days`."""
     forget_below: float = 0.05
-    """`gc` lets go of what scores less."""
+    """`gc` hides memories that score less."""
     gc: str = "forget"
-    """How: "forget" hides it, "archive" puts it away, where it can be looked up."""
-    danger_from: float = 0.15
-    danger_until: float = 0.35
-    """Between these two a memory is at risk."""
+    """What `gc` does: "forget" hides memories, "archive" moves them to the archive."""
     promote_above: float = 0.65
-    """What scores this much is promoted, once it is `promote_after_days` old."""
-    promote_after_days: float = 3.0
-    """A score says little about a memory younger than this: everything new scores high."""
+    """Memories that score at least this much are promoted once they are a few days old."""
     promote_uses: int = 5
-    promote_days: float = 14.0
-    """So many uses within so many days promote a memory whatever its score."""
+    """Memories used this often within two weeks are promoted whatever their score."""
     cluster_similarity: float = 0.83
-    """Memories this near (cosine) are in one cluster."""
+    """Memories at least this similar (cosine) belong to one cluster."""
     duplicate_similarity: float = 0.88
-    """And in duplicates mode, this near."""
-    cluster_size: int = 12
-    cluster_neighbours: int = 16
-    """How many nearest memories of each are looked at."""
+    """The same, for `clusters(duplicates=True)`."""
     merge_cohesion: float = 0.85
-    """Clusters whose pairs are this near on average are merged."""
-    review_cohesion: float = 0.65
-    """And these are for a person to look at; the rest is kept as it is."""
-    relate_shared: int = 2
-    """How many entities two memories must share to be related."""
-    relate_above: float = 0.3
-    """And how much of their entities (70%) and tags (30%)."""
-    relate_most: int = 5
-    """How many relations of each memory are proposed, the best."""
-    relate_hub: int = 64
-    """Entities that more memories name together say little about any two of those."""
+    """Clusters whose pairs are at least this similar on average are merged."""
     vault: str | None = None
-    """The folder that promoted memories are written to as Markdown notes."""
+    """The folder to which promoted memories are written as Markdown notes."""
     vault_weight: float = 0.7
-    """What a hit in a person's own notes weighs beside one in the space."""
+    """Factor for the scores of hits in a person's own notes."""
 
     def __post_init__(self) -> None:
         if self.decay not in DECAY_MODELS:
-            raise InvalidInput(f"decay={self.decay!r} is no model of decay. Use one of {', '.join(DECAY_MODELS)}.")
-        if self.gc not in GC:
-            raise InvalidInput(f"gc={self.gc!r} is no way to let go. Use one of {', '.join(GC)}.")
-        for name, (least, most) in _RANGES.items():
-            _check_number(name, getattr(self, name), least, most)
+            raise InvalidInput(f"decay={self.decay!r} is not a decay model. Use one of {', '.join(DECAY_MODELS)}.")
+        if self.gc not in GC_MODES:
+            raise InvalidInput(f"gc={self.gc!r} is not a mode of gc. Use one of {', '.join(GC_MODES)}.")
+        for name, (minimum, maximum) in _RANGES.items():
+            _check_number(name, getattr(self, name), minimum, maximum)
         if not isinstance(self.half_life_by_kind, Mapping):
-            raise InvalidInput(f"half_life_by_kind={self.half_life_by_kind!r} is no dict, such as {{'episode': 7}}.")
+            raise InvalidInput(f"half_life_by_kind={self.half_life_by_kind!r} is not a dict such as {{'episode': 7}}.")
         for kind, days in self.half_life_by_kind.items():
             if kind not in MEMORY_KINDS:
-                raise InvalidInput(
-                    f"half_life_by_kind names the kind {kind!r}. The kinds are {', '.join(MEMORY_KINDS)}."
-                )
+                raise InvalidInput(f"half_life_by_kind has the kind {kind!r}. Kinds are {', '.join(MEMORY_KINDS)}.")
             _check_number(f"half_life_by_kind[{kind!r}]", days, *_RANGES["half_life_days"])
-        for smaller, larger in _ORDERED:
-            if getattr(self, smaller) > getattr(self, larger):
-                raise InvalidInput(
-                    f"{smaller}={getattr(self, smaller)} is above {larger}={getattr(self, larger)}: "
-                    "nothing would lie between them. Change one of the two."
-                )
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> UpkeepSettings:
-        """The defaults, changed by what the environment says."""
-        given = os.environ if environ is None else environ
+        """The defaults, changed by environment variables.
+
+        Args:
+            environ: The variables; `os.environ` if left out.
+
+        Raises:
+            InvalidInput: A variable does not hold a valid value.
+        """
+        environ = os.environ if environ is None else environ
         changes: dict[str, Any] = {}
-        for each in fields(cls):
-            name = PREFIX + each.name.upper()
-            if each.name == "half_life_by_kind":
-                continue
-            if given.get(name):
-                changes[each.name] = _read(name, given[name], each.type)
-        kinds: dict[str, str] = {kind: f"{PREFIX}HALF_LIFE_DAYS_{kind.upper()}" for kind in MEMORY_KINDS}
-        told: dict[str, float] = {
-            kind: _read(name, given[name], "float") for kind, name in kinds.items() if given.get(name)
-        }
-        return cls(**changes, half_life_by_kind={**_slow_kinds(), **told})
+        for setting in fields(cls):
+            variable = PREFIX + setting.name.upper()
+            if setting.name != "half_life_by_kind" and environ.get(variable):
+                changes[setting.name] = _parse(variable, environ[variable], setting.type)
+        half_lives = dict(_default_half_lives())
+        for kind in MEMORY_KINDS:
+            variable = f"{PREFIX}HALF_LIFE_DAYS_{kind.upper()}"
+            if environ.get(variable):
+                half_lives[kind] = _parse(variable, environ[variable], "float")
+        return cls(**changes, half_life_by_kind=half_lives)
 
     def with_changes(self, **changes: Any) -> UpkeepSettings:
         """These settings with some of them changed.
 
-        >>> UpkeepSettings().with_changes(beta=1.0).beta
-        1.0
+        Raises:
+            InvalidInput: A name is not a setting, or a value is not valid.
+
+        Example:
+            >>> UpkeepSettings().with_changes(promote_uses=3).promote_uses
+            3
         """
-        known = {each.name for each in fields(self)}
+        known = [setting.name for setting in fields(self)]
         for name in changes:
             if name not in known:
-                raise InvalidInput(f"{name!r} is no setting of upkeep. The settings are {', '.join(sorted(known))}.")
+                raise InvalidInput(f"{name!r} is not a setting of upkeep. The settings are {', '.join(known)}.")
         return replace(self, **changes)
 
 
-def _read(name: str, value: str, kind: Any) -> Any:
-    if kind not in ("float", "int"):
+def _parse(variable: str, value: str, type_name: Any) -> Any:
+    """The value of an environment variable; annotations of the fields are strings."""
+    if type_name not in ("float", "int"):
         return value
     try:
-        return int(value) if kind == "int" else float(value)
+        return int(value) if type_name == "int" else float(value)
     except ValueError:
-        whole = "a whole number" if kind == "int" else "a number"
-        raise InvalidInput(f"the environment says {name}={value!r}, which is not {whole}.") from None
+        expected = "a whole number" if type_name == "int" else "a number"
+        raise InvalidInput(f"the environment variable {variable}={value!r} is not {expected}.") from None
 
 
-def _check_number(name: str, value: Any, least: float, most: float) -> None:
-    whole = isinstance(least, int)
-    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-        raise InvalidInput(f"{name}={value!r} is not {'a whole number' if whole else 'a number'}.")
-    if not least <= value <= most:
-        raise InvalidInput(f"{name}={value!r} is not between {least:g} and {most:g}.")
+def _check_number(name: str, value: Any, minimum: float, maximum: float) -> None:
+    integral = isinstance(minimum, int)
+    if isinstance(value, bool) or not isinstance(value, int if integral else (int, float)):
+        raise InvalidInput(f"{name}={value!r} is not {'a whole number' if integral else 'a number'}.")
+    if not minimum <= value <= maximum:
+        raise InvalidInput(f"{name}={value!r} is not between {minimum:g} and {maximum:g}.")

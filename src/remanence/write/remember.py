@@ -19,7 +19,7 @@ from remanence.core.identity import new_id
 from remanence.core.index import Index, memory_from_entry
 from remanence.errors import NotFound
 from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued
-from remanence.graph.invalidation import invalidation_events
+from remanence.graph.assertions import invalidation_events
 from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.language.text import normalize_text
 from remanence.schema import Entry, ExtractionResult, Fact, Memory, Snapshot, Triple, Utterance

@@ -1,4 +1,4 @@
-"""Where each node stands, and how far each edge bends: the same for the same graph, every time."""
+"""The coordinates of each node and the bend of each edge: the same for the same graph, every time."""
 
 from __future__ import annotations
 
@@ -23,26 +23,27 @@ if TYPE_CHECKING:
 RADIUS = {"entity": 9.0, "memory": 7.0}
 LINE_HEIGHT = 15.0
 """The height of a line of a label."""
-_LENGTH = 180.0
-"""How long a common edge is: its name has to fit on it."""
+_EDGE_LENGTH = 180.0
+"""The length of a typical edge: its name has to fit on it."""
 _BEND = 52.0
 _GAP = 14.0
-_SMALL = 150
-"""Up to so many nodes by Kamada and Kawai, which is clearer, and takes seconds at a thousand."""
-_ROOM = 5.0
+_KAMADA_KAWAI_LIMIT = 150
+"""Up to so many nodes are laid out by Kamada and Kawai, which is clearer, but takes seconds for a thousand nodes."""
+_AREA_FACTOR = 5.0
 """How many times the area of all labels a picture has at least."""
-_ROUNDS = 80
-_seeding = Lock()
+_SEPARATION_ROUNDS = 80
+_random_lock = Lock()
 
 Floats: TypeAlias = NDArray[np.float64]
-Numbers: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """In pixels: the place of each node in a sheet of `width` and `height`, and its label, in lines; for each
-    edge the numbers of its nodes, and how far it swerves from the straight line, or, if it ends where it
-    begins, how far out it goes."""
+    """A layout in pixels.
+
+    Each node has coordinates and the lines of its label. Each edge has the numbers of its two nodes, and its distance
+    from the straight line, or, if it ends where it begins, the size of its loop.
+    """
 
     coordinates: tuple[tuple[float, float], ...]
     labels: tuple[tuple[str, ...], ...]
@@ -53,21 +54,21 @@ class Layout:
 
 
 def lay_out(subgraph: Subgraph) -> Layout:
-    """Where everything goes."""
+    """Compute the layout of a part of the graph."""
     numbers = {node.id: number for number, node in enumerate(subgraph.nodes)}
     ends = tuple((numbers[edge.source], numbers[edge.target]) for edge in subgraph.edges)
-    labels = tuple(_label(node) for node in subgraph.nodes)
+    labels = tuple(wrap(node.label, *((24, 2) if node.kind == "entity" else (26, 3))) for node in subgraph.nodes)
     boxes = np.array([_box(*each) for each in zip(subgraph.nodes, labels, strict=True)]).reshape(-1, 2)
-    middles = np.zeros_like(boxes)
-    parts = [(part, _apart(_roomy(points, boxes[part]), boxes[part])) for part, points in _parts(len(boxes), ends)]
-    corners = _shelves([_span(points, boxes[part]) for part, points in parts])
+    centers = np.zeros_like(boxes)
+    parts = [(part, _separate(_spread(points, boxes[part]), boxes[part])) for part, points in _parts(len(boxes), ends)]
+    corners = _pack([_size(points, boxes[part]) for part, points in parts])
     for (part, points), corner in zip(parts, corners, strict=True):
-        middles[part] = points - _low(points, boxes[part]) + corner
-    # A label stands below its node, so the node is not in the middle of the box that holds both.
+        centers[part] = points - _upper_left(points, boxes[part]) + corner
+    # A label is below its node, so the node is not at the center of the box that holds both.
     above = np.array([RADIUS[node.kind] for node in subgraph.nodes]) - boxes[:, 1] / 2
-    width, height = _span(middles, boxes)
+    width, height = _size(centers, boxes)
     return Layout(
-        coordinates=tuple((round(x, 1), round(y, 1)) for x, y in (middles + np.c_[0 * above, above]).tolist()),
+        coordinates=tuple((round(x, 1), round(y, 1)) for x, y in (centers + np.c_[0 * above, above]).tolist()),
         labels=labels,
         edge_ends=ends,
         bends=_bends(ends),
@@ -76,54 +77,47 @@ def lay_out(subgraph: Subgraph) -> Layout:
     )
 
 
-def _label(node: Node) -> tuple[str, ...]:
-    """What is written below a node: a name, or the beginning of what a memory says."""
-    return wrap(node.label, 24, 2) if node.kind == "entity" else wrap(node.label, 26, 3)
-
-
 def _box(node: Node, label: Sequence[str]) -> tuple[float, float]:
-    """The width and height that a node takes up with its label and some air."""
-    wide = max((width_in_letters(line) for line in label), default=0) * LETTER_WIDTH
-    return max(wide, 2 * RADIUS[node.kind]) + _GAP, 2 * RADIUS[node.kind] + LINE_HEIGHT * len(label) + _GAP
+    """The width and height of a node with its label and a gap."""
+    width = max((width_in_letters(line) for line in label), default=0) * LETTER_WIDTH
+    return max(width, 2 * RADIUS[node.kind]) + _GAP, 2 * RADIUS[node.kind] + LINE_HEIGHT * len(label) + _GAP
 
 
 def _parts(size: int, ends: Sequence[tuple[int, int]]) -> Iterator[tuple[list[int], Floats]]:
-    """The parts of a graph that no edge ties together, the largest first, each laid out on its own.
+    """The connected components of a graph, the largest first, each with its own layout.
 
-    In one layout for all, parts with nothing to hold them drift apart, or across each other.
+    In one layout for all, unconnected parts drift far apart or overlap.
     """
     import igraph
 
     graph = igraph.Graph(n=size, edges=ends).simplify()
     for part in sorted(graph.connected_components(), key=lambda part: (-len(part), part)):
-        yield part, _shape(graph.induced_subgraph(part))
+        yield part, _component_layout(graph.induced_subgraph(part))
 
 
-def _shape(graph: igraph.Graph) -> Floats:
-    """A layout of one connected part, its median edge of the common length."""
+def _component_layout(graph: igraph.Graph) -> Floats:
+    """The layout of one component, scaled so that its median edge has the typical length."""
     size = graph.vcount()
     if size < 3:
-        return np.array([(_LENGTH * 1.2 * place, 0.0) for place in range(size)])
-    turns = [2 * math.pi * place / size for place in range(size)]
-    circle = [(math.cos(turn) * math.sqrt(size), math.sin(turn) * math.sqrt(size)) for turn in turns]
-    points = np.array((_kamada_kawai if size <= _SMALL else _fruchterman_reingold)(graph, circle))
+        return np.array([(_EDGE_LENGTH * 1.2 * number, 0.0) for number in range(size)])
+    angles = np.arange(size) * 2 * math.pi / size
+    circle = (np.c_[np.cos(angles), np.sin(angles)] * math.sqrt(size)).tolist()
+    if size <= _KAMADA_KAWAI_LIMIT:
+        points = np.array(graph.layout_kamada_kawai(seed=circle).coords)
+    else:
+        points = np.array(_fruchterman_reingold(graph, circle))
     starts, ends = np.array(graph.get_edgelist()).T
     lengths = np.hypot(*(points[starts] - points[ends]).T)
-    shaped: Floats = points * (_LENGTH / max(float(np.median(lengths)), 1e-9))
-    return shaped
+    scaled: Floats = points * (_EDGE_LENGTH / max(float(np.median(lengths)), 1e-9))
+    return scaled
 
 
-def _kamada_kawai(graph: igraph.Graph, circle: Sequence[tuple[float, float]]) -> list[list[float]]:
-    coordinates: list[list[float]] = graph.layout_kamada_kawai(seed=circle).coords
-    return coordinates
-
-
-def _fruchterman_reingold(graph: igraph.Graph, circle: Sequence[tuple[float, float]]) -> list[list[float]]:
+def _fruchterman_reingold(graph: igraph.Graph, circle: list[list[float]]) -> list[list[float]]:
     import igraph
 
-    # It draws lots, and igraph has one place for all to draw them from, which cannot be asked what stands
-    # there: afterwards it is `random` again, as igraph begins with. What others draw there is not touched.
-    with _seeding:
+    # igraph has one random generator for the whole process and cannot return the one that is set. Afterwards it is
+    # `random` again, igraph's default. The state of `random` itself does not change.
+    with _random_lock:
         igraph.set_random_number_generator(random.Random(1))
         try:
             return list(graph.layout_fruchterman_reingold(seed=circle, niter=500, grid=True).coords)
@@ -131,58 +125,57 @@ def _fruchterman_reingold(graph: igraph.Graph, circle: Sequence[tuple[float, flo
             igraph.set_random_number_generator(random)
 
 
-def _roomy(points: Floats, boxes: Floats) -> Floats:
-    """These points, as far from each other as it takes for their boxes to cover no more than a part of it
-    all. Pushing boxes apart where there is no room for them would spoil the shape."""
-    width, height = _span(points, boxes)
-    return points * max(1.0, math.sqrt(_ROOM * float(boxes.prod(axis=1).sum()) / (width * height)))
+def _spread(points: Floats, boxes: Floats) -> Floats:
+    """Scale the points up until the boxes cover only a part of the area: to separate crowded boxes would distort the
+    layout."""
+    width, height = _size(points, boxes)
+    return points * max(1.0, math.sqrt(_AREA_FACTOR * float(boxes.prod(axis=1).sum()) / (width * height)))
 
 
-def _apart(points: Floats, boxes: Floats) -> Floats:
-    """These boxes pushed apart until none lies on another, or nearly so, each by as little as it takes."""
+def _separate(points: Floats, boxes: Floats) -> Floats:
+    """Move the boxes as little as possible until hardly any two overlap."""
     points = points.copy()
-    for _ in range(_ROUNDS):
-        first, second = _side_by_side(points[:, 0] - boxes[:, 0] / 2, points[:, 0] + boxes[:, 0] / 2)
-        away = points[first] - points[second]
-        overlap = (boxes[first] + boxes[second]) / 2 - np.abs(away)
-        meeting = (overlap > 0.5).all(axis=1)
-        if not meeting.any():
+    for _ in range(_SEPARATION_ROUNDS):
+        first, second = _overlapping_pairs(points[:, 0] - boxes[:, 0] / 2, points[:, 0] + boxes[:, 0] / 2)
+        distance = points[first] - points[second]
+        overlap = (boxes[first] + boxes[second]) / 2 - np.abs(distance)
+        both = (overlap > 0.5).all(axis=1)
+        if not both.any():
             break
-        first, second, away, overlap = first[meeting], second[meeting], away[meeting], overlap[meeting]
-        # Along the shorter way out; two boxes in one place part by their order.
+        first, second, distance, overlap = first[both], second[both], distance[both], overlap[both]
+        # Along the axis with the smaller overlap; two boxes in one place are separated by their order.
         pair, axis = np.arange(len(first)), overlap.argmin(axis=1)
-        push = overlap[pair, axis] / 2 * np.where(away[pair, axis] >= 0, 1, -1)
+        push = overlap[pair, axis] / 2 * np.where(distance[pair, axis] >= 0, 1, -1)
         np.add.at(points, (first, axis), push)
         np.add.at(points, (second, axis), -push)
     return points
 
 
-def _side_by_side(left: Floats, right: Floats) -> tuple[Numbers, Numbers]:
-    """Every two stretches that share something, by their numbers."""
+def _overlapping_pairs(left: Floats, right: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every pair of intervals that overlap, by their numbers."""
     order = np.argsort(left, kind="stable")
-    place = np.arange(len(order))
-    following = np.searchsorted(left[order], right[order]) - place - 1
-    first = np.repeat(place, following)
+    rank = np.arange(len(order))
+    following = np.searchsorted(left[order], right[order]) - rank - 1
+    first = np.repeat(rank, following)
     second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(following) - following, following)
     return order[first], order[second]
 
 
-def _low(points: Floats, boxes: Floats) -> Floats:
-    """The upper left corner of some boxes together."""
+def _upper_left(points: Floats, boxes: Floats) -> Floats:
     corner: Floats = (points - boxes / 2).min(axis=0)
     return corner
 
 
-def _span(points: Floats, boxes: Floats) -> tuple[float, float]:
+def _size(points: Floats, boxes: Floats) -> tuple[float, float]:
     """The width and height of some boxes together."""
     if not len(points):
         return 0.0, 0.0
-    width, height = (points + boxes / 2).max(axis=0) - _low(points, boxes)
+    width, height = (points + boxes / 2).max(axis=0) - _upper_left(points, boxes)
     return float(width), float(height)
 
 
-def _shelves(sizes: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """A corner for each of several boxes, set in rows like books, in about the shape of a screen."""
+def _pack(sizes: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """A corner for each of several boxes, placed in rows, in about the shape of a screen."""
     area = sum((width + _GAP) * (height + _GAP) for width, height in sizes)
     limit = max([math.sqrt(area * 1.8), *(width for width, _ in sizes)])
     corners: list[tuple[float, float]] = []
@@ -196,16 +189,16 @@ def _shelves(sizes: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _bends(ends: Sequence[tuple[int, int]]) -> tuple[float, ...]:
-    """How far each edge swerves, so that several between the same two nodes can be told apart."""
-    total, met = Counter(map(frozenset, ends)), Counter[frozenset[int]]()
+    """The bend of each edge, so that several edges between the same two nodes do not coincide."""
+    total, seen = Counter(map(frozenset, ends)), Counter[frozenset[int]]()
     out: list[float] = []
     for source, target in ends:
         pair = frozenset((source, target))
-        place = met[pair]
-        met[pair] += 1
+        number = seen[pair]
+        seen[pair] += 1
         if source == target:
-            out.append(_BEND * (1 + place / 2))
+            out.append(_BEND * (1 + number / 2))
         else:
-            swerve = (place - (total[pair] - 1) / 2) * _BEND
-            out.append(swerve if source < target else -swerve)
+            bend = (number - (total[pair] - 1) / 2) * _BEND
+            out.append(bend if source < target else -bend)
     return tuple(out)

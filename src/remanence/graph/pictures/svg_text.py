@@ -1,39 +1,31 @@
-"""Words in a picture: how wide they are, how they are cut, and what must not stand in a file."""
+"""Text in a picture: its width, how it is wrapped, and which characters a file may not have."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sized
 from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
+
+from remanence.language.text import pluralize
 
 if TYPE_CHECKING:
     from remanence.graph.traversal import Subgraph
 
 LETTER_WIDTH = 7.2
-"""The width of a common letter at 12 pixels. A file knows no fonts, so this is rather too wide."""
+"""The width of an average letter at 12 pixels. The font is not known here, so this is rather too wide."""
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def subgraph_title(subgraph: Subgraph) -> str:
-    """What a picture is of, in a line."""
+    """The title of a picture of the graph."""
     starts = [node.label for node in subgraph.nodes if node.depth == 0]
-    of = f"Around {wrap(starts[0], 60)[0]}" if len(starts) == 1 and starts[0].strip() else "The graph"
+    subject = f"Around {wrap(starts[0], 60)[0]}" if len(starts) == 1 and starts[0].strip() else "The graph"
     more = ", and more that is not shown" if subgraph.truncated else ""
-    return f"{of}: {count_label(subgraph.nodes, 'node')}, {count_label(subgraph.edges, 'edge')}{more}"
-
-
-def count_label(things: Sized, noun: str) -> str:
-    """How many there are.
-
-    >>> count_label("a", "edge"), count_label("ab", "edge")
-    ('1 edge', '2 edges')
-    """
-    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
+    return f"{subject}: {pluralize(len(subgraph.nodes), 'node')}, {pluralize(len(subgraph.edges), 'edge')}{more}"
 
 
 def replace_invalid_xml(text: str) -> str:
-    """A text without the characters that no XML file may hold, however they are written.
+    """A text without the characters that XML does not allow, not even escaped.
 
     >>> replace_invalid_xml("a\\x00b\\ud800c")
     'a�b�c'
@@ -42,7 +34,7 @@ def replace_invalid_xml(text: str) -> str:
 
 
 def width_in_letters(text: str) -> int:
-    """How many common letters wide a text is: Chinese ones count twice.
+    """The width of a text in average letters. Wide characters, such as Chinese ones, count twice.
 
     >>> width_in_letters("Porto"), width_in_letters("東京")
     (5, 4)
@@ -66,7 +58,7 @@ def wrap(text: str, width: int, lines: int = 1) -> tuple[str, ...]:
             return (*out, rest)
         if len(out) == lines - 1:
             return (*out, rest[: _fitting(rest, width - 1)].rstrip() + "…")
-        # Between two words where that is possible; a word that is longer than the line is cut.
+        # Between two words where possible; a word that is longer than the line is cut.
         space = rest.rfind(" ", 0, fitting + 1)
         cut = space if space > 0 else fitting
         out.append(rest[:cut])
@@ -76,9 +68,9 @@ def wrap(text: str, width: int, lines: int = 1) -> tuple[str, ...]:
 
 def _fitting(text: str, width: int) -> int:
     """How many characters of a text fit, at least one."""
-    taken = 0
-    for place, char in enumerate(text):
-        taken += width_in_letters(char)
-        if taken > width:
-            return max(place, 1)
+    used = 0
+    for index, char in enumerate(text):
+        used += width_in_letters(char)
+        if used > width:
+            return max(index, 1)
     return len(text)

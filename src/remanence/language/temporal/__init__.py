@@ -1,10 +1,9 @@
-"""Words for times, read as half-open UTC windows: "last May" and a reference time, and what they mean.
+"""Reads words for times as half-open UTC windows: "last May" and a reference time give a month.
 
-A small grammar finds the phrases and owns what people say in chats and questions; dateparser is asked
-for isolated dates the grammar does not own, and imported only then.
+A grammar finds the phrases that people use in chats and questions. dateparser reads isolated dates that the
+grammar does not cover, and is imported only then.
 """
 
-from remanence.language.temporal.find_times import TimePhrase, find_times
-from remanence.language.temporal.moments import parse_moment, parse_window
+from remanence.language.temporal.time_parsing import TimePhrase, find_times, parse_moment, parse_window
 
 __all__ = ["TimePhrase", "find_times", "parse_moment", "parse_window"]

@@ -1,24 +1,65 @@
-"""Stretches of the calendar, and the arithmetic on them. All UTC, all half-open."""
+"""Half-open spans of the calendar in UTC, and the arithmetic on them."""
 
 from __future__ import annotations
 
 from calendar import monthrange
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
-from remanence.language.temporal.time_vocabulary import HOLIDAYS, WEEKDAYS
+from remanence.language.temporal import time_vocabulary as vocab
 from remanence.schema import UTC, Window
 
-LAST = datetime.max.replace(tzinfo=UTC)
+LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
 ONE_DAY = timedelta(days=1)
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+_DAYS = {"day": 1, "weekend": 7, "week": 7, "fortnight": 14}
+_MONTHS = {"month": 1, "quarter": 3, "season": 3, "year": 12, "decade": 120, "century": 1200}
+# Where the middle and the late third of a span begin, as people divide it: a month at its days 11 and 21.
+_THIRDS = {"week": (2, 4, "day"), "month": (10, 20, "day"), "quarter": (1, 2, "month"), "season": (1, 2, "month")}
+_THIRDS |= {"year": (4, 8, "month"), "decade": (3, 7, "year"), "century": (33, 67, "year")}
+
+
+def to_utc(moment: datetime) -> datetime:
+    """`moment` in UTC; one without a time zone is taken as UTC."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def midnight(moment: datetime) -> datetime:
+    """The start of that day."""
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def start_of_date(day: date) -> datetime:
+    """The start of a date."""
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+def add_clamped(moment: datetime, by: timedelta) -> datetime:
+    """`moment + by`, at most the last moment of the calendar: people write 9999 for "for ever"."""
+    return LAST_MOMENT if by > LAST_MOMENT - moment else moment + by
+
+
+def shift(moment: datetime, count: int, unit: str) -> datetime:
+    """`moment` moved by `count` units; a day that the month does not have becomes its last day.
+
+    >>> shift(datetime(2026, 3, 31, tzinfo=UTC), -1, "month").day
+    28
+    """
+    if unit in _MONTHS:
+        year, month = divmod(moment.year * 12 + moment.month - 1 + count * _MONTHS[unit], 12)
+        if year == 10_000:
+            return LAST_MOMENT
+        return moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1]))
+    by = timedelta(days=count * _DAYS[unit]) if unit in _DAYS else timedelta(seconds=count * _SECONDS[unit])
+    return add_clamped(moment, by)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A closed stretch, how finely it was named, and how it reads in another year.
+    """A span of time, the unit that named it, and `in_year`: the same span in another year.
 
-    "May" is the latest May until "2024" is read beside it: `in_year` gives the May of any year.
+    "May" alone is the latest May. If "2024" follows, `in_year(2024)` gives the right one.
     """
 
     start: datetime
@@ -26,176 +67,112 @@ class Span:
     granularity: str
     in_year: Callable[[int], Span] | None = None
 
+    @classmethod
+    def enclosing(cls, moment: datetime, unit: str) -> Span:
+        """The calendar unit that contains `moment`: its week from Monday, its quarter, its decade.
+
+        >>> str(Span.enclosing(datetime(2026, 5, 14, tzinfo=UTC), "week").window)
+        '2026-05-11 to 2026-05-18'
+        """
+        start = midnight(moment)
+        if unit in _SECONDS:
+            elapsed = (moment - start).seconds
+            start += timedelta(seconds=elapsed - elapsed % _SECONDS[unit])
+        elif unit in ("week", "fortnight"):
+            start -= ONE_DAY * start.weekday()
+        elif unit == "weekend":
+            start += ONE_DAY * (5 - start.weekday())
+            return cls(start, start + 2 * ONE_DAY, unit)
+        elif unit == "month":
+            start = start.replace(day=1)
+        elif unit == "quarter":
+            start = start.replace(day=1, month=(start.month - 1) // 3 * 3 + 1)
+        elif unit != "day":
+            years = _MONTHS[unit] // 12
+            start = start.replace(day=1, month=1, year=max(1, start.year // years * years))
+        return cls(start, shift(start, 1, unit), unit)
+
+    @classmethod
+    def of_date(cls, unit: str, year: int, month: int = 1, day: int = 1) -> Span:
+        """The unit that contains this date; ValueError if the date does not exist."""
+        return cls.enclosing(datetime(year, month, day, tzinfo=UTC), unit)
+
+    @classmethod
+    def season(cls, year: int, first_month: int) -> Span:
+        """Three months from `first_month` on; the winter of a year begins in its December."""
+        start = datetime(year, first_month, 1, tzinfo=UTC)
+        return cls(start, shift(start, 3, "month"), "season")
+
+    @classmethod
+    def iso_week(cls, year: int, week: int) -> Span:
+        return cls.enclosing(start_of_date(date.fromisocalendar(year, week, 1)), "week")
+
+    @classmethod
+    def holiday(cls, year: int, name: str) -> Span:
+        """The day of a holiday in a year, by its rule in `time_vocabulary.txt`.
+
+        >>> Span.holiday(2024, "thanksgiving").start.day, Span.holiday(2024, "easter").start.month
+        (28, 3)
+        """
+        rule = vocab.HOLIDAYS[name]
+        if rule.startswith("easter"):
+            return cls.enclosing(_easter(year) + ONE_DAY * int(rule[6:]), "day")
+        if " " not in rule:
+            month, day = rule.split("-")
+            return cls.of_date("day", year, int(month), int(day))
+        count, weekday, month, *later = rule.split()
+        found = cls.of_date("month", year, int(month)).nth_weekday(vocab.WEEKDAYS[weekday], int(count))
+        return cls.enclosing(found.start + ONE_DAY * int(later[0] if later else 0), "day")
+
+    @classmethod
+    def latest(cls, make: Callable[[int], Span], now: datetime) -> Span:
+        """The most recent one that has started; `make` gives the one of a year. 29 February may be eight years back."""
+        for year in range(now.year, max(0, now.year - 9), -1):
+            try:
+                span = make(year)
+            except ValueError:
+                continue
+            if span.start <= now:
+                return replace(span, in_year=make)
+        raise ValueError("it did not occur in the last nine years")
+
     @property
     def window(self) -> Window:
         return Window(self.start, self.end)
 
+    def nth_weekday(self, weekday: int, count: int) -> Span:
+        """The `count`-th such weekday of the span, counted from its end if negative; ValueError if there is none."""
+        if count > 0:
+            start = self.start + ONE_DAY * ((weekday - self.start.weekday()) % 7 + 7 * (count - 1))
+        else:
+            final = self.end - ONE_DAY
+            start = final - ONE_DAY * ((final.weekday() - weekday) % 7 + 7 * (-count - 1))
+        if not self.start <= start < self.end:
+            raise ValueError(f"no such weekday: {count}")
+        return Span.enclosing(start, "day")
 
-def to_utc(moment: datetime) -> datetime:
-    """`moment` in UTC; without a time zone it is taken to be UTC already."""
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    def third(self, index: int) -> Span:
+        """The early (0), middle (1) or late (2) third of the span."""
+        size = (self.end - self.start) / 3
+        cuts = [self.start, self.start + size, self.start + 2 * size, self.end]
+        if self.granularity in _THIRDS:
+            first, second, unit = _THIRDS[self.granularity]
+            # Wednesday belongs to the early and to the middle part of a week.
+            first += self.granularity == "week" and index == 0
+            cuts[1:3] = shift(self.start, first, unit), shift(self.start, second, unit)
+        return Span(cuts[index], cuts[index + 1], "part")
 
-
-def midnight(moment: datetime) -> datetime:
-    """The first moment of that day."""
-    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def start_of_date(day: date) -> datetime:
-    """The first moment of a date."""
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
-
-
-def add_clamped(moment: datetime, by: timedelta) -> datetime:
-    """`moment + by`, stopping at the last moment the calendar has (9999 is people's "for ever")."""
-    return LAST if by > LAST - moment else moment + by
-
-
-def shift(moment: datetime, count: int, unit: str) -> datetime:
-    """`moment` moved by `count` units; a month keeps its last day.
-
-    >>> shift(datetime(2026, 3, 31, tzinfo=UTC), -1, "month").day
-    28
-    """
-    days = {"day": 1, "weekend": 7, "week": 7, "fortnight": 14}
-    months = {"month": 1, "quarter": 3, "season": 3, "year": 12, "decade": 120, "century": 1200}
-    if unit in months:
-        year, month = divmod(moment.year * 12 + moment.month - 1 + count * months[unit], 12)
-        if year == 10_000:
-            return LAST
-        return moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1]))
-    by = timedelta(days=count * days[unit]) if unit in days else timedelta(seconds=count * SECONDS[unit])
-    return add_clamped(moment, by)
+    def half(self, second: bool) -> Span:
+        """The first or the second half of the span."""
+        middle = self.start + (self.end - self.start) / 2
+        middle = midnight(shift(self.start, 6, "month") if self.granularity == "year" else middle)
+        return Span(middle, self.end, "half") if second else Span(self.start, middle, "half")
 
 
-def enclosing_unit(moment: datetime, unit: str) -> Span:
-    """The calendar's own `unit` that holds `moment`: its week from Monday, its quarter, its decade.
-
-    >>> str(enclosing_unit(datetime(2026, 5, 14, tzinfo=UTC), "week").window)
-    '2026-05-11 to 2026-05-18'
-    """
-    day = midnight(moment)
-    if unit in SECONDS:
-        start = moment.replace(
-            microsecond=0,
-            second=moment.second if unit == "second" else 0,
-            minute=0 if unit == "hour" else moment.minute,
-        )
-    elif unit == "day":
-        start = day
-    elif unit in ("week", "fortnight"):
-        start = day - ONE_DAY * day.weekday()
-    elif unit == "weekend":
-        saturday = day - ONE_DAY * day.weekday() + 5 * ONE_DAY
-        return Span(saturday, saturday + 2 * ONE_DAY, unit)
-    elif unit == "month":
-        start = day.replace(day=1)
-    elif unit == "quarter":
-        start = day.replace(day=1, month=(day.month - 1) // 3 * 3 + 1)
-    else:
-        size = {"year": 1, "decade": 10, "century": 100}[unit]
-        start = day.replace(day=1, month=1, year=max(1, day.year // size * size))
-    return Span(start, shift(start, 1, unit), unit)
-
-
-def year_span(year: int) -> Span:
-    return enclosing_unit(datetime(year, 1, 1, tzinfo=UTC), "year")
-
-
-def month_span(year: int, month: int) -> Span:
-    return enclosing_unit(datetime(year, month, 1, tzinfo=UTC), "month")
-
-
-def day_span(year: int, month: int, day: int) -> Span:
-    return enclosing_unit(datetime(year, month, day, tzinfo=UTC), "day")
-
-
-def quarter_span(year: int, quarter: int) -> Span:
-    return enclosing_unit(datetime(year, quarter * 3 - 2, 1, tzinfo=UTC), "quarter")
-
-
-def season_span(year: int, first_month: int) -> Span:
-    """Three whole months; the winter of a year begins in its December."""
-    start = datetime(year, first_month, 1, tzinfo=UTC)
-    return Span(start, shift(start, 3, "month"), "season")
-
-
-def week_span(year: int, week: int) -> Span:
-    """An ISO week."""
-    start = start_of_date(date.fromisocalendar(year, week, 1))
-    return Span(start, start + 7 * ONE_DAY, "week")
-
-
-def holiday_span(year: int, name: str) -> Span:
-    """That year's holiday, as `words.HOLIDAYS` describes it.
-
-    >>> holiday_span(2024, "thanksgiving").start.day, holiday_span(2024, "easter").start.month
-    (28, 3)
-    """
-    rule = HOLIDAYS[name]
-    if not isinstance(rule, str):
-        return day_span(year, *rule)
-    if rule.startswith("easter"):
-        return enclosing_unit(easter(year) + ONE_DAY * int(rule[6:]), "day")
-    count, weekday, month, *later = rule.split()
-    found = nth_weekday(month_span(year, int(month)), WEEKDAYS[weekday], int(count))
-    return enclosing_unit(found.start + ONE_DAY * int(later[0] if later else 0), "day")
-
-
-def nth_weekday(within: Span, weekday: int, count: int) -> Span:
-    """The `count`-th such weekday of a stretch, from its end when negative; ValueError past its edge."""
-    if count > 0:
-        start = within.start + ONE_DAY * ((weekday - within.start.weekday()) % 7 + 7 * (count - 1))
-    else:
-        final = within.end - ONE_DAY
-        start = final - ONE_DAY * ((final.weekday() - weekday) % 7 + 7 * (-count - 1))
-    if not within.start <= start < within.end:
-        raise ValueError(f"no such weekday: {count}")
-    return enclosing_unit(start, "day")
-
-
-def third_of(span: Span, which: int) -> Span:
-    """The early (0), middle (1) or late (2) third, cut where people cut: a month at its days 11 and 21."""
-    start, end, grain = span.start, span.end, span.granularity
-    if grain == "month":
-        cuts = [start, start + 10 * ONE_DAY, start + 20 * ONE_DAY, end]
-    elif grain == "year":
-        cuts = [start, shift(start, 4, "month"), shift(start, 8, "month"), end]
-    elif grain == "week":
-        cuts = [start, start + 2 * ONE_DAY, start + 4 * ONE_DAY, end]
-        if which == 0:
-            cuts[1] += ONE_DAY
-    elif grain == "decade":
-        cuts = [start, shift(start, 3, "year"), shift(start, 7, "year"), end]
-    elif grain in ("quarter", "season"):
-        cuts = [start, shift(start, 1, "month"), shift(start, 2, "month"), end]
-    elif grain == "century":
-        cuts = [start, shift(start, 33, "year"), shift(start, 67, "year"), end]
-    else:
-        size = (end - start) / 3
-        cuts = [start, start + size, start + 2 * size, end]
-    return Span(cuts[which], cuts[which + 1], "part")
-
-
-def latest_occurrence(make: Callable[[int], Span], now: datetime) -> Span:
-    """The most recent one that has started: `make` tells it for a year. A leap day looks back further."""
-    for year in range(now.year, max(0, now.year - 9), -1):
-        try:
-            span = make(year)
-        except ValueError:
-            continue
-        if span.start <= now:
-            return Span(span.start, span.end, span.granularity, make)
-    raise ValueError("never in the last nine years")
-
-
-def easter(year: int) -> datetime:
+def _easter(year: int) -> datetime:
     """Western Easter Sunday (the anonymous Gregorian computus)."""
     a, b, c = year % 19, year // 100, year % 100
     d = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
     e = (32 + 2 * (b % 4) + 2 * (c // 4) - d - c % 4) % 7
     f = d + e - 7 * ((a + 11 * d + 22 * e) // 451) + 114
     return datetime(year, f // 31, f % 31 + 1, tzinfo=UTC)
-
-
-SECONDS = {"second": 1, "minute": 60, "hour": 3600}

@@ -1,7 +1,7 @@
-"""Where dateparser is asked: dates the grammar does not own, one isolated phrase at a time.
+"""Dates that the grammar does not cover, read by dateparser, one isolated phrase at a time.
 
-Never running text, never with language detection: over running text dateparser takes "we", "May I" and
-port numbers for dates, and guessing the language costs tens of milliseconds.
+Never running text and never with language detection: in running text dateparser takes "we", "May I" and
+port numbers for dates, and language detection costs tens of milliseconds.
 """
 
 from __future__ import annotations
@@ -10,13 +10,9 @@ import re
 from datetime import datetime, timedelta
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING
 
-from remanence.language.temporal.calendar_spans import Span, enclosing_unit, midnight, to_utc
+from remanence.language.temporal.calendar_spans import Span, midnight, to_utc
 from remanence.schema import UTC
-
-if TYPE_CHECKING:
-    from dateparser.date import DateDataParser
 
 _ISO = re.compile(
     r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})"
@@ -28,7 +24,7 @@ _LOCK = Lock()
 
 
 def iso_span(text: str) -> Span:
-    """A date, or a date and time, as ISO 8601 writes it; ValueError where that day does not exist.
+    """A date, or a date and time, in ISO 8601; ValueError if it does not exist.
 
     >>> str(iso_span("2026-05-03T10:00+02:00").window)
     '2026-05-03 08:00 to 2026-05-03 08:01'
@@ -40,47 +36,41 @@ def iso_span(text: str) -> Span:
     start = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC)
     if fraction:
         start += timedelta(microseconds=int(fraction.ljust(6, "0")))
-        return Span(_from_zone(start, zone), _from_zone(start, zone) + timedelta(microseconds=1), "instant")
-    return enclosing_unit(_from_zone(start, zone), "second" if second else "minute" if hour else "day")
+        return Span(_without_zone(start, zone), _without_zone(start, zone) + timedelta(microseconds=1), "instant")
+    return Span.enclosing(_without_zone(start, zone), "second" if second else "minute" if hour else "day")
 
 
 def parse_with_dateparser(phrase: str, now: datetime) -> Span | None:
-    """What dateparser makes of one isolated English phrase, as wide as the period it names.
+    """What dateparser reads in one isolated English phrase, as long as the period it names.
 
     >>> str(parse_with_dateparser("23-Sep-2020", datetime(2026, 5, 1)).window)
     '2020-09-23 to 2020-09-24'
     """
-    clockwise = re.search(r"hour|minute|second|\bnow\b|\bmin|\bsec|\bhr", phrase)
-    return _asked(phrase, now if clockwise else midnight(now))
+    needs_clock = re.search(r"hour|minute|second|\bnow\b|\bmin|\bsec|\bhr", phrase)
+    return _parse(phrase, now if needs_clock else midnight(now))
 
 
 @lru_cache(maxsize=4096)
-def _asked(phrase: str, base: datetime) -> Span | None:
-    with _LOCK:  # its parsers share settings and caches, and promise nothing about threads
+def _parse(phrase: str, base: datetime) -> Span | None:
+    from dateparser.date import DateDataParser  # imported when needed: it takes half a second
+
+    with _LOCK:  # its parsers share settings and caches and are not documented as thread-safe
         settings = {
             "RELATIVE_BASE": base.replace(tzinfo=None),
             "PREFER_DATES_FROM": "past",
             "TIMEZONE": "UTC",
             "RETURN_TIME_AS_PERIOD": True,
         }
-        data = _parser_class()(languages=["en"], settings=settings).get_date_data(phrase)
+        data = DateDataParser(languages=["en"], settings=settings).get_date_data(phrase)
     if data.date_obj is None:
         return None
     moment = to_utc(data.date_obj)
-    # It has periods that its types do not tell of ("part_of_day"): those count as a day.
+    # Other periods, such as "part_of_day", count as a day.
     units = {"time": "minute", "week": "week", "month": "month", "year": "year"}
-    return enclosing_unit(moment, units.get(data.period or "day", "day"))
+    return Span.enclosing(moment, units.get(data.period or "day", "day"))
 
 
-@lru_cache(maxsize=1)
-def _parser_class() -> type[DateDataParser]:
-    """Imported when first needed: it costs half a second, and most questions never need it."""
-    from dateparser.date import DateDataParser
-
-    return DateDataParser
-
-
-def _from_zone(moment: datetime, zone: str | None) -> datetime:
+def _without_zone(moment: datetime, zone: str | None) -> datetime:
     if not zone or zone.lower() in ("z", "utc"):
         return moment
     hours, minutes = int(zone[1:3]), int(zone[-2:])

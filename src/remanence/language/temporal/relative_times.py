@@ -1,51 +1,24 @@
-"""Times said from where the speaker stands: "yesterday", "last May", "two weeks ago", "early next year"."""
+"""Times relative to the reference time: "yesterday", "last May", "two weeks ago", "early next year"."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from remanence.language.temporal.calendar_spans import (
-    ONE_DAY,
-    Span,
-    enclosing_unit,
-    holiday_span,
-    month_span,
-    season_span,
-    shift,
-    week_span,
-)
+from remanence.language.temporal import time_vocabulary as vocab
+from remanence.language.temporal.calendar_spans import ONE_DAY, Span, shift
 from remanence.language.temporal.dateparser_fallback import parse_with_dateparser
 from remanence.language.temporal.period_parts import PeriodPartRules
-from remanence.language.temporal.time_vocabulary import (
-    DAY_NAMES,
-    DAY_PARTS,
-    EARLY_WORDS,
-    FUTURE_WORDS,
-    HOLIDAY_FIRST_WORDS,
-    HOLIDAYS,
-    LATE_WORDS,
-    MIDDLE_WORDS,
-    MONTHS,
-    PAST_WORDS,
-    SEASONS,
-    SMALL_UNITS,
-    UNITS,
-    WEEKDAYS,
-)
-from remanence.language.temporal.token_reader import RANGE_WORDS, SpanMatch
+from remanence.language.temporal.token_reader import SpanMatch
 
-RELATIVE_DAYS = {"yesterday": -1, "today": 0, "tonight": 0, "tonite": 0, "tomorrow": 1, "tmrw": 1}
-
-
-_AT_WEEKENDS = ("over", "on", "at", "during")
+_WEEKEND_CUES = ("over", "on", "at", "during")
 
 
 class RelativeTimeRules(PeriodPartRules):
     """The rules that count from the reference time."""
 
     def relative_time(self, i: int) -> SpanMatch:
-        """The first rule that holds at `i`. Rules call each other, but nobody speaks five deep."""
+        """The first rule that applies at `i`. Rules call each other; no phrase is nested more than four deep."""
         if self.depth > 3:
             return None
         self.depth += 1
@@ -56,24 +29,24 @@ class RelativeTimeRules(PeriodPartRules):
 
     def _relative(self, i: int) -> SpanMatch:
         word = self.word(i)
-        if word in RELATIVE_DAYS:
-            day = enclosing_unit(self.today + ONE_DAY * RELATIVE_DAYS[word], "day")
-            return (self.day_part(day.start, word), i + 1) if word in DAY_PARTS else (day, i + 1)
+        if word in vocab.RELATIVE_DAYS:
+            day = Span.enclosing(self.today + ONE_DAY * vocab.RELATIVE_DAYS[word], "day")
+            return (self.day_part(day.start, word), i + 1) if word in vocab.DAY_PARTS else (day, i + 1)
         if (word in ("last", "final") or self.ordinal(i)) and (found := self.ordinal_part(i)):
             return found
-        if word in PAST_WORDS or word in FUTURE_WORDS or word == "this":
+        if word in vocab.PAST_WORDS or word in vocab.FUTURE_WORDS or word == "this":
             return self.neighbour(i)
-        if word in EARLY_WORDS or word in MIDDLE_WORDS or word in LATE_WORDS or word in ("first", "second"):
+        if word in vocab.MODIFIERS or word in ("first", "second"):
             return self.period_part(i)
         if word == "in":
             return self.ahead(i)
-        if (word in UNITS or word in WEEKDAYS or word in DAY_PARTS) and (found := self.beside(i)):
+        if (word in vocab.UNITS or word in vocab.WEEKDAYS or word in vocab.DAY_PARTS) and (found := self.next_to(i)):
             return found
         return self.counted_units(i)
 
     def day_part(self, day: datetime, name: str) -> Span:
         """A part of a day: its morning, its night."""
-        first, final = DAY_PARTS[name]
+        first, final = vocab.DAY_PARTS[name]
         return Span(day + timedelta(hours=first), day + timedelta(hours=final), "part")
 
     def neighbour(self, i: int) -> SpanMatch:
@@ -82,7 +55,7 @@ class RelativeTimeRules(PeriodPartRules):
         j = i + 1
         if word == "this" and self.word(j) in ("past", "last", "coming"):
             word, j = self.word(j), j + 1
-        step = -1 if word in PAST_WORDS else 0 if word == "this" else 1
+        step = -1 if word in vocab.PAST_WORDS else 0 if word == "this" else 1
         if (count := self.number(j)) and self.word(j) not in ("a", "an"):
             unit = self.unit(self.skip(count[2], "business", "working"))
             j = self.skip(count[2], "business", "working") + 1
@@ -90,73 +63,68 @@ class RelativeTimeRules(PeriodPartRules):
                 return None
             return self.rolling(step * count[1], unit), j
         name = self.word(j)
-        if name in UNITS:
+        if name in vocab.UNITS:
             return self.neighbour_unit(word, step, j)
-        if name in DAY_PARTS and (step <= 0 or self.word(i - 1) != "the"):
+        if name in vocab.DAY_PARTS and (step <= 0 or self.word(i - 1) != "the"):
             return self.day_part(self.today + ONE_DAY * step, name), j + 1
-        if name in WEEKDAYS and (
-            name in DAY_NAMES or self.token(j).capitalized or (step and name not in ("sat", "sun"))
-        ):
+        clear = name in vocab.DAY_NAMES or self.token(j).capitalized or (step and name not in ("sat", "sun"))
+        if name in vocab.WEEKDAYS and clear:
             return self.neighbour_weekday(word, step, j)
-        if name in MONTHS and not (self.may_be_verb(j) and step == 0):
+        if name in vocab.MONTHS and not (self.may_be_verb(j) and step == 0):
             number, k = self.month(j) or (0, 0)
-            day = self.day_number(k)
-            if day or self.year(k):
+            if self.day_number(k) or self.year(k):
                 return self.month_first(j)
-            return self.nearest(lambda year: month_span(year, number), "month", step), k
-        if name in SEASONS:
-            first = SEASONS[name]
-            return self.nearest(lambda year: season_span(year, first), "season", step), j + 1
-        if name in HOLIDAY_FIRST_WORDS and (found := self.holiday(j, True)):
-            holiday = next(
-                key for size in (3, 2, 1) if (key := " ".join(self.word(j + k) for k in range(size))) in HOLIDAYS
-            )
-            return self.nearest(lambda year: holiday_span(year, holiday), "day", step), found[1]
+            return self.nearest(lambda year: Span.of_date("month", year, number), "month", step), k
+        if name in vocab.SEASONS:
+            first = vocab.SEASONS[name]
+            return self.nearest(lambda year: Span.season(year, first), "season", step), j + 1
+        if (holiday := self.holiday_name(j)) and (found := self.holiday(j, True)):
+            return self.nearest(lambda year: Span.holiday(year, holiday), "day", step), found[1]
         return None
 
     def neighbour_unit(self, word: str, step: int, j: int) -> SpanMatch:
-        """The last week is the calendar's, the past week runs up to now, and the last minute is no time."""
-        unit = UNITS[self.word(j)]
+        """As in "last week" (a calendar week) and "the past week" (up to now); "the last minute" is no time."""
+        unit = vocab.UNITS[self.word(j)]
         if unit in ("second", "minute", "day") or (unit == "hour" and step == 0) or self.word(j).endswith("s"):
             return None
         if word == "following" or (self.word(j) == "quarter" and self.word(j + 1) in ("of", "past", "to")):
             return None
         if unit == "hour" or (word == "past" and unit != "weekend"):
             return self.rolling(step, unit), j + 1
-        span = enclosing_unit(shift(self.today, step, unit), unit)
+        span = Span.enclosing(shift(self.today, step, unit), unit)
         if unit == "week":
             k = self.skip(j + 1, "on", ",")
-            if self.word(k) in WEEKDAYS and (self.word(k) in DAY_NAMES or self.token(k).capitalized):
-                return enclosing_unit(span.start + ONE_DAY * WEEKDAYS[self.word(k)], "day"), k + 1
+            if self.word(k) in vocab.WEEKDAYS and (self.word(k) in vocab.DAY_NAMES or self.token(k).capitalized):
+                return Span.enclosing(span.start + ONE_DAY * vocab.WEEKDAYS[self.word(k)], "day"), k + 1
         return span, j + 1
 
     def neighbour_weekday(self, word: str, step: int, j: int) -> SpanMatch:
-        """The last Friday is the latest before today, the next one next week's, this one this week's."""
-        weekday = WEEKDAYS[self.word(j)]
+        """Last Friday is the latest before today; next Friday is in next week, this Friday in this week."""
+        weekday = vocab.WEEKDAYS[self.word(j)]
         ahead = (weekday - self.today.weekday()) % 7
-        monday = enclosing_unit(self.today, "week").start
+        monday = Span.enclosing(self.today, "week").start
         if step < 0:
             start = self.today - ONE_DAY * ((-ahead) % 7 or 7)
         elif word in ("coming", "upcoming"):
             start = self.today + ONE_DAY * (ahead or 7)
         else:
             start = monday + ONE_DAY * (weekday + 7 * step)
-        return enclosing_unit(start, "day"), j + 1
+        return Span.enclosing(start, "day"), j + 1
 
-    def nearest(self, make: Callable[[int], Span], grain: str, step: int) -> Span:
-        """The last one that is over, this year's, or the first one still to come."""
+    def nearest(self, make: Callable[[int], Span], unit: str, step: int) -> Span:
+        """The last span that has ended, this year's, or the first that has not begun."""
         year = self.now.year
         if step == 0:
-            winter = make(year - 1)
-            return winter if winter.start <= self.now < winter.end else make(year)
-        here = enclosing_unit(self.today, "month" if grain == "month" else "day")
+            previous = make(year - 1)  # a winter reaches into the next year
+            return previous if previous.start <= self.now < previous.end else make(year)
+        current = Span.enclosing(self.today, "month" if unit == "month" else "day")
         if step < 0:
-            return next(span for back in range(3) if (span := make(year - back)).end <= here.start)
-        return next(span for ahead in range(3) if (span := make(year + ahead)).start >= here.end)
+            return next(span for back in range(3) if (span := make(year - back)).end <= current.start)
+        return next(span for ahead in range(3) if (span := make(year + ahead)).start >= current.end)
 
     def rolling(self, count: int, unit: str) -> Span:
-        """The past three months: from that day to the end of today; hours and minutes up to now."""
-        if unit in SMALL_UNITS:
+        """As in "the past three months": to the end of today; hours and minutes up to now."""
+        if unit in vocab.SMALL_UNITS:
             ends = sorted((shift(self.now, count, unit), self.now))
             return Span(ends[0], ends[1] + timedelta(microseconds=1), "range")
         if count < 0:
@@ -170,11 +138,11 @@ class RelativeTimeRules(PeriodPartRules):
         if compound := self.compound(i):
             return compound
         low, high, j = count
-        if self.word(j) in (*RANGE_WORDS, "or") and (other := self.number(j + 1)) and other[1] > high:
+        if self.word(j) in (*vocab.RANGE_WORDS, "or") and (other := self.number(j + 1)) and other[1] > high:
             high, j = other[1], other[2]  # "4-5 months ago"
-        if high > 1 and (self.word(j) in PAST_WORDS or self.word(j) in FUTURE_WORDS):
+        if high > 1 and (self.word(j) in vocab.PAST_WORDS or self.word(j) in vocab.FUTURE_WORDS):
             unit = self.unit(j + 1)
-            step = -high if self.word(j) in PAST_WORDS else high
+            step = -high if self.word(j) in vocab.PAST_WORDS else high
             return (self.rolling(step, unit), j + 2) if unit and self.word(j) != "following" else None
         unit = self.unit(j)
         if unit is None or high > 5000:
@@ -182,7 +150,7 @@ class RelativeTimeRules(PeriodPartRules):
         after, then = self.word(j + 1), self.word(j + 2)
         back = after == "back" and self.may_end_before(j + 2) and then not in ("in", "at", "to", "from", "and")
         if after == "ago" and then == "today":
-            return enclosing_unit(shift(self.today, -high, unit), "day"), j + 3
+            return Span.enclosing(shift(self.today, -high, unit), "day"), j + 3
         if after == "ago" or back:
             return self.stepped(-high, -low, unit), j + 2
         if after == "hence" or (after == "from" and self.word(j + 2) == "now"):
@@ -192,86 +160,85 @@ class RelativeTimeRules(PeriodPartRules):
             if span.granularity == "range":
                 return None
             start = shift(span.start, -high if after == "before" else high, unit)
-            return enclosing_unit(
-                start, unit if unit == span.granularity else "minute" if unit in SMALL_UNITS else "day"
-            ), k
+            precision = unit if unit == span.granularity else "minute" if unit in vocab.SMALL_UNITS else "day"
+            return Span.enclosing(start, precision), k
         return None
 
     def compound(self, i: int) -> SpanMatch:
-        """As in "1 week, 2 days ago": isolated, and dateparser's to read."""
-        said, j = "", i
-        while (count := self.number(j)) and (unit := self.unit(count[2])) and len(said) < 60:
-            said += f"{count[1]} {unit} "
+        """As in "1 week, 2 days ago", which dateparser reads."""
+        phrase, j = "", i
+        while (count := self.number(j)) and (unit := self.unit(count[2])) and len(phrase) < 60:
+            phrase += f"{count[1]} {unit} "
             j = self.skip(count[2] + 1, ",", "and")
-        if self.word(j) != "ago" or said.count(" ") < 4:
+        if self.word(j) != "ago" or phrase.count(" ") < 4:
             return None
-        span = parse_with_dateparser(f"{said}ago", self.now)
+        span = parse_with_dateparser(f"{phrase}ago", self.now)
         return (span, j + 1) if span else None
 
     def stepped(self, first: int, final: int, unit: str) -> Span:
-        """From the unit `first` steps away to the one `final` steps away, both whole."""
-        whole = "week" if unit == "fortnight" else unit
-        start = enclosing_unit(shift(self.now, first, unit), whole)
-        end = enclosing_unit(shift(self.now, final, unit), whole)
-        return Span(start.start, end.end, whole)
+        """From the unit `first` steps away to the one `final` steps away, both included."""
+        enclosing = "week" if unit == "fortnight" else unit
+        start = Span.enclosing(shift(self.now, first, unit), enclosing)
+        end = Span.enclosing(shift(self.now, final, unit), enclosing)
+        return Span(start.start, end.end, enclosing)
 
     def ahead(self, i: int) -> SpanMatch:
         """As in "in two weeks"; never "in a minute" or "twice in a week"."""
         if not (count := self.number(i + 1)) or self.word(i - 1) in ("times", "twice", "once", "often"):
             return None
         if any(self.word(k) in ("haven't", "hasn't", "hadn't", "not", "never", "first") for k in range(i - 6, i)):
-            return None  # "we haven't talked in a few days" looks back, if anywhere
+            return None  # "we haven't talked in a few days" is not in the future
         low, high, j = count
         unit = self.unit(j)
-        if unit is None or high > 5000 or (high == 1 and (unit in SMALL_UNITS or unit in ("day", "weekend"))):
+        if unit is None or high > 5000 or (high == 1 and (unit in vocab.SMALL_UNITS or unit in ("day", "weekend"))):
             return None
         if self.word(j + 1) in ("of", "flat", "ago", "or", "and"):
             return None
         return self.stepped(low, high, unit), self.skip(j + 1, "time")
 
-    def beside(self, i: int) -> SpanMatch:
+    def next_to(self, i: int) -> SpanMatch:
         """As in "the week of 9 June", "the week before last", "the Monday before 24 July"."""
         word, after, unit = self.word(i), self.word(i + 1), self.unit(i)
         if after in ("before", "after") and self.word(i + 2) in ("last", "next") and self.may_end_before(i + 3):
             step = -2 if after == "before" else 2
-            if word in DAY_PARTS:
+            if word in vocab.DAY_PARTS:
                 return self.day_part(self.today + ONE_DAY * step, word), i + 3
-            if unit and unit not in SMALL_UNITS:
-                return enclosing_unit(shift(self.today, step, unit), unit), i + 3
+            if unit and unit not in vocab.SMALL_UNITS:
+                return Span.enclosing(shift(self.today, step, unit), unit), i + 3
         if unit == "week" and (found := self.week_of(i)):
             return found
-        the_weekend = word == "weekend" and self.word(i - 1) == "the" and self.word(i - 2) in _AT_WEEKENDS
+        the_weekend = word == "weekend" and self.word(i - 1) == "the" and self.word(i - 2) in _WEEKEND_CUES
         if the_weekend and after not in ("of", "before", "after"):
-            return enclosing_unit(self.today - ONE_DAY * ((self.today.weekday() - 5) % 7), "weekend"), i + 1
-        if after == "of" and (unit in ("weekend", "month", "year") or word in DAY_PARTS):
+            return Span.enclosing(self.today - ONE_DAY * ((self.today.weekday() - 5) % 7), "weekend"), i + 1
+        if after == "of" and (unit in ("weekend", "month", "year") or word in vocab.DAY_PARTS):
             if not (found := self.time_span(i + 2, True)):
                 return None
             span, j = found
-            if span.granularity == "day" and unit in (None, "weekend"):
-                return (
-                    self.day_part(span.start, word) if word in DAY_PARTS else enclosing_unit(span.start, "weekend")
-                ), j
+            if span.granularity == "day" and unit is None:
+                return self.day_part(span.start, word), j
+            if span.granularity == "day" and unit == "weekend":
+                return Span.enclosing(span.start, "weekend"), j
             return found if span.granularity == unit else None
-        if after in ("before", "after") and (unit not in (None, *SMALL_UNITS) or word in WEEKDAYS):
-            return self.next_to(i)
+        if after in ("before", "after") and (unit not in (None, *vocab.SMALL_UNITS) or word in vocab.WEEKDAYS):
+            return self.before_or_after(i)
         return None
 
     def week_of(self, i: int) -> SpanMatch:
         """As in "week of 9 June", "week starting 4 February", "week ending Sunday", "week 3 of 2027"."""
-        how = self.word(i + 1)
+        relation = self.word(i + 1)
         if self.token(i + 1).kind == "number" and (year := self.year_after(i + 2)):
-            return week_span(year[0], int(how)), year[1]
-        if how not in ("of", "starting", "beginning", "commencing", "ending"):
+            return Span.iso_week(year[0], int(relation)), year[1]
+        if relation not in ("of", "starting", "beginning", "commencing", "ending"):
             return None
         if not (found := self.time_span(self.skip(i + 2, "on"), True)) or found[0].granularity != "day":
             return None
         day, j = found
-        if how == "of":
-            return enclosing_unit(day.start, "week"), j
-        start = day.end - 7 * ONE_DAY if how == "ending" else day.start
+        if relation == "of":
+            return Span.enclosing(day.start, "week"), j
+        start = day.end - 7 * ONE_DAY if relation == "ending" else day.start
         return Span(start, start + 7 * ONE_DAY, "week"), j
 
-    def next_to(self, i: int) -> SpanMatch:
+    def before_or_after(self, i: int) -> SpanMatch:
         """As in "the day before Christmas", "the Monday after 24 July", "the weekend before last Friday"."""
         if self.word(i - 1) in ("one", "every", "each", "this", "a") or not (
             found := self.relative_time(i + 2) or self.calendar_date(self.skip(i + 2, "the"), True)
@@ -282,16 +249,16 @@ class RelativeTimeRules(PeriodPartRules):
             return None
         unit, before = self.unit(i), self.word(i + 1) == "before"
         if unit is None:
-            weekday = WEEKDAYS[self.word(i)]
+            weekday = vocab.WEEKDAYS[self.word(i)]
             if span.granularity != "day":
                 return None
             gap = (span.start.weekday() - weekday) % 7 if before else (weekday - span.start.weekday()) % 7
-            return enclosing_unit(span.start + ONE_DAY * (gap or 7) * (-1 if before else 1), "day"), j
+            return Span.enclosing(span.start + ONE_DAY * (gap or 7) * (-1 if before else 1), "day"), j
         if unit == "day":
-            return enclosing_unit(span.start - ONE_DAY if before else span.end, "day"), j
+            return Span.enclosing(span.start - ONE_DAY if before else span.end, "day"), j
         if unit == "weekend":
-            near = enclosing_unit(span.start, "weekend")
+            near = Span.enclosing(span.start, "weekend")
             while near.end > span.start if before else near.start < span.end:
-                near = enclosing_unit(near.start + (-7 * ONE_DAY if before else 7 * ONE_DAY), "weekend")
+                near = Span.enclosing(near.start + (-7 * ONE_DAY if before else 7 * ONE_DAY), "weekend")
             return near, j
-        return enclosing_unit(shift(enclosing_unit(span.start, unit).start, -1 if before else 1, unit), unit), j
+        return Span.enclosing(shift(Span.enclosing(span.start, unit).start, -1 if before else 1, unit), unit), j

@@ -1,4 +1,4 @@
-"""Text into tokens: words, numbers, and the digit shapes that are times by their look."""
+"""Splits text into tokens: words, numbers, and digit patterns such as "2026-05-03" and "3pm"."""
 
 from __future__ import annotations
 
@@ -6,29 +6,19 @@ import re
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from remanence.language.temporal.time_vocabulary import (
-    DAY_PARTS,
-    DECADES,
-    HOLIDAY_FIRST_WORDS,
-    MONTHS,
-    NOON_WORDS,
-    SEASONS,
-    UNITS,
-    WEEKDAYS,
-)
+from remanence.language.temporal import time_vocabulary as vocab
 
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 
-# Without one of these or a digit there is no time in a text.
-_CUES = {*MONTHS, *WEEKDAYS, *UNITS, *SEASONS, *DECADES, *DAY_PARTS, *NOON_WORDS, *HOLIDAY_FIRST_WORDS}
-_CUES |= {"today", "yesterday", "tomorrow", "tmrw", "o", "eighteen", "nineteen", "twenty", "thousand"}
-_CUE_BYTES = {cue.encode() for cue in _CUES}
+# A text without one of these words and without a digit has no time in it.
+_CUE_BYTES = {
+    cue.encode() for cue in (*vocab.TIME_NOUNS, *vocab.RELATIVE_DAYS, *"o eighteen nineteen twenty thousand".split())
+}
 _DIGIT = re.compile("[0-9]")
 _ONLY_LETTERS = bytes(byte if chr(byte) in ascii_lowercase else ord(" ") for byte in range(256))
 
-# First match wins, so the longer shapes stand first. Every repetition is bounded: scanning is linear.
-# A digit shape must stand free on both sides, or phone numbers, versions and prices would be dates.
-_SHAPES = {
+# The first match wins, so longer patterns come first. Every repetition is bounded: scanning is linear.
+_PATTERNS = {
     "iso": r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,6})?)?"
     r"(?:\ ?(?:Z|UTC\b|[+-][0-9]{2}:?[0-9]{2}))?)?",
     "isoweek": r"[0-9]{4}-?W[0-9]{2}",
@@ -49,18 +39,20 @@ _SHAPES = {
     "ordinal": r"[0-9]{1,2}(?:st|nd|rd|th)",
     "quarter": r"[0-9]{4}[-\ ]?(?:q[1-4]|h[12])",
 }
-_FREE = r"(?<![\w$€£¥#@+/:.,-])(?:{})(?![\w%/:]|[.,-][0-9])"
-# A whole ISO date is a date even in a file name; a clock may end a range ("3-8pm", "10:30-11:45").
-_FREER = {
+# Neither side may touch other digits or signs, or phone numbers, versions and prices would be dates.
+_SEPARATE = r"(?<![\w$€£¥#@+/:.,-])(?:{})(?![\w%/:]|[.,-][0-9])"
+# A full ISO date is a date even in a file name; a clock time may end a range ("3-8pm", "10:30-11:45").
+_LESS_SEPARATE = {
     "iso": r"(?<![^\W_])(?<![0-9][-/.])(?:{})(?![0-9/]|[.-][0-9])",
     "clock": r"(?<![\w$€£¥#@+/:.,])(?:{})(?!\w)",
     "hm": r"(?<![\w$€£¥#@+/:.,])(?:{})(?![\w%/:]|[.,][0-9])",
 }
-_DIGITAL = "|".join(rf"(?P<{kind}>{_FREER.get(kind, _FREE).format(shape)})" for kind, shape in _SHAPES.items())
+_DIGITAL = "|".join(
+    rf"(?P<{kind}>{_LESS_SEPARATE.get(kind, _SEPARATE).format(pattern)})" for kind, pattern in _PATTERNS.items()
+)
 _NAMED = rf"(?:q[1-4]|h[12])(?:[-\ ](?:of\ )?[0-9]{{4}})?|{_MONTH}[-/][0-9]{{1,2}}[-/][0-9]{{2,4}}"
 _TOKEN = re.compile(
-    # Nearly every token is a plain word: said first, it costs nothing to see that it is no other shape. And
-    # between two of them is a space, at which no shape need be tried.
+    # Nearly every token is a plain word. Matched first, and never at a space, it costs no other attempt.
     r"(?=\S)(?:(?P<plain>(?-i:[A-Za-z]+)(?=[\s.,;!?]))"
     rf"|(?=[0-9])(?:{_DIGITAL}"
     # A number may run into letters ("14april") or be followed by a year ("May 7,2023").
@@ -75,7 +67,7 @@ _TOKEN = re.compile(
 
 
 class Token(NamedTuple):
-    """A word, number, shape or mark; `low` is how the grammar compares it: small letters, no possessive."""
+    """A word, number, digit pattern or mark; `normalized` is in lower case, without a possessive ending."""
 
     kind: str
     normalized: str
@@ -88,10 +80,10 @@ END_TOKEN = Token("end", "", -1, -1, False)
 
 
 def may_have_time(text: str) -> bool:
-    """Whether a text has any word or digit of a time in it: most texts are done after this one look."""
+    """Whether a text has any word or digit of a time. Most texts have none and need no parsing."""
     if _DIGIT.search(text):
         return True
-    # As bytes: this is done to every text, and a regular expression takes twice as long.
+    # As bytes: this runs for every text, and a regular expression takes twice as long.
     letters = text.lower().encode("ascii", "replace").translate(_ONLY_LETTERS)
     return not _CUE_BYTES.isdisjoint(letters.split())
 
@@ -104,14 +96,13 @@ def lex(text: str) -> list[Token]:
     """
     tokens = []
     for match in _TOKEN.finditer(text):
-        kind, shown = match.lastgroup or "mark", match.group()
-        start, end = match.span()
-        low = shown.lower()
+        kind, matched = match.lastgroup or "mark", match.group()
+        normalized = matched.lower()
         if kind == "plain":
             kind = "word"
         elif kind == "named":
-            kind = "quarter" if low[0] in "qh" else "odd"
-        elif len(low) > 2 and ("'" in low or "’" in low):
-            low = low.replace("’", "'").removesuffix("'s").removesuffix("'")
-        tokens.append(Token(kind, low, start, end, shown[0].isupper()))
+            kind = "quarter" if normalized[0] in "qh" else "odd"
+        elif len(normalized) > 2 and ("'" in normalized or "’" in normalized):
+            normalized = normalized.replace("’", "'").removesuffix("'s").removesuffix("'")
+        tokens.append(Token(kind, normalized, match.start(), match.end(), matched[0].isupper()))
     return tokens

@@ -1,4 +1,4 @@
-"""Times of day: "3pm", "15:30", "from 3 to 5", on whichever day is read beside them."""
+"""Times of day: "3pm", "15:30", "from 3 to 5", on the day that the phrase names."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.calendar_spans import Span
-from remanence.language.temporal.time_vocabulary import DAY_PARTS, NOON_WORDS, NUMBERS
-from remanence.language.temporal.token_reader import RANGE_WORDS, TokenReader
+from remanence.language.temporal.token_reader import TokenReader
 
-_AT = {"at", "@", "around", "by", "before", "after", "until", "till", "since", "from", "between"}
-CLOCK_WORDS = {*NOON_WORDS, *NUMBERS, "half", "quarter", "from", "between", "at"}
+_CLOCK_CUES = {"at", "@", "around", "by", "before", "after", "until", "till", "since", "from", "between"}
+CLOCK_WORDS = {*vocab.NOON_WORDS, *vocab.NUMBERS, "half", "quarter", "from", "between", "at"}
 _LATE = ("afternoon", "evening", "night", "tonight", "tonite")
 
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """What was said: hour, minute, second as far as given; `mark` is "a", "p", "24" or "" for unsaid."""
+    """Hour, minute and second as far as given; `mark` is "a" or "p" (am, pm), "24", or "" if there is none."""
 
     digits: tuple[int, ...]
     mark: str = ""
 
     def on(self, day: datetime, hint: str = "") -> datetime:
-        """That time of `day`. Unmarked, `hint` (a part of day) decides; else one to six are past noon."""
+        """The time on `day`. Without a mark the part of day in `hint` decides; without both, 1 to 6 are pm."""
         hour, minute, second = (*self.digits, 0, 0)[:3]
         if hour > 24 or minute > 59 or second > 59:
             raise ValueError(f"no such time of day: {self.digits}")
@@ -34,20 +34,20 @@ class Hour:
         return day + timedelta(hours=hour, minutes=minute, seconds=second)
 
     @property
-    def size(self) -> timedelta:
-        return timedelta(seconds=(3600, 60, 1)[min(len(self.digits), 3) - 1])
+    def duration(self) -> timedelta:
+        return timedelta(seconds=(3600, 60, 1)[len(self.digits) - 1])
 
 
 @dataclass(frozen=True, slots=True)
 class ClockTime:
-    """One time of day, or from one to another."""
+    """One time of day, or a range of two."""
 
     first: Hour
     final: Hour | None = None
 
     def on_day(self, day: datetime, hint: str = "") -> Span:
         start = self.first.on(day, hint)
-        end = self.final.on(day, hint) if self.final else start + self.first.size
+        end = self.final.on(day, hint) if self.final else start + self.first.duration
         if end <= start:
             end += timedelta(days=1)  # "from 10pm to 2am"
         return Span(start, end, "clock")
@@ -57,34 +57,34 @@ class TimeOfDayRules(TokenReader):
     """The rules for times of day."""
 
     def clock_time(self, i: int, loose: bool = False) -> tuple[ClockTime, int] | None:
-        """A range, or one time. `loose` says that a day stands beside it, so lone numbers may be hours."""
+        """A range, or one time. `loose` means that a day is next to it, so that bare numbers may be hours."""
         if ranged := self.clock_range(i, loose):
             return ranged
-        announced = self.word(i - 1) in _AT
-        if (found := self.hour(i, True)) is None:
+        announced = self.word(i - 1) in _CLOCK_CUES
+        if (found := self.hour(i)) is None:
             return None
         hour, j = found
         if self.unit(j):  # "around 14:30 minutes"
             return None
-        spoken = self.word(j) == "in" and self.word(j + 1) == "the" and self.word(j + 2) in DAY_PARTS
-        lone = self.token(i).kind == "number" and j == i + 1 and not spoken  # "3 in the morning" is a clock
-        if lone and not (loose and announced and self.may_end_before(j)):
+        in_day_part = self.is_day_part(j)
+        bare_number = self.token(i).kind == "number" and j == i + 1 and not in_day_part  # not "3 in the morning"
+        if bare_number and not (loose and announced and self.may_end_before(j)):
             return None
-        bare = self.token(i).kind == "hm" or self.word(i) in NOON_WORDS
-        if bare and not (announced or loose or spoken or self.whole_text):  # a score, a verse, a ratio
+        ambiguous = self.token(i).kind == "hm" or self.word(i) in vocab.NOON_WORDS
+        if ambiguous and not (announced or loose or in_day_part or self.whole_text):  # a score, a verse, a ratio
             return None
         return ClockTime(hour), self.skip(j, "gmt", "utc")
 
     def clock_range(self, i: int, loose: bool) -> tuple[ClockTime, int] | None:
-        """As in "from 3 to 5pm", "10:30 - 11"; two lone numbers only beside a day: "Monday 11-4"."""
+        """As in "from 3 to 5pm", "10:30 - 11"; two bare numbers only next to a day: "Monday 11-4"."""
         opener = self.word(i) in ("from", "between", "at")
-        if (begin := self.hour(i + opener, True)) is None:
+        if (begin := self.hour(i + opener)) is None:
             return None
         first, j = begin
         j = self.skip(j, "gmt", "utc")
-        if not (self.word(j) in RANGE_WORDS or (self.word(j) == "and" and self.word(i) == "between")):
+        if not (self.word(j) in vocab.RANGE_WORDS or (self.word(j) == "and" and self.word(i) == "between")):
             return None
-        if (end := self.hour(j + 1, True)) is None:
+        if (end := self.hour(j + 1)) is None:
             return None
         final, k = end
         if self.unit(k) or self.month(self.skip(k, "of")):
@@ -99,23 +99,22 @@ class TimeOfDayRules(TokenReader):
             first, final = replace(first, mark="a"), replace(final, mark="p")
         return ClockTime(first, final), self.skip(k, "gmt", "utc")
 
-    def hour(self, i: int, announced: bool) -> tuple[Hour, int] | None:
-        """As in "3pm", "15:30", "5 o'clock", "half past three", "noon", or a lone number up to 24."""
+    def hour(self, i: int) -> tuple[Hour, int] | None:
+        """As in "3pm", "15:30", "5 o'clock", "half past three", "noon", or a bare number up to 24."""
         token = self.token(i)
+        digits = tuple(map(int, re.findall("[0-9]+", token.normalized)[:3]))
         if token.kind == "clock":
-            digits = _digits(token.normalized)
             return Hour(digits, "24" if digits[0] > 12 else "p" if "p" in token.normalized else "a"), i + 1
-        if token.kind == "hm" and announced:
-            digits = _digits(token.normalized)
+        if token.kind == "hm":
             return Hour(digits, "24" if token.normalized[0] == "0" or digits[0] > 12 else ""), i + 1
-        if token.normalized in NOON_WORDS and announced:
-            return Hour((NOON_WORDS[token.normalized],), "24"), i + 1
+        if token.normalized in vocab.NOON_WORDS:
+            return Hour((vocab.NOON_WORDS[token.normalized],), "24"), i + 1
         if token.normalized in ("half", "quarter") and self.word(i + 1) == "past":
-            if past := self.hour(i + 2, True):
+            if past := self.hour(i + 2):
                 minute = 30 if token.normalized == "half" else 15
                 return Hour((past[0].digits[0], minute), past[0].mark), past[1]
             return None
-        number = int(token.normalized) if token.kind == "number" else NUMBERS.get(token.normalized, 99)
+        number = int(token.normalized) if token.kind == "number" else vocab.NUMBERS.get(token.normalized, 99)
         if number > 24:
             return None
         after = self.word(i + 1)
@@ -123,8 +122,4 @@ class TimeOfDayRules(TokenReader):
             return Hour((number,)), i + 2
         if after in ("am", "pm") and token.kind == "word":
             return Hour((number,), after[0]), i + 2
-        return (Hour((number,)), i + 1) if token.kind == "number" and announced else None
-
-
-def _digits(text: str) -> tuple[int, ...]:
-    return tuple(map(int, re.findall("[0-9]+", text)[:3]))
+        return (Hour((number,)), i + 1) if token.kind == "number" else None

@@ -1,110 +1,68 @@
-"""Whole phrases: a date with its clock, a range, an open end. "since May", "between March and June 2024"."""
+"""Complete phrases: a date with its clock time, a range, an open end. "since May", "from March to June 2024"."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
-from remanence.language.temporal.calendar_spans import Span, add_clamped, enclosing_unit, midnight
-from remanence.language.temporal.relative_times import RELATIVE_DAYS, RelativeTimeRules
+from remanence.language.temporal import time_vocabulary as vocab
+from remanence.language.temporal.calendar_spans import Span, add_clamped, midnight
+from remanence.language.temporal.relative_times import RelativeTimeRules
 from remanence.language.temporal.time_of_day import CLOCK_WORDS, ClockTime, TimeOfDayRules
-from remanence.language.temporal.time_vocabulary import (
-    DAY_PARTS,
-    DECADES,
-    EARLY_WORDS,
-    FUTURE_WORDS,
-    HOLIDAY_FIRST_WORDS,
-    LATE_WORDS,
-    MIDDLE_WORDS,
-    MONTHS,
-    NOON_WORDS,
-    NUMBERS,
-    ORDINALS,
-    PAST_WORDS,
-    SEASONS,
-    UNITS,
-    VAGUE_NUMBERS,
-    WEEKDAYS,
-)
-from remanence.language.temporal.token_reader import RANGE_WORDS, SpanMatch
+from remanence.language.temporal.token_reader import SpanMatch
 from remanence.schema import Window
 
 OPENERS = {"since", "starting", "beginning", "before", "prior", "until", "till", "til", "after", "by", "later"}
-# The words a phrase can begin with; at any other word there is nothing to try.
-PHRASE_START_WORDS = {
-    *OPENERS,
-    *MONTHS,
-    *WEEKDAYS,
-    *UNITS,
-    *SEASONS,
-    *DECADES,
-    *DAY_PARTS,
-    *NOON_WORDS,
-    *HOLIDAY_FIRST_WORDS,
-    *RELATIVE_DAYS,
-}
-PHRASE_START_WORDS |= {
-    *PAST_WORDS,
-    *FUTURE_WORDS,
-    *EARLY_WORDS,
-    *MIDDLE_WORDS,
-    *LATE_WORDS,
-    *NUMBERS,
-    *ORDINALS,
-    *VAGUE_NUMBERS,
-    "this",
-    "final",
-    "a",
-    "an",
-    "in",
-}
-PHRASE_START_WORDS |= {"more", "over", "less", "between", "from", "half"}
-# Hardly any of the small words among them begins one: the word after it tells, or a number.
-_AFTER_A = {*VAGUE_NUMBERS, *UNITS, *RANGE_WORDS, "or"}
-_BEGINS = {"in": {"a", "an", *VAGUE_NUMBERS, *NUMBERS}, "a": _AFTER_A, "an": _AFTER_A}
-_MOMENT = timedelta(microseconds=1)
+# The words with which a phrase can begin; at any other word no rule is tried.
+PHRASE_START_WORDS = OPENERS | vocab.TIME_NOUNS | vocab.MODIFIERS
+PHRASE_START_WORDS |= {*vocab.RELATIVE_DAYS, *vocab.NUMBERS, *vocab.ORDINALS, *vocab.VAGUE_NUMBERS}
+PHRASE_START_WORDS |= {"this", "final", "a", "an", "in", "more", "over", "less", "between", "from", "half"}
+# The most frequent of them begin a phrase only if a number or one of these words follows.
+_AFTER_A = {*vocab.VAGUE_NUMBERS, *vocab.UNITS, *vocab.RANGE_WORDS, "or"}
+_REQUIRED_NEXT = {"in": {"a", "an", *vocab.VAGUE_NUMBERS, *vocab.NUMBERS}, "a": _AFTER_A, "an": _AFTER_A}
+_MICROSECOND = timedelta(microseconds=1)
 
 
 class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
-    """The top of the grammar."""
+    """The top rules of the grammar."""
 
     def parse_phrase(self, i: int) -> tuple[Window, int] | None:
         """The longest time phrase that begins at token `i`, and the token after it."""
         try:
             found = self._phrase(i)
         except (ValueError, OverflowError):
-            return None  # it ran off the calendar's edge
-        empty = found and found[0].start and found[0].end and found[0].start >= found[0].end
-        return None if empty else found
+            return None  # the time lies outside the calendar
+        start, end = (found[0].start, found[0].end) if found else (None, None)
+        return None if start and end and start >= end else found
 
     def _phrase(self, i: int) -> tuple[Window, int] | None:
         word = self.word(i)
-        if word in _BEGINS and self.word(i + 1) not in _BEGINS[word] and self.token(i + 1).kind != "number":
+        if (
+            word in _REQUIRED_NEXT
+            and self.word(i + 1) not in _REQUIRED_NEXT[word]
+            and self.token(i + 1).kind != "number"
+        ):
             return None
         if word in OPENERS:
-            return self.opened(i)
+            return self.open_range(i)
         if word in ("more", "over", "less"):
-            return self.distant(i)
+            return self.beyond(i)
         if word in ("between", "from"):
             return self.between(i)
-        # "May to March", "Jan-Feb 2017": two months beside each other need no other word.
-        months = (
-            word in MONTHS
-            and self.word(i + 1) in RANGE_WORDS
-            and self.word(i + 2) in MONTHS
-            and not self.may_be_verb(i)
-        )
+        # "May to March", "Jan-Feb 2017": a range of two months needs no other cue.
+        months = word in vocab.MONTHS and self.word(i + 2) in vocab.MONTHS and not self.may_be_verb(i)
+        months = months and self.word(i + 1) in vocab.RANGE_WORDS
         if not (found := self.time_span(i, months)):
             return None
         span, j = found
-        other = self.endpoint(j + 1) if self.word(j) in RANGE_WORDS and span.granularity != "range" else None
-        if other and (ranged := self.joined(span, other[0])):
+        other = self.endpoint(j + 1) if self.word(j) in vocab.RANGE_WORDS and span.granularity != "range" else None
+        if other and (ranged := self.join_range(span, other[0])):
             return ranged, other[1]
         if self.word(j) in ("onwards", "onward"):
             return Window(span.start, None), j + 1
         return span.window, j
 
-    def opened(self, i: int) -> tuple[Window, int] | None:
-        """One end is open: "since May", "before 2020", "by Friday", "later than 2018"."""
+    def open_range(self, i: int) -> tuple[Window, int] | None:
+        """A range with an open end: "since May", "before 2020", "by Friday", "later than 2018"."""
         word, j = self.word(i), i + 1
         if (word == "later" and self.word(j) != "than") or (word == "beginning" and self.word(j) == "of"):
             found = self.time_span(i)
@@ -126,7 +84,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
             return Window(span.start if clock else span.end, None), end
         return Window(None, span.end if (word == "by" or ending) and not clock else span.start), end
 
-    def distant(self, i: int) -> tuple[Window, int] | None:
+    def beyond(self, i: int) -> tuple[Window, int] | None:
         """As in "more than two weeks ago", "over a year ago", "less than a month ago"."""
         word, j = self.word(i), self.skip(i + 1, "than")
         if j == i + 1 and word != "over":
@@ -134,37 +92,36 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         if not (found := self.counted_units(j)) or found[0].start > self.now:
             return None
         if word == "less":
-            return Window(found[0].start, add_clamped(self.now, _MOMENT)), found[1]
+            return Window(found[0].start, add_clamped(self.now, _MICROSECOND)), found[1]
         return Window(None, found[0].end), found[1]
 
     def between(self, i: int) -> tuple[Window, int] | None:
         """As in "between A and B", "from A to B", "from A onwards"; "from A" alone is A."""
-        if clocks := self.time_span(i):
-            return clocks[0].window, clocks[1]
+        if found := self.time_span(i):
+            return found[0].window, found[1]
         if not (begin := self.endpoint(i + 1)):
             return None
         span, j = begin
         if span.granularity == "range":  # "between the 3rd and the 12th of May" is one date already
             return span.window, j
-        joint = self.word(j) in RANGE_WORDS or (self.word(j) == "and" and self.word(i) == "between")
-        if joint and (other := self.endpoint(j + 1)) and (ranged := self.joined(span, other[0])):
+        is_range = self.word(j) in vocab.RANGE_WORDS or (self.word(j) == "and" and self.word(i) == "between")
+        if is_range and (other := self.endpoint(j + 1)) and (ranged := self.join_range(span, other[0])):
             return ranged, other[1]
-        onward = self.word(j) in ("onwards", "onward", "forward") or (
-            self.word(j) == "on" and self.may_end_before(j + 1)
-        )
+        onward = self.word(j) in ("onwards", "onward", "forward")
+        onward = onward or (self.word(j) == "on" and self.may_end_before(j + 1))
         if onward and self.word(i) == "from":
             return Window(span.start, None), j + 1
         return None  # the phrase, if there is one, begins after "from"
 
     def endpoint(self, i: int) -> SpanMatch:
-        """One end of a range, where "now" and "date" are times too."""
+        """One end of a range; here "now" and "date" are times too."""
         i = self.skip(i, "the")
         if self.word(i) in ("now", "date", "present"):
-            return Span(self.today, add_clamped(self.now, _MOMENT), "now"), i + 1
+            return Span(self.today, add_clamped(self.now, _MICROSECOND), "now"), i + 1
         return self.time_span(i, True)
 
-    def joined(self, begin: Span, final: Span) -> Window | None:
-        """From the start of one to the end of the other; a year said once counts for both."""
+    def join_range(self, begin: Span, final: Span) -> Window | None:
+        """From the start of one to the end of the other; a year written once counts for both."""
         if begin.in_year and not final.in_year and final.granularity != "now":
             year = final.start.year
             begin = next((span for y in (year, year - 1) if (span := begin.in_year(y)).start < final.end), begin)
@@ -172,41 +129,41 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
             year = begin.start.year
             final = next((span for y in (year, year + 1) if (span := final.in_year(y)).start >= begin.start), final)
         elif final.granularity == begin.granularity == "day" and final.end <= begin.start:
-            final = enclosing_unit(final.start + timedelta(days=7), "day")  # "from Friday to Monday"
+            final = Span.enclosing(final.start + timedelta(days=7), "day")  # "from Friday to Monday"
         return Window(begin.start, final.end) if begin.start < final.end else None
 
     def time_span(self, i: int, loose: bool = False) -> SpanMatch:
-        """One stretch of time: a date with its part of day and clock in either order, or a clock alone."""
+        """One span: a date with its part of the day and clock time in either order, or a clock time alone."""
         try:
             token = self.token(i)
-            timely = token.kind != "word" or token.normalized in CLOCK_WORDS
-            if token.kind == "number" and self.word(i + 1) in MONTHS:
-                timely = False  # "7 May" is not seven o'clock
-            if timely and (clocked := self.clock_time(i)):
-                return self.dated(*clocked)
+            may_be_clock = token.kind != "word" or token.normalized in CLOCK_WORDS
+            if token.kind == "number" and self.word(i + 1) in vocab.MONTHS:
+                may_be_clock = False  # "7 May" is not seven o'clock
+            if may_be_clock and (clock := self.clock_time(i)):
+                return self.with_day(*clock)
             if not (found := self.relative_time(i) or self.calendar_date(i, loose)):
                 return None
-            span, j = self.in_its_year(*found)
-            return self.clocked(span, j) if span.granularity in ("day", "part") else (span, j)
+            span, j = self.in_stated_year(*found)
+            return self.with_clock(span, j) if span.granularity in ("day", "part") else (span, j)
         except (ValueError, OverflowError):
-            return None  # a date that does not exist, or lies outside the calendar, is no time
+            return None  # a date that does not exist or lies outside the calendar is no time
 
-    def in_its_year(self, span: Span, j: int) -> tuple[Span, int]:
+    def in_stated_year(self, span: Span, j: int) -> tuple[Span, int]:
         """As in "May last year", "Thanksgiving of next year"."""
         k = self.skip(j, "of", "in", ",")
-        step = {"last": -1, "this": 0, "next": 1}.get(self.word(k))
-        if span.in_year and step is not None and self.word(k + 1) == "year":
+        step = self.year_step(k)
+        if span.in_year and step is not None:
             return span.in_year(self.now.year + step), k + 2
         return span, j
 
-    def clocked(self, span: Span, j: int) -> tuple[Span, int]:
-        """A day, narrowed by the part of day and the clock time that follow it."""
+    def with_clock(self, span: Span, j: int) -> tuple[Span, int]:
+        """A day, narrowed by the part of the day and the clock time that follow it."""
         day = midnight(span.start)
         hint = "" if span.granularity == "day" else "morning" if span.start.hour < 12 else "night"
         k = self.skip(j, ",", "early", "late")
         if self.word(k) == "in" and self.word(k + 1) == "the":
             k = self.skip(k + 2, "early", "late")
-        if span.granularity == "day" and self.word(k) in DAY_PARTS and self.word(k + 1) != "of":
+        if span.granularity == "day" and self.word(k) in vocab.DAY_PARTS and self.word(k + 1) != "of":
             hint = self.word(k)
             span, j = self.day_part(day, hint), k + 1
         k = self.skip(j, ",", "-")
@@ -215,10 +172,10 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
             return timed[0].on_day(day, hint), timed[1]
         return span, j
 
-    def dated(self, clock: ClockTime, j: int) -> tuple[Span, int]:
-        """A clock time on the day that follows it ("3pm on 5 May", "8am this morning"), else today's."""
+    def with_day(self, clock: ClockTime, j: int) -> tuple[Span, int]:
+        """A clock time on the day that follows it ("3pm on 5 May", "8am this morning"), else today."""
         hint = ""
-        if self.word(j) == "in" and self.word(j + 1) == "the" and self.word(j + 2) in DAY_PARTS:
+        if self.is_day_part(j):
             hint, j = self.word(j + 2), j + 3
         k = self.skip(j, ",", "on", "-")
         found = self.relative_time(self.skip(k, "the")) if self.word(k) != "in" else None
@@ -227,7 +184,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
             if span.granularity == "part":
                 return clock.on_day(midnight(span.start), "morning" if span.start.hour < 12 else "night"), end
             if span.granularity == "day":
-                if self.word(end) in DAY_PARTS:
+                if self.word(end) in vocab.DAY_PARTS:
                     hint, end = self.word(end), end + 1
                 return clock.on_day(span.start, hint), end
         return clock.on_day(self.today, hint), j

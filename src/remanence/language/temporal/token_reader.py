@@ -1,55 +1,43 @@
-"""What every rule of the grammar leans on: looking at tokens, and reading numbers, days and years."""
+"""What every rule of the grammar uses: access to tokens, and the reading of numbers, days and years."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.calendar_spans import Span, midnight
 from remanence.language.temporal.time_lexer import END_TOKEN, Token
-from remanence.language.temporal.time_vocabulary import (
-    COUNT_NOUNS,
-    FOLLOWING_WORDS,
-    MONTH_NAMES,
-    MONTHS,
-    NOT_PLURAL,
-    NUMBERS,
-    ORDINALS,
-    TENS,
-    TIME_CUES,
-    UNITS,
-    VAGUE_NUMBERS,
-    VERB_MONTHS,
-)
 
 SpanMatch = tuple[Span, int] | None
-"""What a rule says: the stretch and the token after it, or None where the rule does not hold."""
-
-_BEYOND = 8
-RANGE_WORDS = {"to", "-", "–", "—", "~", "through", "thru", "until", "till", "til"}
+"""What a rule returns: the span and the position after it, or None if the rule does not apply."""
 
 
 class TokenReader:
-    """Tokens, and the reference time. Rules take a position and never move anything.
+    """The tokens and the reference time. Rules take a position and change nothing.
 
-    `loose` means that the words around already say "a time stands here" (in, since, from ... to), so a
-    bare month or year is taken. `whole` is loose from the first word: the text is one phrase.
+    `loose` means that the words around already announce a time (in, since, from ... to), so that a bare
+    month or year is accepted. With `whole_text` the text is one phrase, and loose from its first word.
     """
 
     def __init__(self, tokens: Sequence[Token], now: datetime, *, whole_text: bool = False) -> None:
         self.token_count = len(tokens)
-        # Rules look a few tokens past either end, and one before the first is one from the end.
-        self._tokens = [*tokens, *[END_TOKEN] * _BEYOND]
+        # Rules read a few tokens past either end; index -1 is an end token too.
+        self._tokens = [*tokens, *[END_TOKEN] * 8]
         self._words = [token.normalized for token in self._tokens]
         self.now = now
         self.today = midnight(now)
         self.whole_text = whole_text
         self.depth = 0
-        self.previous_end = -1  # where the last phrase ended, if a list of years may go on there
+        self.previous_end = -1  # end of the previous phrase: a list of years may continue there
 
     def time_span(self, i: int, loose: bool = False) -> SpanMatch:
-        """One stretch of time, however said."""
+        """One span of time in any form; `TimePhraseParser` has the rule."""
         raise NotImplementedError
+
+    def latest(self, make: Callable[[int], Span]) -> Span:
+        """The most recent span that has started; `make` gives the span of a year."""
+        return Span.latest(make, self.now)
 
     def token(self, i: int) -> Token:
         return self._tokens[i]
@@ -62,37 +50,55 @@ class TokenReader:
         return i + 1 if self.word(i) in words else i
 
     def has_cue(self, i: int) -> bool:
-        """Whether the word before (a "the" apart) announces a time."""
+        """Whether the word before (not counting "the") announces a time."""
         if self.word(i - 1) == "the":
             i -= 1
         if i == 0:
             return self.whole_text
-        return self.word(i - 1) in TIME_CUES or (i - 1 == self.previous_end and self.word(i - 1) in (",", "and", "or"))
+        return self.word(i - 1) in vocab.TIME_CUES or self.continues_list(i)
+
+    def continues_list(self, i: int) -> bool:
+        """Whether only a comma, "and" or "or" is between the previous phrase and token `i`."""
+        return i - 1 == self.previous_end and self.word(i - 1) in (",", "and", "or")
+
+    def is_day_part(self, i: int) -> bool:
+        """Whether "in the morning" or another part of the day begins at token `i`."""
+        return self.word(i) == "in" and self.word(i + 1) == "the" and self.word(i + 2) in vocab.DAY_PARTS
+
+    def year_step(self, i: int) -> int | None:
+        """-1, 0 or 1 for "last year", "this year" or "next year" at token `i`."""
+        return {"last": -1, "this": 0, "next": 1}.get(self.word(i)) if self.word(i + 1) == "year" else None
+
+    def holiday_name(self, i: int) -> str | None:
+        """The longest holiday name that begins at token `i`."""
+        names = (" ".join(self.word(i + k) for k in range(size)) for size in (3, 2, 1))
+        return next((name for name in names if name in vocab.HOLIDAYS), None)
 
     def may_end_before(self, i: int) -> bool:
-        """Whether a phrase may end before token `i`: at a mark, the end, or a small function word."""
+        """Whether a phrase may end before token `i`: at a mark, the end, or a function word."""
         token = self.token(i)
-        return token.kind in ("end", "mark", "clock") or token.normalized in FOLLOWING_WORDS
+        return token.kind in ("end", "mark", "clock") or token.normalized in vocab.FOLLOWING_WORDS
 
     def unit(self, i: int) -> str | None:
-        return UNITS.get(self.word(i))
+        return vocab.UNITS.get(self.word(i))
 
     def number(self, i: int) -> tuple[int, int, int] | None:
-        """From, to, and the next position: "two" is 2 to 2, "a few" is 2 to 5."""
+        """The lowest number, the highest, and the next position: "two" is 2 to 2, "a few" is 2 to 5."""
         word, token = self.word(i), self.token(i)
         if token.kind == "number":
             return int(word), int(word), i + 1
         if word in ("a", "an"):
-            vague = self.word(i + 1) in VAGUE_NUMBERS
+            vague = self.word(i + 1) in vocab.VAGUE_NUMBERS
             return self.number(i + 1) if vague else (1, 1, i + 1)
-        if word in VAGUE_NUMBERS:
-            return *VAGUE_NUMBERS[word], self.skip(i + 1, "of")
-        if word in TENS:
-            ones = self.word(self.skip(i + 1, "-"))
-            if 0 < NUMBERS.get(ones, 0) < 10:
-                return TENS[word] + NUMBERS[ones], TENS[word] + NUMBERS[ones], self.skip(i + 1, "-") + 1
-        if word in NUMBERS:
-            return NUMBERS[word], NUMBERS[word], i + 1
+        if word in vocab.VAGUE_NUMBERS:
+            return *vocab.VAGUE_NUMBERS[word], self.skip(i + 1, "of")
+        if word in vocab.TENS:
+            j = self.skip(i + 1, "-")
+            ones = vocab.NUMBERS.get(self.word(j), 0)
+            if 0 < ones < 10:
+                return vocab.TENS[word] + ones, vocab.TENS[word] + ones, j + 1
+        if word in vocab.NUMBERS:
+            return vocab.NUMBERS[word], vocab.NUMBERS[word], i + 1
         return None
 
     def ordinal(self, i: int) -> tuple[int, int] | None:
@@ -100,16 +106,16 @@ class TokenReader:
         word = self.word(i)
         if self.token(i).kind == "ordinal":
             return int(word[:-2]), i + 1
-        if word in ORDINALS:
-            return ORDINALS[word], i + 1
+        if word in vocab.ORDINALS:
+            return vocab.ORDINALS[word], i + 1
         if word in ("twenty", "thirty"):
             j = self.skip(i + 1, "-")
-            if ORDINALS.get(self.word(j), 10) < 10:
-                return TENS[word] + ORDINALS[self.word(j)], j + 1
+            if vocab.ORDINALS.get(self.word(j), 10) < 10:
+                return vocab.TENS[word] + vocab.ORDINALS[self.word(j)], j + 1
         return None
 
     def day_number(self, i: int) -> tuple[int, int] | None:
-        """A day of a month, with or without its "th"."""
+        """A day of a month, with or without "th"."""
         found = self.ordinal(i)
         if found is None:
             number = self.number(i) if self.word(i) not in ("a", "an") else None
@@ -121,25 +127,26 @@ class TokenReader:
         return found
 
     def month(self, i: int) -> tuple[int, int] | None:
-        """A month's name, and the dot of "Oct." when a number follows it."""
+        """A month's name, with the dot of "Oct." if a number follows it."""
         word = self.word(i)
-        if word not in MONTHS:
+        if word not in vocab.MONTHS:
             return None
-        short = word not in MONTH_NAMES and self.word(i + 1) == "." and self.token(i + 2).kind in ("number", "ordinal")
-        return MONTHS[word], i + (2 if short else 1)
+        abbreviated = word not in vocab.MONTH_NAMES and self.word(i + 1) == "."
+        dotted = abbreviated and self.token(i + 2).kind in ("number", "ordinal")
+        return vocab.MONTHS[word], i + (2 if dotted else 1)
 
     def may_be_verb(self, i: int) -> bool:
-        """Whether token `i` may just as well be the verb: "may", "march" in small letters."""
-        return self.word(i) in VERB_MONTHS and not self.token(i).capitalized
+        """Whether token `i` may be a verb: "may" and "march" in lower case."""
+        return self.word(i) in vocab.VERB_MONTHS and not self.token(i).capitalized
 
     def year(self, i: int) -> tuple[int, int] | None:
-        """Four digits, or the words for them, that count nothing: "2024", but not "2024 km"."""
+        """Four digits or their words that are not a count: "2024", but not "2024 km"."""
         token, after = self.token(i), self.token(i + 1)
         if token.kind == "word":
             return self.year_in_words(i)
         if token.kind != "number" or len(token.normalized) != 4 or not 1000 <= int(token.normalized) <= 2100:
             return None
-        if after.normalized in COUNT_NOUNS or (after.kind == "word" and after.start == token.end):
+        if after.normalized in vocab.COUNT_NOUNS or (after.kind == "word" and after.start == token.end):
             return None
         return int(token.normalized), i + 1
 
@@ -148,13 +155,13 @@ class TokenReader:
         if self.word(i) == "two" and self.word(i + 1) == "thousand":
             century, j = 2000, i + 2
         elif self.word(i) in ("eighteen", "nineteen", "twenty"):
-            century, j = NUMBERS[self.word(i)] * 100, i + 1
-            if self.word(j) != "hundred" and NUMBERS.get(self.word(j), 0) < 10:
+            century, j = vocab.NUMBERS[self.word(i)] * 100, i + 1
+            if self.word(j) != "hundred" and vocab.NUMBERS.get(self.word(j), 0) < 10:
                 return None
             j = self.skip(j, "hundred")
         else:
             return None
-        rest = self.number(self.skip(j, "and")) if self.word(self.skip(j, "and")) in NUMBERS else None
+        rest = self.number(self.skip(j, "and")) if self.word(self.skip(j, "and")) in vocab.NUMBERS else None
         if rest and rest[1] < 100:
             return century + rest[1], rest[2]
         return (century, j) if j > i + 1 else None
@@ -162,8 +169,8 @@ class TokenReader:
     def is_counted_noun(self, i: int) -> bool:
         """Whether token `i` looks like what a number before it counts: "words", "calories"."""
         word, token = self.word(i), self.token(i)
-        plural = word.endswith("s") and len(word) > 3 and word not in NOT_PLURAL and not token.capitalized
-        return token.kind == "word" and (plural or word in COUNT_NOUNS)
+        plural = word.endswith("s") and len(word) > 3 and word not in vocab.NOT_PLURAL and not token.capitalized
+        return token.kind == "word" and (plural or word in vocab.COUNT_NOUNS)
 
     def year_after(self, i: int) -> tuple[int, int] | None:
         """A year right after a month or holiday: "2024", ", 2024", "of 2024", "'24", "of 87"."""
@@ -178,6 +185,6 @@ class TokenReader:
         return None
 
     def expand_year(self, two_digits: int) -> int:
-        """The latest such year that is not more than ten years ahead."""
+        """The latest year with these last digits that is at most ten years ahead."""
         year = self.now.year // 100 * 100 + two_digits
         return year if year <= self.now.year + 10 else year - 100

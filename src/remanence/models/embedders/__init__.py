@@ -1,10 +1,4 @@
-"""Text to vectors: the one inside, small transformers by name, or whatever you already use.
-
-static.py    the default: a table of word vectors, no model to run
-onnx.py      small transformers through onnxruntime
-foreign.py   embedders of LangChain, LlamaIndex, fastembed, and plain functions
-checked.py   what stands around each of them, so that only vectors come out
-"""
+"""Text to vectors: the built-in table, small transformers by name, or the embedder of another library."""
 
 from __future__ import annotations
 
@@ -27,9 +21,9 @@ ACCEPTED = (
 
 
 def resolve_embedder(embedder: object = None) -> CheckedEmbedder:
-    """The embedder that was meant, behind the wrapper that checks what it answers.
+    """The embedder for a value that a caller passed, inside the wrapper that checks its vectors.
 
-    Nothing is downloaded, but by the `fastembed:` ones, whose way it is.
+    Nothing is downloaded, except by `fastembed:` models.
 
     >>> resolve_embedder(None).name, resolve_embedder("default").dimension
     ('wordllama-256', 256)
@@ -40,19 +34,17 @@ def resolve_embedder(embedder: object = None) -> CheckedEmbedder:
         ...
     remanence.errors.InvalidInput: No embedder is called 'word2vec'. Known: wordllama-256 (or default), ...
     """
-    # Imported here: `import remanence` loads no numpy engine for those who only look.
+    # Imported here, so that `import remanence` stays fast.
     from remanence.models.embedders.checked import CheckedEmbedder
 
     if isinstance(embedder, CheckedEmbedder):
         return embedder
-    if embedder is None:
-        return CheckedEmbedder(_named("default"))
-    if isinstance(embedder, (str, Path)):
-        return CheckedEmbedder(_named(str(embedder)))
-    return CheckedEmbedder(_given(embedder))
+    if embedder is None or isinstance(embedder, (str, Path)):
+        return CheckedEmbedder(_embedder_by_name("default" if embedder is None else str(embedder)))
+    return CheckedEmbedder(_embedder_from_object(embedder))
 
 
-def _named(name: str) -> Embedder:
+def _embedder_by_name(name: str) -> Embedder:
     from remanence.models.catalogue import model_names
 
     if name in ("default", "wordllama-256"):
@@ -60,49 +52,33 @@ def _named(name: str) -> Embedder:
 
         return StaticEmbedder()
     if name.startswith("fastembed:"):
-        from remanence.models.embedders.foreign import FastEmbedEmbedder
+        from remanence.models.embedders.embedder_adapters import fastembed_embedder
 
-        return FastEmbedEmbedder(name.removeprefix("fastembed:"))
-    if name in model_names("embedder") or Path(name).expanduser().is_dir():
-        from remanence.models.embedders.onnx import OnnxEmbedder
+        return fastembed_embedder(name.removeprefix("fastembed:"))
+    from remanence.models.embedders.onnx import OnnxEmbedder
 
-        return (
-            OnnxEmbedder.from_catalogue(name)
-            if name in model_names("embedder")
-            else OnnxEmbedder.from_folder(Path(name).expanduser())
-        )
+    if name in model_names("embedder"):
+        return OnnxEmbedder.from_catalogue(name)
+    if (place := Path(name).expanduser()).is_dir():
+        return OnnxEmbedder.from_folder(place)
     known = ", ".join(["wordllama-256 (or default)", *model_names("embedder"), "fastembed:<model>"])
     raise InvalidInput(f"No embedder is called {name!r}. Known: {known}; and no such folder exists. {ACCEPTED}.")
 
 
-def _given(embedder: object) -> Embedder:
-    from remanence.models.embedders.foreign import (
-        EmbedderAdapter,
-        FunctionEmbedder,
-        LangChainEmbedder,
-        LlamaIndexEmbedder,
-    )
-
-    def has(*methods: str) -> bool:
-        return all(callable(getattr(embedder, method, None)) for method in methods)
+def _embedder_from_object(embedder: object) -> Embedder:
+    from remanence.models.embedders.embedder_adapters import adapt_embedder
 
     if isinstance(embedder, type):
-        raise InvalidInput(f"The embedder is the class {embedder.__name__}, not one made of it. {ACCEPTED}.")
-    if has("embed", "embed_query"):
-        if isinstance(embedder, Embedder):
-            return embedder
-        if all(hasattr(embedder, name) for name in ("name", "fingerprint", "dimension")):
-            raise InvalidInput(
-                f"The embedder {embedder!r} has no 'similarity_floor': see remanence.ports.Embedder. Set it to 0.0 if "
-                "you do not know it."
-            )
-        return EmbedderAdapter(embedder)
-    if has("embed_documents", "embed_query"):
-        return LangChainEmbedder(embedder)
-    if has("get_text_embedding_batch", "get_query_embedding"):
-        return LlamaIndexEmbedder(embedder)
+        raise InvalidInput(f"The embedder is the class {embedder.__name__}, not an instance of it. {ACCEPTED}.")
+    if isinstance(embedder, Embedder):
+        return embedder
+    if all(hasattr(embedder, name) for name in ("embed", "embed_query", "name", "fingerprint", "dimension")):
+        raise InvalidInput(
+            f"The embedder {embedder!r} has no 'similarity_floor': see remanence.ports.Embedder. Set it to 0.0 if "
+            "you do not know it."
+        )
     if inspect.iscoroutinefunction(embedder):
         raise InvalidInput(f"The embedder {embedder!r} is async; it is called from a thread. {ACCEPTED}.")
-    if callable(embedder):
-        return FunctionEmbedder(embedder)
-    raise InvalidInput(f"This cannot embed: {embedder!r} ({type(embedder).__name__}). {ACCEPTED}.")
+    if (adapter := adapt_embedder(embedder)) is None:
+        raise InvalidInput(f"This cannot embed: {embedder!r} ({type(embedder).__name__}). {ACCEPTED}.")
+    return adapter

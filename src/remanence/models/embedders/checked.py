@@ -1,7 +1,7 @@
-"""What stands around every embedder, so that only vectors come out.
+"""The wrapper around every embedder that checks its vectors.
 
-An embedder is somebody else's code, often on somebody else's machine. A row too few, a NaN or another
-dimension than yesterday would spoil an index in silence, so each answer is looked at once, here.
+An embedder is often another party's code on another machine. A missing row, a NaN or a changed dimension would
+damage an index without an error, so every answer is checked here.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from remanence.ports import Embedder, Vector
 
-BATCH_SIZE = 256  # texts in one call to the embedder: what hosted ones take without complaint
+BATCH_SIZE = 256  # texts in one call to the embedder: hosted ones accept this many
 
 
 class CheckedEmbedder:
-    """Another embedder, whose answers are sound or raise.
+    """Another embedder, whose vectors are checked; invalid ones raise.
 
-    Rows have unit length and one dimension for ever; a text that an embedder makes zeros of stays zeros.
+    Rows have unit length and always the same dimension; a row of zeros stays zeros.
 
     >>> from remanence.testing.fake_embedder import HashingEmbedder
     >>> class Doubled(HashingEmbedder):
@@ -45,20 +45,20 @@ class CheckedEmbedder:
         self.fingerprint = inner.fingerprint or f"{self.name}@{self.dimension or 'unknown'}"
         self.similarity_floor = float(inner.similarity_floor)
         self._lock = threading.Lock()
-        self._otherwise: Callable[[str], RemanenceError] | None = None
+        self._mismatch_error: Callable[[str], RemanenceError] | None = None
 
     def expect_dimension(self, dimension: int, mismatch_error: Callable[[str], RemanenceError]) -> None:
-        """Take it from one who knew this embedder how long its vectors are, so that it need not be asked.
+        """Set the dimension that is stored with an index, so that the embedder need not be called.
 
-        If its first answer is of another dimension, `otherwise` says what is wrong, given the fingerprint.
+        If the first vectors have another dimension, `mismatch_error` makes the error from their fingerprint.
         """
         with self._lock:
             if self.dimension is None:
                 self.fingerprint = self.inner.fingerprint or f"{self.name}@{dimension}"
-                self.dimension, self._otherwise = dimension, mismatch_error
+                self.dimension, self._mismatch_error = dimension, mismatch_error
 
     def embed(self, texts: Sequence[str]) -> Vector:
-        """One row of unit length for each text, asked for in batches."""
+        """One row of unit length for each text; the embedder is called in batches."""
         if isinstance(texts, str):
             raise InvalidInput(f"embed takes a list of texts, not one: {truncate(texts, 40)!r}. Put it in a list.")
         batches = [texts[start : start + BATCH_SIZE] for start in range(0, len(texts), BATCH_SIZE)]
@@ -70,16 +70,16 @@ class CheckedEmbedder:
     def embed_query(self, text: str) -> Vector:
         """One vector of unit length for a question."""
 
-        def ask(question: str) -> object:
+        def embed_as_row(question: str) -> object:
             answer = np.asarray(self.inner.embed_query(question))
             return answer[np.newaxis] if answer.ndim == 1 else answer
 
-        row: Vector = self._rows(ask, text, 1)[0]
+        row: Vector = self._rows(embed_as_row, text, 1)[0]
         return row
 
-    def _rows(self, ask: Callable[..., object], given: object, count: int) -> Vector:
+    def _rows(self, embed: Callable[..., object], value: object, count: int) -> Vector:
         try:
-            answer = ask(given)
+            answer = embed(value)
         except RemanenceError:
             raise
         except Exception as error:
@@ -90,7 +90,7 @@ class CheckedEmbedder:
         try:
             rows = np.asarray(answer, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise self._broken(f"gave {_brief(answer)}, which is no array of numbers") from error
+            raise self._broken(f"gave {_describe(answer)}, which is no array of numbers") from error
         if rows.ndim != 2:
             raise self._broken(f"gave an array of shape {rows.shape}, not ({count}, dimension)")
         if len(rows) != count:
@@ -98,43 +98,43 @@ class CheckedEmbedder:
         if rows.shape[1] == 0:
             raise self._broken("gave vectors of no dimensions")
         unit = self._unit(rows)
-        self._agree_on(rows.shape[1])
+        self._check_dimension(rows.shape[1])
         return unit
 
     def _unit(self, rows: NDArray[np.float64]) -> Vector:
         squares = np.einsum("ij,ij->i", rows, rows)
-        if squares.min() > 1e-200 and squares.max() < 1e200:  # not so if there is a NaN or infinity anywhere
-            sound: Vector = (rows / np.sqrt(squares)[:, np.newaxis]).astype(np.float32)
-            return sound
+        if squares.min() > 1e-200 and squares.max() < 1e200:  # False if there is a NaN or infinity
+            normalized: Vector = (rows / np.sqrt(squares)[:, np.newaxis]).astype(np.float32)
+            return normalized
         finite = np.isfinite(rows)
         if not finite.all():
             first = int(np.argmin(finite.all(axis=1)))
             raise self._broken(f"gave NaN or infinity in vector {first} of {len(rows)}")
-        # By the largest number first: the squares of very small or very large ones have left the range.
+        # Divide by the largest number first: the squares of very small or large numbers are out of range.
         largest = np.abs(rows).max(axis=1, keepdims=True)
         rows = rows / np.where(largest > 0, largest, 1)
         length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, np.newaxis]
         unit: Vector = (rows / np.where(length > 0, length, 1)).astype(np.float32)
         return unit
 
-    def _agree_on(self, dimension: int) -> None:
-        """Hold the embedder to its dimension, or learn it from its first answer."""
-        with self._lock:  # two first calls at once must agree
+    def _check_dimension(self, dimension: int) -> None:
+        """Check the dimension, or set it from the first answer."""
+        with self._lock:  # two first calls at the same time must agree
             if self.dimension is None:
                 self.fingerprint = self.inner.fingerprint or f"{self.name}@{dimension}"
                 self.dimension = dimension
         if dimension != self.dimension:
-            if self._otherwise is not None:
-                raise self._otherwise(f"{self.name}@{dimension}")
+            if self._mismatch_error is not None:
+                raise self._mismatch_error(f"{self.name}@{dimension}")
             raise self._broken(f"gave vectors of {dimension} dimensions where {self.dimension} were due")
-        self._otherwise = None
+        self._mismatch_error = None
 
-    def _broken(self, what: str) -> EmbedderBroken:
+    def _broken(self, problem: str) -> EmbedderBroken:
         return EmbedderBroken(
-            f"The embedder {self.name!r} {what}. It must answer a list of texts with one vector for each, "
+            f"The embedder {self.name!r} {problem}. It must answer a list of texts with one vector for each, "
             "always of the same dimension."
         )
 
 
-def _brief(value: object) -> str:
+def _describe(value: object) -> str:
     return f"{truncate(repr(value), 80)} ({type(value).__name__})"

@@ -1,4 +1,4 @@
-"""A numpy matrix in memory: the reference the other stores are compared with."""
+"""Vectors in a numpy matrix in memory: the reference that the other stores are compared with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from remanence.ports import Vector
 
 Fetch = Callable[[int], list[tuple[int, float]]]
-"""Takes n, gives the best n points as (id, score), best first."""
+"""Takes n, returns the best n points as (id, score), best first."""
 
 MAX_FILTER_IDS = 5_000
 
@@ -38,12 +38,12 @@ class ExactStore:
         self.clear()
 
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
-        """Keep these vectors under these numbers."""
+        """Store these vectors under these numbers."""
         rows = as_rows(vectors, len(ids), self._dimension)
         with self._lock:
             self._check_open()
             slots = [self._slots.setdefault(int(point), len(self._slots)) for point in ids]
-            self._make_room(len(self._slots))
+            self._grow(len(self._slots))
             self._matrix[slots] = rows
             self._ids[slots] = ids
 
@@ -72,24 +72,24 @@ class ExactStore:
             return ids[order].tolist(), scores[order].tolist()
 
     def delete(self, ids: Sequence[int]) -> None:
-        """Drop these points; unknown ones are passed over."""
+        """Remove these points; unknown ones are skipped."""
         with self._lock:
             self._check_open()
             for point in ids:
                 slot = self._slots.pop(point, None)
                 last = len(self._slots)
-                if slot is not None and slot != last:  # the last row fills the hole
+                if slot is not None and slot != last:  # the last row takes its place
                     self._matrix[slot], self._ids[slot] = self._matrix[last], self._ids[last]
                     self._slots[int(self._ids[last])] = slot
 
     def ids(self) -> list[int]:
-        """Every point there is, in no order."""
+        """The numbers of all points, in any order."""
         with self._lock:
             self._check_open()
             return list(self._slots)
 
     def clear(self) -> None:
-        """Drop all points of this space."""
+        """Remove all points of this space."""
         with self._lock:
             self._check_open()
             self._slots: dict[int, int] = {}
@@ -100,19 +100,19 @@ class ExactStore:
         """Nothing to write."""
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Release the memory."""
         with self._lock:
             if not self._closed:
                 self.clear()
                 self._closed = True
 
-    def _make_room(self, size: int) -> None:
+    def _grow(self, size: int) -> None:
         if size > len(self._matrix):
-            room = max(size, 2 * len(self._matrix), 64)
+            capacity = max(size, 2 * len(self._matrix), 64)
             self._matrix = np.concatenate(
-                [self._matrix, np.empty((room - len(self._matrix), self._dimension), np.float32)]
+                [self._matrix, np.empty((capacity - len(self._matrix), self._dimension), np.float32)]
             )
-            self._ids = np.concatenate([self._ids, np.zeros(room - len(self._ids), np.uint64)])
+            self._ids = np.concatenate([self._ids, np.zeros(capacity - len(self._ids), np.uint64)])
 
     def _check_open(self) -> None:
         if self._closed:
@@ -120,8 +120,8 @@ class ExactStore:
 
 
 def _dot(rows: Vector, query: Vector) -> Vector:
-    """The score of each row. Not `rows @ query`: BLAS may differ in the last digit between equal rows, so
-    ties would fall by where a row lies, and its threads wait for each other on a busy machine."""
+    """The score of each row. Not `rows @ query`: BLAS may differ in the last digit between equal rows, so that ties
+    would depend on their place, and its threads wait for each other on a busy machine."""
     scores: Vector = np.einsum("ij,j->i", rows, query)
     return scores
 
@@ -144,10 +144,10 @@ def as_rows(vectors: Vector, count: int, dimension: int) -> Vector:
 
 
 def top_points(fetch: Fetch, limit: int) -> tuple[list[int], list[float]]:
-    """The first `limit` points, equal scores by the smaller number, whatever order `fetch` gives those in.
+    """The first `limit` points, equal scores by the smaller number, whatever order `fetch` returns those in.
 
-    If the cut falls among equals, more are fetched, so that which of them are kept does not depend on
-    when they were written.
+    If the last one has the same score as the next, more are fetched, so that the result does not depend on the order
+    in which points were written.
 
     >>> top_points(lambda n: [(9, 1.0), (5, 0.5), (3, 0.5)][:n], 2)
     ([9, 3], [1.0, 0.5])
@@ -166,15 +166,15 @@ def top_points(fetch: Fetch, limit: int) -> tuple[list[int], list[float]]:
     return points[:limit], scores[:limit]
 
 
-def filter_full_scan(fetch: Fetch, limit: int, among: set[int], total: int) -> list[tuple[int, float]] | None:
-    """The best `limit` points of `among`, read off the top of a full scan; None if a filter does better.
+def filter_full_scan(fetch: Fetch, limit: int, allowed: set[int], total: int) -> list[tuple[int, float]] | None:
+    """The best `limit` points of `allowed`, taken from the top of a full scan; None if a filter is faster.
 
-    Qdrant's id filter slows with every id: at 100,000 points 4 ms for 5,000 ids and 80 for 50,000, where a
-    full scan takes 6. `total` is about how many points there are.
+    Qdrant's id filter slows down with every id: at 100,000 points 4 ms for 5,000 ids and 80 for 50,000, where a full
+    scan takes 6. `total` is about how many points there are.
     """
-    depth = 2 * limit * max(1, total // max(1, len(among)))
-    while len(among) > MAX_FILTER_IDS and depth < total // 8:
-        found = [point for point in fetch(depth) if point[0] in among]
+    depth = 2 * limit * max(1, total // max(1, len(allowed)))
+    while len(allowed) > MAX_FILTER_IDS and depth < total // 8:
+        found = [point for point in fetch(depth) if point[0] in allowed]
         if len(found) >= limit:
             return found[:limit]
         depth *= 8

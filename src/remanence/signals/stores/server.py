@@ -1,7 +1,7 @@
 """A Qdrant server or cluster: one collection for all spaces, as Qdrant advises for many tenants.
 
 A point's id is a UUID made of its space and its number, so spaces cannot overwrite each other; every
-call is filtered by the space besides.
+call is also filtered by the space.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _locks_lock = threading.Lock()
 
 
 def connect(qdrant: str | QdrantClient) -> QdrantClient:
-    """A client for this URL, with the key in QDRANT_API_KEY if there is one; a client is given back as is.
+    """A client for this URL, with the key in QDRANT_API_KEY if there is one; a client is returned as is.
 
-    Nothing is sent yet: a server that is down is reported by the first call.
+    Nothing is sent yet: if the server is down, the first call reports it.
     """
     from qdrant_client import QdrantClient
 
@@ -42,7 +42,7 @@ def connect(qdrant: str | QdrantClient) -> QdrantClient:
         return qdrant
     if not isinstance(qdrant, str) or not qdrant.startswith(("http://", "https://")):
         raise InvalidInput(
-            f"qdrant={qdrant!r} is no Qdrant URL and no QdrantClient. Give one such as 'http://localhost:6333'."
+            f"qdrant={qdrant!r} is neither a Qdrant URL nor a QdrantClient. Give one such as 'http://localhost:6333'."
         )
     return QdrantClient(url=qdrant, api_key=os.environ.get("QDRANT_API_KEY"), check_compatibility=False)
 
@@ -50,8 +50,7 @@ def connect(qdrant: str | QdrantClient) -> QdrantClient:
 class ServerStore:
     """Vectors of one space in a collection that all spaces share.
 
-    The collection is made at the first call if it is not there. Closing leaves the client open: it is
-    shared too.
+    The collection is created at the first call if it does not exist. Closing leaves the client open: it is shared.
     """
 
     def __init__(self, client: QdrantClient, collection: str, space: str, dimension: int) -> None:
@@ -70,7 +69,7 @@ class ServerStore:
         self._turn = lock if self._in_process else nullcontext()
 
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
-        """Keep these vectors under these numbers."""
+        """Store these vectors under these numbers."""
         from qdrant_client.models import PointStruct
 
         rows = as_rows(vectors, len(ids), self._dimension)
@@ -87,45 +86,47 @@ class ServerStore:
         from qdrant_client.models import SearchParams
 
         query = as_rows(vector, 1, self._dimension)[0].tolist()
-        exact = None if self._in_process else SearchParams(exact=True)  # it is, and warns if told to be
+        exact = (
+            None if self._in_process else SearchParams(exact=True)
+        )  # the in-process client is always exact, and warns about the parameter
 
-        def scan(depth: int, among: Filter) -> list[tuple[int, float]]:
+        def scan(depth: int, chosen: Filter) -> list[tuple[int, float]]:
             found = client.query_points(
-                self._collection, query=query, query_filter=among, search_params=exact, limit=depth, with_payload=["n"]
+                self._collection, query=query, query_filter=chosen, search_params=exact, limit=depth, with_payload=["n"]
             )
             return [(_number(point.payload), point.score) for point in found.points]
 
         def nearest(wanted: int) -> list[tuple[int, float]]:
             found = None
             if only is not None and len(only) > MAX_FILTER_IDS:
-                total = client.count(self._collection, count_filter=self._mine(), exact=False).count
-                found = filter_full_scan(lambda depth: scan(depth, self._mine()), wanted, set(only), total)
-            return scan(wanted, self._mine(only)) if found is None else found
+                total = client.count(self._collection, count_filter=self._filter(), exact=False).count
+                found = filter_full_scan(lambda depth: scan(depth, self._filter()), wanted, set(only), total)
+            return scan(wanted, self._filter(only)) if found is None else found
 
         with self._server() as client:
             return top_points(nearest, limit)
 
     def delete(self, ids: Sequence[int]) -> None:
-        """Drop these points; unknown ones are passed over."""
+        """Remove these points; unknown ones are skipped."""
         if len(ids):
-            self._drop(self._mine(ids))
+            self._delete(self._filter(ids))
 
     def ids(self) -> list[int]:
-        """Every point there is, in no order."""
+        """The numbers of all points, in any order."""
         with self._server() as client:
             found: list[int] = []
             offset: Any = None
             while True:
                 page, offset = client.scroll(
-                    self._collection, scroll_filter=self._mine(), limit=PAGE, offset=offset, with_payload=["n"]
+                    self._collection, scroll_filter=self._filter(), limit=PAGE, offset=offset, with_payload=["n"]
                 )
                 found.extend(_number(point.payload) for point in page)
                 if offset is None:
                     return found
 
     def clear(self) -> None:
-        """Drop all points of this space, and of no other."""
-        self._drop(self._mine())
+        """Remove all points of this space, and of no other."""
+        self._delete(self._filter())
 
     def flush(self) -> None:
         """Nothing to do: each call waits until the server has written."""
@@ -134,27 +135,27 @@ class ServerStore:
         """Refuse further calls. The client stays open: it is shared."""
         self._closed = True
 
-    def _drop(self, which: Filter) -> None:
+    def _delete(self, points: Filter) -> None:
         from qdrant_client.models import FilterSelector
 
         with self._server() as client:
-            client.delete(self._collection, FilterSelector(filter=which), wait=True)
+            client.delete(self._collection, FilterSelector(filter=points), wait=True)
 
-    def _mine(self, only: Sequence[int] | None = None) -> Filter:
-        """What every call is narrowed by: this space, and these points of it if given."""
+    def _filter(self, only: Sequence[int] | None = None) -> Filter:
+        """The filter of every call: this space, and these points of it if given."""
         from qdrant_client.models import FieldCondition, Filter, HasIdCondition, MatchValue
 
-        mine = FieldCondition(key="space", match=MatchValue(value=self._space))
+        space = FieldCondition(key="space", match=MatchValue(value=self._space))
         if only is None:
-            return Filter(must=[mine])
-        return Filter(must=[mine, HasIdCondition(has_id=[self._key(n) for n in only])])
+            return Filter(must=[space])
+        return Filter(must=[space, HasIdCondition(has_id=[self._key(n) for n in only])])
 
     def _key(self, n: int) -> str:
         return str(uuid.uuid5(NAMESPACE, f"{n}:{self._space}"))
 
     @contextmanager
     def _server(self) -> Iterator[QdrantClient]:
-        """The client, its collection in place; what it raises is named as ours, with the address."""
+        """The client, with its collection created; its errors become ours, with the address."""
         from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
         if self._closed:
@@ -166,7 +167,7 @@ class ServerStore:
                     self._ready = True
                 yield self._client
         except UnexpectedResponse as error:
-            # A collection dropped behind our back is made again by the next call.
+            # If somebody else deleted the collection, the next call creates it again.
             self._ready = self._ready and error.status_code != 404
             raise ProjectionError(
                 f"Qdrant at {self._address} refused a call on collection {self._collection!r}: "
@@ -176,20 +177,20 @@ class ServerStore:
         except ApiException as error:
             raise ProjectionError(
                 f"Qdrant at {self._address} does not answer: {error}. "
-                "The ledger is unharmed: start the server, or correct its address, and try again."
+                "The ledger is not affected: start the server, or correct its address, and try again."
             ) from error
         except RemanenceError:
             raise
         except (RuntimeError, ValueError) as error:
-            # So says a client that was closed, and the in-process one of a collection that is gone.
+            # A closed client raises this, and the in-process one for a collection that does not exist.
             self._ready = False
             raise ProjectionError(
                 f"Qdrant at {self._address} cannot be asked: {error} "
-                "The ledger is unharmed: open the space again with a client that is open."
+                "The ledger is not affected: open the space again with a client that is open."
             ) from error
 
     def _prepare(self) -> None:
-        """Make the collection if it is not there; refuse one of another dimension."""
+        """Create the collection if it does not exist; refuse one of another dimension."""
         from qdrant_client.http.exceptions import UnexpectedResponse
         from qdrant_client.models import Distance, HnswConfigDiff, KeywordIndexParams, KeywordIndexType, VectorParams
 
@@ -199,21 +200,21 @@ class ServerStore:
                 client.create_collection(
                     collection,
                     vectors_config=VectorParams(size=self._dimension, distance=Distance.DOT),
-                    hnsw_config=HnswConfigDiff(m=0),  # searches are exact: a graph would only cost memory
+                    hnsw_config=HnswConfigDiff(m=0),  # searches are exact: an HNSW graph would only use memory
                 )
             except UnexpectedResponse as error:
-                if error.status_code != 409:  # another process was quicker
+                if error.status_code != 409:  # another process has created it
                     raise
-        if not self._in_process:  # where an index has no effect and warns of it
+        if not self._in_process:  # there an index has no effect, and causes a warning
             by_space = KeywordIndexParams(type=KeywordIndexType.KEYWORD, is_tenant=True)
             client.create_payload_index(collection, "space", field_schema=by_space, wait=True)
-        kept = client.get_collection(collection).config.params.vectors
-        size = kept.size if isinstance(kept, VectorParams) else None
+        existing = client.get_collection(collection).config.params.vectors
+        size = existing.size if isinstance(existing, VectorParams) else None
         if size != self._dimension:
             raise ProjectionStale(
                 f"Collection {collection!r} at {self._address} holds vectors of {size or 'several'} "
                 f"dimensions but this space opens with {self._dimension}. Open with the embedder it was "
-                "made with, or drop the collection: the ledger refills it."
+                "made with, or delete the collection: it is filled again from the ledger."
             )
 
 

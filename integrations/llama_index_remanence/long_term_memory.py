@@ -1,0 +1,147 @@
+"""Storing the turns of a conversation, and recalling memories as a block for a prompt."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
+
+from llama_index_remanence.messages import RoleAndText, Tokenizer, roles_and_texts, tokenize
+from llama_index_remanence.space_reference import SpaceAdapter
+from llama_index_remanence.transcript import session_label
+from remanence import Hit, Space, frame
+from remanence.adapters import log_and_continue, quoted_hits, reinforce
+
+ROLE_KEY = "llamaindex_role"
+"""The field of a turn's meta that holds its role."""
+_MAX_QUESTION_LENGTH = 10_000
+"""Characters of a question that recall is given; a longer text is rather a document."""
+MAX_OPEN_QUESTIONS = 1_000
+"""The number of sessions whose unanswered question is kept."""
+
+log = logging.getLogger(__name__)
+
+
+def store_turns(
+    space: Space,
+    session: str,
+    turns: Sequence[RoleAndText],
+    *,
+    keys: Sequence[str] | None = None,
+    tags: Sequence[str] = (),
+    extract: bool = False,
+) -> None:
+    """Store turns of a session, each as a memory of its own unless `keys` has the key of an earlier one.
+
+    With `extract`, facts are extracted from the turns in the background.
+    """
+    keys = [uuid4().hex for _ in turns] if keys is None else keys
+    rows = [
+        {
+            "role": role,
+            "content": text,
+            "conversation": session_label(session),
+            "key": f"turn {key}",
+            "tags": list(tags),
+            "meta": {ROLE_KEY: role},
+        }
+        for (role, text), key in zip(turns, keys, strict=True)
+    ]
+    if rows and extract:
+        space.remember(rows, wait=False)
+    elif rows:
+        space.add_turns(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """An unanswered question, the memories that were quoted for it, and the other text of the prompt."""
+
+    text: str
+    hits: tuple[Hit, ...] = ()
+    context: tuple[str, ...] = ()
+
+
+class OpenQuestions:
+    """The unanswered question of each session, to count memories as used once it is answered.
+
+    Many sessions end with a question, so only the latest are kept.
+    """
+
+    def __init__(self) -> None:
+        self._questions: dict[str, _Question] = {}
+
+    def add_quoted(self, session: str, question: str, hits: Sequence[Hit], context: Sequence[str]) -> None:
+        """Record that memories were quoted in a prompt for a question; it may have several prompts."""
+        previous = self._questions.pop(session, None)  # it is inserted again at the end
+        earlier = previous.hits if previous is not None and previous.text == question else ()
+        self._questions[session] = _Question(question, (*earlier, *hits), (question, *context))
+        for oldest in list(self._questions)[:-MAX_OPEN_QUESTIONS]:
+            self._questions.pop(oldest, None)
+
+    def shorten(self, session: str, block: str, shortened: str) -> None:
+        """Record that a block was shortened before it was put into the prompt."""
+        question = self._questions.get(session)
+        if question is not None:
+            before, after = quoted_hits(block, question.hits), quoted_hits(shortened, question.hits)
+            hits = tuple(hit for hit in question.hits if hit not in before or hit in after)
+            self._questions[session] = replace(question, hits=hits)
+
+    def discard(self, session: str) -> None:
+        """Record that the question will not be answered."""
+        self._questions.pop(session, None)
+
+    def reinforce(self, session: str, space: Space, answer: str, context: Sequence[str]) -> None:
+        """Count as used, once, what the answer took from the quoted memories and not from the `context`."""
+        question = self._questions.pop(session, None)
+        if question is not None:
+            with log_and_continue(log, "reinforce"):
+                reinforce(space, question.hits, context=(*question.context, *context), answer=answer)
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledBlock:
+    """A block for a prompt, the hits that it quotes, and the ledger position of the recall."""
+
+    text: str = ""
+    hits: tuple[Hit, ...] = ()
+    position: int = 0
+
+
+class RecallAdapter(SpaceAdapter):
+    """Base class of adapters that recall memories for a prompt."""
+
+    limit: int = Field(default=10, gt=0, description="How many memories to recall at most.")
+    max_tokens: int = Field(default=2_000, ge=0, description="Token budget of the recalled memories.")
+    min_score: float | None = Field(default=None, ge=0, le=1, description="The lowest score of a recalled memory.")
+    reinforce: bool = Field(default=False, description="Count as used the memories that an answer took words from.")
+    tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
+
+    _open_questions: OpenQuestions = PrivateAttr(default_factory=OpenQuestions)
+
+    __init__ = SpaceAdapter.__init__  # else type checkers assume an __init__ made of the fields
+
+    def _reset_state(self) -> None:
+        self._open_questions = OpenQuestions()
+
+    def _recall_block(
+        self, space: Space, question: str, prompt: Sequence[ChatMessage], *, tags: Sequence[str] = ()
+    ) -> RecalledBlock:
+        """Recall for a question, without the turns that are in the prompt anyway."""
+        texts = {text for _, text in roles_and_texts(prompt)}
+        recall = space.recall(
+            question[:_MAX_QUESTION_LENGTH],
+            limit=self.limit + len(texts),
+            min_score=self.min_score,
+            tags=list(tags) or None,
+        )
+        hits = [hit for hit in recall if hit.memory.text not in texts][: self.limit]
+        block = frame(hits, tokens=self.max_tokens, count_tokens=self._count_tokens, missing=recall.missing)
+        return RecalledBlock(block, tuple(quoted_hits(block, hits)), recall.position)
+
+    def _count_tokens(self, text: str) -> int:
+        return len(self.tokenizer_fn(text))

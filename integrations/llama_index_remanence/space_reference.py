@@ -1,0 +1,166 @@
+"""References to a space that can be serialised.
+
+LlamaIndex serialises an object by its fields. A space cannot be a field, as it has open files and locks. So the
+adapters have a `SpaceReference`: it is written as a location and a name, and after reading it finds the space again,
+either one that is open in this process or by opening the location.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from uuid import uuid4
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, PrivateAttr
+
+import remanence
+from remanence import Closed, InvalidInput, NotFound, Space
+
+_lock = threading.RLock()
+_handles: WeakKeyDictionary[Space, str] = WeakKeyDictionary()
+_spaces_by_handle: WeakValueDictionary[str, Space] = WeakValueDictionary()
+_spaces_by_location: WeakValueDictionary[tuple[str, str], Space] = WeakValueDictionary()
+_opened: dict[tuple[str, str], Space] = {}
+
+
+class SpaceReference(BaseModel):
+    """A reference to a space that can be serialised. `handle` identifies one that is open in this process."""
+
+    name: str
+    location: str | None = None
+    handle: str | None = None
+
+    _space: Space | None = PrivateAttr(default=None)
+
+    @classmethod
+    def to(
+        cls, space: Space | None = None, location: str | Path | None = None, path: Sequence[str] = ()
+    ) -> SpaceReference:
+        """Make a reference to an open space, or to one at a location, and there to the child at `path`."""
+        known_location = space.admin.location if location is None and space is not None else location
+        absolute = None if known_location is None else _absolute(known_location)
+        if space is None and absolute is None:
+            raise InvalidInput(
+                "no space was given. Pass space=remanence.open('./memory'), or location='./memory' to have "
+                "it opened, and opened again after a restart."
+            )
+        with _lock:
+            parent = space if space is not None else _open_once(absolute or "")
+            target = parent.child(*path) if path else parent
+            handle = _handles.setdefault(target, uuid4().hex)
+            _spaces_by_handle[handle] = target
+            if absolute is not None:
+                _spaces_by_location[absolute, target.name] = target
+        reference = cls(name=target.name, location=absolute, handle=handle)
+        reference._space = target
+        return reference
+
+    @property
+    def space(self) -> Space:
+        """The space, found or opened when it is first needed."""
+        if self._space is None:
+            with _lock:
+                self._space = self._find()
+        return self._space
+
+    def _find(self) -> Space:
+        by_handle = _spaces_by_handle.get(self.handle or "")
+        by_location = _spaces_by_location.get((self.location or "", self.name))
+        for space in (by_handle, by_location):
+            if space is not None and _is_open(space):
+                return space
+        if self.location is None:
+            raise NotFound(
+                f"the space {self.name!r} is not open in this process, and its location is unknown. Call "
+                "attach(space); or pass location='./memory' from the start, and it is opened when needed."
+            )
+        root, *path = (unquote(part) for part in self.name.split("/"))
+        parent = _open_once(self.location, root)
+        return parent.child(*path) if path else parent
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> SpaceReference:
+        return self
+
+    def __getstate__(self) -> dict[Any, Any]:
+        return super().__getstate__() | {"__pydantic_private__": {"_space": None}}
+
+
+class SpaceAdapter(BaseModel):
+    """Base class of adapters that have a space and are serialised without it."""
+
+    model_config = ConfigDict(extra="forbid")  # a misspelt setting would have no effect
+
+    reference: SpaceReference
+
+    def __init__(
+        self,
+        space: Space | None = None,
+        *,
+        location: str | Path | None = None,
+        path: Sequence[str] = (),
+        reference: SpaceReference | dict[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
+        if reference is None:
+            reference = SpaceReference.to(space, location, path)
+        super().__init__(reference=reference, **settings)
+        self._reset_state()
+
+    @property
+    def space(self) -> Space:
+        """The space; opened again if the adapter was read from a file.
+
+        Raises:
+            NotFound: The space is not open in this process and its location is unknown.
+        """
+        return self.reference.space
+
+    def attach(self, space: Space) -> None:
+        """Set the space of an adapter that was read from a file and cannot open the space itself."""
+        self.reference = SpaceReference.to(space, self.reference.location)
+        self._reset_state()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _make, (type(self), dict(self))
+
+    def _reset_state(self) -> None:
+        """Discard what is derived from the space."""
+
+
+def _make(adapter: type[SpaceAdapter], fields: dict[str, Any]) -> SpaceAdapter:
+    return adapter(**fields)
+
+
+def _open_once(location: str, name: str = "default") -> Space:
+    """The space at a location, which is opened once in this process and closed at its exit."""
+    space = _opened.get((location, name))
+    if space is None or not _is_open(space):
+        space = _opened[location, name] = remanence.open(location, space=name)
+    return space
+
+
+def _is_open(space: Space) -> bool:
+    try:
+        space.find("is it open?")
+    except Closed:
+        return False
+    return True
+
+
+def _absolute(location: str | Path) -> str:
+    """A location that does not depend on the working directory."""
+    return str(location) if "://" in str(location) else str(Path(location).expanduser().resolve())
+
+
+@atexit.register
+def close_opened() -> None:
+    """Close the spaces that were opened here by their location."""
+    with ExitStack() as stack:  # which closes the others too if one fails
+        while _opened:
+            stack.callback(_opened.popitem()[1].close)

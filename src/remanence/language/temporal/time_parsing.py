@@ -1,0 +1,165 @@
+"""The times of a running text, and one moment or one window from what a caller passes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TypeAlias
+
+from remanence.errors import InvalidInput
+from remanence.language.temporal.calendar_spans import Span, start_of_date, to_utc
+from remanence.language.temporal.dateparser_fallback import iso_span, parse_with_dateparser
+from remanence.language.temporal.time_lexer import lex, may_have_time
+from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, TimePhraseParser
+from remanence.language.text import truncate
+from remanence.schema import Window
+
+_MAX_TEXT = 100_000  # a book names so many times that none says when the memory is from
+_MAX_DATE = 200  # no date is longer; a longer text was passed by mistake
+_LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
+_ACCEPTED = "Give a datetime, a date, ISO text such as '2026-05-03', or words such as 'last May'."
+
+Moment: TypeAlias = datetime | date | str
+
+
+@dataclass(frozen=True, slots=True)
+class TimePhrase:
+    """A time in a text: its words, their position, and the window they mean."""
+
+    text: str
+    start: int
+    end: int
+    window: Window
+
+
+def find_times(text: str, now: datetime) -> list[TimePhrase]:
+    """Every time phrase in a running text, left to right, without overlaps. Never raises.
+
+    The past is preferred: "in May" is the latest May that has begun. Only the first 100,000 characters are read.
+
+    >>> now = datetime(2026, 6, 20)
+    >>> [(found.text, str(found.window)) for found in find_times("Where was I last May, and in 2019?", now)]
+    [('last May', '2026-05-01 to 2026-06-01'), ('2019', '2019-01-01 to 2020-01-01')]
+    >>> find_times("May I march on, past room 2012?", now)
+    []
+    """
+    if not may_have_time(text[:_MAX_TEXT]):
+        return []
+    tokens = lex(text[:_MAX_TEXT])
+    parser = TimePhraseParser(tokens, to_utc(now))
+    phrases: list[TimePhrase] = []
+    i = 0
+    while i < len(tokens):
+        kind = tokens[i].kind
+        skipped = tokens[i].normalized not in PHRASE_START_WORDS if kind == "word" else kind in ("mark", "junk")
+        found = None if skipped else parser.parse_phrase(i)
+        if found is None:
+            i += 1
+            continue
+        window, end_token = found
+        start, end = tokens[i].start, tokens[end_token - 1].end
+        phrases.append(TimePhrase(text[start:end], start, end, window))
+        i = parser.previous_end = end_token
+    return phrases
+
+
+def parse_moment(value: Moment, now: datetime, *, argument: str = "date") -> datetime:
+    """One moment in UTC from a datetime (naive is UTC), a date (its midnight), ISO text, or words.
+
+    Words and partial dates give the start of what they name.
+
+    >>> parse_moment("2026-05", datetime(2026, 6, 20)).isoformat()
+    '2026-05-01T00:00:00+00:00'
+    >>> parse_moment("last May", datetime(2026, 6, 20)).isoformat()
+    '2026-05-01T00:00:00+00:00'
+    """
+    if isinstance(value, datetime):
+        return _utc(value, argument)
+    if isinstance(value, date):
+        return start_of_date(value)
+    if not isinstance(value, str):
+        raise _unreadable(value, argument)
+    window = _read_text(value, to_utc(now), argument)
+    if window.start is None:
+        raise InvalidInput(f"{argument}={_shorten(value)} has no start, but one moment is needed. {_ACCEPTED}")
+    return window.start
+
+
+def parse_window(
+    value: Window | Moment | tuple[Moment | None, Moment | None], now: datetime, *, argument: str = "during"
+) -> Window:
+    """A window: "April 2026" is that month, a date that day, a datetime that instant, a pair its start and end.
+
+    None in a pair leaves that end open. The end is not part of the window.
+
+    >>> now = datetime(2026, 6, 20)
+    >>> str(parse_window("April 2026", now)), str(parse_window(("2026-04", None), now))
+    ('2026-04-01 to 2026-05-01', 'since 2026-04-01')
+    """
+    if isinstance(value, Window):
+        start, end = (None if side is None else _utc(side, argument) for side in (value.start, value.end))
+        window = Window(start, end)
+    elif isinstance(value, datetime):
+        window = Window.from_moment(_utc(value, argument))
+    elif isinstance(value, date):
+        window = Span.enclosing(start_of_date(value), "day").window
+    elif isinstance(value, str):
+        window = _read_text(value, to_utc(now), argument)
+    elif isinstance(value, tuple) and len(value) == 2:
+        start, end = (None if side is None else parse_moment(side, now, argument=argument) for side in value)
+        window = Window(start, end)
+    else:
+        raise _unreadable(value, argument)
+    if window.start is not None and window.end is not None and window.start >= window.end:
+        raise InvalidInput(f"{argument}={_shorten(value)} ends before it starts ({window}). Swap its two ends.")
+    return window
+
+
+def _read_text(value: str, now: datetime, argument: str) -> Window:
+    text = value.strip()
+    try:
+        if re.fullmatch("[0-9]{4}", text):
+            return Span.of_date("year", int(text)).window
+        if month := re.fullmatch("([0-9]{4})-([0-9]{2})", text):
+            return Span.of_date("month", int(month[1]), int(month[2])).window
+        if re.match("[0-9]{4}-[0-9]{1,2}-[0-9]", text) and len(text) <= _MAX_DATE:
+            return iso_span(text).window
+        if text.lower() == "now":
+            return Window.from_moment(now)
+        # Other numbers are not for dateparser, which reads a date into any of them.
+        if text and len(text) <= _MAX_DATE and not (text.isdecimal() and len(text) != 8):
+            if window := _read_words(text, now):
+                return window
+            if span := parse_with_dateparser(text, now):
+                return span.window
+    except (ValueError, OverflowError) as error:
+        raise _unreadable(value, argument) from error
+    raise _unreadable(value, argument)
+
+
+def _read_words(text: str, now: datetime) -> Window | None:
+    """The window, if the text is one time phrase from its first word to its last."""
+    tokens = lex(text.rstrip(" .!?"))
+    parser = TimePhraseParser(tokens, now, whole_text=True)
+    for i in range(min(3, len(tokens))):
+        if (found := parser.parse_phrase(i)) and found[1] == len(tokens):
+            return found[0]
+        if tokens[i].normalized not in _LEADING_WORDS:
+            break
+    return None
+
+
+def _utc(moment: datetime, argument: str) -> datetime:
+    try:
+        return to_utc(moment)
+    except OverflowError as error:
+        raise InvalidInput(f"{argument}={_shorten(moment)} lies outside the calendar in UTC. {_ACCEPTED}") from error
+
+
+def _unreadable(value: object, argument: str) -> InvalidInput:
+    return InvalidInput(f"{argument}={_shorten(value)} cannot be read as a time. {_ACCEPTED}")
+
+
+def _shorten(value: object) -> str:
+    return truncate(repr(value), 60)
