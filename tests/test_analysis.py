@@ -33,7 +33,7 @@ def test_a_message_that_tells_nothing_is_not(text: str) -> None:
     found = analyze_message(text)
 
     assert (found.save, found.strength) == (False, 0)
-    assert found.reason.startswith("it tells nothing")
+    assert found.reason.startswith("no fact in it")
 
 
 def test_an_analysis_names_whom_it_is_about_and_why() -> None:

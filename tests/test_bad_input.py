@@ -121,7 +121,7 @@ def test_texts_that_cannot_be_kept(lived_in: Space, text: Any, shown: list[str])
         ({"triples": [("Alice", "knows")]}, ["Give claims as"]),
         ({"triples": [Triple("a", "b", "\x00")]}, ["NUL"]),
         ({"meta": 7}, ["meta=7", "dictionary"]),
-        ({"meta": {"a": math.nan}}, ["cannot be written as JSON", "Keep to text, numbers, lists and dicts"]),
+        ({"meta": {"a": math.nan}}, ["cannot be written as JSON", "Use only text, numbers, lists and dicts"]),
         ({"meta": {"a": b"x"}}, ["cannot be written as JSON"]),
         ({"meta": {"a": "\ud800"}}, ["cannot be written as JSON"]),
         ({"meta": {"a": "x" * 1_100_000}}, ["1,100,0", "1,000,000"]),

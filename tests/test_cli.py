@@ -20,7 +20,7 @@ import pytest
 
 import remanence
 from remanence.cli import main
-from remanence.cli.demo_story import CHANGED_QUESTIONS, PAST_DATE, QUESTIONS
+from remanence.cli.demo import STORY
 from remanence.cli.parser import make_parser
 
 Run = Callable[..., str]
@@ -122,7 +122,7 @@ class TestAddAndRecall:
         file = tmp_path / "facts.jsonl"
         file.write_text('{"text": "One."}\n\n{"text": "Two.", "tags": ["n"]}\n', "utf-8")
 
-        assert run("add-many", str(file)) == "2 memories kept"
+        assert run("add-many", str(file)) == "2 memories added"
         assert run("count") == "2"
 
     def test_turns_are_added_from_a_file(self, run: Run, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ class TestLettingGo:
 
         run("erase", memory_id, "--yes")
         assert run("count") == "0"
-        assert "2 lines" in run("verify")
+        assert "2 ledger entries" in run("verify")
 
     @pytest.mark.parametrize(("said", "left"), [("n", "1"), ("", "1"), ("y", "0")])
     def test_erasing_asks_at_a_terminal(self, run: Run, monkeypatch: pytest.MonkeyPatch, said: str, left: str) -> None:
@@ -375,34 +375,32 @@ class TestDemo:
         assert "\x1b" not in told["text"]
         assert told["seconds"] < 30
 
-    def test_every_signal_makes_the_difference_once(self, told: dict[str, Any]) -> None:
-        """One question each: meaning, words, the graph, time. The memory that leads on to the graph's answer
-        stands before it."""
-        said = re.findall(r"The right answer came (\w+)\.\s+(Meaning|Words|The\s+graph|Time)\s", told["text"])
-        assert [(place, " ".join(signal.split())) for place, signal in said] == [
-            ("first", "Meaning"),
-            ("first", "Words"),
-            ("second", "The graph"),
-            ("first", "Time"),
+    def test_each_signal_is_the_strongest_once(self, told: dict[str, Any]) -> None:
+        """One question for each signal. The memory that leads to the graph's answer has rank 1."""
+        text = " ".join(told["text"].split())
+        assert re.findall(r"right answer has rank (\d+)\. Strongest signal: (\w+)", text) == [
+            ("1", "vectors"),
+            ("1", "words"),
+            ("2", "graph"),
+            ("1", "times"),
         ]
 
     def test_the_right_answers_are_in_the_first_two(self, told: dict[str, Any]) -> None:
-        """Asked again of what the story left behind."""
+        """Asked again of the folder that the demo kept."""
         with remanence.open(told["folder"]) as space:
-            for asked in QUESTIONS:
-                first = space.recall(asked.question, now="2026-11-15", limit=2)
-                assert any(asked.answer in hit.memory.text for hit in first)
-            for asked in CHANGED_QUESTIONS:
-                before, after = asked.answer.split("|")
-                assert before in space.as_of(PAST_DATE).recall(asked.question)[0].memory.text
-                assert after in space.recall(asked.question)[0].memory.text
+            for row in STORY["questions"]:
+                first = space.recall(row["question"], now="2026-11-15", limit=2)
+                assert any(row["answer"] in hit.memory.text for hit in first)
+            for row in STORY["changed_questions"]:
+                assert row["before"] in space.as_of(STORY["past_date"]).recall(row["question"])[0].memory.text
+                assert row["after"] in space.recall(row["question"])[0].memory.text
 
     def test_what_was_erased_is_nowhere(self, told: dict[str, Any]) -> None:
         """The story's claim about the files is true."""
         text = " ".join(told["text"].split())
-        assert "after space.forget(id): not found today, found in the view of before" in text
-        assert "after space.erase(id): not found today, not found in the view of before" in text
-        assert "files that hold its words: none of" in text
+        assert "after space.forget(id): not found today, found in the earlier view" in text
+        assert "after space.erase(id): not found today, not found in the earlier view" in text
+        assert "files that contain it: none of" in text
 
     def test_it_keeps_nothing_behind(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -107,7 +107,7 @@ def test_two_entities_are_connected(run: Run) -> None:
     run("relate", "Carol", "works_at", "Globex")
 
     assert run("graph", "path", "Alice", "Bob") == "Alice —works_at→ Acme ←works_at— Bob"
-    assert run("graph", "path", "Alice", "Carol") == "no way was found"
+    assert run("graph", "path", "Alice", "Carol") == "no path was found"
 
 
 def test_predicates_are_declared(run: Run) -> None:
@@ -144,7 +144,7 @@ def test_entities_are_named_merged_and_parted(run: Run) -> None:
     listed = [json.loads(row) for row in run("entities", "list", "--json").splitlines()]
     assert [entity["name"] for entity in listed] == ["Rob", "Bobby"]
     assert "Near names" not in run("entities", "propose", "Bobby Jones")
-    assert "nobody goes by 'Zed'" in run("entities", "resolve", "Zed", code=1)
+    assert "no entity is named 'Zed'" in run("entities", "resolve", "Zed", code=1)
 
 
 def test_what_changed_between_two_moments_is_told(run: Run) -> None:

@@ -117,7 +117,7 @@ class TestSets:
     @pytest.mark.parametrize(
         ("corpus", "questions", "said"),
         [
-            (CORPUS, [{**QUESTIONS[0], "evidence": ["4"]}], "evidence '4' is no line of conversation 'a'"),
+            (CORPUS, [{**QUESTIONS[0], "evidence": ["4"]}], "evidence '4' is no item of conversation 'a'"),
             ([{"id": "1"}], QUESTIONS, "chat.corpus.jsonl, line 1: text=None"),
             (CORPUS, [{"evidence": ["3"], "conversation": "a"}], "line 1: question=None"),
             (CORPUS, [{**QUESTIONS[0], "evidence": "3"}], "line 1: evidence='3' is not a list"),
@@ -125,7 +125,7 @@ class TestSets:
             (CORPUS, [{**QUESTIONS[0], "evidence_sessions": 7}], "line 1: evidence_sessions=7"),
             (CORPUS, [{**QUESTIONS[0], "question_time": 7}], "line 1: question_time=7"),
             ([{**CORPUS[0], "time": 7}], QUESTIONS, "line 1: time=7"),
-            ([*CORPUS, CORPUS[0]], QUESTIONS, "line 9: id='1' is that of an earlier line"),
+            ([*CORPUS, CORPUS[0]], QUESTIONS, "line 9: id='1' is that of an earlier item"),
         ],
     )
     def test_bad_data_is_named_with_its_line(self, written: Written, corpus: Any, questions: Any, said: str) -> None:
@@ -357,7 +357,7 @@ class TestTheCommand:
     def test_nothing_to_judge_is_said(self, written: Written, capsys: pytest.CaptureFixture[str]) -> None:
         """No figures rather than figures of nothing."""
         assert main(["eval", str(written(questions=QUESTIONS[4:]))]) == 1
-        assert "nothing to judge" in capsys.readouterr().err
+        assert "nothing to measure" in capsys.readouterr().err
 
 
 def test_markdown_is_in_points_with_half_the_interval() -> None:

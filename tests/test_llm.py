@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import remanence
+from model_replies import REPAIRABLE_REPLIES, UNUSABLE_REPLIES
 from remanence.errors import InvalidInput
 from remanence.models import prompts
 from remanence.models.extractors import RuleExtractor, resolve_extractor
@@ -22,7 +23,7 @@ from remanence.models.llm_clients import resolve_llm as resolve_model
 from remanence.models.llm_extractor import MAX_FACTS, LLMExtractor
 from remanence.models.llm_source import split_into_chunks
 from remanence.schema import SELF, UTC, Extraction, ExtractionResult, Fact, Memory, Mention, Triple, Utterance, Window
-from remanence.testing.fake_models import REPAIRABLE_REPLIES, UNUSABLE_REPLIES, HungModel, ScriptedModel, facts_reply
+from remanence.testing.fake_models import HungModel, ScriptedModel, facts_reply
 
 NOW = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)  # a Monday
 CHAT = [

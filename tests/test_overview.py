@@ -193,7 +193,7 @@ class TestStats:
         found = space.admin.stats()
 
         assert found.memories == {"current": 2, "superseded": 1, "expired": 1, "forgotten": 1, "erased": 1}
-        assert (found.total, found.versions, found.lines) == (6, 6, 10)
+        assert (found.total, found.versions, found.entries) == (6, 6, 10)
         assert sum(found.kinds.values()) == 2
         assert (found.relations, found.links) == (1, 1)
         assert found.entities == len(space.entities.list())
@@ -208,7 +208,7 @@ class TestStats:
         """All of them nothing."""
         found = space.admin.stats()
 
-        assert (found.total, found.lines, found.oldest) == (0, 0, None)
+        assert (found.total, found.entries, found.oldest) == (0, 0, None)
         assert "memories       0\n" in str(found)
 
     def test_it_prints_as_a_table(self, space: Space, lived: dict[str, str]) -> None:
@@ -224,7 +224,7 @@ class TestStats:
         """Lines and links that came later are not counted."""
         found = space.as_of("2026-05-04T09:02:30").admin.stats()
 
-        assert (found.memories, found.lines, found.links) == ({"current": 3}, 3, 0)
+        assert (found.memories, found.entries, found.links) == ({"current": 3}, 3, 0)
 
     def test_a_folder_is_weighed(self, reopen: Reopen, home: Path) -> None:
         """Ledger, indexes and vectors; and it says where it is, and what lies below."""
@@ -332,5 +332,5 @@ class TestTyped:
         assert json.loads(typed("stats", "--json"))["children"] == 1
         assert json.loads(typed("--space", "default/bob", "stats", "--json"))["space"] == "default/bob"
         assert "memories       0\n" in typed("stats", "--as-of", "2026-05-03")
-        assert "indexes built anew: default, default/bob\nfreed: " in typed("compact", str(home))
-        assert "indexes built anew: default/bob\n" in typed("--space", "default/bob", "compact")
+        assert "indexes rebuilt: default, default/bob\nfreed: " in typed("compact", str(home))
+        assert "indexes rebuilt: default/bob\n" in typed("--space", "default/bob", "compact")

@@ -412,7 +412,7 @@ def test_a_job_that_is_over_is_not_begun_again(clock: FakeClock) -> None:
         with space._engine.open_index(space.name) as index:
             [seen] = index.journal.unfinished_jobs()
         assert space.jobs.work() == 1
-        assert not jobs._work(space._engine, space.name, seen)
+        assert not jobs._try_job(space._engine, space.name, seen)
         assert len(extractor.asked) == 1
 
 
@@ -629,7 +629,7 @@ def test_a_worker_that_meets_with_an_error_goes_on(
         return look(engine, name)  # type: ignore[arg-type]
 
     monkeypatch.setattr(jobs, "run_due_jobs", troubled)
-    monkeypatch.setattr(jobs, "_AFTER_TROUBLE", 0.01)
+    monkeypatch.setattr(jobs, "_RETRY_SECONDS", 0.01)
     with told(PORTO, clock=clock) as space:
         job = space.remember(CHAT, wait=False)
         assert [memory.text for memory in job.result(timeout=20)] == [PORTO.text]

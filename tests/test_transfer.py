@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 import remanence
 from remanence import InvalidInput, Space
+from remanence.admin.export_file import remap_positions
 from remanence.admin.jsonlines import JsonLinesReader, JsonLinesWriter
-from remanence.admin.position_mapping import remap_positions
 from remanence.cli import main
 from remanence.errors import LedgerTooNew, LedgerUnavailable
 from remanence.events import Event, Remembered, Served
@@ -293,7 +293,7 @@ class TestRefused:
         space = fresh()
         lived.admin.export(tmp_path / "a.jsonl")
         space.add("I was here first.")
-        with pytest.raises(InvalidInput, match=r"'default' holds 1 lines already.*space\.child\('imported'\)"):
+        with pytest.raises(InvalidInput, match=r"'default' is not empty.*space\.child\('imported'\)"):
             remanence.import_(tmp_path / "a.jsonl", into=space)
         assert space.count() == 1
 
@@ -325,7 +325,7 @@ class TestRefused:
         lines[place] = lines[place].replace("4711", "4712")
         (tmp_path / "b.jsonl").write_text("\n".join(lines), "utf-8")
 
-        with pytest.raises(InvalidInput, match=rf"line {place + 1}: it was cut short or changed"):
+        with pytest.raises(InvalidInput, match=rf"line {place + 1}: it was truncated or changed"):
             remanence.import_(tmp_path / "b.jsonl", into=space)
         assert space.spaces() == []
 
@@ -346,12 +346,12 @@ class TestRefused:
             ({"at": 1, "kind": "linked", "event": LINK | {"kind": "likes"}}, "linked: kind='likes'"),
             ({"at": 1, "kind": "used", "event": {"memory": "m", "times": "two"}}, "used: times='two'"),
             ({"at": 1, "kind": "forgotten", "event": {"why": "she asked"}}, "missing 1 required"),
-            ({"at": "now", "kind": "restored", "event": {"memory": "m"}}, "no line of a ledger"),
-            ({"at": 10**30, "kind": "restored", "event": {"memory": "m"}}, "no line of a ledger"),
-            ({"at": -1, "kind": "restored", "event": {"memory": "m"}}, "written before the line above it"),
-            ({"at": 1, "kind": "erased", "event": {"memory": "m", "positions": [3]}}, "points at line 3"),
-            ({"at": 1, "kind": "restored"}, "no line of a ledger"),
-            ({"at": 1, "kind": "restored", "event": "m"}, "no line of a ledger"),
+            ({"at": "now", "kind": "restored", "event": {"memory": "m"}}, "not a ledger entry"),
+            ({"at": 10**30, "kind": "restored", "event": {"memory": "m"}}, "not a ledger entry"),
+            ({"at": -1, "kind": "restored", "event": {"memory": "m"}}, "dated before the line above it"),
+            ({"at": 1, "kind": "erased", "event": {"memory": "m", "positions": [3]}}, "points at entry 3"),
+            ({"at": 1, "kind": "restored"}, "not a ledger entry"),
+            ({"at": 1, "kind": "restored", "event": "m"}, "not a ledger entry"),
             ({"vectors": {"00": "AAAA"}}, "its vectors cannot be read"),
             ({"space": 3, "lines": 0}, "3 is not the name of a space"),
             ({"space": "", "lines": 0}, "space 'default' comes twice"),
@@ -371,7 +371,7 @@ class TestRefused:
         """`verify` would call it tampering, and rightly."""
         forge(tmp_path / "b.jsonl", {"at": 0, "kind": "remembered", "subject": "m"})
 
-        with pytest.raises(InvalidInput, match="line 1 of space 'default' is blank, and no line says"):
+        with pytest.raises(InvalidInput, match="entry 1 of space 'default' is blank, and no entry says"):
             remanence.import_(tmp_path / "b.jsonl", into=space)
 
     def test_words_said_to_be_erased_are(self, space: Space, tmp_path: Path) -> None:
@@ -507,11 +507,11 @@ class TestTyped:
 
         assert typed("--memory", str(home), "export", str(file), "--children", "--vectors") == (
             0,
-            f"{file}: 2 lines of 2 spaces, 4 vectors",
+            f"{file}: 2 entries of 2 spaces, 4 vectors",
         )
         assert typed("--memory", str(new), "--space", "work/x", "import", str(file)) == (
             0,
-            f"{file}: 2 lines of 2 spaces, 4 vectors",
+            f"{file}: 2 entries of 2 spaces, 4 vectors",
         )
         assert typed("spaces", str(new)) == (0, "work/x\nwork/x/bob")
         code, said = typed("--memory", str(tmp_path / "other"), "import", str(tmp_path / "nothing"))

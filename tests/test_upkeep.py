@@ -948,7 +948,7 @@ class TestCommands:
         """From typing to typing."""
         run("add", "Alice met Bob in Porto.")
         run("add", "Bob and Alice have a boat.")
-        assert "Say --apply" in run("upkeep")
+        assert "Give --apply" in run("upkeep")
         assert run("upkeep", "--runs") == ""
 
         shown = run("upkeep", "--apply", "--step", "discover")
@@ -973,6 +973,8 @@ class TestCommands:
         assert "1 (1 archived)" in run("stats")
         assert "A dog barked." in run("memories", "--status", "archived")
         assert "A dog barked." not in run("memories")
+        assert run("recall", "Which dog barked?") == ""
+        assert "A dog barked." in run("recall", "Which dog barked?", "--include", "archive")
         run("unforget", memory)
         assert "A dog barked." in run("memories")
 
@@ -986,7 +988,7 @@ class TestCommands:
                 raise KeyboardInterrupt
 
         run("add", "Alice lives in Porto.")
-        monkeypatch.setattr("remanence.cli.upkeep_commands.time.sleep", sleep)
+        monkeypatch.setattr("remanence.cli.admin_commands.time.sleep", sleep)
         run("upkeep", "--every", "1h", code=130)
         assert waits == [3600.0, 3600.0]
         assert "nothing to do" in run("upkeep", "--runs"), "what it looked at is in the ledger"

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 import pytest
 
 import remanence
+from model_replies import UNUSABLE_REPLIES
 from remanence.api.upkeep_facet import Upkeep
 from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.models import prompts
 from remanence.models.llm_extractor import LLMExtractor
 from remanence.testing import FakeClock, HashingEmbedder
-from remanence.testing.fake_models import UNUSABLE_REPLIES, HungModel, ScriptedModel
+from remanence.testing.fake_models import HungModel, ScriptedModel
 from remanence.upkeep.consolidation import ConsolidationPlan
 from remanence.upkeep.merged_text import MAX_FAILURES, TextMerger, merge_sentences
 from test_llm import as_chat_model, as_function, as_llama_llm

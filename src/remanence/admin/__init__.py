@@ -1,1 +1,1 @@
-"""A space as a whole: counting, paging, export and import, compacting."""
+"""Operations on a whole space: statistics and pages, export and import, compaction."""

@@ -1,4 +1,4 @@
-"""Giving back room: indexes are built anew, what belongs to nothing is dropped, and no line is touched."""
+"""Freeing disk space: indexes are rebuilt, unused files deleted, the ledger file shrunk. No entry is changed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CompactionReport:
-    """The spaces whose indexes were built anew, and how many bytes of the disk were taken before and after.
+    """The spaces whose indexes were rebuilt, and the bytes on disk before and after, by kind of file.
 
-    `left` says what could not be done, and why.
+    `skipped` says what could not be done, and why.
     """
 
     spaces: tuple[str, ...]
@@ -30,54 +30,52 @@ class CompactionReport:
 
     @property
     def bytes_freed(self) -> int:
-        """How many bytes were given back in all; less than zero if more are in use now."""
+        """How many bytes were freed; negative if more are in use now."""
         return sum(self.bytes_before.values()) - sum(self.bytes_after.values())
 
     def __str__(self) -> str:
-        parts = [
-            f"{what:<10} {format_bytes(self.bytes_before.get(what, 0)):>10}"
-            f" -> {format_bytes(self.bytes_after.get(what, 0)):>10}"
-            for what in sorted({*self.bytes_before, *self.bytes_after})
+        before, after = self.bytes_before, self.bytes_after
+        lines = [
+            f"{kind:<10} {format_bytes(before.get(kind, 0)):>10} -> {format_bytes(after.get(kind, 0)):>10}"
+            for kind in sorted({*before, *after})
         ]
-        rebuilt = f"indexes built anew: {', '.join(self.spaces) or 'none'}"
-        parts += [
-            rebuilt,
-            f"freed: {format_bytes(max(self.bytes_freed, 0))}",
-            *(f"left: {what}" for what in self.skipped),
-        ]
-        return "\n".join(parts)
+        lines.append(f"indexes rebuilt: {', '.join(self.spaces) or 'none'}")
+        lines.append(f"freed: {format_bytes(max(self.bytes_freed, 0))}")
+        return "\n".join([*lines, *(f"skipped: {reason}" for reason in self.skipped)])
 
 
 def compact(engine: Engine, spaces: Sequence[str], progress: Progress | None = None) -> CompactionReport:
-    """Build the indexes of these spaces anew, drop files that belong to no space, and shrink the ledger."""
-    before, left = disk_usage(engine.folder), list[str]()
+    """Rebuild the indexes of these spaces, delete files that belong to no space, and shrink the ledger."""
+    before = disk_usage(engine.folder)
     for done, space in enumerate(spaces, 1):
         engine.rebuild(space)
         if progress is not None:
             progress(done, len(spaces))
-    if engine.folder is not None:
-        _drop_strays(engine, left)
+    skipped = _delete_unused_files(engine)
     try:
         engine.ledger.compact()
     except LedgerUnavailable as error:
-        left.append(str(error))
-    return CompactionReport(tuple(spaces), before, disk_usage(engine.folder), tuple(left))
+        skipped.append(str(error))
+    return CompactionReport(tuple(spaces), before, disk_usage(engine.folder), tuple(skipped))
 
 
-def _drop_strays(engine: Engine, left: list[str]) -> None:
-    """Delete snapshots and vectors of spaces that the ledger does not know, as when a backup was put back."""
+def _delete_unused_files(engine: Engine) -> list[str]:
+    """Delete the index and vector files of spaces that the ledger does not have, as after restoring a backup."""
     from remanence.signals.stores.edge import remove_store
 
-    assert engine.folder is not None
-    known = engine.ledger.spaces()
-    stems = {index_file_name(space).partition(".")[0] for space in known}
+    if engine.folder is None:
+        return []
+    skipped: list[str] = []
+    spaces = engine.ledger.spaces()
+    stems = {index_file_name(space).partition(".")[0] for space in spaces}
     for file in (engine.folder / "index").glob("*"):
         if file.name.partition(".")[0] not in stems:
             file.unlink(missing_ok=True)
-    names = {folder_name(space) for space in known}
+    folder_names = {folder_name(space) for space in spaces}
     for folder in (engine.folder / "vectors").glob("*"):
-        if folder.is_dir() and folder.name not in names:
+        if folder.is_dir() and folder.name not in folder_names:
             try:
                 remove_store(folder)
-            except StoreBusy as busy:
-                left.append(str(busy))
+            except StoreBusy as error:
+                skipped.append(str(error))
+    return skipped

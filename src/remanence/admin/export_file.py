@@ -1,14 +1,14 @@
-"""A space as a file: every line of its ledger, with its time, as JSON lines. `arriving` reads it back.
+"""Export of spaces: every ledger entry with its time, as JSON lines. import_file.py reads it back.
 
-Lines are numbered in the file from 1 in each space, and what points at a line says that number, so that the
-same lines make the same file whatever ledger they stand in. The file reads:
+Entries are numbered from 1 in each space, and positions inside events are replaced by these numbers, so that
+the same entries make the same file whatever ledger they are in. The file has these lines:
 
-    {"remanence": "export", "version": 1, …}              what it holds
+    {"remanence": "export", "version": 1, …}              the header
     {"space": "users/bob", "lines": 2}                     for each space; "" is the one that was exported
-    {"at": …, "kind": "remembered", "event": {…}}          for each line; times in microseconds since 1970
-    {"at": …, "kind": "remembered", "subject": "…"}        a line whose words were erased
-    {"vectors": {"<hash of a text>": "<base64>", …}}       if they were asked for
-    {"end": {"lines": …, "sha256": "…"}}                   see `jsonlines`, which also adds the checksums
+    {"at": …, "kind": "remembered", "event": {…}}          for each entry; times in microseconds since 1970
+    {"at": …, "kind": "remembered", "subject": "…"}        an entry whose text was erased
+    {"vectors": {"<hash of a text>": "<base64>", …}}       if vectors are exported
+    {"end": {"lines": …, "sha256": "…"}}                   see jsonlines.py, which also adds the checksums
 """
 
 from __future__ import annotations
@@ -17,35 +17,36 @@ import json
 from array import array
 from base64 import b64encode
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from remanence.admin.jsonlines import JsonLinesWriter
-from remanence.admin.position_mapping import remap_positions, without_space
 from remanence.errors import LedgerUnavailable
+from remanence.events import Erased, Event, Ran, Served, Undone
+from remanence.language.text import pluralize
 from remanence.ledger.codec import encode
 from remanence.schema import micros
 from remanence.version import __version__
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
-    from remanence.ports import Progress, Vector
+    from remanence.ports import Progress
 
 EXPORT_VERSION = 1
-_BATCH = 1_000
-_VECTORS = 200  # in one line
-_TRIES = 5
+BATCH_SIZE = 1_000
+_VECTORS_PER_LINE = 200
+_MAX_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class TransferReport:
-    """What went into a file, or came out of one: so many lines of these spaces, and so many vectors.
+    """What was exported or imported: how many entries of which spaces, and how many vectors.
 
-    `digest` is the SHA-256 of what the file says, packed or not.
+    `digest` is the SHA-256 of the uncompressed lines.
     """
 
     path: str
@@ -57,98 +58,98 @@ class TransferReport:
     def __str__(self) -> str:
         spaces = self.spaces[0] if len(self.spaces) == 1 else f"{len(self.spaces)} spaces"
         vectors = f", {self.vectors:,} vectors" if self.vectors else ""
-        return f"{self.path}: {self.entries:,} {'line' if self.entries == 1 else 'lines'} of {spaces}{vectors}"
+        return f"{self.path}: {pluralize(self.entries, 'entry', 'entries')} of {spaces}{vectors}"
 
 
 def export(
     engine: Engine, root: str, spaces: Sequence[str], path: Path, *, vectors: bool, progress: Progress | None = None
 ) -> TransferReport:
-    """Write these spaces, which are `root` or lie below it, into a file."""
+    """Write these spaces, which are `root` or below it, to a file."""
     ledger = engine.ledger
-    for _ in range(_TRIES):
-        head = ledger.head()
+    for _ in range(_MAX_TRIES):
+        head = ledger.head()  # entries that are added meanwhile are not exported
+        counts = {space: ledger.count(space, up_to=head) for space in spaces}
+        total, entry_count, vector_count = sum(counts.values()), 0, 0
         with JsonLinesWriter(path) as file:
-            out = _Export(engine, file, head, progress)
-            out.header(root, spaces, vectors)
+            file.write(_dump(_header(engine, root, spaces, total, vectors)))
             for space in spaces:
-                out.space(space, space[len(root) + 1 :])
-                if vectors:
-                    out.vectors(space)
-            # What was erased while we wrote may already be in the file, or be blank there for no reason.
-            if not any(_erased_since(engine, space, head) for space in spaces):
-                return TransferReport(str(path), tuple(spaces), out.done, out.kept, file.finish())
+                file.write(_dump({"space": space[len(root) + 1 :], "lines": counts[space]}))
+                for line in _entry_lines(engine, space, head):
+                    file.write(line)
+                    entry_count += 1
+                    if progress is not None and entry_count % BATCH_SIZE == 0:
+                        progress(entry_count, total)
+                for encoded in _encoded_vectors(engine, space) if vectors else ():
+                    file.write(_dump({"vectors": encoded}))
+                    vector_count += len(encoded)
+            # A text that was erased meanwhile may be in the file already: then the file is written again.
+            if not any(entry.kind == "erased" for space in spaces for entry in ledger.read(space, after=head)):
+                return TransferReport(str(path), tuple(spaces), entry_count, vector_count, file.finish())
     raise LedgerUnavailable(
-        f"memories were erased each of the {_TRIES} times that {path} was written, so that it was given up. "
+        f"memories were erased each of the {_MAX_TRIES} times that {path} was written, so nothing was exported. "
         "Export again when nothing is being erased."
     )
 
 
-class _Export:
-    """What is written into one file: lines up to `head`, whatever is added meanwhile."""
-
-    def __init__(self, engine: Engine, file: JsonLinesWriter, head: int, progress: Progress | None) -> None:
-        self._engine, self._ledger = engine, engine.ledger
-        self._file, self._head, self._progress = file, head, progress
-        self._all = self.done = self.kept = 0
-
-    def header(self, root: str, spaces: Sequence[str], vectors: bool) -> None:
-        """Say what follows."""
-        self._all = sum(self._ledger.count(space, up_to=self._head) for space in spaces)
-        embedder = self._engine.embedder
-        model = {"name": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
-        header = {
-            "remanence": "export",
-            "version": EXPORT_VERSION,
-            "release": __version__,
-            "ledger": self._engine.ledger_id(),
-            "space": root,
-            "spaces": len(spaces),
-            "lines": self._all,
-            "embedder": model if vectors else None,
-        }
-        self._file.write(_dump(header))
-
-    def space(self, name: str, relative: str) -> None:
-        """Every line of one space."""
-        self._file.write(_dump({"space": relative, "lines": self._ledger.count(name, up_to=self._head)}))
-        positions = array("q")
-
-        def where(position: int) -> int:
-            return bisect_right(positions, position)
-
-        for entry in self._ledger.read(name):
-            if entry.position > self._head:
-                return
-            positions.append(entry.position)
-            said = f'{{"at":{micros(entry.at)},"kind":{_dump(entry.kind)}'
-            if entry.event is None:
-                self._file.write(f'{said},"subject":{_dump(entry.subject)}}}')
-            else:
-                event = without_space(remap_positions(entry.event, where))
-                self._file.write(f'{said},"event":{encode(event)}}}')
-            self.done += 1
-            if self._progress is not None and self.done % _BATCH == 0:
-                self._progress(self.done, self._all)
-
-    def vectors(self, space: str) -> None:
-        """The embeddings of every text of a space, as far as they were made."""
-        with self._engine.open_index(space) as index:
-            hashes = index.embedded_text_hashes()
-        for begin in range(0, len(hashes), _VECTORS):
-            some = hashes[begin : begin + _VECTORS]
-            kept = self._ledger.vectors(self._engine.embedder.fingerprint, some)
-            if kept:
-                packed = {h.hex(): _packed(kept[h]) for h in some if h in kept}
-                self._file.write(_dump({"vectors": packed}))
-            self.kept += len(kept)
+def _header(engine: Engine, root: str, spaces: Sequence[str], total: int, vectors: bool) -> dict[str, Any]:
+    embedder = engine.embedder
+    model = {"name": embedder.name, "dimension": embedder.dimension, "fingerprint": embedder.fingerprint}
+    return {
+        "remanence": "export",
+        "version": EXPORT_VERSION,
+        "release": __version__,
+        "ledger": engine.ledger_id(),
+        "space": root,
+        "spaces": len(spaces),
+        "lines": total,
+        "embedder": model if vectors else None,
+    }
 
 
-def _erased_since(engine: Engine, space: str, head: int) -> bool:
-    return any(entry.kind == "erased" for entry in engine.ledger.read(space, after=head))
+def _entry_lines(engine: Engine, space: str, head: int) -> Iterator[str]:
+    positions = array("q")
+    for entry in engine.ledger.read(space):
+        if entry.position > head:
+            return
+        positions.append(entry.position)
+        start = f'{{"at":{micros(entry.at)},"kind":{_dump(entry.kind)}'
+        if entry.event is None:
+            yield f'{start},"subject":{_dump(entry.subject)}}}'
+            continue
+        event = remap_positions(entry.event, lambda position: bisect_right(positions, position))
+        if isinstance(event, Served):  # the name of the space may be another one after the import
+            event = replace(event, asked={name: value for name, value in event.asked.items() if name != "space"})
+        yield f'{start},"event":{encode(event)}}}'
 
 
-def _packed(vector: Vector) -> str:
-    return b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
+def _encoded_vectors(engine: Engine, space: str) -> Iterator[dict[str, str]]:
+    """The embeddings of the texts of a space in base64, as far as they exist, some at a time."""
+    with engine.open_index(space) as index:
+        hashes = index.embedded_text_hashes()
+    for begin in range(0, len(hashes), _VECTORS_PER_LINE):
+        some = hashes[begin : begin + _VECTORS_PER_LINE]
+        vectors = engine.ledger.vectors(engine.embedder.fingerprint, some)
+        if vectors:
+            rows = {h: np.asarray(vectors[h], dtype="<f4") for h in some if h in vectors}
+            yield {h.hex(): b64encode(row.tobytes()).decode() for h, row in rows.items()}
+
+
+def remap_positions(event: Event, new_position: Callable[[int], int]) -> Event:
+    """The same event with each position of another entry replaced by `new_position` of it.
+
+    >>> remap_positions(Erased("m1", (3, 4)), lambda position: position + 10)
+    Erased(memory='m1', positions=(13, 14))
+    """
+    if isinstance(event, Erased):
+        return replace(event, positions=tuple(map(new_position, event.positions)))
+    if isinstance(event, Undone):
+        return replace(event, position=new_position(event.position))
+    if isinstance(event, Ran):
+        revised = tuple((memory, new_position(position)) for memory, position in event.revised)
+        return replace(event, planned=new_position(event.planned), revised=revised)
+    if isinstance(event, Served):
+        return replace(event, asked={**event.asked, "position": new_position(event.asked["position"])})
+    return event
 
 
 _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -1,24 +1,27 @@
-"""A file that `transfer` wrote, on its way into a ledger: all of it in one transaction, or nothing.
+"""Import of a file that export_file.py wrote: all of it in one transaction, or nothing.
 
-Whoever wrote it may not have been us: every line is checked before it is believed.
+The file may come from anywhere, so every line is checked before it is written.
 """
 
 from __future__ import annotations
 
+import math
 from base64 import b64decode
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import is_dataclass, replace
 from datetime import datetime
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from remanence.admin.event_validation import first_invalid_field
-from remanence.admin.export_file import EXPORT_VERSION, TransferReport
+from remanence.admin.export_file import BATCH_SIZE, EXPORT_VERSION, TransferReport, remap_positions
 from remanence.admin.jsonlines import JsonLinesReader
-from remanence.admin.position_mapping import remap_positions, with_space
 from remanence.errors import InvalidInput, LedgerTooNew
-from remanence.events import Erased, Event
+from remanence.events import Erased, Event, Served
 from remanence.language.text import truncate
 from remanence.ledger.codec import event_from_fields
 from remanence.schema import from_micros
@@ -27,11 +30,9 @@ if TYPE_CHECKING:
     from remanence.core.engine import Engine
     from remanence.ports import Progress, Transaction, Vector
 
-_BATCH = 1_000
-
 
 class Importer:
-    """A file that is about to be brought into a ledger. Its header is read, and refused if need be."""
+    """A file to be imported. Its header is read at once, and refused if it is not that of an export."""
 
     def __init__(self, path: Path, file: JsonLinesReader) -> None:
         self._path, self._file = path, file
@@ -44,146 +45,179 @@ class Importer:
                 f"{path}, line 1: this export has version {header['version']}, and this release of Remanence "
                 f"reads up to {EXPORT_VERSION}. Upgrade with `pip install -U remanence`; nothing was imported."
             )
-        self._expected = header.get("lines"), header.get("spaces")
+        self._expected_counts = header.get("lines"), header.get("spaces")
         self._embedder: Any = header.get("embedder")
 
-    def write_to(self, engine: Engine, below: Callable[[str], str], progress: Progress | None = None) -> TransferReport:
-        """Write every line, all of them in one transaction; `below` names the space for a relative name."""
+    def write_to(
+        self, engine: Engine, space_name: Callable[[str], str], progress: Progress | None = None
+    ) -> TransferReport:
+        """Write every entry in one transaction. `space_name` gives the name of a space for a relative one."""
         spaces: dict[str, None] = {}
-        vectors = 0
-        now: _Arriving | None = None
-        with engine.transaction() as pen:
-            before = start = engine.ledger.head()
+        vector_count = 0
+        writer: _SpaceWriter | None = None
+        with engine.transaction() as transaction:
+            head = start = engine.ledger.head()
             for fields in self._lines:
                 if "space" in fields:
-                    space = self._empty(engine, below, fields["space"], spaces)
-                    start = self._closed(now, start)
-                    now = _Arriving(pen, space, start, fields.get("lines"))
+                    space = self._empty_space(engine, space_name, fields["space"], spaces)
+                    start = self._finish_space(writer, start)
+                    writer = _SpaceWriter(transaction, space, start, fields.get("lines"))
                     spaces[space] = None
-                elif now is None:
-                    raise self._file.damaged_file_error("a line stands before it is said to which space it belongs")
+                elif writer is None:
+                    raise self._file.damaged_file_error("it comes before the line that names its space")
                 elif "vectors" in fields:
-                    vectors += self._keep(pen, fields["vectors"])
+                    vector_count += self._write_vectors(transaction, fields["vectors"])
                 else:
-                    self._take(now, fields)
-                    if progress is not None and now.lines % _BATCH == 0:
-                        progress(start - before + now.lines, self._expected[0] or 0)
-            lines = self._closed(now, start) - before
-            if (lines, len(spaces)) != self._expected:
-                raise self._file.damaged_file_error("there are more or fewer lines than the first one says")
+                    with self._damage("it is not a ledger entry"):
+                        writer.write(fields)
+                    if progress is not None and writer.count % BATCH_SIZE == 0:
+                        progress(start - head + writer.count, self._expected_counts[0] or 0)
+            entry_count = self._finish_space(writer, start) - head
+            if (entry_count, len(spaces)) != self._expected_counts:
+                raise self._file.damaged_file_error("there are more or fewer entries than the first line says")
         for space in spaces:
             engine.index_imported_entries(space, progress)
-        return TransferReport(str(self._path), tuple(spaces), lines, vectors, self._file.digest)
+        return TransferReport(str(self._path), tuple(spaces), entry_count, vector_count, self._file.digest)
 
-    def _empty(self, engine: Engine, below: Callable[[str], str], relative: object, met: Container[str]) -> str:
-        """The name of the space that comes next, which must hold nothing yet."""
+    def _empty_space(
+        self, engine: Engine, space_name: Callable[[str], str], relative: object, imported: Container[str]
+    ) -> str:
+        """The name of the next space, which must be empty."""
         if not isinstance(relative, str):
             raise self._file.damaged_file_error(f"{relative!r} is not the name of a space")
-        space = below(relative)
-        if space in met:
+        space = space_name(relative)
+        if space in imported:
             raise self._file.damaged_file_error(f"space {space!r} comes twice")
-        if held := engine.ledger.count(space):
+        if count := engine.ledger.count(space):
             raise InvalidInput(
-                f"space {space!r} holds {held:,} lines already, and between them the times of an import "
-                "could not be kept. Nothing was imported. Bring it into an empty space: another folder, "
+                f"space {space!r} is not empty: it has {count:,} ledger entries, and imported entries could not keep "
+                "their times among them. Nothing was imported. Import into an empty space: another folder, "
                 "or a child such as into=space.child('imported')."
             )
         return space
 
-    def _take(self, arriving: _Arriving, fields: Mapping[str, Any]) -> None:
+    def _finish_space(self, writer: _SpaceWriter | None, start: int) -> int:
+        """Finish a space. Returns the position before the first entry of the next one."""
+        if writer is None:
+            return start
+        with self._damage("the space above it is incomplete"):
+            writer.finish()
+        return start + writer.count
+
+    def _write_vectors(self, transaction: Transaction, encoded: Mapping[str, str]) -> int:
+        with self._damage("its vectors cannot be read"):
+            model, dimension = self._embedder["fingerprint"], self._embedder["dimension"]
+            vectors = {bytes.fromhex(h): _decode_vector(text, dimension) for h, text in encoded.items()}
+            transaction.put_vectors(model, vectors)
+            return len(vectors)
+
+    @contextmanager
+    def _damage(self, problem: str) -> Iterator[None]:
+        """Name the line and the problem if what the line holds cannot be written."""
         try:
-            arriving.take(fields)
+            yield
         except LedgerTooNew as error:
             raise LedgerTooNew(f"{self._path}, line {self._file.line_number}: {error} Nothing was imported.") from error
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise self._file.damaged_file_error(f"it is no line of a ledger ({_shown(error)})") from error
-
-    def _closed(self, last: _Arriving | None, start: int) -> int:
-        """Finish the space that came last; where the next one starts."""
-        if last is None:
-            return start
-        try:
-            last.close()
-        except ValueError as error:
-            raise self._file.damaged_file_error(f"above it, {error}") from error
-        return start + last.lines
-
-    def _keep(self, pen: Transaction, given: Mapping[str, str]) -> int:
-        try:
-            model, dimension = self._embedder["fingerprint"], self._embedder["dimension"]
-            vectors = {bytes.fromhex(h): _unpacked(vector, dimension) for h, vector in given.items()}
-            pen.put_vectors(model, vectors)
-        except (TypeError, ValueError, AttributeError, LookupError) as error:
-            raise self._file.damaged_file_error(f"its vectors cannot be read ({_shown(error)})") from error
-        return len(vectors)
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            detail = f"{type(error).__name__}: {truncate(str(error), 200)}"
+            raise self._file.damaged_file_error(f"{problem} ({detail})") from error
 
 
-class _Arriving:
-    """The lines of one space as they come in, the first of them at position `start` + 1."""
+class _SpaceWriter:
+    """Writes the entries of one space, the first at position `start` + 1. What is wrong is a ValueError."""
 
-    def __init__(self, pen: Transaction, space: str, start: int, expected: object) -> None:
-        self._pen, self.space, self._start, self._expected = pen, space, start, expected
-        self.lines = 0
+    def __init__(self, transaction: Transaction, space: str, start: int, expected_count: object) -> None:
+        self._transaction, self._space, self._start = transaction, space, start
+        self._expected_count = expected_count
+        self.count = 0
         self._at: datetime | None = None
-        self._waiting: list[Event] = []  # of one moment, to be written together
-        self._blank: set[int] = set()  # lines without words that nothing has accounted for yet
+        self._pending: list[Event] = []  # of one moment, to be written together
+        self._blank: set[int] = set()  # positions of entries without text for which no Erased has come yet
 
-    def take(self, fields: Mapping[str, Any]) -> None:
-        """Take in one line of the file."""
+    def write(self, fields: Mapping[str, Any]) -> None:
+        """Write one entry of the file."""
         at = from_micros(fields["at"])
         if self._at is not None and at < self._at:
-            raise ValueError("it was written before the line above it")
-        if at != self._at or len(self._waiting) == _BATCH:
-            self._write()
+            raise ValueError("it is dated before the line above it")
+        if at != self._at or len(self._pending) == BATCH_SIZE:
+            self._flush()
         self._at = at
-        self.lines += 1
+        self.count += 1
         if "event" not in fields:
-            self._write()
-            self._pen.append_erased(self.space, fields["kind"], fields["subject"], at=at)
-            self._blank.add(self._start + self.lines)
+            self._flush()
+            self._transaction.append_erased(self._space, fields["kind"], fields["subject"], at=at)
+            self._blank.add(self._start + self.count)
             return
         event = event_from_fields(fields["kind"], fields["event"])
         if name := first_invalid_field(event):
             raise ValueError(f"{fields['kind']}: {name}={getattr(event, name)!r}")
-        event = with_space(remap_positions(event, self._where), self.space)
+        event = remap_positions(event, self._position)
+        if isinstance(event, Served):
+            event = replace(event, asked={"space": self._space, **event.asked})
         if isinstance(event, Erased):
-            self._vouch(event)
-        self._waiting.append(event)
+            if present := set(event.positions) - self._blank:
+                # An export has no text that was erased. If this file has, the text is erased here.
+                self._flush()
+                self._transaction.erase(sorted(present), ())
+            self._blank.difference_update(event.positions)
+        self._pending.append(event)
 
-    def close(self) -> None:
-        """Write what is left, and see that it is all there."""
-        self._write()
+    def finish(self) -> None:
+        """Write what is pending, and check that the space is complete."""
+        self._flush()
         if self._blank:
-            line = min(self._blank) - self._start
-            raise ValueError(f"line {line} of space {self.space!r} is blank, and no line says that it was erased")
-        if self.lines != self._expected:
-            raise ValueError(f"space {self.space!r} has {self.lines} lines in place of {self._expected!r}")
+            number = min(self._blank) - self._start
+            raise ValueError(f"entry {number} of space {self._space!r} is blank, and no entry says that it was erased")
+        if self.count != self._expected_count:
+            raise ValueError(f"space {self._space!r} has {self.count} entries in place of {self._expected_count!r}")
 
-    def _vouch(self, event: Erased) -> None:
-        if worded := set(event.positions) - self._blank:
-            # Not in a file that we wrote; but what is said to be erased must be.
-            self._write()
-            self._pen.erase(sorted(worded), ())
-        self._blank.difference_update(event.positions)
+    def _position(self, number: int) -> int:
+        """The position of an entry by its number in the file; 0 is before all of them."""
+        if not 0 <= number <= self.count:
+            raise ValueError(f"it points at entry {number!r}, which does not come before it")
+        return self._start + number if number else 0
 
-    def _where(self, line: int) -> int:
-        """The position of a line that is known by its number in the file; 0 is before all of them."""
-        if not 0 <= line <= self.lines:
-            raise ValueError(f"it points at line {line!r}, which does not come before it")
-        return self._start + line if line else 0
-
-    def _write(self) -> None:
-        if self._waiting and self._at is not None:
-            self._pen.append(self.space, self._waiting, at=self._at)
-        self._waiting = []
+    def _flush(self) -> None:
+        if self._pending and self._at is not None:
+            self._transaction.append(self._space, self._pending, at=self._at)
+        self._pending = []
 
 
-def _unpacked(text: str, dimension: int) -> Vector:
+def _decode_vector(text: str, dimension: int) -> Vector:
     vector = np.frombuffer(b64decode(text, validate=True), dtype="<f4")
     if len(vector) != dimension or not np.isfinite(vector).all():
-        raise ValueError(f"one is not {dimension!r} numbers long, or holds something else than numbers")
+        raise ValueError(f"a vector does not consist of {dimension!r} finite numbers")
     return vector
 
 
-def _shown(error: Exception) -> str:
-    return f"{type(error).__name__}: {truncate(str(error), 200)}"
+def first_invalid_field(value: Any) -> str | None:
+    """The first field of an event with a value of a wrong type; None if there is none.
+
+    >>> from remanence.events import Forgotten
+    >>> first_invalid_field(Forgotten("m1")), first_invalid_field(Forgotten(7))
+    (None, 'memory')
+    """
+    kind: Any = type(value)
+    return next((name for name, hint in _hints(kind).items() if not _fits(getattr(value, name), hint)), None)
+
+
+_hints = cache(get_type_hints)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of a type. JSON values only: mappings are dicts, and True is not a number."""
+    origin, args = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if origin in (Union, UnionType):
+        return any(_fits(value, each) for each in args)
+    if origin is Literal:
+        return isinstance(value, str) and value in args
+    if origin is tuple:
+        hints = args[:1] * len(value) if type(value) is tuple and args[-1] is ... else args
+        return type(value) is tuple and len(value) == len(hints) and all(map(_fits, value, hints))
+    if hint is float:
+        return type(value) in (int, float) and math.isfinite(value)
+    if is_dataclass(hint):
+        return type(value) is hint and first_invalid_field(value) is None
+    return type(value) is (dict if origin is Mapping else origin or hint)

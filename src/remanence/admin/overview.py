@@ -1,12 +1,11 @@
-"""The whole of a space: which memories there are, how each of them stands, and what it is tied to."""
+"""The memories of a space: their status and what they are connected to, page by page; and their number."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args, overload
 
@@ -22,16 +21,16 @@ from remanence.schema import Link, Memory, Relation, Snapshot, format_moment
 Status: TypeAlias = Literal["current", "superseded", "expired", "archived", "forgotten", "erased"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 MAX_PAGE_SIZE = 1_000
+_CURRENT, _SUPERSEDED, _EXPIRED, _ARCHIVED, _FORGOTTEN, _ERASED = range(len(STATUSES))
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryDetails:
-    """A memory, in its last version that a view knows, with how it stands and what it is tied to.
+    """A memory in its last version, with its status and what it is connected to.
 
-    `status` is "erased" (then there is no `memory`), "forgotten", "archived" (by upkeep), "expired",
-    "superseded" (another memory stands in its place, or all that it claims was ended) or "current".
-    `relations` are those that it speaks for. Those of a memory that is forgotten or archived, and its links,
-    have stepped back with it.
+    `status` is "erased" (then `memory` is None), "forgotten", "archived" (by upkeep), "expired", "superseded"
+    (another memory replaces it, or all its claims have ended) or "current". `relations` are those that it is
+    evidence for. A forgotten or archived memory has no relations and no links.
     """
 
     id: str
@@ -45,7 +44,7 @@ class MemoryDetails:
 
 
 @dataclass(frozen=True)
-class _Several(Sequence[MemoryDetails]):
+class _MemorySequence(Sequence[MemoryDetails]):
     items: tuple[MemoryDetails, ...]
 
     def __len__(self) -> int:
@@ -60,8 +59,8 @@ class _Several(Sequence[MemoryDetails]):
 
 
 @dataclass(frozen=True)
-class GraphPage(_Several):
-    """Some of the memories of a status, in the order in which they were learned; there are `total` in all."""
+class GraphPage(_MemorySequence):
+    """One page of the memories of a status, in the order in which they were learned; there are `total` in all."""
 
     page: int
     page_size: int
@@ -69,19 +68,19 @@ class GraphPage(_Several):
 
 
 @dataclass(frozen=True)
-class MemoryBatch(_Several):
-    """The memories that were asked for, in that order, each once; `missing` says why the others are not."""
+class MemoryBatch(_MemorySequence):
+    """The requested memories, in that order, each once; `missing` says why the others are not there."""
 
     missing: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Stats:
-    """A space in numbers. Printed, it is a table; `to_dict` is for machines.
+    """A space in numbers. Printed, it is a table; `to_dict` is for JSON.
 
-    `memories` are counted by status, `kinds` are those of the current ones, `relations` and `links` also
-    those that have ended. `children` are the spaces below it that hold anything: they are not counted in.
-    What is on `disk`, in bytes, holds every space of the folder.
+    `memories` are counted by status, `kinds` count the current ones, `relations` and `links` include those that
+    have ended. `children` is the number of spaces below it, which are not counted in. `disk` is in bytes, for
+    the whole folder.
     """
 
     space: str
@@ -92,7 +91,7 @@ class Stats:
     relations: int
     links: int
     jobs: Mapping[str, int]
-    lines: int
+    entries: int
     oldest: datetime | None
     newest: datetime | None
     embedder: str
@@ -105,205 +104,171 @@ class Stats:
 
     @property
     def total(self) -> int:
-        """How many memories there are, whatever their status."""
+        """How many memories there are, of any status."""
         return sum(self.memories.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """As a plain dict that JSON can hold."""
-        ends = {"oldest": self.oldest, "newest": self.newest}
-        learned = {name: None if at is None else at.isoformat() for name, at in ends.items()}
-        return {**asdict(self), "total": self.total, **learned}
+        """The numbers as a dict for JSON."""
+        moments = {"oldest": self.oldest, "newest": self.newest}
+        texts = {name: None if moment is None else moment.isoformat() for name, moment in moments.items()}
+        return {**asdict(self), "total": self.total, **texts}
 
     def __str__(self) -> str:
+        learned = "" if self.oldest is None else f"{format_moment(self.oldest)} to {format_moment(self.newest)}"
+        disk = f"{format_bytes(sum(self.disk.values()))}{_in_brackets(self.disk, format_bytes)}"
         rows = [
             ("space", self.space),
-            ("memories", f"{self.total:,}{_listed(self.memories)}"),
+            ("memories", f"{self.total:,}{_in_brackets(self.memories)}"),
             ("kinds", ", ".join(f"{count:,} {kind}" for kind, count in self.kinds.items())),
             ("versions", f"{self.versions:,}"),
             ("entities", f"{self.entities:,}"),
             ("relations", f"{self.relations:,}"),
             ("links", f"{self.links:,}"),
             ("jobs", ", ".join(f"{count:,} {status}" for status, count in self.jobs.items())),
-            ("ledger lines", f"{self.lines:,}"),
-            ("learned", "" if self.oldest is None else f"{format_moment(self.oldest)} to {format_moment(self.newest)}"),
+            ("ledger entries", f"{self.entries:,}"),
+            ("learned", learned),
             ("embedder", self.embedder + (f", {self.dimension} dimensions" if self.dimension else "")),
             ("no vector yet", f"{self.unembedded:,} texts" if self.unembedded else ""),
-            *((f"{signal} is broken", why) for signal, why in self.broken.items()),
+            *((f"{signal} is broken", reason) for signal, reason in self.broken.items()),
             ("spaces below", f"{self.children:,}" if self.children else ""),
-            ("folder", self.location or "none: gone with the process"),
-            (
-                "on disk",
-                f"{format_bytes(sum(self.disk.values()))}{_listed(self.disk, format_bytes)}" if self.disk else "",
-            ),
+            ("folder", self.location or "none: in memory only"),
+            ("on disk", disk if self.disk else ""),
         ]
         return "\n".join(f"{name:<14} {value}" for name, value in rows if value)
 
 
 class Overview:
-    """All memories as one sight knows them. Use it under the lock of the index."""
+    """All memories of one snapshot. To be used under the lock of the index."""
 
-    def __init__(self, index: Index, sight: Snapshot) -> None:
-        self._index, self._sight, self._catalog = index, sight, index.catalog
-        self._rows = self._catalog.last_rows(sight.position)
+    def __init__(self, index: Index, snapshot: Snapshot) -> None:
+        self._index, self._snapshot, self._catalog = index, snapshot, index.catalog
+        self._rows = self._catalog.last_rows(snapshot.position)
 
     def page(self, status: Status | Literal["all"], page: int, page_size: int) -> GraphPage:
         """One page of the memories of a status."""
         rows = self.rows(status)
-        first = (page - 1) * page_size
-        return GraphPage(self._tied(rows[first : first + page_size].tolist()), page, page_size, len(rows))
+        begin = (page - 1) * page_size
+        return GraphPage(self._details(rows[begin : begin + page_size]), page, page_size, len(rows))
 
     def rows(self, status: Status | Literal["all"]) -> NDArray[np.int64]:
-        """The memories of a status, each in its last version."""
-        return self._rows if status == "all" else self._rows[self._having(status)]
+        """The last version of each memory of a status."""
+        if status == "all":
+            return self._rows
+        # Whether the claims of a memory were ended is checked one by one, so only where it is needed.
+        statuses = self._statuses(self._rows, check_claims=status in ("current", "superseded"))
+        rows: NDArray[np.int64] = self._rows[statuses == STATUSES.index(status)]
+        return rows
 
     def get_many(self, ids: Sequence[str]) -> MemoryBatch:
-        """These memories, as far as they are in sight."""
+        """These memories, without those that are hidden or unknown."""
         rows: list[int] = []
         missing: dict[str, str] = {}
         for memory_id in dict.fromkeys(ids):
             number = self._catalog.number(memory_id)
-            row = None if number is None else self._catalog.row_at(number, self._sight.position)
+            row = None if number is None else self._catalog.row_at(number, self._snapshot.position)
             if number is None or row is None:
                 missing[memory_id] = "unknown"
-            elif not self._sight.memory_mask[number]:
-                missing[memory_id] = self._status(row)
+            elif not self._snapshot.memory_mask[number]:
+                missing[memory_id] = STATUSES[self._statuses(np.array([row]))[0]]
             else:
                 rows.append(row)
-        return MemoryBatch(self._tied(rows), missing)
+        return MemoryBatch(self._details(np.array(rows, np.int64)), missing)
 
-    def stats(self, ledger: Ledger, space: str, **about: Any) -> Stats:
-        """Everything counted; `about` is what an index does not know."""
-        index, sight, catalog = self._index, self._sight, self._catalog
-        counts = {status: int(np.count_nonzero(self._having(status))) for status in STATUSES}
-        known = catalog.row_count(sight.position)
-        jobs = [job.status for job in index.journal.jobs.values() if job.position <= sight.position]
+    def stats(self, ledger: Ledger, space: str, **other: Any) -> Stats:
+        """The numbers of the space; `other` are the fields that an index does not have."""
+        index, snapshot, catalog = self._index, self._snapshot, self._catalog
+        statuses = self._statuses(self._rows)
+        counts = np.bincount(statuses, minlength=len(STATUSES)).tolist()
+        versions = catalog.row_count(snapshot.position)
+        jobs = [job.status for job in index.journal.jobs.values() if job.position <= snapshot.position]
         return Stats(
             space=space,
-            memories={status: count for status, count in counts.items() if count},
-            kinds=catalog.count_kinds(self._rows[self._having("current")]),
-            versions=known,
-            entities=len(KnownEntities(index, sight.position).list_name_numbers(None)),
-            relations=index.relations.count(sight),
-            links=index.links.count(sight),
+            memories={status: count for status, count in zip(STATUSES, counts, strict=True) if count},
+            kinds=catalog.count_kinds(self._rows[statuses == _CURRENT]),
+            versions=versions,
+            entities=len(KnownEntities(index, snapshot.position).list_name_numbers(None)),
+            relations=index.relations.count(snapshot),
+            links=index.links.count(snapshot),
             jobs={status: jobs.count(status) for status in dict.fromkeys(jobs)},
-            lines=ledger.count(space, up_to=sight.position),
-            oldest=catalog.recorded_at(0) if known else None,
-            newest=catalog.recorded_at(known - 1) if known else None,
+            entries=ledger.count(space, up_to=snapshot.position),
+            oldest=catalog.recorded_at(0) if versions else None,
+            newest=catalog.recorded_at(versions - 1) if versions else None,
             unembedded=len(index.vectors.missing_vectors),
             broken=dict(index.broken),
-            **about,
+            **other,
         )
 
-    @cached_property
-    def _erased(self) -> NDArray[np.bool_]:
-        return self._catalog.erased_mask(self._rows)
+    def _statuses(self, rows: NDArray[np.int64], *, check_claims: bool = True) -> NDArray[np.int64]:
+        """The status of each row, as its place in STATUSES; without `check_claims`, superseded ones are current."""
+        catalog, snapshot = self._catalog, self._snapshot
+        visible = snapshot.row_mask[rows]
+        expired = ~catalog.current(rows, snapshot.position, snapshot.now)
+        archived = catalog.rows_among(catalog.archived_mask(snapshot.position))[rows]
+        statuses = np.where(visible, np.where(expired, _EXPIRED, _CURRENT), np.where(archived, _ARCHIVED, _FORGOTTEN))
+        statuses[catalog.erased_mask(rows)] = _ERASED
+        if check_claims:
+            active = np.flatnonzero(statuses == _CURRENT)
+            superseded = ~current_mask(self._index, rows[active], snapshot)
+            statuses[active[superseded]] = _SUPERSEDED
+        return statuses
 
-    @cached_property
-    def _in_archive(self) -> NDArray[np.bool_]:
-        return self._catalog.archived_mask(self._sight.position)
-
-    @cached_property
-    def _archived(self) -> NDArray[np.bool_]:
-        return self._catalog.rows_among(self._in_archive)[self._rows]
-
-    @cached_property
-    def _forgotten(self) -> NDArray[np.bool_]:
-        return ~self._sight.row_mask[self._rows] & ~self._erased & ~self._archived
-
-    @cached_property
-    def _expired(self) -> NDArray[np.bool_]:
-        over = ~self._catalog.current(self._rows, self._sight.position, self._sight.now)
-        return over & self._sight.row_mask[self._rows]
-
-    @cached_property
-    def _current(self) -> NDArray[np.bool_]:
-        # Last, and only of those in question: what a memory's claims have come to takes a look at each.
-        out = self._sight.row_mask[self._rows] & ~self._expired
-        out[out] = current_mask(self._index, self._rows[out], self._sight)
-        return out
-
-    def _having(self, status: Status) -> NDArray[np.bool_]:
-        """Which of the memories are of a status."""
-        if status == "erased":
-            return self._erased
-        if status == "forgotten":
-            return self._forgotten
-        if status == "archived":
-            return self._archived
-        if status == "expired":
-            return self._expired
-        if status == "current":
-            return self._current
-        return ~(self._erased | self._forgotten | self._archived | self._expired | self._current)
-
-    def _status(self, row: int) -> Status:
-        if self._catalog.is_erased(self._catalog.memory_of(row)):
-            return "erased"
-        if not self._sight.row_mask[row]:
-            return "archived" if self._in_archive[self._catalog.memory_of(row)] else "forgotten"
-        one = np.array([row])
-        if not self._catalog.current(one, self._sight.position, self._sight.now)[0]:
-            return "expired"
-        return "current" if current_mask(self._index, one, self._sight)[0] else "superseded"
-
-    def _tied(self, rows: Sequence[int]) -> tuple[MemoryDetails, ...]:
-        status = {row: self._status(row) for row in rows}
-        worded = [row for row in rows if status[row] != "erased"]
-        memories = dict(zip(worded, self._index.memories(worded), strict=True))
-        relations = self._index.relations.supported_by_rows([r for r in worded if self._sight.row_mask[r]], self._sight)
-        return tuple(self._one(row, status[row], memories.get(row), relations.get(row, ())) for row in rows)
-
-    def _one(self, row: int, status: Status, memory: Memory | None, relations: Sequence[Relation]) -> MemoryDetails:
-        number = self._catalog.memory_of(row)
-        later = replacement_row(self._index, row, self._sight) if status == "superseded" else None
-        versions = [v for v in self._catalog.rows_of(number) if v <= row]
-        links = self._index.links
-        return MemoryDetails(
-            id=self._catalog.ids[number],
-            status=status,
-            memory=memory,
-            versions=len(versions),
-            superseded_by=None if later is None else self._catalog.ids[self._catalog.memory_of(later)],
-            relations=tuple(relations),
-            links_out=tuple(links.links_of(number, self._sight, direction="out")),
-            links_in=tuple(links.links_of(number, self._sight, direction="in")),
-        )
+    def _details(self, rows: NDArray[np.int64]) -> tuple[MemoryDetails, ...]:
+        index, snapshot = self._index, self._snapshot
+        statuses = dict(zip(rows.tolist(), self._statuses(rows).tolist(), strict=True))
+        readable = [row for row, status in statuses.items() if status != _ERASED]
+        memories = dict(zip(readable, index.memories(readable), strict=True))
+        relations = index.relations.supported_by_rows([r for r in readable if snapshot.row_mask[r]], snapshot)
+        details = []
+        for row, status in statuses.items():
+            number = self._catalog.memory_of(row)
+            replacement = replacement_row(index, row, snapshot) if status == _SUPERSEDED else None
+            replacement_number = None if replacement is None else self._catalog.memory_of(replacement)
+            details.append(
+                MemoryDetails(
+                    id=self._catalog.ids[number],
+                    status=STATUSES[status],
+                    memory=memories.get(row),
+                    versions=sum(version <= row for version in self._catalog.rows_of(number)),
+                    superseded_by=None if replacement_number is None else self._catalog.ids[replacement_number],
+                    relations=tuple(relations.get(row, ())),
+                    links_out=tuple(index.links.links_of(number, snapshot, direction="out")),
+                    links_in=tuple(index.links.links_of(number, snapshot, direction="in")),
+                )
+            )
+        return tuple(details)
 
 
 def disk_usage(folder: Path | None) -> dict[str, int]:
-    """How many bytes of the disk a folder's ledger, indexes and vectors take, and what else is there."""
-    out: dict[str, int] = {}
+    """The bytes on disk of the ledger, the indexes, the vectors and other files of a folder."""
+    sizes: dict[str, int] = {}
     if folder is None:
-        return out
-    for above, _, names in os.walk(folder):
-        below = Path(above).relative_to(folder).parts
+        return sizes
+    for parent, _, names in os.walk(folder):
+        below = Path(parent).relative_to(folder).parts
         for name in names:
-            what = below[0] if below else "ledger" if name.startswith("ledger.db") else "other"
+            kind = below[0] if below else "ledger" if name.startswith("ledger.db") else "other"
             try:
-                out[what] = out.get(what, 0) + _taken(Path(above, name))
+                info = Path(parent, name).stat()
             except FileNotFoundError:
-                continue  # an index at work: it was there a moment ago
-    return out
+                continue  # an index in use has deleted it meanwhile
+            # Blocks, not the length: files of vectors are mostly holes, which take no space.
+            size = info.st_blocks * 512 if hasattr(info, "st_blocks") else info.st_size
+            sizes[kind] = sizes.get(kind, 0) + size
+    return sizes
 
 
 def format_bytes(count: int) -> str:
-    """So many bytes, as a person says it.
+    """A number of bytes with a unit.
 
     >>> format_bytes(512), format_bytes(2_500_000)
     ('512 bytes', '2.5 MB')
     """
-    for unit, above in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if abs(count) >= above:
-            return f"{count / above:.1f} {unit}"
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if abs(count) >= size:
+            return f"{count / size:.1f} {unit}"
     return f"{count} bytes"
 
 
-def _taken(path: Path) -> int:
-    found = path.stat()
-    # Not its length: files of vectors are mostly holes, which take no room.
-    return found.st_blocks * 512 if hasattr(found, "st_blocks") else found.st_size
-
-
-def _listed(counts: Mapping[str, int], shown: Any = "{:,}".format) -> str:
-    inside = ", ".join(f"{shown(count)} {what}" for what, count in counts.items())
+def _in_brackets(counts: Mapping[str, int], format_count: Callable[[int], str] = "{:,}".format) -> str:
+    inside = ", ".join(f"{format_count(count)} {name}" for name, count in counts.items())
     return f" ({inside})" if inside else ""

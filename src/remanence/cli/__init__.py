@@ -1,13 +1,16 @@
-"""`remanence`, the command: each verb does what the verb of the same name on a space does.
+"""The command `remanence`: each verb calls the method of the same name of a space.
 
-parser.py   what may be typed
-commands.py what is then done
-whole.py    the same, where it is about a space as a whole
-places.py   which folder and space is meant
-output.py   how the answer is shown, at a terminal and in a pipe
-demo.py     the story that `remanence demo` tells
+registry.py          how a command is declared
+options.py           the options of the commands
+memory_commands.py   the commands about memories
+graph_commands.py    the commands about entities and the graph
+admin_commands.py    the commands about spaces and folders
+parser.py            the argument parser made of them
+locations.py         which folder and space is meant
+output.py            how results are printed
+demo.py              `remanence demo`
 
-Exit codes: 0 done; 1 it could not be done, and stderr says why; 2 it was typed wrong; 130 interrupted.
+Exit codes: 0 done; 1 failed, and stderr says why; 2 wrong usage; 130 interrupted; 141 the reader closed the pipe.
 """
 
 from __future__ import annotations
@@ -26,8 +29,11 @@ _PIPE_CLOSED = 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and give back its exit code."""
-    _print_anything()
+    """Run one command and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a letter shows a question mark in its place.
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="replace")
     parser = make_parser()
     args = parser.parse_args(argv)
     if args.run is None:
@@ -43,15 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(file=sys.stderr)
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read us has seen enough. What is still in the buffer must not raise again at exit.
+        # The reader has closed the pipe. What is still in the buffer must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _PIPE_CLOSED
     return code
-
-
-def _print_anything() -> None:
-    """A terminal that cannot show a letter shows a question mark in its place, and goes on."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="replace")

@@ -1,4 +1,4 @@
-"""`python -m remanence.cli`, for where the command itself is not on the path."""
+"""`python -m remanence.cli`, for when the command is not on the path."""
 
 import sys
 

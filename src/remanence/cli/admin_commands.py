@@ -1,45 +1,260 @@
-"""The commands that read or write a space as a whole: stats, compact, export, import."""
+"""The commands about spaces and folders: jobs, upkeep, numbers, files, checks, models, evaluation, the demo."""
 
 from __future__ import annotations
 
 import json
+import time
 from argparse import Namespace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import remanence
 from remanence.cli import output
-from remanence.cli.locations import list_spaces, open_space, open_view
+from remanence.cli.locations import list_spaces, memory_folder, open_space
+from remanence.cli.registry import command, group, option, space_command, split_names, view_command
+from remanence.errors import InvalidInput, RemanenceError
+from remanence.language.text import pluralize
+
+if TYPE_CHECKING:
+    from remanence import Space, View
+
+_POLL_SECONDS = 2.0
 
 
-def stats(args: Namespace) -> None:
-    """A space in numbers."""
-    with open_view(args) as view:
-        found = view.admin.stats()
-        print(json.dumps(found.to_dict(), ensure_ascii=False, indent=2) if args.json else found)
+@command("spaces", "spaces ./memory", "folder")
+def spaces(args: Namespace) -> None:
+    """List the spaces that hold anything."""
+    names = list_spaces(args)
+    if args.space is not None:
+        with open_space(args) as space:
+            names = space.spaces()
+    for name in names:
+        print(name)
 
 
+@view_command("stats", "stats ./memory", "folder --json")
+def stats(view: View, args: Namespace) -> None:
+    """Count everything in a space."""
+    numbers = view.admin.stats()
+    print(json.dumps(numbers.to_dict(), ensure_ascii=False, indent=2) if args.json else numbers)
+
+
+@space_command(
+    "reextract", "reextract", option("id", nargs="?", help="one source; all of them if left out"), "--extractor --json"
+)
+def reextract(space: Space, args: Namespace) -> None:
+    """Extract facts again from what was remembered, with another extractor."""
+    facts = space.admin.reextract(args.id, progress=output.stdout_is_terminal())
+    output.print_memories(facts, as_json=args.json)
+
+
+@space_command("jobs", "jobs")
+def jobs(space: Space, args: Namespace) -> None:
+    """List the queued jobs and their status."""
+    for job in space.jobs.list():
+        print("\t".join([job.id, job.status, *([job.problem] if job.problem else [])]))
+
+
+@command("work", "work --extractor my_models:chat_model", "--once --extractor")
+def work(args: Namespace) -> None:
+    """Do queued jobs until interrupted."""
+    while True:
+        count = 0
+        for name in list_spaces(args):
+            with open_space(args, name) as space:
+                count += space.jobs.work()
+        if args.once:
+            print(f"{pluralize(count, 'job')} worked on")
+            return
+        if not count:
+            time.sleep(_POLL_SECONDS)
+
+
+@space_command("sweep", "sweep")
+def sweep(space: Space, args: Namespace) -> None:
+    """Record which memories have expired."""
+    output.print_memories(space.upkeep.sweep(), as_json=False)
+
+
+@space_command("upkeep", "upkeep ./memory --every 1h", "folder --apply --every --step --archive --vault --runs --undo")
+def upkeep(space: Space, args: Namespace) -> None:
+    """Show what upkeep would do; with --apply, do it."""
+    from remanence.upkeep.schedule import parse_interval, repeat
+
+    if args.undo is not None:
+        print(space.upkeep.undo(args.undo))
+    elif args.runs:
+        for run in space.upkeep.runs():
+            print(run)
+    elif args.every is None:
+        _run_upkeep(space, args, apply=args.apply)
+    else:
+        repeat(lambda: _run_upkeep(space, args, apply=True), parse_interval(args.every), _sleep)
+
+
+def _run_upkeep(space: Space, args: Namespace, *, apply: bool) -> None:
+    from remanence.upkeep.pipeline import DEFAULT_STEPS
+
+    facet = space.upkeep.using(gc="archive") if args.archive else space.upkeep
+    plan = facet.run(
+        dry_run=not apply, steps=args.steps or DEFAULT_STEPS, vault=args.vault, progress=output.stdout_is_terminal()
+    )
+    print(plan, flush=True)
+    if not apply and len(plan):
+        print("\nNothing was changed. Give --apply to do this.", flush=True)
+
+
+def _sleep(seconds: float) -> bool:
+    """Wait for the next run; False says that nobody has stopped it."""
+    time.sleep(seconds)
+    return False
+
+
+@command("compact", "compact ./memory", "folder")
 def compact(args: Namespace) -> None:
-    """Give back room, in the whole folder or for one space and those below it."""
-    tops = dict.fromkeys(name.split("/")[0] for name in list_spaces(args))
-    for name in tops if args.space is None else [args.space]:
+    """Rebuild indexes and free disk space; ledger entries stay."""
+    # Compacting a space includes those below it, so only the top ones are named.
+    names = list_spaces(args) if args.space else dict.fromkeys(name.split("/")[0] for name in list_spaces(args))
+    for name in names:
         with open_space(args, name) as space:
             print(space.admin.compact(progress=output.stdout_is_terminal()))
 
 
-def export(args: Namespace) -> None:
-    """Write a space into a file."""
-    with open_space(args) as space:
-        progress = output.stdout_is_terminal()
-        print(space.admin.export(args.file, children=args.children, vectors=args.vectors, progress=progress))
+@space_command(
+    "export",
+    "export memory.jsonl.gz --children",
+    option("file", help="the file to write; a name that ends in .gz is compressed"),
+    "--children --vectors",
+)
+def export(space: Space, args: Namespace) -> None:
+    """Write a space to a file."""
+    progress = output.stdout_is_terminal()
+    print(space.admin.export(args.file, children=args.children, vectors=args.vectors, progress=progress))
 
 
+@command("import", "import memory.jsonl.gz", option("file", help="a file that `remanence export` wrote"))
 def import_(args: Namespace) -> None:
-    """Bring a file into an empty space."""
+    """Import an export into an empty space."""
     from remanence.admin.import_file import Importer
     from remanence.admin.jsonlines import JsonLinesReader
 
     path = Path(args.file).expanduser()
     with JsonLinesReader(path) as file:
-        Importer(path, file)  # what is no export is refused before a folder is made for it
+        Importer(path, file)  # refuses a file that is no export before a folder is created for it
     with open_space(args, create=True) as space:
         print(remanence.import_(path, into=space, progress=output.stdout_is_terminal()))
+
+
+@space_command("verify", "verify ./memory", "folder")
+def verify(space: Space, args: Namespace) -> None:
+    """Check that no ledger entry was tampered with."""
+    report = space.verify()
+    print(f"{pluralize(report.entries, 'ledger entry', 'ledger entries')}, unchanged\ndigest {report.digest}")
+
+
+@command("check", "check ./memory", "folder")
+def check(args: Namespace) -> int:
+    """Compare each index with a fresh build, in every space or the one named by --space."""
+    code = 0
+    for name in list_spaces(args):
+        with open_space(args, name) as space:
+            differences = space.admin.check()
+        print(f"{name}: {'the indexes agree with the ledger' if not differences else ''}".rstrip())
+        for index, difference in differences.items():
+            print(f"  {index}: {difference}. Run `remanence rebuild {memory_folder(args)}`.")
+            code = 1
+    return code
+
+
+@command("rebuild", "rebuild ./memory --embedder bge-small-en-v1.5", "folder")
+def rebuild(args: Namespace) -> None:
+    """Rebuild the indexes from the ledger; with --embedder, change to that embedder."""
+    progress = output.stdout_is_terminal()
+    if args.embedder is not None:
+        remanence.reembed(memory_folder(args), embedder=args.embedder, progress=progress)
+        print(f"embedded again with {args.embedder}")
+        return
+    for name in list_spaces(args):
+        with open_space(args, name) as space:
+            space.rebuild(progress=progress)
+        print(f"{name}: rebuilt")
+
+
+@command(
+    "eval",
+    "eval ./my-sets --json",
+    option("paths", nargs="+", help="folders or files: <name>.corpus.jsonl, <name>.questions.jsonl"),
+    "--weights",
+    option("--limit", type=int, help="at most this many questions of a set"),
+    "--apart --signals --reranker --json",
+)
+def evaluate(args: Namespace) -> None:
+    """Measure recall on your own questions."""
+    from remanence.models.rerankers import resolve_reranker
+    from remanence.testing import evaluation
+
+    system = partial(
+        evaluation.RemanenceSystem,
+        embedder=args.embedder,
+        reranker=resolve_reranker(args.reranker),
+        weights=_parse_weights(args.weights),
+        signals=split_names(args.signals),
+    )
+    reports = []
+    for name, corpus, questions in evaluation.find_datasets(args.paths):
+        dataset = evaluation.read_dataset(name, corpus, questions, limit=args.limit, separate_categories=args.apart)
+        if not dataset.conversations:
+            raise InvalidInput(f"{questions} has no question that names its evidence: there is nothing to measure.")
+        report = evaluation.evaluate(dataset, {"remanence": system}, progress=output.stdout_is_terminal())
+        reports.append(report)
+        if not args.json:
+            print(evaluation.report_as_markdown(report))
+    if args.json:
+        print(json.dumps(reports, ensure_ascii=False, indent=2))
+
+
+def _parse_weights(text: str | None) -> dict[str, float] | None:
+    """'words=0.6,vectors=0.4' as a dict."""
+    if text is None:
+        return None
+    try:
+        pairs = [part.split("=") for part in text.split(",")]
+        return {name.strip(): float(weight) for name, weight in pairs}
+    except ValueError:
+        raise InvalidInput(f"--weights {text!r} is not of the form words=0.6,vectors=0.4.") from None
+
+
+group("models", "List and get models: embedders and rerankers", "models list")
+
+
+@command("models list", "models list")
+def models_list(args: Namespace) -> None:
+    """List the embedders and rerankers that are known by name."""
+    from remanence.models import catalogue
+
+    print("wordllama-256             embedder  comes with remanence; the default")
+    for model in catalogue.MODELS.values():
+        folder = catalogue.installed_folder(model.name)
+        location = f"in {folder}" if folder else f"remanence models get {model.name}"
+        print(f"{model.name:<24}  {model.use}  {location}")
+
+
+@command("models get", "models get bge-small-en-v1.5", option("name", help="as `remanence models list` prints it"))
+def models_get(args: Namespace) -> None:
+    """Download the files of a model."""
+    from remanence.models import catalogue
+
+    try:
+        catalogue.get(args.name, progress=print)
+    except OSError as error:
+        folder = catalogue.models_folder()
+        raise RemanenceError(f"{folder} cannot be written ({error}). Set REMANENCE_MODELS.") from error
+
+
+@command("demo", "demo --keep ./memory", "--keep")
+def demo(args: Namespace) -> None:
+    """Show add, recall, as_of, forget and erase on a small example in a temporary folder."""
+    from remanence.cli.demo import run_demo
+
+    run_demo(keep=None if args.keep is None else Path(args.keep), embedder=args.embedder)

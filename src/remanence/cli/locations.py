@@ -1,10 +1,11 @@
-"""Which folder and which space a command is about."""
+"""The folder and the space that a command works on."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,10 @@ import remanence
 from remanence.errors import InvalidInput
 
 
-def memory_folder(args: Namespace) -> Path:
-    """The folder that was named, whether it is there or not."""
-    return Path(getattr(args, "folder", None) or args.memory).expanduser()
-
-
-def present_folder(args: Namespace) -> Path:
-    """The folder, where there is one: asking must not leave an empty ledger behind."""
-    folder = memory_folder(args)
-    if not (folder / "ledger.db").is_file():
+def memory_folder(args: Namespace, *, create: bool = False) -> Path:
+    """The folder that was named. It must hold a ledger unless `create`: reading must not create an empty one."""
+    folder = Path(getattr(args, "folder", None) or args.memory).expanduser()
+    if not create and not (folder / "ledger.db").is_file():
         raise InvalidInput(
             f"{folder} holds no memories. Add one with `remanence --memory {folder} add ...`, "
             "or name the right folder with --memory or REMANENCE_MEMORY."
@@ -29,45 +25,55 @@ def present_folder(args: Namespace) -> Path:
 
 
 @contextmanager
-def open_space(
-    args: Namespace, name: str | None = None, *, create: bool = False, **opening: Any
-) -> Iterator[remanence.Space]:
-    """The space that was named. Names are read as `spaces` prints them: default/users/bob.
+def open_space(args: Namespace, name: str | None = None, *, create: bool = False) -> Iterator[remanence.Space]:
+    """The space that was named, as `remanence spaces` prints it: default/users/bob.
 
-    It leaves queued jobs alone: a command that looks something up is over before they would be.
+    Opened without a worker: a short command would end before queued jobs are done.
     """
-    folder = memory_folder(args) if create else present_folder(args)
-    first, *path = [_plain(part) for part in (name or args.space or "default").split("/")]
-    opened = remanence.open(folder, space=first, embedder=args.embedder, worker=False, **opening)
-    with opened as root:
+    # `spaces` prints a slash inside a part of the name as %2F.
+    parts = (name or args.space or "default").split("/")
+    first, *path = [part.replace("%2F", "/").replace("%25", "%") for part in parts]
+    with remanence.open(
+        memory_folder(args, create=create),
+        space=first,
+        embedder=args.embedder,
+        extractor=_load_extractor(getattr(args, "extractor", None)),
+        reranker=getattr(args, "reranker", None),
+        worker=False,
+    ) as root:
         yield root.child(*path) if path else root
 
 
 @contextmanager
-def open_view(args: Namespace, **opening: Any) -> Iterator[remanence.View]:
-    """The space that was named, as of the moment that was."""
-    moment = getattr(args, "as_of", None)
-    with open_space(args, **opening) as space:
-        yield space if moment is None else space.as_of(moment)
+def open_view(args: Namespace) -> Iterator[remanence.View]:
+    """The space that was named, as of the moment that was named."""
+    with open_space(args) as space:
+        yield space if args.as_of is None else space.as_of(args.as_of)
 
 
 def list_spaces(args: Namespace) -> list[str]:
-    """Every space of the folder, whichever it would open with."""
+    """The space that was named, or every space of the folder."""
     from remanence.ledger import open_ledger
 
-    ledger = open_ledger(present_folder(args))
+    folder = memory_folder(args)
+    if args.space is not None:
+        return [args.space]
+    ledger = open_ledger(folder)
     try:
         return ledger.spaces()
     finally:
         ledger.close()
 
 
-def list_spaces_below(args: Namespace) -> list[str]:
-    """The space that was named and those below it, as far as they hold anything."""
-    with open_space(args) as space:
-        return space.spaces()
-
-
-def _plain(part: str) -> str:
-    """A part of a space's name as it was given; `spaces` shows a slash inside a part as %2F."""
-    return part.replace("%2F", "/").replace("%25", "%")
+def _load_extractor(name: str | None) -> Any:
+    """The object that MODULE:NAME names."""
+    if name is None:
+        return None
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidInput(
+            f"--extractor {name} cannot be loaded: {error}. Give for example my_models:chat_model, "
+            "with my_models.py on PYTHONPATH."
+        ) from None

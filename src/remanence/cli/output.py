@@ -1,4 +1,4 @@
-"""How answers are shown: for eyes at a terminal, one line each in a pipe, JSON when asked for."""
+"""How results are printed: tables at a terminal, one line each in a pipe, JSON if asked for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from remanence.language.text import pluralize
 from remanence.read.answer import memory_dict
 
 if TYPE_CHECKING:
@@ -17,47 +18,46 @@ if TYPE_CHECKING:
 
 
 def stdout_is_terminal() -> bool:
-    """Whether somebody is looking."""
+    """Whether standard output is a terminal."""
     return sys.stdout.isatty()
 
 
 def console() -> Console:
-    """Where tables go. In a pipe it has no colours, and a width that does not hang on who runs it."""
+    """Where tables are printed. In a pipe: no colours, and a fixed width."""
     from rich.console import Console
 
     return Console(highlight=False) if stdout_is_terminal() else Console(highlight=False, width=100, color_system=None)
 
 
 def print_added(memory: Memory, *, as_json: bool) -> None:
-    """A memory that was just kept: its id, and for eyes also what was found in it."""
+    """A memory that was just added: its id, and at a terminal also what was extracted from it."""
     if as_json:
-        _json(memory_dict(memory))
+        _print_json(memory_dict(memory))
     elif stdout_is_terminal():
-        found = [mention.name for mention in memory.mentions] + [str(claim) for claim in memory.triples]
-        found += [str(memory.valid)] if memory.valid.has_bound else []
-        print(memory.id + (f"   found: {', '.join(found)}" if found else ""))
+        extracted = [mention.name for mention in memory.mentions] + [str(claim) for claim in memory.triples]
+        extracted += [str(memory.valid)] if memory.valid.has_bound else []
+        print(memory.id + (f"   found: {', '.join(extracted)}" if extracted else ""))
     else:
         print(memory.id)
 
 
 def print_added_count(memories: Sequence[Memory], *, as_json: bool) -> None:
-    """Memories that were just kept."""
+    """How many memories were just added."""
     if as_json:
-        _json([memory_dict(memory) for memory in memories])
+        _print_json([memory_dict(memory) for memory in memories])
     else:
-        several = len({memory.id for memory in memories})
-        print(f"{several} {'memory' if several == 1 else 'memories'} kept")
+        print(pluralize(len({memory.id for memory in memories}), "memory", "memories"), "added")
 
 
 def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
-    """The answers to a question, with their ids so that they can be forgotten."""
-    if as_json:
-        _json(recall.to_dicts())
-    elif explain:
+    """The hits for a question, with the ids that other commands take."""
+    if explain and not as_json:
         print(recall.explain())
         return
+    if as_json:
+        _print_json(recall.to_dicts())
     elif stdout_is_terminal():
-        console().print(recall)
+        console().print(recall)  # names the missing signals, too
         for number, hit in enumerate(recall, 1):
             print(f"{number:>2}. {hit.memory.id}")
         return
@@ -68,27 +68,27 @@ def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
         print(f"warning: {signal} is missing from this answer: {reason}", file=sys.stderr)
 
 
-def print_memory(one: Memory, *, as_json: bool) -> None:
+def print_memory(memory: Memory, *, as_json: bool) -> None:
     """One memory, field by field."""
-    fields = memory_dict(one)
+    fields = memory_dict(memory)
     if as_json:
-        _json(fields)
+        _print_json(fields)
         return
     for name, value in fields.items():
         if value not in (None, [], {}):
             print(f"{name:<12} {value}")
 
 
-def print_memories(all_: Iterable[Memory], *, as_json: bool) -> None:
-    """Many memories, one a line: JSON lines can be read back before the last one is written."""
-    for one in all_:
+def print_memories(memories: Iterable[Memory], *, as_json: bool) -> None:
+    """Many memories, one a line. With JSON each line is an object, so that a reader can start early."""
+    for memory in memories:
         if as_json:
-            print(json.dumps(memory_dict(one), ensure_ascii=False))
+            print(json.dumps(memory_dict(memory), ensure_ascii=False))
         else:
-            print(f"{one.id}\t{one.revised_at.date()}\t{_one_line(one.text)}")
+            print(f"{memory.id}\t{memory.revised_at.date()}\t{_one_line(memory.text)}")
 
 
-def _json(value: Any) -> None:
+def _print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 

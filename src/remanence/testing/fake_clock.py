@@ -1,4 +1,4 @@
-"""A clock that stands still until it is told to move."""
+"""A clock for tests that moves only when told to."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from remanence.schema import UTC
 
 
 class FakeClock:
-    """Give it to `remanence.open(..., clock=clock)`; time passes only by `advance`.
+    """A clock for `remanence.open(..., clock=clock)`. Time passes only by `advance`.
 
-    >>> clock = FakeClock("2026-05-04")
-    >>> clock.advance(days=1).isoformat()
-    '2026-05-05T00:00:00+00:00'
-    >>> clock() == clock.now()
-    True
+    Args:
+        start: The first moment, as a datetime or ISO text. Without a time zone it is UTC.
+
+    Example:
+        >>> clock = FakeClock("2026-05-04")
+        >>> clock.advance(days=1).isoformat()
+        '2026-05-05T00:00:00+00:00'
+        >>> clock() == clock.now()
+        True
     """
 
     def __init__(self, start: datetime | str = "2026-01-01") -> None:
@@ -26,10 +30,10 @@ class FakeClock:
         return self._now
 
     def now(self) -> datetime:
-        """The moment this clock shows."""
+        """The current moment of this clock."""
         return self._now
 
     def advance(self, **by: Any) -> datetime:
-        """Move on by what `timedelta` takes, such as `days=1`; gives the new moment."""
+        """Move the clock by the arguments of `timedelta`, such as `days=1`. Returns the new moment."""
         self._now += timedelta(**by)
         return self._now

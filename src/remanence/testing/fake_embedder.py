@@ -1,4 +1,4 @@
-"""An embedder for tests: no files, no model, and still near is near."""
+"""An embedder for tests that needs no model: similar texts have similar vectors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 
 
 class HashingEmbedder:
-    """Words and their three-letter parts, hashed into `dimension` places. The same on every machine.
+    """Hashes words and their three-letter parts into a vector. The same on every machine.
 
-    >>> embedder = HashingEmbedder()
-    >>> tea, teas, car = embedder.embed(["Alice drinks tea", "Alice drank some teas", "the car is red"])
-    >>> bool(tea @ teas > tea @ car)
-    True
+    Args:
+        dimension: The length of the vectors.
+
+    Example:
+        >>> embedder = HashingEmbedder()
+        >>> tea, teas, car = embedder.embed(["Alice drinks tea", "Alice drank some teas", "the car is red"])
+        >>> bool(tea @ teas > tea @ car)
+        True
     """
 
     similarity_floor = 0.0
@@ -31,14 +35,14 @@ class HashingEmbedder:
         self._size = dimension
 
     def embed(self, texts: Sequence[str]) -> Vector:
-        """One row of unit length for each text; zeros for one without a word."""
+        """One row of unit length for each text; zeros for a text without words."""
         rows = np.zeros((len(texts), self._size), np.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in re.findall(r"\w+", text.casefold()):
-                _drop(row, word, 1.0)
+                _add_feature(row, word, 1.0)
                 padded = f"^{word}$"
                 for start in range(len(padded) - 2):
-                    _drop(row, padded[start : start + 3], 0.5)
+                    _add_feature(row, padded[start : start + 3], 0.5)
             row /= np.linalg.norm(row) or 1
         return rows
 
@@ -48,6 +52,6 @@ class HashingEmbedder:
         return row
 
 
-def _drop(row: Vector, feature: str, weight: float) -> None:
+def _add_feature(row: Vector, feature: str, weight: float) -> None:
     code = crc32(feature.encode("utf-8", "replace"))
     row[(code >> 1) % len(row)] += weight if code & 1 else -weight

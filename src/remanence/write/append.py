@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _CHUNK = 2_000
 
-Also = Callable[[Index, Sequence[str]], Sequence[Event]]
-"""Says what else is to be written together with memories, given their ids."""
+ExtraEvents = Callable[[Index, Sequence[str]], Sequence[Event]]
+"""Returns the events to write together with memories, given the index and the ids of the memories."""
 
 
 def append(
@@ -29,83 +29,86 @@ def append(
     space: str,
     prepared: Sequence[PreparedVersion],
     progress: Progress | None = None,
-    extra_events: Also | None = None,
+    extra_events: ExtraEvents | None = None,
     at: datetime | None = None,
 ) -> list[Memory]:
-    """Write these versions, each chunk in one transaction, and give back the memories they became.
+    """Write these versions, each chunk in one transaction, and return the memories they became.
 
-    `also` is given the index and the ids of all of them, with the pen in hand, and says what else is
-    to be written in the last transaction: at the moment of the last version, or where there is none `at`.
+    `extra_events` is called under the write lock with the ids of all memories. Its events are written in the
+    last transaction, at the moment of the last version, or `at` if there is no version.
     """
-    out: list[Memory] = []
+    memories: list[Memory] = []
     for begin in range(0, max(len(prepared), 1), _CHUNK):
-        last = begin + _CHUNK >= len(prepared)
+        is_last = begin + _CHUNK >= len(prepared)
         chunk = prepared[begin : begin + _CHUNK]
-        then = chunk[-1].recorded_at if chunk else at or engine.now()
-        out += _append_chunk(engine, space, chunk, out, extra_events if last else None, then)
+        extra_at = chunk[-1].recorded_at if chunk else at or engine.now()
+        memories += _append_chunk(engine, space, chunk, memories, extra_events if is_last else None, extra_at)
         if progress is not None:
-            progress(len(out), len(prepared))
-    return out
+            progress(len(memories), len(prepared))
+    return memories
 
 
 def _append_chunk(
     engine: Engine,
     space: str,
     prepared: Sequence[PreparedVersion],
-    before: Sequence[Memory],
-    also: Also | None,
-    then: datetime,
+    earlier_chunks: Sequence[Memory],
+    extra_events: ExtraEvents | None,
+    extra_at: datetime,
 ) -> list[Memory]:
     with engine.open_index(space, to_write=True) as index:
-        # Before the pen is taken: this may call somebody's model.
-        vectors, made = engine.embed(index.texts_to_embed([p.version for p in prepared]))
+        # Before the write lock is taken: this may call an embedding model.
+        vectors, new_vectors = engine.embed(index.texts_to_embed([p.version for p in prepared]))
         entries: list[Entry] = []
-        with engine.write_lock, engine.ledger.transaction() as pen:
-            index.catch_up(pen.head)
+        with engine.write_lock, engine.ledger.transaction() as transaction:
+            index.catch_up(transaction.head)
             with index.lock:
-                settling = IdentityResolver(index.catalog, index.recently_recalled, index.latest_version)
-                settled = [(settling.resolve(p), p.recorded_at) for p in prepared]
-                here = _repeated(index, [decided for decided, _ in settled])
-                others: Sequence[Event] = ()
-                if also is not None:
-                    ids = [memory_id for (memory_id, _), _ in settled]
-                    others = also(index, [*(memory.id for memory in before), *ids])
-            lines = [(at, line) for (_, line), at in settled if line is not None]
-            for at, run in groupby(lines, key=itemgetter(0)):
-                entries += pen.append(space, [line for _, line in run], at=at)
-            if others:
-                entries += pen.append(space, others, at=then)
+                resolver = IdentityResolver(index.catalog, index.recently_recalled, index.latest_version)
+                settled = [resolver.resolve(p) for p in prepared]
+                existing = _existing_memories(index, settled)
+                extra: Sequence[Event] = ()
+                if extra_events is not None:
+                    ids = [*(memory.id for memory in earlier_chunks), *(memory_id for memory_id, _ in settled)]
+                    extra = extra_events(index, ids)
+            new = [(p.recorded_at, v) for p, (_, v) in zip(prepared, settled, strict=True) if v is not None]
+            for at, run in groupby(new, key=itemgetter(0)):
+                entries += transaction.append(space, [version for _, version in run], at=at)
+            if extra:
+                entries += transaction.append(space, extra, at=extra_at)
             if entries:
-                engine.store_vectors(pen, vectors, made)
+                engine.store_vectors(transaction, vectors, new_vectors)
         index.apply_written(entries, vectors)
         if index.vectors.missing_vectors and vectors:
             engine.embed_missing(space, None)
-        return _as_written(index, [decided for decided, _ in settled], entries, here)
+        return _written_memories(index, settled, entries, existing)
 
 
-def _repeated(index: Index, settled: Sequence[tuple[str, Remembered | None]]) -> dict[str, Memory]:
-    """The memories that were here already, as they are before anything is written, by id."""
-    # With the pen in hand, so that nobody erases them; and a later row may bring a new version of one.
-    firsts: dict[str, Remembered | None] = {}
-    for memory_id, line in settled:
-        firsts.setdefault(memory_id, line)
-    ids = [memory_id for memory_id, line in firsts.items() if line is None]
+def _existing_memories(index: Index, settled: Sequence[tuple[str, Remembered | None]]) -> dict[str, Memory]:
+    """The memories that exist already, by id, as they are before anything is written."""
+    # Under the write lock, so that nobody erases them. A later version in the batch may revise one of them.
+    first_versions: dict[str, Remembered | None] = {}
+    for memory_id, version in settled:
+        first_versions.setdefault(memory_id, version)
+    ids = [memory_id for memory_id, version in first_versions.items() if version is None]
     if not ids:
         return {}
     rows = [index.catalog.row_at(index.require_number(each), index.catalog.position) for each in ids]
     return dict(zip(ids, index.memories([row for row in rows if row is not None]), strict=True))
 
 
-def _as_written(
-    index: Index, settled: Sequence[tuple[str, Remembered | None]], entries: Sequence[Entry], here: dict[str, Memory]
+def _written_memories(
+    index: Index,
+    settled: Sequence[tuple[str, Remembered | None]],
+    entries: Sequence[Entry],
+    existing: dict[str, Memory],
 ) -> list[Memory]:
-    """The memories these became, without reading back what was just written."""
-    out: list[Memory] = []
-    latest, written = dict(here), iter(entries)
+    """The memory of each version, without reading back what was just written."""
+    memories: list[Memory] = []
+    latest, written = dict(existing), iter(entries)
     with index.lock:
-        for memory_id, line in settled:
-            if line is not None:
+        for memory_id, version in settled:
+            if version is not None:
                 first = index.catalog.first_recorded(index.require_number(memory_id))
-                latest[memory_id] = memory_from_entry(next(written), line, first)
-            out.append(latest[memory_id])
-    return out
+                latest[memory_id] = memory_from_entry(next(written), version, first)
+            memories.append(latest[memory_id])
+    return memories

@@ -1,4 +1,4 @@
-"""First step of the write path: from checked input to versions with names, claims and times."""
+"""Second step of the write path: from checked input to versions with names, claims and times."""
 
 from __future__ import annotations
 
@@ -21,47 +21,48 @@ from remanence.write.validate import Draft, TurnDraft
 if TYPE_CHECKING:
     from remanence.ports import Extractor
 
+_MIN_ECHO_LENGTH = 16  # shorter texts ("yes", "thank you") are often said again
+
 
 @quick
 @dataclass(frozen=True, slots=True)
 class PreparedVersion:
     """A version ready to be settled and written.
 
-    Its memory id holds only if nobody else has written the same by the time the pen is ours, and the
-    number of its turn is unknown until then.
+    Its memory id and the number of its turn are final only once it is settled, under the write lock.
     """
 
     version: Remembered
     recorded_at: datetime
     echo: str | None = None
-    """The evened-out text, if it may be a recalled text handed back."""
+    """The normalized text, if this may be a recalled text that is added again."""
     is_revision: bool = False
-    """Whether this is a new version, in other respects than its words, of the memory it names."""
+    """Whether this is a new version of the memory it names, with the same text."""
 
 
 def prepare(draft: Draft, extractor: Extractor, now: datetime) -> PreparedVersion:
-    """Everything about one memory that needs no lock."""
+    """The version that a memory as given becomes."""
     if draft.now is not None:
         now = parse_moment(draft.now, now, argument="now")
     found = extractor.extract(draft.text, now=now, speaker=draft.observed_by)
     stated = window(draft.valid_from, draft.valid_until, now)
-    dated = not stated.has_bound and found.valid is not None
-    valid = found.valid if dated and found.valid is not None else stated
+    dated_by_text = not stated.has_bound and found.valid is not None
+    valid = found.valid if dated_by_text and found.valid is not None else stated
     expires = None if draft.expires_at is None else parse_moment(draft.expires_at, now, argument="expires_at")
     tags = tuple(dict.fromkeys(draft.tags))
-    words = normalize_text(draft.text)
+    normalized = normalize_text(draft.text)
     version = Remembered(
         memory=new_id(),
         text=draft.text,
-        identity=key_identity(draft.key) if draft.key is not None else digest("text", words, _ends(valid)),
+        identity=key_identity(draft.key) if draft.key is not None else digest("text", normalized, _bounds(valid)),
         content=digest(
-            *(draft.text, draft.kind, _ends(stated), draft.importance, draft.confidence, tags, draft.source),
+            *(draft.text, draft.kind, _bounds(stated), draft.importance, draft.confidence, tags, draft.source),
             *(draft.observed_by, expires and micros(expires), draft.meta),
             draft.entities and [[m.name, m.kind] for m in draft.entities],
             draft.triples and [[t.subject, t.predicate, t.object] for t in draft.triples],
         ),
         key=draft.key,
-        kind=draft.kind or ("episode" if dated and valid.end is not None else "semantic"),
+        kind=draft.kind or ("episode" if dated_by_text and valid.end is not None else "semantic"),
         valid=valid,
         importance=0.5 if draft.importance is None else draft.importance,
         confidence=1.0 if draft.confidence is None else draft.confidence,
@@ -75,26 +76,28 @@ def prepare(draft: Draft, extractor: Extractor, now: datetime) -> PreparedVersio
         passages=split_passages(draft.text),
         meta=draft.meta,
     )
-    return PreparedVersion(version, now, _echo(words, draft.key, stated.has_bound))
+    return PreparedVersion(version, now, _echo(normalized, draft.key, stated.has_bound))
 
 
 def prepare_turns(turns: Iterable[TurnDraft], extractor: Extractor, now: datetime) -> list[PreparedVersion]:
-    """Chat turns, each read against its own time, "I" being its speaker."""
-    out: list[PreparedVersion] = []
-    repeats: dict[str, int] = {}
+    """The versions that chat turns become. Each is read against its own time, and "I" is its speaker."""
+    prepared: list[PreparedVersion] = []
+    repetitions: dict[str, int] = {}
     for row, turn in enumerate(turns):
         at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
         speaker = speaker_name(turn.speaker or turn.role)
         found = extractor.extract(turn.content, now=at or now, speaker=speaker)
         tags = tuple(dict.fromkeys(turn.tags))
-        words = normalize_text(turn.content)
-        # A turn with no time of its own is told from the same words earlier in this batch by counting.
-        said = digest(words, turn.conversation, speaker, at and micros(at), _ends(found.valid or Window()))
-        count = repeats[said] = repeats.get(said, -1) + 1
+        normalized = normalize_text(turn.content)
+        # The same text twice in a batch is two turns: a counter tells them apart.
+        turn_digest = digest(
+            normalized, turn.conversation, speaker, at and micros(at), _bounds(found.valid or Window())
+        )
+        count = repetitions[turn_digest] = repetitions.get(turn_digest, -1) + 1
         version = Remembered(
             memory=new_id(),
             text=turn.content,
-            identity=key_identity(turn.key) if turn.key is not None else digest("turn", said, count),
+            identity=key_identity(turn.key) if turn.key is not None else digest("turn", turn_digest, count),
             content=digest(turn.content, turn.conversation, speaker, at and micros(at), tags, turn.meta),
             key=turn.key,
             kind="episode",
@@ -109,39 +112,37 @@ def prepare_turns(turns: Iterable[TurnDraft], extractor: Extractor, now: datetim
             passages=split_passages(turn.content),
             meta=turn.meta,
         )
-        out.append(PreparedVersion(version, now, _echo(words, turn.key, at is not None)))
-    return out
+        prepared.append(PreparedVersion(version, now, _echo(normalized, turn.key, at is not None)))
+    return prepared
 
 
 def prepare_conversation(
-    handed: Draft | Sequence[TurnDraft], extractor: Extractor, now: datetime
+    given: Draft | Sequence[TurnDraft], extractor: Extractor, now: datetime
 ) -> list[PreparedVersion]:
-    """A text or chat turns, as they were said."""
-    if isinstance(handed, Draft):
-        return [prepare(handed, extractor, now)]
-    return prepare_turns(handed, extractor, now)
+    """The versions that a text or a conversation becomes."""
+    return [prepare(given, extractor, now)] if isinstance(given, Draft) else prepare_turns(given, extractor, now)
 
 
 def prepare_fact(fact: Fact, now: datetime, *, source: Memory | None) -> PreparedVersion:
-    """What was found in a source, as a memory of its own."""
+    """The version that a fact found in a source becomes."""
     version = Remembered(
         memory=new_id(),
         text=fact.text,
-        identity=digest("fact", normalize_text(fact.text), _ends(fact.valid)),
-        content=digest(fact.text, fact.kind, _ends(fact.valid), fact.importance, fact.tags),
+        identity=digest("fact", normalize_text(fact.text), _bounds(fact.valid)),
+        content=digest(fact.text, fact.kind, _bounds(fact.valid), fact.importance, fact.tags),
         source=None if source is None else source.source,
         observed_by=None if source is None else source.turn.speaker if source.turn is not None else source.observed_by,
         passages=split_passages(fact.text),
     )
-    return PreparedVersion(_told(version, fact), now)
+    return PreparedVersion(_with_fact(version, fact), now)
 
 
 def prepare_revision(version: Remembered, fact: Fact, now: datetime) -> PreparedVersion:
-    """A source that says just one thing, with what was found in it."""
-    return PreparedVersion(_told(version, fact), now, is_revision=True)
+    """A new version of a source that states one fact, with what was found in it."""
+    return PreparedVersion(_with_fact(version, fact), now, is_revision=True)
 
 
-def _told(version: Remembered, fact: Fact) -> Remembered:
+def _with_fact(version: Remembered, fact: Fact) -> Remembered:
     return replace(
         version,
         kind=fact.kind,
@@ -155,17 +156,13 @@ def _told(version: Remembered, fact: Fact) -> Remembered:
     )
 
 
-_ECHO_FROM = 16
-"""Shorter texts ("yes", "thank you") are said again without being echoes."""
+def _echo(normalized: str, key: str | None, dated: bool) -> str | None:
+    """The text to compare with recently recalled ones, or None.
 
-
-def _echo(words: str, key: str | None, dated: bool) -> str | None:
-    """The words by which a recalled text handed back is known; None where it cannot be one.
-
-    One that its caller dated is no echo: the same dinner a week later is another dinner.
+    A text that the caller dated is not compared: the same dinner a week later is another dinner.
     """
-    return words if key is None and not dated and len(words) >= _ECHO_FROM else None
+    return normalized if key is None and not dated and len(normalized) >= _MIN_ECHO_LENGTH else None
 
 
-def _ends(window: Window) -> list[int | None]:
+def _bounds(window: Window) -> list[int | None]:
     return [None if window.start is None else micros(window.start), None if window.end is None else micros(window.end)]

@@ -1,4 +1,4 @@
-"""Letting go: hiding a memory, bringing it back, blanking its words for ever, and recording what expired."""
+"""Hiding memories, showing them again, deleting their text for ever, and recording what expired."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ from remanence.schema import Memory
 
 
 def forget(engine: Engine, space: str, memory_id: str, why: str | None) -> None:
-    """Hide a memory from now on. Hiding it again says nothing new, but of one that was only archived."""
+    """Hide a memory from now on. A second call writes nothing, except for one that was only archived."""
     forget_many(engine, space, [memory_id], why)
 
 
 def forget_many(engine: Engine, space: str, ids: Sequence[str], why: str | None) -> int:
-    """Hide these memories in one transaction; how many were not forgotten before."""
+    """Hide these memories in one transaction. Returns how many were not forgotten before."""
 
     def decide(index: Index) -> list[Event]:
-        kept = _shown(index) | index.catalog.archived_mask(index.catalog.position)
-        return [Forgotten(each, why) for each in dict.fromkeys(ids) if kept[index.require_unerased(each)]]
+        forgettable = _visible_memories(index) | index.catalog.archived_mask(index.catalog.position)
+        return [Forgotten(each, why) for each in dict.fromkeys(ids) if forgettable[index.require_unerased(each)]]
 
     return len(engine.write(space, decide))
 
 
 def unforget(engine: Engine, space: str, ids: Sequence[str]) -> int:
-    """Show these memories again, forgotten or archived, in one transaction; how many were not shown."""
+    """Show forgotten or archived memories again, in one transaction. Returns how many were hidden."""
 
     def decide(index: Index) -> list[Event]:
-        shown = _shown(index)
-        return [Restored(each) for each in dict.fromkeys(ids) if not shown[index.require_unerased(each)]]
+        visible = _visible_memories(index)
+        return [Restored(each) for each in dict.fromkeys(ids) if not visible[index.require_unerased(each)]]
 
     return len(engine.write(space, decide))
 
 
 def erase(engine: Engine, space: str, memory_id: str) -> list[str]:
-    """Blank the words of a memory, in every version, for ever; and of what was found in it alone."""
+    """Delete the text of a memory and of what was derived from it alone, in every version, for ever."""
     with engine.open_index(space) as index, engine.write_lock:
-        with engine.ledger.transaction() as pen:
+        with engine.ledger.transaction() as transaction:
             index.catch_up()
             with index.lock:
                 catalog = index.catalog
                 numbers = index.with_derived(index.require_number(memory_id))
-                lines_of = {n: index.entry_positions_about(n) for n in numbers if not catalog.is_erased(n)}
-            positions = sorted({line for lines in lines_of.values() for line in lines})
-            found = engine.ledger.entries_at(positions).values()
-            versions = [e.event for e in found if isinstance(e.event, Remembered)]
-            # What another memory says too, here or in another space, keeps its vector.
+                positions_of = {n: index.entry_positions_about(n) for n in numbers if not catalog.is_erased(n)}
+            positions = sorted({position for some in positions_of.values() for position in some})
+            entries = engine.ledger.entries_at(positions).values()
+            versions = [entry.event for entry in entries if isinstance(entry.event, Remembered)]
+            # A text that another memory has too, here or in another space, keeps its vector.
             texts = {text for version in versions for text in embeddable_texts(version)}
-            unheld = texts - engine.ledger.texts_in_other_entries(texts, excluded_positions=positions)
-            pen.erase(positions, [text_hash(text) for text in unheld])
-            erased = [Erased(catalog.ids[n], tuple(lines)) for n, lines in lines_of.items()]
-            entries = pen.append(space, erased, at=engine.now()) if erased else []
-        index.apply_written(entries)
+            unused = texts - engine.ledger.texts_in_other_entries(texts, excluded_positions=positions)
+            transaction.erase(positions, [text_hash(text) for text in unused])
+            erased = [Erased(catalog.ids[n], tuple(some)) for n, some in positions_of.items()]
+            written = transaction.append(space, erased, at=engine.now()) if erased else []
+        index.apply_written(written)
     return [event.memory for event in erased]
 
 
 def sweep(engine: Engine, space: str) -> list[Memory]:
-    """Record which memories have expired since this was last done."""
+    """Record which memories have expired since the last sweep."""
     ids: list[str] = []
 
     def decide(index: Index) -> list[Event]:
@@ -71,10 +71,10 @@ def sweep(engine: Engine, space: str) -> list[Memory]:
         return [Expired(memory_id) for memory_id in ids]
 
     engine.write(space, decide)
-    found = (engine.get(space, memory_id, None) for memory_id in ids)
-    return [memory for memory in found if memory is not None]
+    expired = (engine.get(space, memory_id, None) for memory_id in ids)
+    return [memory for memory in expired if memory is not None]
 
 
-def _shown(index: Index) -> NDArray[np.bool_]:
+def _visible_memories(index: Index) -> NDArray[np.bool_]:
     """The memories, by number, that are not hidden."""
     return index.catalog.memories_among(index.catalog.visible(index.catalog.position))

@@ -1,8 +1,7 @@
-"""Work that may wait: kept in the ledger, done once, taken up again after a crash.
+"""`remember` in the background: jobs are ledger entries, so that they survive a crash.
 
-A job is a line. Whoever works on it holds its lock (a file lock in the folder, so that it is let go of
-even by a process that dies), and writes what came of it in the same transaction as the line that says it
-is done. So a job is never lost, and never done twice.
+Who does a job holds its lock (a file lock in the folder, which is freed even if the process dies), and writes
+the result in the same transaction as the event that finishes the job. So no job is lost or done twice.
 """
 
 from __future__ import annotations
@@ -32,17 +31,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MOST_TRIES = 5
-_FIRST_WAIT = timedelta(seconds=2)
-_AFTER_TROUBLE = 1.0
-"""Seconds before a worker that met with an error looks again."""
-_LOOK_EVERY = 0.05
-"""Seconds between looks at a job that another process may be doing."""
+_MAX_TRIES = 5
+_FIRST_DELAY = timedelta(seconds=2)
+_RETRY_SECONDS = 1.0  # before a worker that met an error tries again
+_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
 class Job:
-    """Something that is being remembered. Ask it how far it is, or wait for what comes of it."""
+    """A `remember` that runs in the background: its status, and its result once it is done."""
 
     id: str
     space: str
@@ -60,29 +57,36 @@ class Job:
 
     @property
     def problem(self) -> str | None:
-        """What went wrong at the last try, if something did."""
+        """What went wrong at the last try, or None."""
         return self._state().problem
 
     def result(self, timeout: float | None = None) -> list[Memory]:
-        """The memories that came of it, waiting for them at most so many seconds (TimeoutError)."""
-        ends = None if timeout is None else time.monotonic() + timeout
+        """Wait for the memories that this job writes.
+
+        Args:
+            timeout: How many seconds to wait at most; None waits without a limit.
+
+        Raises:
+            TimeoutError: The job is not finished in time. It continues.
+            JobFailed: The job was given up.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
         while not (state := self._state()).is_finished:
-            if ends is not None and time.monotonic() >= ends:
+            if deadline is not None and time.monotonic() >= deadline:
                 raise TimeoutError(
-                    f"job {self.id} is still {self.status} after {timeout} s. It goes on by itself: "
-                    "ask again later, or look at space.jobs.list()."
+                    f"job {self.id} is still {self.status} after {timeout} s. It continues: "
+                    "call result() again later, or see space.jobs.list()."
                 )
-            time.sleep(_LOOK_EVERY)
+            time.sleep(_POLL_SECONDS)
         if state.status == "given up":
             raise JobFailed(
                 f"job {self.id} was given up after {state.tries} tries: {state.problem}. "
-                "The source is kept; `space.admin.reextract()` reads it again."
+                "The source is stored; `space.admin.reextract()` reads it again."
             )
-        found = (self._engine.get(self.space, memory, None) for memory in state.memories)
-        return [memory for memory in found if memory is not None]
+        return remember.existing_memories(self._engine, self.space, state.memories)
 
     async def aresult(self, timeout: float | None = None) -> list[Memory]:
-        """`result`, off the event loop."""
+        """`result` in a worker thread, for use with asyncio."""
         return await asyncio.to_thread(self.result, timeout)
 
     def _state(self) -> JobState:
@@ -94,7 +98,7 @@ class Job:
 
 
 def enqueue(engine: Engine, space: str, prepared: Sequence[PreparedVersion], now: datetime) -> Job:
-    """Keep the sources, and with them the wish that they be read."""
+    """Write the sources, and in the same transaction the job that extracts their facts."""
     job = new_id()
     append(
         engine,
@@ -106,72 +110,65 @@ def enqueue(engine: Engine, space: str, prepared: Sequence[PreparedVersion], now
 
 
 def run_due_jobs(engine: Engine, space: str) -> int:
-    """Do every job of a space that is due and that nobody else is at; how many were done or tried."""
+    """Do every job of a space that is due and not locked. Returns how many were done or tried."""
     with engine.open_index(space) as index:
         due = [job for job in index.journal.unfinished_jobs() if job.is_due(engine.now())]
-    return sum(_work(engine, space, job) for job in due)
+    return sum(_try_job(engine, space, job) for job in due)
 
 
-def soonest(engine: Engine, space: str) -> datetime | None:
-    """When the next job of a space may be tried; None if none is open."""
-    with engine.open_index(space) as index:
-        waits = [job.until for job in index.journal.unfinished_jobs()]
-    return from_micros(min(waits)) if waits else None
-
-
-def _work(engine: Engine, space: str, job: JobState) -> bool:
-    """One try at one job. False if somebody else is at it, or it is over."""
-    with try_lock(engine, job.id) as mine:
-        if not mine:
+def _try_job(engine: Engine, space: str, job: JobState) -> bool:
+    """Try a job once. False if it is locked or finished."""
+    with try_lock(engine, job.id) as locked:
+        if not locked:
             return False
         with engine.open_index(space) as index:
             if index.journal.jobs[job.id].is_finished:
                 return False
-            given = engine.ledger.entries_at([job.position])[job.position].event
-            assert isinstance(given, Queued), "a job's line is the one that queued it"
-        # What was forgotten meanwhile is not read.
-        kept = (engine.get(space, memory, None) for memory in given.given["memories"])
-        sources = [memory for memory in kept if memory is not None]
+            event = engine.ledger.entries_at([job.position])[job.position].event
+            assert isinstance(event, Queued), "the position of a job is that of its Queued event"
+        now = from_micros(event.given["now"])
+        # Sources that were forgotten since are not read.
+        sources = remember.existing_memories(engine, space, event.given["memories"])
         try:
-            reading = remember.extract_facts(engine.extractor, sources, from_micros(given.given["now"]))
-            if reading.result.problem and job.tries + 1 < MOST_TRIES:
-                _put_off(engine, space, job, reading.result.problem)
+            reading = remember.extract_facts(engine.extractor, sources, now)
+            if reading.result.problem and job.tries + 1 < _MAX_TRIES:
+                _postpone(engine, space, job, reading.result.problem)
                 return True
 
-            def done(index: Index, facts: Sequence[str]) -> list[Event]:
+            def finish(index: Index, facts: Sequence[str]) -> list[Event]:
                 if index.journal.jobs[job.id].is_finished:
-                    raise _Overtaken
+                    raise _AlreadyFinished
                 return [Worked(job.id, "done", problem=reading.result.problem, memories=tuple(facts))]
 
-            remember.store_facts(engine, space, reading, from_micros(given.given["now"]), extra_events=done)
+            remember.store_facts(engine, space, reading, now, extra_events=finish)
             remove_lock_file(engine, job.id)
-        except _Overtaken:
+        except _AlreadyFinished:
             return False
         except Closed:
             raise
         except Exception as error:
             log.exception("job %s of space %r failed", job.id, space)
-            _put_off(engine, space, job, f"{type(error).__name__}: {error}")
+            _postpone(engine, space, job, f"{type(error).__name__}: {error}")
         return True
 
 
-def _put_off(engine: Engine, space: str, job: JobState, problem: str) -> None:
-    """Try again later, each time four times as late; give up in the end."""
-    if job.tries + 1 >= MOST_TRIES:
+def _postpone(engine: Engine, space: str, job: JobState, problem: str) -> None:
+    """Try again later, each time after four times the delay; give up after the last try."""
+    if job.tries + 1 >= _MAX_TRIES:
         engine.write(space, lambda _: [Worked(job.id, "given up", problem=problem)])
         remove_lock_file(engine, job.id)
         return
-    until = engine.now() + _FIRST_WAIT * 4**job.tries
+    until = engine.now() + _FIRST_DELAY * 4**job.tries
     log.warning("job %s of space %r is tried again at %s: %s", job.id, space, until, problem)
     engine.write(space, lambda _: [Worked(job.id, "waiting", until=until, problem=problem)])
 
 
-class _Overtaken(Exception):
-    """Somebody else finished the job meanwhile."""
+class _AlreadyFinished(Exception):
+    """Another process has finished the job meanwhile."""
 
 
 class Worker:
-    """A thread that does the jobs of the spaces it was told of, as they fall due."""
+    """A thread that does the jobs of some spaces when they are due."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -182,7 +179,7 @@ class Worker:
         self._thread: threading.Thread | None = None
 
     def notify(self, space: str) -> None:
-        """There may be something to do in this space."""
+        """There may be a job in this space."""
         with self._lock:
             if self._stopped:
                 return
@@ -193,7 +190,7 @@ class Worker:
         self._wake.set()
 
     def stop(self, wait: float = 5.0) -> None:
-        """Finish what is at hand, as far as it takes no longer than `wait` seconds, and start nothing new."""
+        """Start no more jobs, and wait at most `wait` seconds for the current one."""
         with self._lock:
             self._stopped = True
             thread = self._thread
@@ -205,20 +202,22 @@ class Worker:
         while not self._stopped:
             self._wake.clear()
             try:
-                pause = self._work_off()
+                pause = self._run_due_jobs()
             except Closed:
                 return
             except Exception:
-                # The jobs are safe in the ledger. A folder that is locked or full may be well again soon.
-                log.exception("the jobs could not be looked at; trying again")
-                pause = _AFTER_TROUBLE
+                # The jobs are safe in the ledger, and the cause (a full disk, a locked folder) may pass.
+                log.exception("the jobs could not be read; trying again")
+                pause = _RETRY_SECONDS
             self._wake.wait(pause)
 
-    def _work_off(self) -> float | None:
-        """Do what is due; how many seconds until there is more, None for until somebody says so."""
+    def _run_due_jobs(self) -> float | None:
+        """Do the jobs that are due. Returns the seconds until the next one; None if there is none."""
+        due: list[int] = []
         for space in list(self._spaces):
             run_due_jobs(self._engine, space)
-        waits = [at for space in list(self._spaces) if (at := soonest(self._engine, space)) is not None]
-        if not waits:
+            with self._engine.open_index(space) as index:
+                due += [job.until for job in index.journal.unfinished_jobs()]
+        if not due:
             return None
-        return max(_LOOK_EVERY, (min(waits) - self._engine.now()).total_seconds())
+        return max(_POLL_SECONDS, (from_micros(min(due)) - self._engine.now()).total_seconds())

@@ -1,6 +1,6 @@
-"""Whether a message is worth remembering, and whether it asks for memory: by rule, in about a millisecond.
+"""Whether a message is worth storing, and whether it needs a recall: by rules, in about a millisecond.
 
-The same sentences and topics that the rules find facts by; no model and no index is asked.
+It uses the rules that find facts, and the patterns in message_patterns.txt. It calls no model and reads no index.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from remanence.core import inputs
 from remanence.language.rules.fact_attributes import tags_of
@@ -16,16 +17,16 @@ from remanence.language.text import split_sentences
 from remanence.models.extractors import RuleExtractor, find_question_names
 from remanence.schema import UTC, Utterance
 
-_LONGEST = 4_000  # characters: what a long message is for shows early
+_MAX_LENGTH = 4_000  # characters: the purpose of a long message shows early
 _RULES = RuleExtractor()
-_SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)  # whether a message tells something does not hang on the date
+_SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)  # the date does not matter for whether there is a fact
 
 
 @dataclass(frozen=True, slots=True)
 class MessageAnalysis:
-    """Whether a message should be saved, how sure that is and why; what it is about.
+    """Whether a message should be stored, with confidence and reason, and what it is about.
 
-    `strength` is the importance of the weightiest fact in it, 0 if there is none.
+    `strength` is the importance of the most important fact in it, 0 if there is none.
     """
 
     save: bool
@@ -38,7 +39,7 @@ class MessageAnalysis:
 
 @dataclass(frozen=True, slots=True)
 class RecallAnalysis:
-    """Whether a message asks for memory, how sure that is and why; what to ask the memory for."""
+    """Whether a message needs a recall, with confidence and reason, and the query for it."""
 
     recall: bool
     query: str
@@ -48,119 +49,86 @@ class RecallAnalysis:
 
 
 def analyze_message(text: str) -> MessageAnalysis:
-    """Whether this message tells something worth remembering.
+    """Whether this message contains something worth storing.
 
-    >>> told = analyze_message("Hi! I'm allergic to peanuts.")
-    >>> told.save, told.strength, told.tags
-    (True, 0.9, ('health',))
-    >>> analyze_message("Thanks, that sounds great!").reason
-    'it tells nothing: a greeting, a question, a request or small talk'
+    Example:
+        >>> analysis = analyze_message("Hi! I'm allergic to peanuts.")
+        >>> analysis.save, analysis.strength, analysis.tags
+        (True, 0.9, ('health',))
+        >>> analyze_message("Thanks, that sounds great!").reason
+        'no fact in it: a greeting, a question, a request or small talk'
     """
-    head = inputs.query_text(text)[:_LONGEST].strip()
+    head = inputs.query_text(text)[:_MAX_LENGTH].strip()
     facts = _RULES.facts([Utterance(head)], now=_SOME_DAY).facts
     names = find_question_names(head)
     if not facts:
-        reason = "it tells nothing: a greeting, a question, a request or small talk"
-        return MessageAnalysis(False, 0.7 if _is_plain(head) else 0.5, names, (), 0.0, reason)
+        certain = is_question(head) or _is_greeting(head) or len(head.split()) < 4 or not tags_of(head)
+        reason = "no fact in it: a greeting, a question, a request or small talk"
+        return MessageAnalysis(False, 0.7 if certain else 0.5, names, (), 0.0, reason)
     best = max(facts, key=lambda fact: (fact.importance, fact.confidence))
     tags = tuple(dict.fromkeys(tag for fact in facts for tag in fact.tags))
     confidence = max(fact.confidence for fact in facts)
     more = f" and {len(facts) - 1} more" if len(facts) > 1 else ""
-    reason = f"it tells a {best.kind} fact{more}: {best.text}"
+    reason = f"it states a {best.kind} fact{more}: {best.text}"
     return MessageAnalysis(True, confidence, names, tags, best.importance, reason)
 
 
 def analyze_for_recall(text: str) -> RecallAnalysis:
-    """Whether answering this message needs what is remembered, and what to look for.
+    """Whether answering this message needs what is remembered, and the query for it.
 
-    >>> asked = analyze_for_recall("Hey, do you remember where my sister lives?")
-    >>> asked.recall, asked.query, asked.reason
-    (True, 'where my sister lives?', 'it speaks of what was said before')
-    >>> analyze_for_recall("Write a haiku about rain.").recall
-    False
+    Example:
+        >>> analysis = analyze_for_recall("Hey, do you remember where my sister lives?")
+        >>> analysis.recall, analysis.query, analysis.reason
+        (True, 'where my sister lives?', 'it refers to an earlier conversation')
+        >>> analyze_for_recall("Write a haiku about rain.").recall
+        False
     """
-    head = inputs.query_text(text)[:_LONGEST].strip()
+    head = inputs.query_text(text)[:_MAX_LENGTH].strip()
     names = find_question_names(head)
-    query = _asked(head)
+    query = _without_introduction(head)
     asks = any(is_question(sentence) for sentence in split_sentences(head))
-    for recall, confidence, reason, holds in (
-        (True, 0.95, "it speaks of what was said before", _REMEMBER.search(head)),
+    about_speaker = _PATTERNS["speaker"].search(head)
+    # The first rule that matches decides; the last one always does.
+    rules = (
+        (True, 0.95, "it refers to an earlier conversation", _PATTERNS["earlier_conversation"].search(head)),
         (False, 0.8, "it is blank or only a greeting", not query or _is_greeting(query)),
-        (True, 0.85, "it asks about the speaker", asks and _SELF.search(head)),
-        (True, 0.7, "it wants something fitted to the speaker", _FITTED.search(head)),
-        (True, 0.6, f"it asks about {', '.join(names)}", asks and names and not _GENERAL.match(query)),
-        (False, 0.6, "it asks about the world, not about anybody known", asks),
+        (True, 0.85, "it asks about the speaker", asks and about_speaker),
+        (True, 0.7, "it asks for advice that depends on the speaker", _PATTERNS["advice"].search(head)),
         (
-            True,
-            0.55,
-            "it wants something done with what is the speaker's own",
-            is_request(query) and _SELF.search(head),
+            *(True, 0.6, f"it asks about {', '.join(names)}"),
+            asks and names and not _PATTERNS["general_knowledge"].match(query),
         ),
+        (False, 0.6, "it asks for general knowledge", asks),
+        (True, 0.55, "it is a request about something of the speaker", is_request(query) and about_speaker),
         (False, 0.7, "it asks nothing", True),
-    ):
-        if holds:
-            return RecallAnalysis(recall, query, names, confidence, reason)
-    raise AssertionError("the last line always holds")
+    )
+    recall, confidence, reason, _ = next(rule for rule in rules if rule[3])
+    return RecallAnalysis(recall, query, names, confidence, reason)
 
 
-_REMEMBER = re.compile(
-    r"\b(?:(?:do|don['’]t|can|did) you (?:still )?(?:remember|recall|know (?:my|what i|who i|where i"
-    r"|when i|how i))|remind me"
-    r"|(?:what|where|when|who|how|which)\b.{0,40}\bi (?:told|said|mentioned|asked)|(?:i|we) (?:told you"
-    r"|mentioned|talked about"
-    r"|discussed|said)\b|as (?:i|we) (?:said|discussed|mentioned)|last time (?:we|i)|(?:earlier"
-    r"|previously),? (?:i|we|you)"
-    r"|(?:you|we) (?:said|told me|mentioned|suggested|recommended)|have i (?:told|mentioned|said|ever)"
-    r"|what do you know about"
-    r"|our (?:last|previous|earlier) (?:chat|conversation|discussion))\b",
-    re.IGNORECASE,
-)
-_SELF = re.compile(r"(?<!\w)(?:I|I['’](?:m|ve|d|ll)|my|mine|me|myself|our|we|us)(?!\w)", re.IGNORECASE)
-_FITTED = re.compile(
-    r"\b(?:recommend|suggest(?:ions?)?|what should i|where should (?:i|we)|help me (?:plan|choose|pick"
-    r"|decide)|for my|gift for"
-    r"|ideas? for (?:my|me|us|a gift|dinner)|plan (?:my|a|our))\b",
-    re.IGNORECASE,
-)
-_GENERAL = re.compile(
-    r"(?:what (?:is|are|was|were|does .+ mean)|who (?:is|was|wrote|invented|painted|discovered)|how (?:do"
-    r"|does|to|can|many|far|tall|old)"
-    r"|explain|define|why (?:is|are|do|does))\b",
-    re.IGNORECASE,
-)
-_LEAD = re.compile(
-    r"(?:(?:hey|hi|hello|ok|okay|so|well|um|please|btw|by the way|also|and|oh|thanks|thank you)\b[,!.]?\s*"
-    r"|(?:can|could|would|will) you (?:please )?(?:tell me|remind me|help me (?:remember|recall)|look up"
-    r"|check)\s*(?:about|of)?\s*"
-    r"|(?:do|don['’]t|did) you (?:still )?(?:remember|recall|happen to know|know)\s*(?:that|if|whether)?\s*"
-    r"|(?:please )?remind me\s*(?:about|of|again)?\s*|i (?:was wondering|want to know|['’]d like to know"
-    r"|forgot|can['’]t remember)\s*(?:if|whether)?\s*"
-    r"|tell me\s*(?:again|about)?\s*|what do you know about\s*)",
-    re.IGNORECASE,
-)
-_GREETING = re.compile(
-    r"(?:hi|hey|hello|thanks|thank you|good (?:morning|night|evening|afternoon)|bye|how are you"
-    r"|what['’]s up|how['’]s it going"
-    r"|ok|okay|cool|great|lol|haha)\b[^a-z]*(?:there|all|everyone|so much|doing|today|[A-Z][a-z]+)?[\W]*",
-    re.IGNORECASE,
-)
+def _load_patterns() -> dict[str, re.Pattern[str]]:
+    sections: dict[str, list[str]] = {}
+    for line in Path(__file__).with_name("message_patterns.txt").read_text("utf-8").splitlines():
+        if line.startswith("[") and line.endswith("]"):
+            alternatives = sections.setdefault(line[1:-1], [])
+        elif line and not line.startswith("#"):
+            alternatives.append(line)
+    return {name: re.compile(f"(?:{'|'.join(lines)})", re.IGNORECASE) for name, lines in sections.items()}
 
 
-def _asked(text: str) -> str:
-    """What is asked for, without the words that only lead to it."""
+_PATTERNS = _load_patterns()
+
+
+def _without_introduction(text: str) -> str:
+    """The request in a message, without "hey", "could you tell me" and the like."""
     rest = text
     for _ in range(5):
-        lead = _LEAD.match(rest)
-        if lead is None or not lead.group():
+        introduction = _PATTERNS["introduction"].match(rest)
+        if introduction is None or not introduction.group():
             break
-        rest = rest[lead.end() :].lstrip()
+        rest = rest[introduction.end() :].lstrip()
     return rest or text
 
 
 def _is_greeting(text: str) -> bool:
-    return _GREETING.fullmatch(text) is not None
-
-
-def _is_plain(text: str) -> bool:
-    """Whether it is plainly nothing to remember: a question, a greeting, or too short to tell anything."""
-    return is_question(text) or _is_greeting(text) or len(text.split()) < 4 or not tags_of(text)
+    return _PATTERNS["greeting"].fullmatch(text) is not None

@@ -1,15 +1,15 @@
-"""A conversation to memories that stay true: what `remember` does.
+"""`remember`: the facts of a text or a conversation as memories.
 
-keep        the source, verbatim, first of all: whatever happens next, nothing is lost
-read        what it tells, by a model or by rule (slow, so with nothing held)
-judge       what that means for what was known before
-write       facts, their ties to source and to older memories, and whose opinion it was: one transaction
+1. the source is written verbatim (by the caller), so that nothing is lost if a later step fails
+2. `extract_facts`: an extractor finds the facts, without holding a lock, because a model may be slow
+3. `judge` (evolve.py): what the facts mean for older memories
+4. `store_facts`: facts, links to sources and older memories, and the extraction itself, in one transaction
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
@@ -23,7 +23,7 @@ from remanence.graph.assertions import invalidation_events
 from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.language.text import normalize_text
 from remanence.schema import Entry, ExtractionResult, Fact, Memory, Snapshot, Triple, Utterance
-from remanence.write.append import append
+from remanence.write.append import ExtraEvents, append
 from remanence.write.evolve import comparison_candidates, judge, verdict_links
 from remanence.write.extract import PreparedVersion, prepare_fact, prepare_revision
 
@@ -33,139 +33,139 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_STRETCH = 200
-"""How many turns are read, judged and written at once."""
-
-Settled = Callable[[Index, Sequence[str]], Sequence[Event]]
+_BATCH = 200  # turns that are read, judged and written at once
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an extractor told about some sources."""
+    """Some sources, and what an extractor found in them. `Fact.source_turns` are places in `sources`."""
 
     sources: tuple[Memory, ...]
     result: ExtractionResult
+
+    def sources_of(self, fact: Fact) -> list[Memory]:
+        """The sources that a fact names."""
+        return [self.sources[place] for place in fact.source_turns if place < len(self.sources)]
 
 
 def remember(
     engine: Engine, space: str, sources: Sequence[Memory], now: datetime, progress: Progress | None = None
 ) -> list[Memory]:
-    """What these sources tell, as memories. The same extractor is not asked about the same ones twice.
-
-    A long conversation is read and written a stretch at a time.
-    """
-    out: dict[str, Memory] = {}
-    for begin in range(0, len(sources), _STRETCH):
-        stretch = sources[begin : begin + _STRETCH]
-        out |= {memory.id: memory for memory in _remember(engine, space, stretch, now)}
-        if progress is not None:
-            progress(begin + len(stretch), len(sources))
-    return list(out.values())
-
-
-def _remember(engine: Engine, space: str, sources: Sequence[Memory], now: datetime) -> list[Memory]:
-    with engine.open_index(space) as index:
-        told = known(index, sources, author(engine.extractor))
-    if told is not None:
-        found = (engine.get(space, memory, None) for memory in told)
-        return [memory for memory in found if memory is not None]
-    return store_facts(engine, space, extract_facts(engine.extractor, sources, now), now)
+    """The facts of these sources as memories. The same extractor is not asked twice about the same sources."""
+    batches = [sources[begin : begin + _BATCH] for begin in range(0, len(sources), _BATCH)]
+    return _remember_batches(engine, space, batches, now, progress, reuse=True)
 
 
 def reextract(
     engine: Engine, space: str, memory_id: str | None, now: datetime, progress: Progress | None = None
 ) -> list[Memory]:
-    """Read one source again, or all, conversation by conversation; also what a job gave up reading."""
+    """Read one source again, or all of them, each conversation at once; also those of abandoned jobs."""
     with engine.open_index(space) as index:
-        every = list(dict.fromkeys((*index.journal.extractions, *_unread(engine, index))))
-    if memory_id is not None and memory_id not in every:
-        raise NotFound(f"memory {memory_id!r} is not a source that remember() kept in space {space!r}.")
-    shown = (engine.get(space, source, None) for source in ([memory_id] if memory_id else every))
-    sources = [source for source in shown if source is not None]
-    out: dict[str, Memory] = {}
-    done = 0
-    for _, run in groupby(sources, key=_conversation):
-        group = list(run)
-        out |= {
-            memory.id: memory for memory in store_facts(engine, space, extract_facts(engine.extractor, group, now), now)
-        }
-        done += len(group)
+        ids = list(dict.fromkeys((*index.journal.extractions, *_sources_of_abandoned_jobs(engine, index))))
+    if memory_id is not None and memory_id not in ids:
+        raise NotFound(f"memory {memory_id!r} is not a source that remember() stored in space {space!r}.")
+    sources = existing_memories(engine, space, [memory_id] if memory_id else ids)
+    groups = groupby(sources, key=lambda m: ("memory", m.id) if m.turn is None else ("turn", m.turn.conversation))
+    return _remember_batches(engine, space, [list(group) for _, group in groups], now, progress, reuse=False)
+
+
+def _remember_batches(
+    engine: Engine,
+    space: str,
+    batches: Sequence[Sequence[Memory]],
+    now: datetime,
+    progress: Progress | None,
+    *,
+    reuse: bool,
+) -> list[Memory]:
+    """The facts of some batches of sources. With `reuse`, those of an earlier extraction are returned."""
+    facts: dict[str, Memory] = {}
+    done, total = 0, sum(map(len, batches))
+    for batch in batches:
+        with engine.open_index(space) as index:
+            known = _known_facts(index, batch, engine.extractor) if reuse else None
+        if known is not None:
+            found = existing_memories(engine, space, known)
+        else:
+            found = store_facts(engine, space, extract_facts(engine.extractor, batch, now), now)
+        facts |= {memory.id: memory for memory in found}
+        done += len(batch)
         if progress is not None:
-            progress(done, len(sources))
-    return list(out.values())
+            progress(done, total)
+    return list(facts.values())
 
 
-def _unread(engine: Engine, index: Index) -> list[str]:
-    """The sources of jobs that were given up."""
-    lines = engine.ledger.entries_at([job.position for job in index.journal.jobs.values() if job.status == "given up"])
-    queued = (entry.event for entry in lines.values())
-    return [source for event in queued if isinstance(event, Queued) for source in event.given["memories"]]
+def existing_memories(engine: Engine, space: str, ids: Iterable[str]) -> list[Memory]:
+    """The memories with these ids, without those that are hidden."""
+    memories = (engine.get(space, memory_id, None) for memory_id in ids)
+    return [memory for memory in memories if memory is not None]
 
 
 def extract_facts(extractor: Extractor, sources: Sequence[Memory], now: datetime) -> Reading:
-    """What these memories tell. An extractor that fails costs its opinion: the rules give theirs."""
-    said = [
+    """The facts in these memories. If the extractor fails, the rules are used."""
+    utterances = [
         Utterance(m.text, m.turn.speaker if m.turn else m.observed_by, (m.turn.at if m.turn else None) or now)
         for m in sources
     ]
-    asked = getattr(extractor, "facts", None) or RuleExtractor().facts
+    find_facts = getattr(extractor, "facts", None) or RuleExtractor().facts
     try:
-        found = asked(said, now=now)
-    except Exception as error:  # noqa: BLE001  -- it is the caller's code, and anything may come out of it
-        log.warning("the extractor failed, so the rules read this: %s", error)
-        found = replace(RuleExtractor().facts(said, now=now), problem=f"{type(error).__name__}: {error}")
-    return Reading(tuple(sources), found)
-
-
-def author(extractor: Extractor) -> tuple[str, str | None, str | None]:
-    """Whose opinion an extractor's is: its name, its model, the version of its prompt."""
-    if not callable(getattr(extractor, "facts", None)):
-        extractor = RuleExtractor()
-    return extractor.name, getattr(extractor, "model", None), getattr(extractor, "prompt", None)
+        result = find_facts(utterances, now=now)
+    except Exception as error:  # noqa: BLE001  -- the extractor is the caller's code and may raise anything
+        log.warning("the extractor failed, so the rules are used: %s", error)
+        result = replace(RuleExtractor().facts(utterances, now=now), problem=f"{type(error).__name__}: {error}")
+    return Reading(tuple(sources), result)
 
 
 def store_facts(
-    engine: Engine, space: str, reading: Reading, now: datetime, *, extra_events: Settled | None = None
+    engine: Engine, space: str, reading: Reading, now: datetime, *, extra_events: ExtraEvents | None = None
 ) -> list[Memory]:
-    """Keep what was read, tied to its sources and to what it means for older memories.
+    """Write the facts, linked to their sources and to older memories.
 
-    What the same sources were thought to tell before, and now are not, is forgotten: history keeps it.
-    `also` may add lines to the same transaction, or raise to write nothing.
+    Facts that an earlier extraction found in the same sources and this one did not are forgotten.
+    `extra_events` may add events to the same transaction, or raise to write nothing.
     """
     facts = [fact for fact in reading.result.facts if normalize_text(fact.text)]
+    by = reading.result.by
     with engine.open_index(space) as index:
-        prepared = [_prepared(index, fact, reading, now) for fact in facts]
-        sight = index.snapshot(index.catalog.position, now)
+        prepared = [_prepare(index, fact, reading, now) for fact in facts]
+        snapshot = index.snapshot(index.catalog.position, now)
         vectors, _ = engine.embed([p.version.text for p in prepared])
-        new = [_as_new(place, space, p) for place, p in enumerate(prepared)]
-        old = comparison_candidates(index, new, vectors, sight, {source.id for source in reading.sources})
+        new = [_provisional_memory(place, space, p) for place, p in enumerate(prepared)]
+        old = comparison_candidates(index, new, vectors, snapshot, {source.id for source in reading.sources})
     verdicts = judge(engine.extractor, new, old)
 
     def decide(index: Index, ids: Sequence[str]) -> list[Event]:
-        by = reading.result.by
-        names = {f"new:{place}": memory for place, memory in enumerate(ids)}
-        lines: list[Event] = []
-        lines += verdict_links(verdicts, names, by)
-        lines += _derived(reading, facts, ids, by)
-        lines += _opinions(reading, facts, ids)
-        lines += _retracted(index, reading, ids)
-        lines += _ended(index, facts, now, by)
-        return [*lines, *(extra_events(index, ids) if extra_events else ())]
+        return [
+            *verdict_links(verdicts, {f"new:{place}": memory for place, memory in enumerate(ids)}, by),
+            *_source_links(reading, facts, ids),
+            *_extractions(reading, facts, ids),
+            *_forgotten_facts(index, reading, ids),
+            *_invalidations(index, facts, now, by),
+            *(extra_events(index, ids) if extra_events else ()),
+        ]
 
     return append(engine, space, prepared, extra_events=decide, at=now)
 
 
-def known(index: Index, sources: Sequence[Memory], by: tuple[str, str | None, str | None]) -> list[str] | None:
-    """The facts that this author found in these very sources before; None if it was not asked about all."""
-    told = [index.journal.extraction_by(source.id, by) for source in sources]
-    if not all(told):
+def _known_facts(index: Index, sources: Sequence[Memory], extractor: Extractor) -> list[str] | None:
+    """The facts that this extractor found in these sources before; None if it has not read all of them."""
+    author = extractor if callable(getattr(extractor, "facts", None)) else RuleExtractor()
+    key = (author.name, getattr(author, "model", None), getattr(author, "prompt", None))
+    extractions = [index.journal.extraction_by(source.id, key) for source in sources]
+    if not all(extractions):
         return None
-    return list(dict.fromkeys(fact for opinion in told if opinion for fact in opinion.facts))
+    return list(dict.fromkeys(fact for extraction in extractions if extraction for fact in extraction.facts))
 
 
-def _prepared(index: Index, fact: Fact, reading: Reading, now: datetime) -> PreparedVersion:
-    """The version a fact becomes; one that says just what its source says is a better version of that."""
-    sources = [reading.sources[place] for place in fact.source_turns if place < len(reading.sources)]
+def _sources_of_abandoned_jobs(engine: Engine, index: Index) -> list[str]:
+    positions = [job.position for job in index.journal.jobs.values() if job.status == "given up"]
+    events = (entry.event for entry in engine.ledger.entries_at(positions).values())
+    return [source for event in events if isinstance(event, Queued) for source in event.given["memories"]]
+
+
+def _prepare(index: Index, fact: Fact, reading: Reading, now: datetime) -> PreparedVersion:
+    """The version a fact becomes; one with the text of its only source is a new version of that source."""
+    sources = reading.sources_of(fact)
     only = sources[0] if len(sources) == 1 else None
     if only is not None and only.turn is None and normalize_text(only.text) == normalize_text(fact.text):
         version = index.latest_version(only.id)
@@ -174,76 +174,68 @@ def _prepared(index: Index, fact: Fact, reading: Reading, now: datetime) -> Prep
     return prepare_fact(fact, now, source=sources[0] if sources else None)
 
 
-def _conversation(source: Memory) -> str:
-    return source.id if source.turn is None else f"of {source.turn.conversation}"
-
-
-def _as_new(place: int, space: str, prepared: PreparedVersion) -> Memory:
+def _provisional_memory(place: int, space: str, prepared: PreparedVersion) -> Memory:
+    """A memory to judge before it is written, under an id that tells its place."""
     version = replace(prepared.version, memory=f"new:{place}")
     entry = Entry(0, prepared.recorded_at, space, "remembered", version.memory, version)
     return memory_from_entry(entry, version, prepared.recorded_at)
 
 
-def _derived(reading: Reading, facts: Sequence[Fact], ids: Sequence[str], by: str) -> list[Linked]:
+def _source_links(reading: Reading, facts: Sequence[Fact], ids: Sequence[str]) -> list[Linked]:
     return [
-        Linked(new_id(), memory, "derived_from", reading.sources[place].id, observed_by=by)
+        Linked(new_id(), memory, "derived_from", source.id, observed_by=reading.result.by)
         for fact, memory in zip(facts, ids, strict=True)
-        for place in fact.source_turns
-        if place < len(reading.sources) and reading.sources[place].id != memory
+        for source in reading.sources_of(fact)
+        if source.id != memory
     ]
 
 
-def _opinions(reading: Reading, facts: Sequence[Fact], ids: Sequence[str]) -> list[Extracted]:
-    found = reading.result
-    told: dict[str, list[str]] = {source.id: [] for source in reading.sources}
+def _extractions(reading: Reading, facts: Sequence[Fact], ids: Sequence[str]) -> list[Extracted]:
+    """What was found in each source. A fact that names no source is attributed to all of them."""
+    result = reading.result
+    found: dict[str, dict[str, None]] = {source.id: {} for source in reading.sources}
     for fact, memory in zip(facts, ids, strict=True):
-        for place in fact.source_turns or range(len(reading.sources)):
-            if place < len(reading.sources):
-                told[reading.sources[place].id].append(memory)
+        for source in reading.sources_of(fact) if fact.source_turns else reading.sources:
+            found[source.id][memory] = None
     return [
-        Extracted(source, found.by, found.model, found.prompt, found.problem, tuple(dict.fromkeys(memories)))
-        for source, memories in told.items()
+        Extracted(source, result.by, result.model, result.prompt, result.problem, tuple(memories))
+        for source, memories in found.items()
     ]
 
 
-def _ended(index: Index, facts: Sequence[Fact], now: datetime, by: str) -> list[Invalidated]:
-    """What the facts say holds no longer ("I left Google") ends where they begin, whoever said it."""
-    sight = index.snapshot(index.catalog.position, now)
+def _invalidations(index: Index, facts: Sequence[Fact], now: datetime, by: str) -> list[Invalidated]:
+    """Claims that the facts end ("I left Google") end when the facts begin to be true."""
+    snapshot = index.snapshot(index.catalog.position, now)
     return [
-        line
+        event
         for fact in facts
-        for left in fact.ended_claims
-        for claim in _meant(index, sight, left)
-        for line in invalidation_events(index, sight, claim, fact.valid.start or now, fact.text, by)
+        for pattern in fact.ended_claims
+        for claim in _matching_claims(index, snapshot, pattern)
+        for event in invalidation_events(index, snapshot, claim, fact.valid.start or now, fact.text, by)
     ]
 
 
-def _meant(index: Index, sight: Snapshot, claim: Triple) -> list[Triple]:
-    """The claims that an ended one stands for: where an end of it is empty, whatever holds."""
-    if claim.subject and claim.object:
-        return [claim]
-    number = index.names.number(claim.subject or claim.object)
+def _matching_claims(index: Index, snapshot: Snapshot, pattern: Triple) -> list[Triple]:
+    """The claims that a triple means; one with an empty end means every current claim that fits."""
+    if pattern.subject and pattern.object:
+        return [pattern]
+    number = index.names.number(pattern.subject or pattern.object)
     if number is None:
         return []
-    same = {index.names.spellings[each] for each in index.registry.same_entity(number, sight.position)}
-    held = index.relations.relations_of(number, sight, predicates=[claim.predicate], direction="both")
+    names = {index.names.spellings[each] for each in index.registry.same_entity(number, snapshot.position)}
+    relations = index.relations.relations_of(number, snapshot, predicates=[pattern.predicate], direction="both")
     return [
         Triple(relation.subject, relation.predicate, relation.object)
-        for relation in held
-        if (relation.subject if claim.subject else relation.object) in same
+        for relation in relations
+        if (relation.subject if pattern.subject else relation.object) in names
     ]
 
 
-def _retracted(index: Index, reading: Reading, ids: Sequence[str]) -> list[Forgotten]:
-    """What these sources were thought to tell, and now are not."""
+def _forgotten_facts(index: Index, reading: Reading, ids: Sequence[str]) -> list[Forgotten]:
+    """The facts that the last extraction found in these sources and this one did not."""
     sources = {source.id for source in reading.sources}
-    earlier = {
-        fact
-        for source in sources
-        for opinion in index.journal.extractions.get(source, [])[-1:]
-        for fact in opinion.facts
-    }
-    gone = earlier - set(ids) - sources
+    last = (index.journal.extractions.get(source, [])[-1:] for source in sources)
+    earlier = {fact for extractions in last for extraction in extractions for fact in extraction.facts}
+    dropped = sorted(earlier - set(ids) - sources)
     why = f"read again by {reading.result.by}"
-    now = index.catalog.position
-    return [Forgotten(fact, why) for fact in sorted(gone) if index.current_row(fact, now) is not None]
+    return [Forgotten(fact, why) for fact in dropped if index.current_row(fact, index.catalog.position) is not None]

@@ -1,4 +1,4 @@
-"""Second step of the write path: which memory a version is, a new one, a revision, or one that exists."""
+"""Third step of the write path: whether a version is a new memory, a revision, or a repetition."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ if TYPE_CHECKING:
 
 
 class IdentityResolver:
-    """Decides, with the pen in hand, which memory each prepared version is: a new one, a revision, or one
-    that is here already. Knows the catalog and what it has itself decided since."""
+    """Decides, under the write lock, which memory each prepared version belongs to.
+
+    It uses the catalog and the versions that it has resolved itself since.
+    """
 
     def __init__(
-        self, catalog: Catalog, recalled: Mapping[str, str], latest: Callable[[str], Remembered | None]
+        self, catalog: Catalog, recently_recalled: Mapping[str, str], latest_version: Callable[[str], Remembered | None]
     ) -> None:
         self._catalog = catalog
-        self._recalled = recalled
-        self._latest = latest  # the version of a memory that the ledger has
-        self._decided: dict[str, Remembered] = {}
-        self._turns: dict[str, int] = {}
+        self._recently_recalled = recently_recalled
+        self._latest_version = latest_version
+        self._resolved: dict[str, Remembered] = {}
+        self._next_turns: dict[str, int] = {}
 
     def resolve(self, prepared: PreparedVersion) -> tuple[str, Remembered | None]:
-        """The id of the memory, and the line to write if one is needed."""
+        """The id of the memory, and the version to write; None if it repeats what is known."""
         version = prepared.version
         if prepared.is_revision:
             return version.memory, version
-        earlier = self._decided.get(version.identity)
+        earlier = self._resolved.get(version.identity)
         number = self._catalog.with_identity(version.identity)
         if earlier is not None:
             if earlier.content == version.content:
@@ -42,35 +44,35 @@ class IdentityResolver:
             visible = self._catalog.is_visible(number, self._catalog.position)
             if visible and self._catalog.content_digests[number] == version.content:
                 return memory, None
-        elif (echoed := self._echoed(prepared)) is not None:
-            return echoed, None
+        elif (recalled := self._recalled_memory(prepared)) is not None:
+            return recalled, None
         else:
             memory = version.memory
         settled = version
         if memory != version.memory or version.turn is not None:
-            settled = version.with_id_and_turn(memory, self._numbered(version, memory))
-        self._decided[version.identity] = settled
+            settled = version.with_id_and_turn(memory, self._numbered_turn(version, memory))
+        self._resolved[version.identity] = settled
         return memory, settled
 
-    def _echoed(self, prepared: PreparedVersion) -> str | None:
-        """The memory whose words were just recalled and are now handed back, unless it is forgotten."""
-        memory = None if prepared.echo is None else self._recalled.get(prepared.echo)
+    def _recalled_memory(self, prepared: PreparedVersion) -> str | None:
+        """The memory whose text was just recalled and is now added again, unless it is forgotten."""
+        memory = None if prepared.echo is None else self._recently_recalled.get(prepared.echo)
         number = None if memory is None else self._catalog.number(memory)
-        shown = number is not None and self._catalog.is_visible(number, self._catalog.position)
-        return memory if shown else None
+        visible = number is not None and self._catalog.is_visible(number, self._catalog.position)
+        return memory if visible else None
 
-    def _numbered(self, version: Remembered, memory: str) -> Turn | None:
-        """The turn of a version, with its number: the next one, or that of the version before."""
+    def _numbered_turn(self, version: Remembered, memory: str) -> Turn | None:
+        """The turn of a version with its number: the next one, or that of the earlier version."""
         turn = version.turn
         if turn is None:
             return None
-        before = None
+        earlier_turn = None
         if memory != version.memory:
-            earlier = self._decided.get(version.identity) or self._latest(memory)
-            before = None if earlier is None else earlier.turn
-        if before is not None and before.conversation == turn.conversation:
-            number = before.number
+            earlier = self._resolved.get(version.identity) or self._latest_version(memory)
+            earlier_turn = None if earlier is None else earlier.turn
+        if earlier_turn is not None and earlier_turn.conversation == turn.conversation:
+            number = earlier_turn.number
         else:
-            number = self._turns.get(turn.conversation, self._catalog.next_turn(turn.conversation))
-            self._turns[turn.conversation] = number + 1
+            number = self._next_turns.get(turn.conversation, self._catalog.next_turn(turn.conversation))
+            self._next_turns[turn.conversation] = number + 1
         return Turn(turn.conversation, number, turn.speaker, turn.at)

@@ -1,15 +1,15 @@
-"""How often recall finds what answers a question, on data that says what does.
+"""Measures how often recall finds the memories that answer a question, on data that names them.
 
-A set is two files of JSON lines, plain or gzipped: `<name>.corpus.jsonl` and `<name>.questions.jsonl`.
+A dataset is two files of JSON lines, plain or gzipped: `<name>.corpus.jsonl` and `<name>.questions.jsonl`.
 
-corpus      id, text; and where there are: conversation, session, speaker, time
-questions   question, evidence (ids of corpus lines that answer it); and where there are: id, conversation,
-            category, question_time, evidence_sessions, answerable
+corpus      id, text; optional: conversation, session, speaker, time
+questions   question, evidence (ids of the corpus items that answer it); optional: id, conversation, category,
+            question_time, evidence_sessions, answerable
 
-A question may be answered from the lines of its own conversation and from no other, so each conversation
-is a world of its own. Each system is given a world and then asked; what it gives back, best first, is
-held against the evidence. Figures are means over questions with a 95% bootstrap interval; the same data
-give the same figures, seconds apart.
+A question is answered from the items of its own conversation only, so each conversation gets a space of its own.
+Each system is given a conversation and asked its questions; the ranking it returns is compared with the evidence.
+Figures are means over questions with a 95% bootstrap interval. The same data give the same figures, except for
+the times.
 """
 
 from remanence.testing.evaluation.datasets import (

@@ -1,4 +1,4 @@
-"""Sets of questions with their answers, and reading them from files."""
+"""Datasets: texts, questions about them, and the texts that answer each question."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from remanence.core import inputs
 from remanence.errors import InvalidInput
 from remanence.ledger.jsontext import json_objects
 
-_ENDS = (".jsonl", ".jsonl.gz")
-_PART = re.compile(r"(\.(corpus|questions))?(\.jsonl(\.gz)?)?$")
+_SUFFIXES = (".jsonl", ".jsonl.gz")
+_PART_AND_SUFFIX = re.compile(r"(\.(corpus|questions))?(\.jsonl(\.gz)?)?$")
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusItem:
-    """One thing to remember."""
+    """One text to remember."""
 
     id: str
     text: str
@@ -33,7 +33,10 @@ class CorpusItem:
 
 @dataclass(frozen=True, slots=True)
 class EvalQuestion:
-    """One question, and the lines that answer it."""
+    """One question, and the ids of the items that answer it.
+
+    One that is `counted_separately` counts for its category and not for all questions.
+    """
 
     question: str
     evidence: tuple[str, ...]
@@ -43,61 +46,60 @@ class EvalQuestion:
     time: str | None = None
     evidence_sessions: tuple[str, ...] = ()
     counted_separately: bool = False
-    """Counted in its category, and left out of the figures for all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Lines, and what is asked of them and of nothing else."""
+    """Some items, and the questions that are answered from them and from nothing else."""
 
     items: Sequence[CorpusItem]
     questions: Sequence[EvalQuestion]
 
     @property
     def last_time(self) -> str | None:
-        """When the last line was said: questions without a time of their own are asked then."""
-        return max((line.time for line in self.items if line.time is not None), default=None)
+        """The time of the last item: questions without a time of their own are asked then."""
+        return max((item.time for item in self.items if item.time is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A set of worlds."""
+    """A set of conversations."""
 
     name: str
     conversations: Sequence[Conversation]
 
     @classmethod
-    def from_corpus(cls, name: str, lines: Iterable[CorpusItem], asked: Iterable[EvalQuestion]) -> Dataset:
-        """A world for each conversation that is asked about."""
+    def from_corpus(cls, name: str, items: Iterable[CorpusItem], questions: Iterable[EvalQuestion]) -> Dataset:
+        """Group items and questions by conversation; conversations without a question are left out."""
         by_conversation: dict[str, tuple[list[CorpusItem], list[EvalQuestion]]] = {}
-        for line in lines:
-            by_conversation.setdefault(line.conversation, ([], []))[0].append(line)
-        for question in asked:
+        for item in items:
+            by_conversation.setdefault(item.conversation, ([], []))[0].append(item)
+        for question in questions:
             by_conversation[question.conversation][1].append(question)
-        return cls(name, [Conversation(*world) for world in by_conversation.values() if world[1]])
+        return cls(name, [Conversation(*group) for group in by_conversation.values() if group[1]])
 
     @property
     def question_count(self) -> int:
-        """How many questions are asked."""
-        return sum(len(world.questions) for world in self.conversations)
+        """How many questions there are."""
+        return sum(len(conversation.questions) for conversation in self.conversations)
 
     @property
     def has_sessions(self) -> bool:
-        """Whether there are several sessions in a world, and several lines in a session."""
-        return any(1 < len({line.session for line in w.items}) < len(w.items) for w in self.conversations)
+        """Whether a conversation has several sessions, and a session several items."""
+        return any(1 < len({item.session for item in c.items}) < len(c.items) for c in self.conversations)
 
 
 def find_datasets(paths: Iterable[str | Path]) -> list[tuple[str, Path, Path]]:
-    """The sets in folders or named by one of their two files: name, corpus and questions of each."""
+    """The name, the corpus file and the questions file of each dataset in these folders or files."""
     found: dict[Path, tuple[str, Path, Path]] = {}
     for path in map(Path, paths):
         path = path.expanduser()
-        inside = [file for end in _ENDS for file in sorted(path.glob(f"*.corpus{end}"))]
-        if path.is_dir() and not inside:
+        files = [file for suffix in _SUFFIXES for file in sorted(path.glob(f"*.corpus{suffix}"))]
+        if path.is_dir() and not files:
             raise InvalidInput(f"{path} holds no <name>.corpus.jsonl. Name a folder or files that do.")
-        for file in inside or [path]:
-            name = _PART.sub("", file.name)
-            corpus, questions = (_present(file.parent, f"{name}.{part}") for part in ("corpus", "questions"))
+        for file in files or [path]:
+            name = _PART_AND_SUFFIX.sub("", file.name)
+            corpus, questions = (_existing_file(file.parent / f"{name}.{part}") for part in ("corpus", "questions"))
             found[corpus] = name, corpus, questions
     return list(found.values())
 
@@ -111,49 +113,67 @@ def read_dataset(
     exclude_categories: Sequence[str] = (),
     separate_categories: Sequence[str] = (),
 ) -> Dataset:
-    """A set from its two files.
+    """Read a dataset from its two files.
 
-    Questions that cannot be answered or name no evidence are left out, and so are the categories in
-    `leave_out`; those in `apart` are asked, answerable or not, and counted by themselves. With `limit`,
-    at most so many are asked, spread evenly.
+    Questions that cannot be answered or name no evidence are left out.
+
+    Args:
+        name: The name of the dataset.
+        corpus: The file of the items.
+        questions: The file of the questions.
+        limit: At most this many questions, taken at even distances.
+        exclude_categories: Categories to leave out.
+        separate_categories: Categories to ask, answerable or not, and to count separately.
     """
     if limit is not None:
         inputs.positive_int(limit, "limit")
-    lines: list[CorpusItem] = []
+    items: list[CorpusItem] = []
     session_of: dict[tuple[str, str], str] = {}
     for where, row in read_jsonl(corpus):
-        line = _line(row, where)
-        if (line.conversation, line.id) in session_of:
-            raise InvalidInput(f"{where}: id={line.id!r} is that of an earlier line. Give each its own.")
-        session_of[line.conversation, line.id] = line.session
-        lines.append(line)
-    asked = []
+        item = _item(row, where)
+        if (item.conversation, item.id) in session_of:
+            raise InvalidInput(f"{where}: id={item.id!r} is that of an earlier item. Give each its own.")
+        session_of[item.conversation, item.id] = item.session
+        items.append(item)
+    selected = []
     for where, row in read_jsonl(questions):
         category = str(row.get("category") or "")
-        beside = category in separate_categories
-        if not (row.get("answerable", True) or beside) or not row.get("evidence") or category in exclude_categories:
-            continue
-        asked.append(_asked(row, where, session_of, category, beside))
-    if limit is not None and limit < len(asked):
-        asked = [asked[number * len(asked) // limit] for number in range(limit)]
-    return Dataset.from_corpus(name, lines, asked)
+        separate = category in separate_categories
+        if (row.get("answerable", True) or separate) and row.get("evidence") and category not in exclude_categories:
+            selected.append(_question(row, where, session_of, category, separate))
+    if limit is not None and limit < len(selected):
+        selected = [selected[number * len(selected) // limit] for number in range(limit)]
+    return Dataset.from_corpus(name, items, selected)
 
 
-def _present(folder: Path, stem: str) -> Path:
-    for end in _ENDS:
-        if (folder / f"{stem}{end}").is_file():
-            return folder / f"{stem}{end}"
+def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The JSON objects of a file, plain or gzipped, each with its file name and line number."""
+    return json_objects(_lines(path), path.name)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
+            yield from lines
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} cannot be read: {error}. It has to be UTF-8, plain or gzipped.") from None
+
+
+def _existing_file(stem: Path) -> Path:
+    for suffix in _SUFFIXES:
+        if (path := stem.with_name(stem.name + suffix)).is_file():
+            return path
     raise InvalidInput(
-        f"{folder / stem}.jsonl is not there, plain or gzipped. A set is two files: "
+        f"{stem}.jsonl does not exist, plain or gzipped. A dataset is two files: "
         "<name>.corpus.jsonl and <name>.questions.jsonl."
     )
 
 
-def _line(row: Mapping[str, Any], where: str) -> CorpusItem:
+def _item(row: Mapping[str, Any], where: str) -> CorpusItem:
     conversation = str(row.get("conversation") or "")
     return CorpusItem(
-        id=_text(row, "id", where),
-        text=_text(row, "text", where),
+        id=_required_text(row, "id", where),
+        text=_required_text(row, "text", where),
         conversation=conversation,
         session=str(row.get("session") or conversation),
         speaker=row.get("speaker"),
@@ -161,28 +181,28 @@ def _line(row: Mapping[str, Any], where: str) -> CorpusItem:
     )
 
 
-def _asked(
-    row: Mapping[str, Any], where: str, known: Mapping[tuple[str, str], str], category: str, apart: bool
+def _question(
+    row: Mapping[str, Any], where: str, session_of: Mapping[tuple[str, str], str], category: str, separate: bool
 ) -> EvalQuestion:
     conversation = str(row.get("conversation") or "")
-    evidence = _listed(row, "evidence", where)
-    for line in evidence:
-        if (conversation, line) not in known:
-            raise InvalidInput(f"{where}: evidence {line!r} is no line of conversation {conversation!r}.")
-    sessions = _listed(row, "evidence_sessions", where) if row.get("evidence_sessions") else ()
+    evidence = _names(row, "evidence", where)
+    for item in evidence:
+        if (conversation, item) not in session_of:
+            raise InvalidInput(f"{where}: evidence {item!r} is no item of conversation {conversation!r}.")
+    sessions = _names(row, "evidence_sessions", where) if row.get("evidence_sessions") else ()
     return EvalQuestion(
-        question=_text(row, "question", where),
+        question=_required_text(row, "question", where),
         evidence=evidence,
         id=str(row.get("id") or ""),
         conversation=conversation,
         category=category,
         time=_time(row, "question_time", where),
-        evidence_sessions=sessions or tuple(dict.fromkeys(known[conversation, line] for line in evidence)),
-        counted_separately=apart,
+        evidence_sessions=sessions or tuple(dict.fromkeys(session_of[conversation, item] for item in evidence)),
+        counted_separately=separate,
     )
 
 
-def _text(row: Mapping[str, Any], name: str, where: str) -> str:
+def _required_text(row: Mapping[str, Any], name: str, where: str) -> str:
     value = row.get(name)
     if not isinstance(value, str) or not value:
         raise InvalidInput(f"{where}: {name}={value!r} is not a text. Every line needs one.")
@@ -196,22 +216,8 @@ def _time(row: Mapping[str, Any], name: str, where: str) -> str | None:
     return value
 
 
-def _listed(row: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
-    """Names in a list; numbers are names too, as they are where a session is said."""
+def _names(row: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
     value = row[name]
     if not isinstance(value, list) or not all(isinstance(each, str | int) for each in value):
-        raise InvalidInput(f"{where}: {name}={value!r} is not a list of names.")
+        raise InvalidInput(f"{where}: {name}={value!r} is not a list of names or numbers.")
     return tuple(map(str, value))
-
-
-def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The JSON objects of a file, each with where it stands."""
-    return json_objects(_lines(path), path.name)
-
-
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
-            yield from lines
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} cannot be read: {error}. It has to be UTF-8, plain or gzipped.") from None

@@ -1,4 +1,4 @@
-"""Asking systems the questions of a set."""
+"""Asks systems the questions of a dataset and scores their rankings."""
 
 from __future__ import annotations
 
@@ -17,121 +17,129 @@ if TYPE_CHECKING:
     from remanence.ports import Progress
 
 RANKING_DEPTH = 50
-"""How many hits each system is asked for: ten are judged, the rest is for finding ten sessions."""
+"""How many hits each system returns: ten are scored, the others help to find ten sessions."""
 
 
 class System(Protocol):
-    """Anything that was given lines and can be asked."""
+    """A system under test, which was given the items of a conversation."""
 
-    def ask(self, asked: EvalQuestion, now: str | None) -> Sequence[str]:
-        """The ids of the lines that answer, best first, at most `DEPTH`."""
+    def ask(self, question: EvalQuestion, now: str | None, /) -> Sequence[str]:
+        """The ids of the items that answer, best first, at most `RANKING_DEPTH`."""
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Free all resources."""
 
 
 SystemFactory = Callable[[Conversation], System]
 
 
 class RemanenceSystem:
-    """A space of its own in which the lines were put as a user would: turns, texts, facts in order."""
+    """A space in memory with the items of one conversation: as turns if they have speakers, else as texts.
 
-    def __init__(self, world: Conversation, *, embedder: Any = None, reranker: Any = None, **asking: Any) -> None:
-        """Open and fill it; `asking` is what recall is given besides the question: signals, weights."""
-        self._asking = asking
+    Args:
+        conversation: The items to add.
+        embedder: As for `remanence.open`.
+        reranker: As for `remanence.open`.
+        **recall_options: What `recall` is given besides the question, such as signals and weights.
+    """
+
+    def __init__(
+        self, conversation: Conversation, *, embedder: Any = None, reranker: Any = None, **recall_options: Any
+    ) -> None:
+        self._recall_options = recall_options
         self.space: Space = open_space(None, embedder=embedder, reranker=reranker, worker=False)
-        if any(line.speaker for line in world.items):
-            self.space.add_turns(map(_turn, world.items))
+        if any(item.speaker for item in conversation.items):
+            self.space.add_turns(map(_turn_fields, conversation.items))
         else:
-            self.space.add_many(map(_text, world.items))
+            self.space.add_many(map(_memory_fields, conversation.items))
 
-    def ask(self, asked: EvalQuestion, now: str | None, **asking: Any) -> list[str]:
-        """What recall gives."""
-        answer = self.space.recall(asked.question, limit=RANKING_DEPTH, now=now, **self._asking, **asking)
-        return [hit.memory.key or "" for hit in answer]
+    def ask(self, question: EvalQuestion, now: str | None, **recall_options: Any) -> list[str]:
+        """The keys of the memories that `recall` returns."""
+        options = self._recall_options | recall_options
+        return [
+            hit.memory.key or ""
+            for hit in self.space.recall(question.question, limit=RANKING_DEPTH, now=now, **options)
+        ]
 
     def close(self) -> None:
         """Close the space."""
         self.space.close()
 
 
-def _turn(line: CorpusItem) -> dict[str, Any]:
+def _turn_fields(item: CorpusItem) -> dict[str, Any]:
     return {
-        "speaker": line.speaker or "unknown",
-        "content": line.text,
-        "time": line.time,
-        "conversation": line.session or "default",
-        "key": line.id,
+        "speaker": item.speaker or "unknown",
+        "content": item.text,
+        "time": item.time,
+        "conversation": item.session or "default",
+        "key": item.id,
     }
 
 
-def _text(line: CorpusItem) -> dict[str, Any]:
-    return {
-        "text": line.text,
-        "source": line.session or None,
-        "now": line.time,
-        "key": line.id,
-        "triples": line.triples,
-    }
+def _memory_fields(item: CorpusItem) -> dict[str, Any]:
+    source = item.session or None
+    return {"text": item.text, "source": source, "now": item.time, "key": item.id, "triples": item.triples}
 
 
 @dataclass(slots=True)
 class Trial:
-    """How one system did: the measures of each question, and the time it took."""
+    """The scores of one system for each question, and the time it took."""
 
-    asked: list[EvalQuestion] = field(default_factory=list)
+    questions: list[EvalQuestion] = field(default_factory=list)
     scores: list[dict[str, float]] = field(default_factory=list)
     ingest_seconds: float = 0.0
     query_seconds: float = 0.0
 
     def summary(self) -> dict[str, Any]:
-        """Means and intervals for all and for each category, and the seconds."""
-        rows = list(zip(self.asked, self.scores, strict=True))
-        groups = {"all": [score for asked, score in rows if not asked.counted_separately]}
-        for category in sorted({asked.category for asked in self.asked} - {"", "all"}):
-            groups[category] = [score for asked, score in rows if asked.category == category]
+        """Means and intervals for all questions and for each category, and the times."""
+        pairs = list(zip(self.questions, self.scores, strict=True))
+        groups = {"all": [score for question, score in pairs if not question.counted_separately]}
+        for category in sorted({question.category for question in self.questions} - {"", "all"}):
+            groups[category] = [score for question, score in pairs if question.category == category]
         return {
             "scores": {name: mean_scores(scores) for name, scores in groups.items() if scores},
             "ingest_seconds": self.ingest_seconds,
-            "query_ms": 1000 * self.query_seconds / len(rows),
+            "query_ms": 1000 * self.query_seconds / len(pairs),
         }
 
 
 def evaluate(
     dataset: Dataset, systems: Mapping[str, SystemFactory], *, progress: bool | Progress = False
 ) -> dict[str, Any]:
-    """Ask every system every question of a set.
+    """Ask every system every question of a dataset.
 
-    >>> said = [CorpusItem("a", "Alice lives in Porto."), CorpusItem("b", "The bridge is closed.")]
-    >>> little = Dataset.from_corpus("little", said, [EvalQuestion("Where does Alice live?", ("a",))])
-    >>> evaluate(little, {"remanence": RemanenceSystem})["systems"]["remanence"]["scores"]["all"]["R@1"][0]
-    1.0
+    Example:
+        >>> items = [CorpusItem("a", "Alice lives in Porto."), CorpusItem("b", "The bridge is closed.")]
+        >>> small = Dataset.from_corpus("small", items, [EvalQuestion("Where does Alice live?", ("a",))])
+        >>> evaluate(small, {"remanence": RemanenceSystem})["systems"]["remanence"]["scores"]["all"]["R@1"][0]
+        1.0
     """
     trials = {name: Trial() for name in systems}
     total, done = dataset.question_count * len(systems), 0
-    with progress_bar(progress, dataset.name) as shown:
-        for world in dataset.conversations:
-            session_of = {line.id: line.session for line in world.items}
-            for name, build in systems.items():
-                trial, end = trials[name], world.last_time
+    with progress_bar(progress, dataset.name) as report_progress:
+        for conversation in dataset.conversations:
+            session_of = {item.id: item.session for item in conversation.items}
+            last_time = conversation.last_time
+            for name, make_system in systems.items():
+                trial = trials[name]
                 began = time.perf_counter()
-                system = build(world)
+                system = make_system(conversation)
                 trial.ingest_seconds += time.perf_counter() - began
-                for asked in world.questions:
+                for question in conversation.questions:
                     began = time.perf_counter()
-                    found = system.ask(asked, asked.time or end)
+                    ranking = system.ask(question, question.time or last_time)
                     trial.query_seconds += time.perf_counter() - began
-                    found = list(dict.fromkeys(found))  # one that repeats itself finds no more for it
-                    score = score_ranking(found, asked.evidence)
+                    ranking = list(dict.fromkeys(ranking))  # a repeated hit does not count twice
+                    score = score_ranking(ranking, question.evidence)
                     if dataset.has_sessions:
-                        sessions = list(dict.fromkeys(session_of[line] for line in found))
-                        wanted = score_ranking(sessions, asked.evidence_sessions)
-                        score |= {f"session {measure}": value for measure, value in wanted.items()}
-                    trial.asked.append(asked)
+                        sessions = list(dict.fromkeys(session_of[item] for item in ranking))
+                        session_score = score_ranking(sessions, question.evidence_sessions)
+                        score |= {f"session {measure}": value for measure, value in session_score.items()}
+                    trial.questions.append(question)
                     trial.scores.append(score)
                     done += 1
-                    if shown is not None:
-                        shown(done, total)
+                    if report_progress is not None:
+                        report_progress(done, total)
                 system.close()
     return {
         "set": dataset.name,

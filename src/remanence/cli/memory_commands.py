@@ -1,0 +1,205 @@
+"""The commands about memories: add, remember, recall, get, forget, erase and others."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from remanence.cli import output
+from remanence.cli.locations import open_space
+from remanence.cli.options import VALIDITY
+from remanence.cli.registry import command, option, space_command, split_names, view_command
+from remanence.errors import InvalidInput, NotFound
+from remanence.ledger.jsontext import json_objects
+from remanence.schema import MEMORY_KINDS
+
+if TYPE_CHECKING:
+    from remanence import Space, View
+
+_SOME_ID = "01998c2f3a7b5d0c1e2f3a4b"
+_FILE = option("file", help="a file of JSON lines; - reads standard input")
+_ADD_FIELDS = (
+    *("key", "kind", "valid_from", "valid_until", "importance", "confidence", "tags"),
+    *("source", "observed_by", "expires_at", "now"),
+)
+
+
+@command(
+    "add",
+    'add "Alice moved to Lisbon." --valid-from 2026-05-03',
+    option("text", help="the text; - reads it from standard input"),
+    "--key",
+    option("--kind", choices=MEMORY_KINDS, help="the kind of memory"),
+    "--importance",
+    option("--tag", action="append", default=[], dest="tags", help="a tag; repeatable"),
+    "--expires-at --now",
+    VALIDITY,
+    "--source --json",
+)
+def add(args: Namespace) -> None:
+    """Add a text and print its id."""
+    text = _read_text(args.text)
+    with open_space(args, create=True) as space:
+        output.print_added(space.add(text, **{name: getattr(args, name) for name in _ADD_FIELDS}), as_json=args.json)
+
+
+@command("add-many", "add-many facts.jsonl", _FILE, "--json")
+def add_many(args: Namespace) -> None:
+    """Add many texts, one JSON object a line with the fields of add."""
+    rows = _read_rows(args.file)
+    with open_space(args, create=True) as space:
+        output.print_added_count(space.add_many(rows, progress=output.stdout_is_terminal()), as_json=args.json)
+
+
+@command("add-turns", "add-turns chat.jsonl", _FILE, "--json")
+def add_turns(args: Namespace) -> None:
+    """Add chat turns, one JSON object a line: content, and speaker or role, time, conversation."""
+    rows = _read_rows(args.file)
+    with open_space(args, create=True) as space:
+        output.print_added_count(space.add_turns(rows, progress=output.stdout_is_terminal()), as_json=args.json)
+
+
+@command(
+    "remember",
+    'remember "I moved to Porto."',
+    option("text", nargs="?", help="the text; - reads it from standard input"),
+    "--turns --now --no-wait --source --observed-by --extractor --json",
+)
+def remember(args: Namespace) -> None:
+    """Store a text or a chat, and the facts in it."""
+    if (args.text is None) == (args.turns is None):
+        raise InvalidInput("give either a text or --turns FILE.")
+    text_or_turns = _read_rows(args.turns) if args.turns else _read_text(args.text)
+    details = {"now": args.now, "source": args.source, "observed_by": args.observed_by}
+    with open_space(args, create=True) as space:
+        if args.no_wait:
+            print(space.remember(text_or_turns, wait=False, **details).id)
+            return
+        facts = space.remember(text_or_turns, **details)
+        output.print_memories(facts, as_json=args.json)
+        if not facts and not args.json:
+            print("stored; no facts were found in it", file=sys.stderr)
+
+
+@view_command(
+    "recall",
+    'recall "Where does Alice live?" --explain',
+    option("query", help="the question"),
+    option("--limit", type=int, default=10, help="how many hits at most (10)"),
+    "--during --history",
+    option("--kind", action="append", choices=MEMORY_KINDS, dest="kinds", help="only this kind; repeatable"),
+    option("--tag", action="append", dest="tags", help="only with this tag; repeatable: all of them"),
+    "--min-score --now --include --explain --signals --reranker --json",
+)
+def recall(view: View, args: Namespace) -> None:
+    """Answer a question."""
+    names = ("limit", "during", "history", "kinds", "tags", "min_score", "now", "include")
+    found = view.recall(args.query, signals=split_names(args.signals), **{name: getattr(args, name) for name in names})
+    output.print_recall(found, explain=args.explain, as_json=args.json)
+
+
+@view_command("get", f"get {_SOME_ID}", "id --json")
+def get(view: View, args: Namespace) -> None:
+    """Show one memory."""
+    memory = view.get(args.id)
+    if memory is None:
+        raise NotFound(
+            f"space {view.name!r} shows no memory {args.id!r}. It may be forgotten: "
+            f"`remanence unforget {args.id}`, or --as-of a time when it was known."
+        )
+    output.print_memory(memory, as_json=args.json)
+
+
+@space_command("forget", f'forget {_SOME_ID} --why "she asked"', "id --why")
+def forget(space: Space, args: Namespace) -> None:
+    """Hide a memory from now on."""
+    space.forget(args.id, why=args.why)
+    print(f"forgotten; `remanence unforget {args.id}` shows it again")
+
+
+@space_command("unforget", f"unforget {_SOME_ID}", "id")
+def unforget(space: Space, args: Namespace) -> None:
+    """Show a forgotten memory again."""
+    space.unforget(args.id)
+    print("no longer forgotten")
+
+
+@space_command("erase", f"erase {_SOME_ID}", "id --yes")
+def erase(space: Space, args: Namespace) -> int:
+    """Delete the text of a memory for ever, in every version."""
+    if not args.yes:
+        if not sys.stdin.isatty():
+            print("error: erasing cannot be undone. Give --yes, as there is no terminal to ask at.", file=sys.stderr)
+            return 2
+        memory = space.get(args.id)
+        described = "this memory (it is forgotten, or does not exist)" if memory is None else repr(memory.text)
+        if not _confirm(f"Erase {described} for ever? [y/N] "):
+            print("nothing was erased")
+            return 1
+    space.erase(args.id)
+    print("erased")
+    return 0
+
+
+@space_command("touch", f"touch {_SOME_ID} --boost", "id --boost")
+def touch(space: Space, args: Namespace) -> None:
+    """Record that a memory was useful, and print its old and new score."""
+    print(space.touch(args.id, boost=args.boost))
+
+
+@view_command("memories", "memories", "folder --status --json")
+def memories(view: View, args: Namespace) -> None:
+    """List every memory of a space."""
+    output.print_memories(view.memories(args.status), as_json=args.json)
+
+
+@view_command("count", "count ./memory", "folder")
+def count(view: View, args: Namespace) -> None:
+    """Count the memories of a space."""
+    print(view.count())
+
+
+@view_command("profile", "profile --max-tokens 200", "--max-tokens --extractor")
+def profile(view: View, args: Namespace) -> None:
+    """Summarize the person that a space is about."""
+    print(view.profile(max_tokens=args.max_tokens))
+
+
+def _read_text(argument: str) -> str:
+    return _read_stdin() if argument == "-" else argument
+
+
+def _read_rows(file: str) -> list[dict[str, Any]]:
+    """The JSON objects of a file, one a line; blank lines are skipped."""
+    # Not splitlines(): a text may contain a line separator that JSON does not count as one.
+    lines = (_read_stdin() if file == "-" else _read_file(file)).split("\n")
+    try:
+        return [row for _, row in json_objects(lines, file)]
+    except InvalidInput as error:
+        raise InvalidInput(f"{error} Nothing was added.") from None
+
+
+def _read_file(file: str) -> str:
+    try:
+        return Path(file).expanduser().read_text("utf-8-sig")
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{file} is not UTF-8 text: {error}.") from None
+
+
+def _read_stdin() -> str:
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"standard input is not UTF-8 text: {error}.") from None
+
+
+def _confirm(question: str) -> bool:
+    try:
+        return input(question).strip().lower() in ("y", "yes")
+    except EOFError:  # Ctrl-D
+        print()
+        return False
