@@ -33,7 +33,8 @@ from remanence.errors import (
     ProjectionStale,
     RemanenceError,
 )
-from remanence.version import __version__ as __version__
+
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from remanence.admin.compaction import CompactionReport

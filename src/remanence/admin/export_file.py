@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from remanence import __version__
 from remanence.admin.jsonlines import JsonLinesWriter
 from remanence.admin.position_mapping import remap_positions, without_space
 from remanence.errors import LedgerUnavailable
 from remanence.ledger.codec import encode
 from remanence.schema import micros
-from remanence.version import __version__
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from remanence.errors import InvalidInput
-from remanence.ledger.jsontext import json_objects
+from remanence.ledger.codec import json_objects
 
 
 def read_text(given: str) -> str:

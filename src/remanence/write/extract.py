@@ -15,14 +15,12 @@ from remanence.language.temporal import parse_moment
 from remanence.language.text import normalize_text
 from remanence.models.extractors import speaker_name
 from remanence.schema import Fact, Memory, Turn, Window, micros
-from remanence.values import quick
 from remanence.write.validate import Draft, TurnDraft
 
 if TYPE_CHECKING:
     from remanence.ports import Extractor
 
 
-@quick
 @dataclass(frozen=True, slots=True)
 class PreparedVersion:
     """A version ready to be settled and written.
