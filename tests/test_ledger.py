@@ -688,7 +688,6 @@ def test_a_writer_that_never_ends(ledger: SqlLedger, monkeypatch: pytest.MonkeyP
 
 def test_a_file_taken_away_is_not_made_anew(ledger: SqlLedger, tmp_path: Path) -> None:
     """A new connection to a ledger that is gone is an error, not an empty ledger."""
-    ledger._engine.dispose()
     ledger.path.rename(tmp_path / "elsewhere.db")
     with pytest.raises(errors.LedgerUnavailable):
         ledger.head()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
@@ -137,12 +136,7 @@ def build_entries(head: ChainHead, space: str, events: Sequence[Event], at: int)
 
 
 def checked_micros(at: datetime) -> int:
-    """A moment as it is stored; InvalidInput if it has no timezone.
-
-    >>> from datetime import timezone
-    >>> checked_micros(datetime(1970, 1, 1, 0, 0, 2, tzinfo=timezone.utc))
-    2000000
-    """
+    """A moment as it is stored; InvalidInput if it has no timezone."""
     if at.tzinfo is None:
         raise InvalidInput(f"{at!r} has no timezone. Give one, such as `tzinfo=UTC`.")
     return micros(at)
@@ -173,14 +167,11 @@ def texts_in_other_entries(
     >>> texts_in_other_entries(entries, ["tea", "green"], excluded_positions=[1])
     {'tea'}
     """
-    # By length: most entries are far shorter than a passage of a long text and need not be searched.
-    wanted = sorted(((json_fragment(text), text) for text in set(texts)), key=lambda pair: len(pair[0]))
-    lengths = [len(fragment) for fragment, _ in wanted]
+    fragments = {text: json_fragment(text) for text in texts}
     excluded, found = set(excluded_positions), set[str]()
     for position, body in bodies:
         if isinstance(body, str) and position not in excluded:  # a body changed from outside may be anything
-            fitting = wanted[: bisect_right(lengths, len(body))]
-            found.update(text for fragment, text in fitting if text not in found and fragment in body)
+            found.update(text for text, fragment in fragments.items() if text not in found and fragment in body)
     return found
 
 

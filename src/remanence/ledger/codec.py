@@ -35,22 +35,12 @@ _FIELDS = {event: _fields_and_defaults(event) for event in get_args(Event)}
 
 
 def event_kind(event: Event) -> str:
-    """The name under which an event is stored.
-
-    >>> from remanence.events import Restored
-    >>> event_kind(Restored("m1"))
-    'restored'
-    """
+    """The name under which an event is stored, such as "restored"."""
     return _NAMES[type(event)]
 
 
 def event_subject(event: Event) -> str:
-    """The id of what an event is about: its first field.
-
-    >>> from remanence.events import Merged
-    >>> event_subject(Merged("e1", into="e2"))
-    'e1'
-    """
+    """The id of what an event is about: its first field."""
     subject: str = getattr(event, _FIELDS[type(event)][0][0])
     return subject
 
@@ -94,11 +84,7 @@ def decode(name: str, body: str) -> Event:
 
 
 def event_from_fields(name: str, stored: dict[str, Any]) -> Event:
-    """The event with these stored fields.
-
-    >>> event_from_fields("forgotten", {"memory": "m1"})
-    Forgotten(memory='m1', why=None, archived=False)
-    """
+    """The event with these stored fields."""
     event_class = _CLASSES.get(name)
     if event_class is None:
         raise LedgerTooNew(f"this release does not know the kind {name!r} of a ledger entry. {_UPGRADE}")

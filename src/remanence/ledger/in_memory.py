@@ -6,7 +6,6 @@ Methods are documented in `ports.Ledger` and `ports.Transaction`.
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -40,7 +39,6 @@ class InMemoryLedger:
         self._lock = threading.RLock()  # held only to read or to commit, so no reader waits for a writer
         self._writing = self._closed = False
         self._entries: list[StoredEntry] = []
-        self._spaces: dict[str, list[int]] = {}
         self._vectors: dict[bytes, dict[str, Vector]] = {}
         self._meta: dict[str, str] = {}
 
@@ -61,8 +59,7 @@ class InMemoryLedger:
 
     def read(self, space: str, *, after: int = 0) -> Iterator[Entry]:
         with self._check_open():
-            positions = self._spaces.get(space, [])
-            entries = [self._entries[p - 1] for p in positions[bisect_right(positions, after) :]]
+            entries = [entry for entry in self._entries[max(0, after) :] if entry.space == space]
         return map(_decode, entries)
 
     def entries_at(self, positions: Sequence[int]) -> dict[int, Entry]:
@@ -72,9 +69,8 @@ class InMemoryLedger:
     def position_at(self, space: str, moment: datetime) -> int:
         limit = chain.checked_micros(moment)
         with self._check_open():
-            positions = self._spaces.get(space, [])
-            count = bisect_right(positions, limit, key=lambda p: self._entries[p - 1].at)
-            return positions[count - 1] if count else 0
+            newest_first = reversed(self._entries)
+            return next((each.position for each in newest_first if each.space == space and each.at <= limit), 0)
 
     def head(self) -> int:
         with self._check_open():
@@ -82,12 +78,11 @@ class InMemoryLedger:
 
     def spaces(self) -> list[str]:
         with self._check_open():
-            return sorted(self._spaces)
+            return sorted({entry.space for entry in self._entries})
 
     def count(self, space: str, *, up_to: int | None = None) -> int:
         with self._check_open():
-            positions = self._spaces.get(space, [])
-            return len(positions) if up_to is None else bisect_right(positions, up_to)
+            return sum(each.space == space and (up_to is None or each.position <= up_to) for each in self._entries)
 
     def vectors(self, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         with self._check_open():
@@ -116,7 +111,7 @@ class InMemoryLedger:
             if self._writing:
                 raise LedgerError("this thread is in a transaction: end it before closing the ledger.")
             self._closed = True
-            self._entries, self._spaces, self._vectors, self._meta = [], {}, {}, {}
+            self._entries, self._vectors, self._meta = [], {}, {}
 
     def _check_open(self) -> threading.RLock:
         if self._closed:
@@ -125,9 +120,7 @@ class InMemoryLedger:
 
     def _commit(self, transaction: InMemoryTransaction) -> None:
         with self._lock:
-            for entry in transaction.entries:
-                self._entries.append(entry)
-                self._spaces.setdefault(entry.space, []).append(entry.position)
+            self._entries += transaction.entries
             for position in transaction.erased_positions:
                 entry = self._entries[position - 1]
                 if entry.kind != "erased":  # it contains no text, and explains entries without text
@@ -175,8 +168,7 @@ class InMemoryTransaction(ChainedTransaction):
         self.entries += entries
 
     def _last_stored_time(self, space: str) -> int | None:
-        positions = self._ledger._spaces.get(space)
-        return self._ledger._entries[positions[-1] - 1].at if positions else None
+        return next((entry.at for entry in reversed(self._ledger._entries) if entry.space == space), None)
 
 
 def _head_of(entries: Sequence[StoredEntry]) -> ChainHead:

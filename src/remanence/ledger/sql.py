@@ -11,7 +11,7 @@ import os
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -59,14 +59,11 @@ class SqlLedger:
         for other in self._instances:
             if other.path == self.path and other._connected:
                 other._check_process()
-        self._engine = create_engine(
-            "sqlite://",
-            creator=partial(sqlite.connect, self.path),
-            poolclass=NullPool,  # it only creates the tables; see `_reader`
-            isolation_level="AUTOCOMMIT",
-        )
+        # The engine only creates the tables and compiles statements; see `_reader`.
+        connect = partial(sqlite.connect, self.path)
+        engine = create_engine("sqlite://", creator=connect, poolclass=NullPool, isolation_level="AUTOCOMMIT")
         self._readers: deque[sqlite3.Connection] = deque()
-        self._sql = tables.Statements(self._engine.dialect)
+        self._sql = tables.Statements(engine.dialect)
         self._head, self._last_times = EMPTY_HEAD, dict[str, int]()
         self._data_version: int | None = None  # for which these two are right
         with self._errors:
@@ -79,7 +76,7 @@ class SqlLedger:
             self._connected = True
             self._instances.add(self)
             try:
-                sqlite.retry_while_locked(lambda: tables.create_or_migrate(self._engine, self.path))
+                sqlite.retry_while_locked(lambda: tables.create_or_migrate(engine, self.path))
                 self._writer.execute(self._sql.last_entry).fetchone()  # finds damage at the end at once
                 self._needs_checkpoint = True  # a crash may have left the text of an erased entry in the log
                 self._remove_erased_pages(wait=0)
@@ -107,8 +104,8 @@ class SqlLedger:
                     head = self._find_head()
                 transaction = SqlTransaction(self._writer, self._sql, self._errors, head, self._last_times)
                 yield transaction
+                transaction.record_head()
                 with self._errors:
-                    transaction.record_head()
                     self._writer.execute("COMMIT")
             except BaseException:
                 with self._errors:
@@ -152,16 +149,14 @@ class SqlLedger:
     # Reading
 
     def read(self, space: str, *, after: int = 0) -> Iterator[Entry]:
-        first_rows = self._rows(self._sql.read_space, (space, after))  # now: the errors of a generator come late
-        return self._read_from(space, first_rows)
+        def read_from(rows: list[Any]) -> Iterator[Entry]:
+            while rows:
+                yield from (chain.decode_entry(*row) for row in rows)
+                if len(rows) < tables.CHUNK:
+                    return
+                rows = self._rows(self._sql.read_space, (space, rows[-1][0]))
 
-    def _read_from(self, space: str, rows: list[Any]) -> Iterator[Entry]:
-        while rows:
-            for row in rows:
-                yield chain.decode_entry(*row)
-            if len(rows) < tables.CHUNK:
-                return
-            rows = self._rows(self._sql.read_space, (space, rows[-1][0]))
+        return read_from(self._rows(self._sql.read_space, (space, after)))  # a closed ledger raises at the call
 
     def entries_at(self, positions: Sequence[int]) -> dict[int, Entry]:
         self._check_open()
@@ -187,7 +182,7 @@ class SqlLedger:
         self._check_open()
         found: dict[bytes, Vector] = {}
         for batch in _batches(hashes):
-            for text_hash, blob in self._rows(self._sql.vectors(len(batch)), (model, *map(bytearray, batch))):
+            for text_hash, blob in self._rows(self._sql.vectors(len(batch)), (model, *batch)):
                 found[text_hash] = np.frombuffer(blob, VECTOR_DTYPE)
         return found
 
@@ -322,34 +317,33 @@ class SqlTransaction(ChainedTransaction):
         self.erased = False
 
     def put_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
-        rows = ((model, bytearray(h), bytearray(np.asarray(v, VECTOR_DTYPE))) for h, v in vectors.items())
-        self._check_open()
-        with self._errors:
-            self._writer.executemany(self._sql.insert_vector, rows)
+        rows = ((model, h, np.asarray(v, VECTOR_DTYPE).tobytes()) for h, v in vectors.items())
+        self._write(self._sql.insert_vector, rows)
 
     def erase(self, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> None:
         self._check_open()
-        with self._errors:
-            self.erased = True
-            self._writer.executemany(self._sql.erase_entry, ((p,) for p in positions if 0 < p <= OPEN_END))
-            self._writer.executemany(self._sql.delete_vectors, ((h,) for h in vector_hashes))
+        self.erased = True
+        self._write(self._sql.erase_entry, ((p,) for p in positions if 0 < p <= OPEN_END))
+        self._write(self._sql.delete_vectors, ((h,) for h in vector_hashes))
 
     def put_meta(self, name: str, value: str) -> None:
         if name == tables.HEAD_KEY:
             raise InvalidInput(f"{name!r} is reserved for the ledger. Choose another name.")
-        self._check_open()
-        with self._errors:
-            self._writer.execute(self._sql.put_meta, (name, value))
+        self._write(self._sql.put_meta, [(name, value)])
 
     def record_head(self) -> None:
         """Record the end of the chain, so that `verify` finds it if the last entries are removed later."""
         if self.chain_head != self._first_head:
             value = f"{self.chain_head.position} {self.chain_head.digest.hex()}"
-            self._writer.execute(self._sql.put_meta, (tables.HEAD_KEY, value))
+            self._write(self._sql.put_meta, [(tables.HEAD_KEY, value)])
 
     def _store(self, entries: Sequence[StoredEntry]) -> None:
+        self._write(self._sql.insert_entry, entries)
+
+    def _write(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        self._check_open()
         with self._errors:
-            self._writer.executemany(self._sql.insert_entry, map(_parameters, entries))
+            self._writer.executemany(sql, rows)
 
     def _last_stored_time(self, space: str) -> int | None:
         if space in self._known_times:
@@ -357,12 +351,6 @@ class SqlTransaction(ChainedTransaction):
         with self._errors:
             row = self._writer.execute(self._sql.last_time, (space,)).fetchone()
         return None if row is None else int(row[0])
-
-
-def _parameters(entry: StoredEntry) -> tuple[Any, ...]:
-    """An entry as SQL parameters. As bytearrays: for bytes, sqlite3 searches for an adapter each time."""
-    *plain, salt, content, digest = entry
-    return (*plain, None if salt is None else bytearray(salt), bytearray(content), bytearray(digest))
 
 
 def _batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -123,7 +123,7 @@ class ClaimView:
         """A claim as an edge; one with a symmetric predicate starts at the entity `start`."""
         rule = self._rules.get(claim.predicate)
         if rule is None:
-            name = self._predicates.names[claim.predicate]
+            name = self._predicates.values[claim.predicate]
             rule = self._rules[claim.predicate] = self._predicates.rule(name, self._position)
         ends = claim.subject, claim.object
         subject, object_ = map(self.entity_number, ends)

@@ -78,12 +78,9 @@ class Claims:
 
     def asserted_names(self, snapshot: Snapshot) -> set[int]:
         """The names in active claims that were asserted."""
-        asserted = self._columns.values[self._columns.values[:, _SOURCE] < 0]
-        numbers = ~asserted[:, _SOURCE]
-        active = np.array(self._assertion_positions, np.int64)[numbers] <= snapshot.position
-        for index in np.flatnonzero(np.isin(numbers, list(self._evidence))).tolist():
-            active[index] = self._is_active(int(asserted[index, _SOURCE]), snapshot)
-        return set(asserted[active, :2].ravel().tolist())
+        asserted = np.flatnonzero(self._columns.values[:, _SOURCE] < 0).tolist()
+        active = self.active_claims(asserted, snapshot)
+        return {name for claim in active for name in (claim.subject, claim.object)}
 
     def is_asserted(self, name: int, snapshot: Snapshot) -> bool:
         """Whether an active claim with this name was asserted."""
@@ -313,5 +310,5 @@ class Claims:
         subject, object_, predicate = self._columns.values[claim, :3].tolist()
         spellings = self._names.spellings
         names = normalize_name(spellings[subject]), normalize_name(spellings[object_])
-        text = "\x1f".join((names[0], self._predicates.names[predicate], names[1]))
+        text = "\x1f".join((names[0], self._predicates.values[predicate], names[1]))
         return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()

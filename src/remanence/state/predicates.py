@@ -51,26 +51,13 @@ class PredicateRule(NamedTuple):
         return self.inverse == self.name
 
 
-class Predicates:
-    """The predicates of a space, by number, and their declarations, by ledger position."""
+class Predicates(Interner[str]):
+    """The normalized predicates of a space, by number, and their declarations, by ledger position."""
 
     def __init__(self) -> None:
-        self._interner = Interner[str]()
+        super().__init__()
         self._declared: list[tuple[int, str, bool | None, str | None]] = []
         self._rules: dict[tuple[str, int], PredicateRule] = {}
-
-    @property
-    def names(self) -> list[str]:
-        """All predicates, by number."""
-        return self._interner.values
-
-    def intern(self, name: str) -> int:
-        """The number of a normalized predicate, which is added if necessary."""
-        return self._interner.intern(name)
-
-    def number(self, name: str) -> int | None:
-        """The number of a normalized predicate, or None for an unknown one."""
-        return self._interner.number(name)
 
     def apply_entry(self, entry: Entry, event: Declared) -> None:
         """Add a declaration."""
@@ -98,10 +85,10 @@ class Predicates:
         return [number for number in numbers if number is not None]
 
     def save(self) -> dict[str, Any]:
-        return {"names": self.names, "declared": self._declared}
+        return {"names": self.values, "declared": self._declared}
 
     def load(self, values: Mapping[str, Any]) -> None:
-        self._interner = Interner(values["names"])
+        super().__init__(values["names"])
         self._declared = [(position, name, single, inverse) for position, name, single, inverse in values["declared"]]
 
     def _count(self, position: int) -> int:
