@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from remanence.schema import Alias, LinkKind, MemoryKind, Mention, Triple, Turn, Window
+from remanence.schema import ANY_TIME, Alias, LinkKind, MemoryKind, Mention, Triple, Turn, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Remembered:
     key: str | None = None
     source: str | None = None
     observed_by: str | None = None
-    valid: Window = field(default_factory=Window)
+    valid: Window = ANY_TIME
     expires_at: datetime | None = None
     tags: tuple[str, ...] = ()
     mentions: tuple[Mention, ...] = ()
@@ -138,7 +138,7 @@ class Related:
     subject: str
     predicate: str
     object: str
-    valid: Window = field(default_factory=Window)
+    valid: Window = ANY_TIME
     confidence: float = 1.0
     observed_by: str | None = None
     evidence: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class Linked:
     source: str
     kind: LinkKind
     target: str
-    valid: Window = field(default_factory=Window)
+    valid: Window = ANY_TIME
     confidence: float = 1.0
     observed_by: str | None = None
     why: str | None = None

@@ -98,6 +98,9 @@ class Window:
         return f"{format_moment(self.start)} to {format_moment(self.end)}"
 
 
+ANY_TIME = Window()
+
+
 def format_moment(moment: datetime | None) -> str:
     """A moment as a date, with hours and minutes unless it is midnight.
 
@@ -173,7 +176,7 @@ class Alias:
     """Another name of an entity, and when it is used."""
 
     name: str
-    valid: Window = field(default_factory=Window)
+    valid: Window = ANY_TIME
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +207,8 @@ class Relation:
     subject: str
     predicate: str
     object: str
-    valid: Window = field(default_factory=Window)
-    claimed_window: Window = field(default_factory=Window)
+    valid: Window = ANY_TIME
+    claimed_window: Window = ANY_TIME
     recorded_at: datetime = EPOCH
     confidence: float = 1.0
     observed_by: str | None = None
@@ -225,7 +228,7 @@ class Link:
     source: str
     kind: LinkKind
     target: str
-    valid: Window = field(default_factory=Window)
+    valid: Window = ANY_TIME
     recorded_at: datetime = EPOCH
     confidence: float = 1.0
     observed_by: str | None = None
@@ -267,7 +270,7 @@ class Fact:
     kind: MemoryKind = "semantic"
     mentions: tuple[Mention, ...] = ()
     triples: tuple[Triple, ...] = ()
-    valid: Window = field(default_factory=Window)
+    valid: Window = ANY_TIME
     importance: float = 0.6
     confidence: float = 0.8
     tags: tuple[str, ...] = ()
@@ -314,7 +317,7 @@ class Memory:
     text: str
     key: str | None = None
     kind: MemoryKind = "semantic"
-    valid: Window = field(default_factory=Window)
+    valid: Window = ANY_TIME
     recorded_at: datetime = EPOCH
     revised_at: datetime = EPOCH
     importance: float = 0.5

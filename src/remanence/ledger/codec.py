@@ -23,7 +23,25 @@ _CLASSES: dict[str, type[Any]] = {event.__name__.lower(): event for event in get
 _NAMES = {event: name for name, event in _CLASSES.items()}
 _UPGRADE = "It was written by a later release: upgrade with `pip install -U remanence`."
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # digests depend on these options
+_CONVERTERS: dict[type, Callable[[Any], Any]] = {
+    datetime: micros,
+    Window: lambda window: [window.start, window.end],
+    Mention: lambda mention: [mention.name, mention.kind],
+    Triple: lambda triple: [triple.subject, triple.predicate, triple.object],
+    Turn: lambda turn: [turn.conversation, turn.number, turn.speaker, turn.at],
+    Alias: lambda alias: [alias.name, alias.valid] if alias.valid.has_bound else [alias.name],
+}
+
+
+def _to_json(value: Any) -> Any:
+    convert = _CONVERTERS.get(type(value))
+    if convert is None:
+        raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+    return convert(value)
+
+
+# Digests depend on these options. Without the check, a circular value raises RecursionError.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, default=_to_json)
 
 
 def _fields_and_defaults(event: type[Any]) -> list[tuple[str, Any]]:
@@ -55,13 +73,13 @@ def encode(event: Event) -> str:
     stored: dict[str, Any] = {}
     for name, default in _FIELDS[type(event)]:
         value = getattr(event, name)
-        if value == default:
+        if value is default or value == default:
             continue
         if name == "valid" and isinstance(event, Remembered):  # stored as two fields since the first release
             ends = {"valid_from": value.start, "valid_until": value.end}
-            stored |= {end: micros(moment) for end, moment in ends.items() if moment is not None}
+            stored |= {end: moment for end, moment in ends.items() if moment is not None}
         else:
-            stored[name] = _to_json(value)
+            stored[name] = value
     return _ENCODER.encode(stored)
 
 
@@ -129,24 +147,6 @@ def json_objects(lines: Iterable[str], name: str) -> Iterator[tuple[str, dict[st
         if not isinstance(row, dict):
             raise InvalidInput(f"{place} is not a JSON object: {truncate(line, 60)!r}.")
         yield place, row
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_to_json(item) for item in value]
-    if isinstance(value, Window):
-        return [value.start and micros(value.start), value.end and micros(value.end)]
-    if isinstance(value, datetime):
-        return micros(value)
-    if isinstance(value, Mention):
-        return [value.name, value.kind]
-    if isinstance(value, Triple):
-        return [value.subject, value.predicate, value.object]
-    if isinstance(value, Turn):
-        return [value.conversation, value.number, value.speaker, value.at and micros(value.at)]
-    if isinstance(value, Alias):
-        return [value.name, _to_json(value.valid)] if value.valid.has_bound else [value.name]
-    return value
 
 
 # How many items each value in these fields has; "turn" and "valid" are one value, the others are lists of values.

@@ -103,7 +103,9 @@ class Endings:
 
     def end_of(self, edge: int, position: int) -> int:
         """When an edge was ended, in microseconds, as known at a position; OPEN_END if it was not."""
-        ends = self._by_edge.get(edge, ())
+        ends = self._by_edge.get(edge)
+        if ends is None:  # nearly always
+            return OPEN_END
         return min((end for ended_at, end in ends if ended_at <= position), default=OPEN_END)
 
     def positions_of(self, edge: int) -> list[int]:

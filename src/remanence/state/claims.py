@@ -278,7 +278,9 @@ class Claims:
 
     def _claims_of_previous_version(self, row: int) -> dict[tuple[int, int, int], int]:
         earlier = [r for r in self._catalog.rows_of(self._catalog.memory_of(row)) if r < row]
-        claims = self.claims_of_row(earlier[-1]) if earlier else ()
+        if not earlier:
+            return {}
+        claims = self.claims_of_row(earlier[-1])
         values = self._columns.values[list(claims), :3].tolist()
         return {(s, p, o): claim for claim, (s, o, p) in zip(claims, values, strict=True)}
 
