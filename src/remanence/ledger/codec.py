@@ -24,7 +24,6 @@ _NAMES = {event: name for name, event in _CLASSES.items()}
 _UPGRADE = "It was written by a later release: upgrade with `pip install -U remanence`."
 
 _CONVERTERS: dict[type, Callable[[Any], Any]] = {
-    datetime: micros,
     Window: lambda window: [window.start, window.end],
     Mention: lambda mention: [mention.name, mention.kind],
     Triple: lambda triple: [triple.subject, triple.predicate, triple.object],
@@ -34,6 +33,8 @@ _CONVERTERS: dict[type, Callable[[Any], Any]] = {
 
 
 def _to_json(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return micros(value)
     convert = _CONVERTERS.get(type(value))
     if convert is None:
         raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
