@@ -365,11 +365,11 @@ def test_a_child_without_a_name(lived_in: Space) -> None:
     [
         ("", "no folder name"),
         ("a\x00b", "no folder name"),
-        (7, "7 is no folder"),
+        (7, "7 is not a folder"),
         (b"x", "no folder"),
         ("postgresql://me:secret@host/db", "'postgresql://…' is a URL"),
         (":memory:", "Give None"),
-        ("~nobody-known-here/memory", "home of nobody"),
+        ("~nobody-known-here/memory", "home of an unknown user"),
     ],
 )
 def test_places_no_space_can_be_in(lived_in: Space, location: Any, shown: str) -> None:

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -450,14 +449,14 @@ def test_a_ledger_of_a_later_release_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "position", "named"),
     [
-        ("'$.mood', 'glad'", 1, "'remembered' with 'mood'"),
-        ("'$.mood', 'glad'", 2, "'forgotten' with 'mood'"),
-        ("'$.made', 7", 2, "'forgotten' with 'made'"),  # a field of other events, where it is a list
-        ("'$.turn', json('[\"c\", 0, \"Ann\", null, 7]')", 1, "'remembered' with more in its 'turn'"),
-        ('\'$.triples\', json(\'[["Ann", "likes", "tea", 7]]\')', 1, "more in its 'triples'"),
-        ('\'$.mentions\', json(\'[["Ann"], ["Bob", "person", 7]]\')', 1, "more in its 'mentions'"),
-        ("'$.times', json('[[0, 1, 7]]')", 1, "more in its 'times'"),
-        ("'$.passages', json('[[0, 3, 7]]')", 1, "more in its 'passages'"),
+        ("'$.mood', 'glad'", 1, "'mood'.*'remembered'"),
+        ("'$.mood', 'glad'", 2, "'mood'.*'forgotten'"),
+        ("'$.made', 7", 2, "'made'.*'forgotten'"),  # a field of other events, where it is a list
+        ("'$.turn', json('[\"c\", 0, \"Ann\", null, 7]')", 1, "'turn'.*'remembered' has more"),
+        ('\'$.triples\', json(\'[["Ann", "likes", "tea", 7]]\')', 1, "'triples'.* has more"),
+        ('\'$.mentions\', json(\'[["Ann"], ["Bob", "person", 7]]\')', 1, "'mentions'.* has more"),
+        ("'$.times', json('[[0, 1, 7]]')", 1, "'times'.* has more"),
+        ("'$.passages', json('[[0, 3, 7]]')", 1, "'passages'.* has more"),
     ],
 )
 def test_a_line_of_a_later_release_is_not_half_understood(
@@ -485,16 +484,16 @@ class ErasedLater(Erased):
 def test_what_a_later_release_erased_is_no_tampering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sound line that is not understood is said to be just that, unless one before it is not sound."""
     monkeypatch.setitem(codec._NAMES, ErasedLater, "erased")
-    monkeypatch.setitem(codec._SUBJECTS, ErasedLater, attrgetter("memory"))
+    monkeypatch.setitem(codec._FIELDS, ErasedLater, codec._fields_and_defaults(ErasedLater))
     ledger = SqlLedger(tmp_path)
     append_events(ledger, remembered_event("tea"), ErasedLater("m1", (1,), mood="glad"))
-    with pytest.raises(errors.LedgerTooNew, match="'erased' with 'mood'"):
+    with pytest.raises(errors.LedgerTooNew, match=r"'mood'.*'erased'"):
         ledger.verify()
     ledger.close()
     tamper(tmp_path, "UPDATE entry SET at = at + 1 WHERE position = 1")
 
     ledger = SqlLedger(tmp_path)
-    with pytest.raises(errors.LedgerTampered, match="line 1 "):
+    with pytest.raises(errors.LedgerTampered, match="entry 1 "):
         ledger.verify()
     ledger.close()
 
@@ -505,13 +504,13 @@ def test_a_bad_line_is_named_rightly_beside_what_a_later_release_erased(
 ) -> None:
     """Whether it stands before the line that is too new or after it: not the line that this one erased."""
     monkeypatch.setitem(codec._NAMES, ErasedLater, "erased")
-    monkeypatch.setitem(codec._SUBJECTS, ErasedLater, attrgetter("memory"))
+    monkeypatch.setitem(codec._FIELDS, ErasedLater, codec._fields_and_defaults(ErasedLater))
     ledger = SqlLedger(tmp_path)
     append_events(ledger, remembered_event("tea"), remembered_event("milk"))
     with ledger.transaction() as pen:
         pen.erase([1], [])
         pen.append("home", [ErasedLater("m1", (1,), mood="glad"), Restored("m2")], at=MONDAY)
-    with pytest.raises(errors.LedgerTooNew, match="'erased' with 'mood'"):
+    with pytest.raises(errors.LedgerTooNew, match=r"'mood'.*'erased'"):
         ledger.verify()
     ledger.close()
     tamper(tmp_path, f"UPDATE entry SET body = '{{}}' WHERE position = {bad}")
@@ -584,7 +583,7 @@ def test_a_line_that_no_longer_reads_is_named(tmp_path: Path) -> None:
     ledger = SqlLedger(tmp_path)
     first_history(ledger)
     tamper(tmp_path, "UPDATE entry SET body = '{\"memory\": ' WHERE position = 3")
-    with pytest.raises(errors.LedgerCorrupt, match="line 3"):
+    with pytest.raises(errors.LedgerCorrupt, match="entry 3"):
         list(ledger.read("home"))
     ledger.close()
 
@@ -689,7 +688,6 @@ def test_a_writer_that_never_ends(ledger: SqlLedger, monkeypatch: pytest.MonkeyP
 
 def test_a_file_taken_away_is_not_made_anew(ledger: SqlLedger, tmp_path: Path) -> None:
     """A new connection to a ledger that is gone is an error, not an empty ledger."""
-    ledger._engine.dispose()
     ledger.path.rename(tmp_path / "elsewhere.db")
     with pytest.raises(errors.LedgerUnavailable):
         ledger.head()

@@ -565,7 +565,7 @@ def test_a_join_is_what_comparing_day_by_day_gives(left: list[Any], right: list[
         ({"limit": 0}, "limit=0"),
         ({"limit": 2.5}, "limit=2.5"),
         ({"direction": "up"}, "direction='up'"),
-        ({"relations": ["a->b"]}, "'a->b' holds '>'"),
+        ({"relations": ["a->b"]}, "'a->b' contains '>'"),
         ({"relations": [7]}, "relations=7"),
         ({"relations": 7}, "relations=7"),
         ({"relations": []}, "relations is empty"),

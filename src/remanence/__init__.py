@@ -27,7 +27,8 @@ from remanence.errors import (
     ProjectionError,
     RemanenceError,
 )
-from remanence.version import __version__ as __version__
+
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from remanence.admin.overview import Stats

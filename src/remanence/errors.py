@@ -1,18 +1,18 @@
-"""Everything that can go wrong, as one tree.
+"""All exceptions of the library, as one tree.
 
     RemanenceError
-    ├── InvalidInput          what was given cannot be kept or asked (also a ValueError)
+    ├── InvalidInput          an argument cannot be used (also a ValueError)
     ├── NotFound              no such memory in this space (also a LookupError)
     ├── Closed                the space was closed
-    ├── JobFailed             work in the background was given up after several tries
+    ├── JobFailed             a background job was given up after several tries
     ├── LedgerError
-    │   ├── LedgerUnavailable     the folder is read-only, full, locked, or not ours
-    │   ├── LedgerCorrupt         the file is damaged, or is no ledger
-    │   ├── LedgerTampered        `verify()` met a line that is not what was written
+    │   ├── LedgerUnavailable     the folder is read-only, full, locked, or belongs to another program
+    │   ├── LedgerCorrupt         the file is damaged, or is not a ledger
+    │   ├── LedgerTampered        `verify()` found an entry that was changed after it was written
     │   └── LedgerTooNew          written by a later release
     ├── EmbedderError
-    │   ├── EmbedderDown          the embedder raised: perhaps only for now
-    │   └── EmbedderBroken        it answered with something that is no vector: a mistake to mend
+    │   ├── EmbedderDown          the embedder raised an exception, perhaps only for now
+    │   └── EmbedderBroken        it returned something that is not a vector
     ├── ProjectionError
     │   └── ProjectionStale       an index was built with another embedder than this one
     └── MissingExtra          an optional package is not installed (also an ImportError)
@@ -24,11 +24,11 @@ from __future__ import annotations
 
 
 class RemanenceError(Exception):
-    """The root of the tree: catch this to catch all of it."""
+    """The base class of all exceptions of this library."""
 
 
 class InvalidInput(RemanenceError, ValueError):
-    """What was given cannot be kept or asked."""
+    """An argument cannot be used."""
 
 
 class NotFound(RemanenceError, LookupError):
@@ -40,26 +40,23 @@ class Closed(RemanenceError):
 
 
 class JobFailed(RemanenceError):
-    """Work in the background was given up after several tries."""
+    """A background job was given up after several tries."""
 
 
 class LedgerError(RemanenceError):
-    """The ledger cannot do what was asked of it."""
+    """The ledger cannot do what was asked."""
 
 
 class LedgerUnavailable(LedgerError):
-    """The folder is read-only, full, locked, or not ours."""
+    """The folder is read-only, full, locked, or belongs to another program."""
 
 
 class LedgerCorrupt(LedgerError):
-    """The file is damaged, or is no ledger."""
+    """The file is damaged, or is not a ledger."""
 
 
 class LedgerTampered(LedgerError):
-    """A line is not what was written.
-
-    `position` is the first such line.
-    """
+    """An entry was changed after it was written. `position` is the first such entry."""
 
     def __init__(self, message: str, *, position: int) -> None:
         super().__init__(message)
@@ -71,15 +68,15 @@ class LedgerTooNew(LedgerError):
 
 
 class EmbedderError(RemanenceError):
-    """The embedder gave no vectors."""
+    """The embedder returned no vectors."""
 
 
 class EmbedderDown(EmbedderError):
-    """The embedder raised: perhaps only for now."""
+    """The embedder raised an exception, perhaps only for now."""
 
 
 class EmbedderBroken(EmbedderError):
-    """The embedder answered with something that is no vector: a mistake to mend."""
+    """The embedder returned something that is not a vector."""
 
 
 class ProjectionError(RemanenceError):

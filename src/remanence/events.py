@@ -1,4 +1,8 @@
-"""What a ledger line may say. The first field of each event is what it is about; `codec` writes it down."""
+"""The events that ledger entries record.
+
+The first field of each event is the id of what it is about. `ledger.codec` stores an event under the name
+of its class, with its fields in this order, so none of them may be renamed or moved.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +11,32 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from remanence.schema import Alias, LinkKind, MemoryKind, Mention, Triple, Turn, Window
-from remanence.values import quick
+from remanence.schema import ANY_TIME, Alias, LinkKind, MemoryKind, Mention, Triple, Turn, Window
 
 
-@quick
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A memory, new or in a new version: every word of it.
+    """A new memory, or a new version of one.
 
-    Two adds with one `identity` are about one memory; with one `content` as well, the second says
-    nothing new. `times` are those the text names. `passages` are the stretches (start, end) of a long
-    text that are found separately.
+    Two adds with the same `identity` are about one memory; with the same `content` as well, the second
+    adds nothing. `times` are those that the text names. `passages` are the ranges (start, end) of a long
+    text that are searched separately.
     """
 
     memory: str
     text: str
     identity: str
     content: str = ""
-    key: str | None = None
     kind: MemoryKind = "semantic"
-    valid: Window = field(default_factory=Window)
     importance: float = 0.5
     confidence: float = 1.0
     strength: float = 1.0
-    tags: tuple[str, ...] = ()
+    key: str | None = None
     source: str | None = None
     observed_by: str | None = None
+    valid: Window = ANY_TIME
     expires_at: datetime | None = None
+    tags: tuple[str, ...] = ()
     mentions: tuple[Mention, ...] = ()
     triples: tuple[Triple, ...] = ()
     times: tuple[Window, ...] = ()
@@ -42,22 +44,10 @@ class Remembered:
     passages: tuple[tuple[int, int], ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
 
-    def with_id_and_turn(self, memory: str, turn: Turn | None) -> Remembered:
-        """The same version, of this memory and with this turn, as `replace` gives it in thrice the time.
-
-        >>> Remembered("m1", "Alice lives in Porto.", "i1", tags=("home",)).with_id_and_turn("m2", None)
-        Remembered(memory='m2', text='Alice lives in Porto.', identity='i1', ... tags=('home',), ...)
-        """
-        return Remembered(
-            memory, self.text, self.identity, self.content, self.key, self.kind, self.valid,
-            self.importance, self.confidence, self.strength, self.tags, self.source, self.observed_by,
-            self.expires_at, self.mentions, self.triples, self.times, turn, self.passages, self.meta,
-        )  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A memory is hidden from here on; `archived`, it is put away, and can be looked up there."""
+    """A memory is hidden from here on. One that is `archived` can still be searched for in the archive."""
 
     memory: str
     why: str | None = None
@@ -73,7 +63,7 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """The words of these earlier lines of a memory were blanked."""
+    """The text of these earlier entries about a memory was removed."""
 
     memory: str
     positions: tuple[int, ...]
@@ -81,7 +71,7 @@ class Erased:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """An entity goes by this name, and by these others."""
+    """An entity has this name and these aliases."""
 
     entity: str
     name: str
@@ -92,7 +82,7 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """An entity is called this from here on; its old name stays an alias."""
+    """An entity has this name from here on; the old one stays an alias."""
 
     entity: str
     name: str
@@ -101,7 +91,7 @@ class Renamed:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """An entity is one with another from here on."""
+    """An entity is the same as another from here on."""
 
     entity: str
     into: str
@@ -111,7 +101,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Some names of an entity belong to another one, `into`, from here on; the first is its name."""
+    """Some names of an entity belong to another one, `into`, from here on. The first is its main name."""
 
     entity: str
     into: str
@@ -122,7 +112,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """An earlier line about an entity holds no longer."""
+    """An earlier entry about an entity was undone."""
 
     entity: str
     position: int
@@ -132,7 +122,7 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """How a predicate behaves: one value at a time or many, and what it is called from the other end."""
+    """The properties of a predicate: whether it has one value at a time, and its inverse."""
 
     predicate: str
     single_valued: bool | None = None
@@ -142,13 +132,13 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Two entities stand in a relation, as somebody says outright; `evidence` are memories."""
+    """A relation of two entities that was asserted directly; `evidence` are memory ids."""
 
     relation: str
     subject: str
     predicate: str
     object: str
-    valid: Window = field(default_factory=Window)
+    valid: Window = ANY_TIME
     confidence: float = 1.0
     observed_by: str | None = None
     evidence: tuple[str, ...] = ()
@@ -156,13 +146,13 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """Two memories stand in a relation."""
+    """A link between two memories."""
 
     link: str
     source: str
     kind: LinkKind
     target: str
-    valid: Window = field(default_factory=Window)
+    valid: Window = ANY_TIME
     confidence: float = 1.0
     observed_by: str | None = None
     why: str | None = None
@@ -170,7 +160,7 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class Invalidated:
-    """A relation or a link holds no longer than `until`. Its line stays."""
+    """A relation or a link does not hold after `until`. Its own entry stays."""
 
     edge: str
     until: datetime
@@ -180,7 +170,7 @@ class Invalidated:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A recall that was to be recorded: its receipt, and the memories it gave."""
+    """A recorded recall: its receipt, its question, and the memories it returned."""
 
     receipt: str
     asked: Mapping[str, Any]
@@ -189,7 +179,7 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """An opinion: what somebody, with some model and prompt, found in a source memory."""
+    """The facts that an extractor, with a model and a prompt, found in a source memory."""
 
     memory: str
     by: str
@@ -201,7 +191,7 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """Work to be done later, once, even after a crash."""
+    """A background job, to be done once, even after a crash."""
 
     job: str
     task: str
@@ -210,7 +200,7 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """How a job went: "waiting" (it failed, and is tried again from `until` on), "done" or "given up"."""
+    """The result of a job: "waiting" (it failed and is retried from `until` on), "done" or "given up"."""
 
     job: str
     status: Literal["waiting", "done", "given up"]
@@ -221,17 +211,14 @@ class Worked:
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """A memory's time was up; recall had left it out since that moment."""
+    """A memory has expired. Recall had left it out since that moment."""
 
     memory: str
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """A memory was of use, so many times; `boost` is how much stronger that made it.
-
-    `context` are the tags of what it was used for.
-    """
+    """A memory was used `times` times, which raised its strength by `boost`, in a `context` of tags."""
 
     memory: str
     times: int = 1
@@ -241,7 +228,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Promoted:
-    """A memory belongs to what is kept for long; `note` is its file in the vault, if it has one."""
+    """A memory was promoted to long-term knowledge; `note` is its file in the vault, if it has one."""
 
     memory: str
     note: str | None = None
@@ -249,18 +236,18 @@ class Promoted:
 
 @dataclass(frozen=True, slots=True)
 class Demoted:
-    """A memory was promoted by mistake."""
+    """The promotion of a memory was undone."""
 
     memory: str
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """Upkeep took a step, or a part of one, as planned at ledger line `planned` with these settings.
+    """Upkeep executed a step, or a part of one, as planned at ledger position `planned` with these settings.
 
-    What it did is what an undoing has to reverse: the memories it made, those it gave a new version (each
-    with the line of the one before), hid or promoted, and the links it drew. `used` are the memories that
-    a made one came from.
+    The fields list what an undo has to reverse: memories that were created, revised (each with the
+    position of its previous version), hidden or promoted, and links that were added. `used` are the
+    memories from which a new one was made.
     """
 
     run: str
@@ -277,34 +264,15 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Reversed:
-    """What an upkeep run did holds no longer; `left` are memories that had changed since, and were let be."""
+    """An upkeep run was undone; `left` are memories that had changed since and were not touched."""
 
     run: str
     left: tuple[str, ...] = ()
 
 
-Event: TypeAlias = (
-    Remembered
-    | Forgotten
-    | Restored
-    | Erased
-    | Registered
-    | Renamed
-    | Merged
-    | Split
-    | Undone
-    | Declared
-    | Related
-    | Linked
-    | Invalidated
-    | Served
-    | Extracted
-    | Queued
-    | Worked
-    | Expired
-    | Used
-    | Promoted
-    | Demoted
-    | Ran
-    | Reversed
-)
+_MemoryEvent: TypeAlias = Remembered | Forgotten | Restored | Erased
+_EntityEvent: TypeAlias = Registered | Renamed | Merged | Split | Undone
+_EdgeEvent: TypeAlias = Declared | Related | Linked | Invalidated
+_JobEvent: TypeAlias = Served | Extracted | Queued | Worked | Expired
+_UpkeepEvent: TypeAlias = Used | Promoted | Demoted | Ran | Reversed
+Event: TypeAlias = _MemoryEvent | _EntityEvent | _EdgeEvent | _JobEvent | _UpkeepEvent

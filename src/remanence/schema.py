@@ -1,31 +1,8 @@
-"""The nouns. Each is frozen: to alter one, make another with `dataclasses.replace`.
+"""The data types of the library. Each is frozen: to change one, make another with `dataclasses.replace`.
 
-Memory     one remembered thing
-Turn       where in which conversation a memory was said, and by whom
-Mention    a name that stands in a memory
-Triple     an entity-relation-entity claim that a memory makes
-Alias      another name of an entity, and when it is called that
-Entity     someone or something memories are about, under one id whatever it was called
-Relation   a claim about two entities, when it holds, and the memories that are its evidence
-Link       a tie between two memories, from a closed set
-Window     a half-open stretch of UTC time; either end may be open
-Extraction what an extractor found in a text
-Said       one thing somebody said, for an extractor to read
-Fact       what a conversation tells, in words that stand on their own
-Found      the facts of a conversation, and who found them
-Verdict    what a new memory means for an older one
-Entry      one line of the ledger
-Change     what one line did to a memory
-Sight      what a view sees of the ledger
-Query      a question made exact
-Ranking    one signal's ordered answer, or the reason it abstained
-Evidence   what one signal said about one memory
-Disagreement  what speaks against a memory
-Hit        a memory, its score and its evidence
-
-A *space* holds memories. A *version* of a memory stands over a span of ledger positions; a *row* is
-the number of a version among all versions of its space, in the order they were written, so every
-projection of a space counts the same rows.
+A *space* contains memories. A *version* of a memory is valid over a range of ledger positions. A *row* is
+the number of a version among all versions of its space, in ledger order, so every index of a space uses
+the same row numbers.
 """
 
 from __future__ import annotations
@@ -34,9 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
-
-from remanence.values import quick
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,33 +21,31 @@ if TYPE_CHECKING:
 
 UTC = timezone.utc
 MemoryKind = Literal["episode", "semantic", "viewpoint"]
-MEMORY_KINDS: tuple[MemoryKind, ...] = ("episode", "semantic", "viewpoint")
+MEMORY_KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
 LinkKind = Literal["related_to", "supersedes", "contradicts", "derived_from", "extends", "supports", "causes"]
-LINK_KINDS: tuple[LinkKind, ...] = (
-    *("related_to", "supersedes", "contradicts", "derived_from", "extends", "supports", "causes"),
-)
+LINK_KINDS: tuple[LinkKind, ...] = get_args(LinkKind)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SELF = "me"
-"""What the person is called who says "I" in a memory or a question, where no other name is given."""
+"""The name of the person who says "I" in a memory or a question, if no other name is given."""
 ASSISTANT = "assistant"
-"""What the one is called who answers in a conversation with an assistant."""
+"""The name of the assistant in a conversation."""
 _LATEST = datetime.max.replace(tzinfo=UTC)
-_INSTANT = timedelta(microseconds=1)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def micros(moment: datetime) -> int:
-    """Microseconds since 1970, exactly (floats would lose the last digits).
+    """Microseconds since 1970, exact (a float would lose the last digits).
 
     >>> micros(datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))
     1000000
     """
-    since = moment - EPOCH
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    delta = moment - EPOCH
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 
 @lru_cache(1 << 14)
 def from_micros(value: int) -> datetime:
-    """The moment that `micros` numbered.
+    """The inverse of `micros`.
 
     >>> from_micros(1_000_000).isoformat()
     '1970-01-01T00:00:01+00:00'
@@ -82,7 +55,7 @@ def from_micros(value: int) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From `start`, included, to `end`, excluded; `None` leaves that end open.
+    """A period of UTC time from `start` (included) to `end` (excluded); `None` leaves that end open.
 
     >>> may = Window(datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC))
     >>> may.overlaps(Window(datetime(2026, 6, 1, tzinfo=UTC), None))
@@ -96,8 +69,8 @@ class Window:
 
     @classmethod
     def from_moment(cls, moment: datetime) -> Window:
-        """The shortest window that holds `moment`."""
-        return cls(moment, moment + _INSTANT if moment < _LATEST else None)
+        """The shortest window that contains `moment`."""
+        return cls(moment, moment + _MICROSECOND if moment < _LATEST else None)
 
     @property
     def has_bound(self) -> bool:
@@ -105,7 +78,7 @@ class Window:
         return self.start is not None or self.end is not None
 
     def overlaps(self, other: Window) -> bool:
-        """Whether the two share a moment."""
+        """Whether both windows contain a common moment."""
         return (self.start is None or other.end is None or self.start < other.end) and (
             other.start is None or self.end is None or other.start < self.end
         )
@@ -125,8 +98,11 @@ class Window:
         return f"{format_moment(self.start)} to {format_moment(self.end)}"
 
 
+ANY_TIME = Window()
+
+
 def format_moment(moment: datetime | None) -> str:
-    """A moment with no more digits than it needs.
+    """A moment as a date, with hours and minutes unless it is midnight.
 
     >>> format_moment(datetime(2026, 5, 1, tzinfo=UTC)), format_moment(datetime(2026, 5, 1, 9, 30, tzinfo=UTC))
     ('2026-05-01', '2026-05-01 09:30')
@@ -134,12 +110,12 @@ def format_moment(moment: datetime | None) -> str:
     if moment is None:
         return "unknown"
     midnight = (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0)
-    # Not strftime("%Y"): glibc leaves years before 1000 unpadded, and they would not read back.
+    # Not strftime("%Y"): glibc does not pad years before 1000, and they could not be parsed again.
     return moment.date().isoformat() if midnight else f"{moment.date().isoformat()} {moment:%H:%M}"
 
 
 OPEN_START, OPEN_END = -(1 << 63), (1 << 63) - 1
-"""A start and an end that are open, where windows are kept as numbers."""
+"""An open start and an open end of a window that is stored as two integers."""
 
 
 def window_to_micros(window: Window) -> tuple[int, int]:
@@ -161,10 +137,9 @@ def window_from_micros(start: int, end: int) -> Window:
     return Window(None if start == OPEN_START else from_micros(start), None if end == OPEN_END else from_micros(end))
 
 
-@quick
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Where a chat turn was said: the `number`-th of its conversation, by `speaker`, at `at`."""
+    """The place of a chat turn: number `number` of its conversation, by `speaker`, at `at`."""
 
     conversation: str
     number: int
@@ -174,19 +149,19 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name that stands in a memory, as written, and what it seems to name."""
+    """A name in a memory, as written, and the kind of thing it names."""
 
     name: str
     kind: str = "thing"
 
 
 cached_mention = lru_cache(1 << 14)(Mention)
-"""A mention that is shared: the same names come again and again."""
+"""`Mention`, with one shared instance for each name and kind: the same names occur again and again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """`subject` `predicate` `object`, as a memory claims it."""
+    """A claim that a memory makes: `subject` `predicate` `object`."""
 
     subject: str
     predicate: str
@@ -198,15 +173,15 @@ class Triple:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Another name of an entity, and when it is called that."""
+    """Another name of an entity, and when it is used."""
 
     name: str
-    valid: Window = field(default_factory=Window)
+    valid: Window = ANY_TIME
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Someone or something memories are about, under one id whatever it was called."""
+    """Someone or something that memories are about. All its names have one id."""
 
     id: str
     name: str
@@ -215,25 +190,25 @@ class Entity:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Everything it is called, its name first."""
+        """All its names, the main one first."""
         return (self.name, *(alias.name for alias in self.aliases))
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """`subject` `predicate` `object`, as this view knows it.
+    """A claim about two entities, as this view resolves it.
 
-    `valid` is when it holds, after what came later in time has closed it; `claimed` is the window as it
-    was stated. `evidence` are the ids of the memories that say so; `replaced_by` is the id of the relation
-    that followed it, where the predicate has one value at a time.
+    `valid` is when it holds, after later claims have ended it; `claimed_window` is the window as stated.
+    `evidence` are the ids of the memories that state it. `replaced_by` is the id of the relation that
+    followed it, if the predicate has one value at a time.
     """
 
     id: str
     subject: str
     predicate: str
     object: str
-    valid: Window = field(default_factory=Window)
-    claimed_window: Window = field(default_factory=Window)
+    valid: Window = ANY_TIME
+    claimed_window: Window = ANY_TIME
     recorded_at: datetime = EPOCH
     confidence: float = 1.0
     observed_by: str | None = None
@@ -247,13 +222,13 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Memory `source` stands to memory `target` as `kind` says."""
+    """A link of a fixed `kind` from memory `source` to memory `target`."""
 
     id: str
     source: str
     kind: LinkKind
     target: str
-    valid: Window = field(default_factory=Window)
+    valid: Window = ANY_TIME
     recorded_at: datetime = EPOCH
     confidence: float = 1.0
     observed_by: str | None = None
@@ -263,10 +238,9 @@ class Link:
         return f"{self.source} —{self.kind}→ {self.target}"
 
 
-@quick
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What an extractor found in a text: names, claims, when it happened, and every time it names."""
+    """What an extractor found in a text: names, claims, when it happened, and all times that it names."""
 
     mentions: tuple[Mention, ...] = ()
     triples: tuple[Triple, ...] = ()
@@ -276,7 +250,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One thing somebody said, for an extractor to read: the words, who said them, and when."""
+    """Input of an extractor: a text, its speaker, and when it was said."""
 
     text: str
     speaker: str | None = None
@@ -285,18 +259,18 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a conversation tells, in words that stand on their own.
+    """A statement taken from a conversation that can be understood without it.
 
-    `said` are the places of the turns it comes from. `ends` are claims that it says hold no longer ("I
-    left Google" ends that I work there); one that leaves its subject or its object empty ends whatever it
-    was ("I got divorced" ends that I am married to "").
+    `source_turns` are the indexes of the turns it comes from. `ended_claims` are claims that it says no
+    longer hold ("I left Google" ends that I work there). An empty subject or object in one of them
+    matches any ("I got divorced" ends that I am married to "").
     """
 
     text: str
     kind: MemoryKind = "semantic"
     mentions: tuple[Mention, ...] = ()
     triples: tuple[Triple, ...] = ()
-    valid: Window = field(default_factory=Window)
+    valid: Window = ANY_TIME
     importance: float = 0.6
     confidence: float = 0.8
     tags: tuple[str, ...] = ()
@@ -307,9 +281,9 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionResult:
-    """The facts of a conversation: found `by` which extractor, with which model and version of the prompt.
+    """The facts of a conversation, and which extractor (`by`), model and prompt version found them.
 
-    `problem` says what went wrong on the way, where a model failed and the rules stepped in.
+    `problem` says what went wrong if a model failed and the rules were used instead.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -321,23 +295,21 @@ class ExtractionResult:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a new memory means for an older one: it "updates" it, "extends" it, or "contradicts" it."""
+    """The effect of a new memory on an older one: it "updates", "extends" or "contradicts" it."""
 
     new_index: int
-    """The place of the new one among those asked about."""
+    """The index of the new memory in the list that was judged."""
     old_id: str
-    """The id of the older memory."""
     effect: Literal["updates", "extends", "contradicts"]
     why: str = ""
 
 
-@quick
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One remembered thing, in one version.
+    """One remembered item, in one version.
 
-    `valid` is when it is true or happened; `recorded_at` when it was first learned, `revised_at` when
-    this version was. `importance`: 0.3 minor, 0.6 moderate, 0.9 identity-defining.
+    `valid` is when it is true or happened, `recorded_at` when its first version was recorded, `revised_at`
+    when this version was. `importance`: 0.3 minor, 0.6 moderate, 0.9 identity-defining.
     """
 
     id: str
@@ -345,7 +317,7 @@ class Memory:
     text: str
     key: str | None = None
     kind: MemoryKind = "semantic"
-    valid: Window = field(default_factory=Window)
+    valid: Window = ANY_TIME
     recorded_at: datetime = EPOCH
     revised_at: datetime = EPOCH
     importance: float = 0.5
@@ -361,13 +333,12 @@ class Memory:
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 
-@quick
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the ledger.
+    """One ledger entry.
 
-    `kind` is what its event is called, `subject` the memory it is about. `event` is None once the line's
-    words were erased. `digest` chains it to every line before it.
+    `kind` is the name of its event, `subject` the id of what it is about. `event` is None once the text of
+    the entry was erased. `digest` chains it to all earlier entries.
     """
 
     position: int
@@ -381,8 +352,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one ledger line did to a memory: `what` is "remembered" (new, or in a new version, which is
-    `memory`), "forgotten", "restored" or "erased"."""
+    """What one ledger entry did to a memory.
+
+    `kind` is "remembered" (`memory` is the new memory or version), "forgotten", "restored" or "erased".
+    """
 
     position: int
     at: datetime
@@ -396,8 +369,8 @@ class Change:
 class Snapshot:
     """What a view sees: the ledger up to `position`, at moment `now`.
 
-    `rows` marks the versions that stand there, neither hidden nor replaced; `memories` the memories, by
-    number, that have such a one.
+    `row_mask` marks the versions that are neither hidden nor replaced there; `memory_mask` marks the
+    memories, by number, that have such a version.
     """
 
     position: int
@@ -406,26 +379,19 @@ class Snapshot:
     memory_mask: NDArray[np.bool_]
 
 
-def _alone(name: int) -> Sequence[int]:
-    return (name,)
-
-
-def _untied(_: int) -> Sequence[tuple[int, str]]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question made exact. Built fresh, never edited.
+    """A question with everything that the signals need to rank rows for it.
 
-    `visible` marks the rows this view knows of (word statistics are taken over them); `allowed` the
-    rows among them that may be answered with, after kind, tag, time, expiry and truth. `also` are rows
-    that another signal put forward, for which a score is wanted too; `near` are the best of those with
-    what meaning and words give them together. `position` is the last ledger line this view knows; `same`
-    gives the names (by number) that stand for one entity there, `related` the names tied to one, each
-    with the predicate. `terms` are the words to look for, where not all of `text`; `answered` gives for
-    rows the turns said right after them, -1 for none. Nearness up to `usual` tells nothing. `within` marks
-    the rows from the time asked for, where they are few: of those a signal puts forward its best as well.
+    `visible` marks the rows of this view (word statistics are taken over them); `allowed` marks those among
+    them that may be returned, after the filters for kind, tag, time, expiry and supersession. `position` is
+    the last ledger position of this view. `terms` are the words to search for, if not all of `text`.
+    Similarities up to `similarity_floor` count as none. `candidate_rows` are rows that another signal
+    returned and for which a score is wanted too; `candidate_scores` has the best of those with their
+    combined score for meaning and words. `time_mask` marks the rows from the requested time, if they are
+    few: a signal also returns its best among those. `same_entity` gives the names, by number, of one
+    entity, `related_names` the names related to a name, each with the predicate. `next_turns` gives for
+    each row the turn that followed it, or -1.
     """
 
     text: str
@@ -440,19 +406,18 @@ class Query:
     candidate_rows: Sequence[int] = ()
     candidate_scores: Mapping[int, float] = field(default_factory=dict)
     time_mask: NDArray[np.bool_] | None = None
-    same_entity: Callable[[int], Sequence[int]] = _alone
-    related_names: Callable[[int], Sequence[tuple[int, str]]] = _untied
+    same_entity: Callable[[int], Sequence[int]] = lambda name: (name,)
+    related_names: Callable[[int], Sequence[tuple[int, str]]] = lambda name: ()
     next_turns: Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One signal's answer: rows, best first, with raw scores; or why there is none.
+    """The result of one signal: rows, best first, with raw scores, or the reason why there are none.
 
-    A score of `floor` or less is worth nothing; one of `ceiling`, or if there is none the best one, is
-    worth the whole weight of the signal. `abstained` is a signal with nothing to say about this
-    question; `missing` is one that could not be asked. A signal that looked and found nothing gives an
-    empty ranking with `abstained` and `looked`: that is an opinion too.
+    A score of `floor` or less counts as zero; a score of `ceiling` (without one: the best score) counts
+    as the full weight of the signal. `has_searched` tells a signal that searched and found nothing from
+    one that does not apply to the question. `missing_reason` is set if the signal could not be used.
     """
 
     signal: str
@@ -463,31 +428,34 @@ class Ranking:
     exponent: float = 1.0
     """The power that scaled scores are raised to: 2 makes only high scores count."""
     explain_rows: Callable[[Sequence[int]], Sequence[str]] | None = None
-    """Says of each of these rows why it is here."""
+    """Gives for each of these rows the reason why it was returned."""
     abstention_reason: str | None = None
     has_searched: bool = True
     missing_reason: str | None = None
 
     @classmethod
     def abstain(cls, signal: str, reason: str) -> Ranking:
-        """A ranking by a signal that this question is not for, and why."""
+        """The ranking of a signal that does not apply to the question."""
         return cls(signal, abstention_reason=reason, has_searched=False)
 
     @classmethod
     def empty(cls, signal: str, reason: str) -> Ranking:
-        """A ranking by a signal that looked and found nothing."""
+        """The ranking of a signal that searched and found nothing."""
         return cls(signal, abstention_reason=reason)
 
     @classmethod
     def unavailable(cls, signal: str, reason: str) -> Ranking:
-        """A ranking that could not be made, and why."""
+        """The ranking of a signal that could not be used."""
         return cls(signal, missing_reason=reason, has_searched=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one signal said about one memory: its rank there (1 is first), its share of the fused score,
-    the raw score, and a note a person can read."""
+    """The result of one signal for one memory.
+
+    `rank` is its rank there (1 is first), `share` its part of the fused score, `raw` the score of the
+    signal, `note` the reason in words.
+    """
 
     signal: str
     rank: int
@@ -498,10 +466,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """What says otherwise than a memory: another one, how (`says`), and about what.
+    """A memory that disagrees with another one, how, and about which topic.
 
-    A *succession* (the other began later, or this one did), a *correction*, a *conflict*, in which neither
-    wins by itself, or a *coexistence*: both hold, each in its own time.
+    A *succession* (one of them began later), a *correction*, a *conflict* (neither wins), or a
+    *coexistence* (both hold, each in its own time).
     """
 
     kind: Literal["succession", "correction", "conflict", "coexistence"]
@@ -511,10 +479,10 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory, its score 0..1, and why it is here.
+    """A memory, its score from 0 to 1, and the evidence for it.
 
-    `current` is False for one that another (`superseded_by`) stands in the place of, and for one that
-    has expired or lies in the archive. `disagreements` are the memories that say otherwise.
+    `current` is False if another memory (`superseded_by`) replaced it, or if it has expired or is
+    archived. `disagreements` are the memories that disagree with it.
     """
 
     memory: Memory
@@ -527,10 +495,10 @@ class Hit:
     @property
     def contradicted_by(self) -> tuple[Memory, ...]:
         """The memories in open conflict with this one."""
-        return tuple(each.other for each in self.disagreements if each.kind == "conflict")
+        return tuple(found.other for found in self.disagreements if found.kind == "conflict")
 
     @property
     def because(self) -> str:
-        """The reasons in one line, weightiest first."""
+        """The reasons in one line, the largest share first."""
         ranked = sorted(self.evidence, key=lambda e: -e.share)
         return "; ".join(f"{e.signal} #{e.rank}: {e.note}" for e in ranked)

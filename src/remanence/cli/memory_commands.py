@@ -12,7 +12,7 @@ from remanence.cli.locations import open_space
 from remanence.cli.options import VALIDITY
 from remanence.cli.registry import command, option, space_command, split_names, view_command
 from remanence.errors import InvalidInput, NotFound
-from remanence.ledger.jsontext import json_objects
+from remanence.ledger.codec import json_objects
 from remanence.schema import MEMORY_KINDS
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from remanence import __version__
 from remanence.core.index import FORMAT, Index, embeddable_texts
 from remanence.core.index_file import index_file_name
 from remanence.core.inputs import as_utc
@@ -23,7 +24,6 @@ from remanence.schema import Change, Entry, Memory
 from remanence.signals import SIGNALS
 from remanence.signals.stores import QdrantStores
 from remanence.signals.stores.exact import ExactStore
-from remanence.version import __version__
 
 if TYPE_CHECKING:
     from remanence.models.embedders.checked import CheckedEmbedder

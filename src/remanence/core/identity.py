@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import random
 import time
 from typing import Any
 
-from remanence.ledger.jsontext import json_writer
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 def key_identity(key: str) -> str:
@@ -33,7 +34,4 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 def digest(*values: Any) -> str:
     """A digest of these values. Two inputs with the same identity are one memory; if their content is the same as
     well, the second is no change. What an extractor found is in neither, so that a better one changes nothing."""
-    return hashlib.blake2b(_written(values).encode(), digest_size=12).hexdigest()
-
-
-_written = json_writer(sort_keys=True)
+    return hashlib.blake2b(_ENCODER.encode(values).encode(), digest_size=12).hexdigest()

@@ -1,7 +1,9 @@
-"""The ledger is the truth; everything else can be rebuilt from it.
+"""The append-only ledger, from which everything else can be rebuilt.
 
-`open_ledger` gives one: in memory (`volatile.py`, the reference in plain Python) or in a folder
-(`sql.py`, SQLite).
+codec       events as JSON
+chain       entries chained by digest, and `verify`
+in_memory   a ledger in plain Python, the reference
+sql         a ledger in SQLite, with `tables` and `sqlite`
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ __all__ = ["open_ledger"]
 
 
 def open_ledger(location: str | Path | None) -> Ledger:
-    """The ledger in this folder, made if there is none; None for one that is gone with the process.
+    """The ledger in this folder, created if there is none; None for one in memory.
 
     >>> open_ledger(None).head()
     0
@@ -29,18 +31,18 @@ def open_ledger(location: str | Path | None) -> Ledger:
 
         return InMemoryLedger()
     if not isinstance(location, str | os.PathLike):
-        raise InvalidInput(f"{location!r} is no folder. Give a path such as './memory', or None.")
+        raise InvalidInput(f"{location!r} is not a folder. Give a path such as './memory', or None.")
     if "://" in str(location):
-        scheme = str(location).split("://")[0]  # the rest may hold a password
-        raise InvalidInput(f"'{scheme}://…' is a URL; this release keeps ledgers in folders. Give a path.")
+        scheme = str(location).split("://")[0]  # the rest may contain a password
+        raise InvalidInput(f"'{scheme}://…' is a URL; this release stores ledgers in folders. Give a path.")
     if not str(location).strip() or "\0" in str(location):
-        raise InvalidInput(f"{str(location)!r} is no folder name. Give a path such as './memory'.")
+        raise InvalidInput(f"{str(location)!r} is not a folder name. Give a path such as './memory'.")
     if str(location) == ":memory:":
-        raise InvalidInput("':memory:' would be a folder of that name. Give None to keep nothing on disk.")
+        raise InvalidInput("':memory:' would be a folder of that name. Give None to store nothing on disk.")
     from remanence.ledger.sql import SqlLedger
 
     try:
         folder = Path(location).expanduser()
     except RuntimeError:
-        raise InvalidInput(f"{str(location)!r} is in the home of nobody known here. Spell it out.") from None
+        raise InvalidInput(f"{str(location)!r} is in the home of an unknown user. Give the full path.") from None
     return SqlLedger(folder)

@@ -1,223 +1,198 @@
-"""How an event is written on a ledger line, and read back.
+"""How an event is stored in a ledger entry, and read back.
 
-A line holds one event as JSON under its name. Fields that hold their default are left out, so a field
-added later costs old lines nothing and old lines read as if they had it. Small values inside a field (a
-triple, a turn) are lists, which may grow at their end only; a longer one than is known here is too new.
+An entry contains one event as JSON under the name of its class. Fields with their default value are left
+out, so that old entries can be read after a field was added. Small values inside a field (a triple, a
+turn) are lists. A list may only get new items at its end; one that is longer than this release expects was
+written by a later release.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, fields
 from datetime import datetime
-from operator import attrgetter
 from typing import Any, get_args
 
-from remanence.errors import LedgerTooNew
+from remanence.errors import InvalidInput, LedgerTooNew
 from remanence.events import Event, Remembered
-from remanence.ledger.jsontext import json_writer
-from remanence.schema import Alias, Triple, Turn, Window, cached_mention, from_micros, micros
+from remanence.language.text import truncate
+from remanence.schema import Alias, Mention, Triple, Turn, Window, cached_mention, from_micros, micros
 
-_BY_NAME: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(Event)}
-_NAMES = {kind: name for name, kind in _BY_NAME.items()}
-_SUBJECTS = {kind: attrgetter(fields(kind)[0].name) for kind in get_args(Event)}
+_CLASSES: dict[str, type[Any]] = {event.__name__.lower(): event for event in get_args(Event)}
+_NAMES = {event: name for name, event in _CLASSES.items()}
 _UPGRADE = "It was written by a later release: upgrade with `pip install -U remanence`."
+
+_CONVERTERS: dict[type, Callable[[Any], Any]] = {
+    Window: lambda window: [window.start, window.end],
+    Mention: lambda mention: [mention.name, mention.kind],
+    Triple: lambda triple: [triple.subject, triple.predicate, triple.object],
+    Turn: lambda turn: [turn.conversation, turn.number, turn.speaker, turn.at],
+    Alias: lambda alias: [alias.name, alias.valid] if alias.valid.has_bound else [alias.name],
+}
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return micros(value)
+    convert = _CONVERTERS.get(type(value))
+    if convert is None:
+        raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+    return convert(value)
+
+
+# Digests depend on these options. Without the check, a circular value raises RecursionError.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, default=_to_json)
+
+
+def _fields_and_defaults(event: type[Any]) -> list[tuple[str, Any]]:
+    factories = ((field, field.default_factory) for field in fields(event))
+    return [(field.name, field.default if factory is MISSING else factory()) for field, factory in factories]
+
+
+_FIELDS = {event: _fields_and_defaults(event) for event in get_args(Event)}
 
 
 def event_kind(event: Event) -> str:
-    """The name a line carries for this event.
-
-    >>> from remanence.events import Restored
-    >>> event_kind(Restored("m1"))
-    'restored'
-    """
+    """The name under which an event is stored, such as "restored"."""
     return _NAMES[type(event)]
 
 
 def event_subject(event: Event) -> str:
-    """What a line is about: the first field of its event.
-
-    >>> from remanence.events import Merged
-    >>> event_subject(Merged("e1", into="e2"))
-    'e1'
-    """
-    subject: str = _SUBJECTS[type(event)](event)
+    """The id of what an event is about: its first field."""
+    subject: str = getattr(event, _FIELDS[type(event)][0][0])
     return subject
 
 
 def encode(event: Event) -> str:
-    """The event as one line of JSON, the same text for the same event.
+    """The event as one line of JSON, always the same text for the same event.
 
     >>> from remanence.events import Forgotten
     >>> encode(Forgotten("m1", why="she asked"))
     '{"memory":"m1","why":"she asked"}'
     """
-    return _dump(_remembered_out(event) if isinstance(event, Remembered) else _out(event))
+    stored: dict[str, Any] = {}
+    for name, default in _FIELDS[type(event)]:
+        value = getattr(event, name)
+        if value is default or value == default:
+            continue
+        if name == "valid" and isinstance(event, Remembered):  # stored as two fields since the first release
+            ends = {"valid_from": value.start, "valid_until": value.end}
+            stored |= {end: moment for end, moment in ends.items() if moment is not None}
+        else:
+            stored[name] = value
+    return _ENCODER.encode(stored)
 
 
 def json_fragment(text: str) -> str:
-    """A text as it stands inside an encoded event.
+    """A text as it appears inside an encoded event.
 
     >>> json_fragment('say "hi"')
     'say \\\\"hi\\\\"'
     """
-    return _dump(text)[1:-1]
+    return _ENCODER.encode(text)[1:-1]
 
 
 def decode(name: str, body: str) -> Event:
-    """The event that `encode` wrote.
+    """The event that `encode` stored.
 
     >>> decode("forgotten", '{"memory":"m1"}')
     Forgotten(memory='m1', why=None, archived=False)
     """
-    return event_from_fields(name, _load(body))
+    return event_from_fields(name, json.loads(body))
 
 
-def event_from_fields(name: str, given: dict[str, Any]) -> Event:
-    """The event that these fields, read from JSON, are of. They are used up.
-
-    >>> event_from_fields("forgotten", {"memory": "m1"})
-    Forgotten(memory='m1', why=None, archived=False)
-    """
-    kind = _BY_NAME.get(name)
-    if kind is None:
-        raise LedgerTooNew(f"a ledger line says {name!r}, which this release does not know. {_UPGRADE}")
+def event_from_fields(name: str, stored: dict[str, Any]) -> Event:
+    """The event with these stored fields."""
+    event_class = _CLASSES.get(name)
+    if event_class is None:
+        raise LedgerTooNew(f"this release does not know the kind {name!r} of a ledger entry. {_UPGRADE}")
+    parsers = _PARSERS
+    if event_class is Remembered:
+        parsers = _REMEMBERED_PARSERS
+        ends = stored.pop("valid_from", None), stored.pop("valid_until", None)
+        if ends != (None, None):
+            stored["valid"] = ends
     try:
-        event: Event = kind(**(_remembered_in(given) if kind is Remembered else _in(given)))
+        event: Event = event_class(
+            **{field: parsers[field](value) if field in parsers else value for field, value in stored.items()}
+        )
     except (TypeError, ValueError):
-        unknown = sorted(given.keys() - {each.name for each in fields(kind)})
-        if unknown:
+        if unknown := sorted(stored.keys() - {field for field, _ in _FIELDS[event_class]}):
             raise LedgerTooNew(
-                f"a ledger line says {name!r} with {unknown[0]!r}, a field which this release does not know. {_UPGRADE}"
+                f"this release does not know the field {unknown[0]!r} of a ledger entry of kind {name!r}. {_UPGRADE}"
             ) from None
-        if longer := [field for field, most in _PARTS.items() if _longest(field, given.get(field)) > most]:
+        if longer := [field for field, size in _ITEM_SIZES.items() if _longest_item(field, stored.get(field)) > size]:
             raise LedgerTooNew(
-                f"a ledger line says {name!r} with more in its {longer[0]!r} than this release knows of. {_UPGRADE}"
+                f"the field {longer[0]!r} of a ledger entry of kind {name!r} has more items than this release "
+                f"expects. {_UPGRADE}"
             ) from None
         raise
     return event
 
 
-_dump = json_writer(separators=(",", ":"))
-_load = json.JSONDecoder().decode
+def json_objects(lines: Iterable[str], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The JSON objects of the file `name`, one a line, each with its place; blank lines are skipped.
+
+    >>> list(json_objects(['{"text": "One."}', ""], "notes.jsonl"))
+    [('notes.jsonl, line 1', {'text': 'One.'})]
+    """
+    for number, line in enumerate(lines, 1):
+        place = f"{name}, line {number}"
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise InvalidInput(f"{place} is not JSON: {error}.") from None
+        if not isinstance(row, dict):
+            raise InvalidInput(f"{place} is not a JSON object: {truncate(line, 60)!r}.")
+        yield place, row
 
 
-def _remembered_out(event: Remembered) -> dict[str, Any]:
-    # Spelled out, field by field: this runs for every line written, and a loop of getattr doubles its time.
-    out: dict[str, Any] = {"memory": event.memory, "text": event.text, "identity": event.identity}
-    if event.content:
-        out["content"] = event.content
-    if event.kind != "semantic":
-        out["kind"] = event.kind
-    if event.importance != 0.5:
-        out["importance"] = event.importance
-    if event.confidence != 1.0:
-        out["confidence"] = event.confidence
-    if event.strength != 1.0:
-        out["strength"] = event.strength
-    if event.key is not None:
-        out["key"] = event.key
-    if event.source is not None:
-        out["source"] = event.source
-    if event.observed_by is not None:
-        out["observed_by"] = event.observed_by
-    valid, turn = event.valid, event.turn
-    if valid.start is not None:
-        out["valid_from"] = micros(valid.start)
-    if valid.end is not None:
-        out["valid_until"] = micros(valid.end)
-    if event.expires_at is not None:
-        out["expires_at"] = micros(event.expires_at)
-    if event.tags:
-        out["tags"] = event.tags
-    if event.mentions:
-        out["mentions"] = [[m.name, m.kind] for m in event.mentions]
-    if event.triples:
-        out["triples"] = [[t.subject, t.predicate, t.object] for t in event.triples]
-    if event.times:
-        out["times"] = [[w.start and micros(w.start), w.end and micros(w.end)] for w in event.times]
-    if turn is not None:
-        at = None if turn.at is None else micros(turn.at)
-        out["turn"] = [turn.conversation, turn.number, turn.speaker, at]
-    if event.passages:
-        out["passages"] = event.passages
-    if event.meta:
-        out["meta"] = event.meta
-    return out
+# How many items each value in these fields has; "turn" and "valid" are one value, the others are lists of values.
+_ITEM_SIZES = {**dict.fromkeys("mentions times passages aliases revised valid".split(), 2), "triples": 3, "turn": 4}
 
 
-def _remembered_in(fields: dict[str, Any]) -> dict[str, Any]:
-    start, end = fields.pop("valid_from", None), fields.pop("valid_until", None)
-    if start is not None or end is not None:
-        fields["valid"] = Window(_moment(start), _moment(end))
-    if "expires_at" in fields:
-        fields["expires_at"] = from_micros(fields["expires_at"])
-    if "tags" in fields:
-        fields["tags"] = tuple(fields["tags"])
-    if "mentions" in fields:
-        fields["mentions"] = tuple([cached_mention(*m) for m in fields["mentions"]])
-    if "triples" in fields:
-        fields["triples"] = tuple([Triple(*t) for t in fields["triples"]])
-    if "times" in fields:
-        fields["times"] = tuple([Window(_moment(start), _moment(end)) for start, end in fields["times"]])
-    if "turn" in fields:
-        conversation, number, speaker, at = fields["turn"]
-        fields["turn"] = Turn(conversation, number, speaker, _moment(at))
-    if "passages" in fields:
-        fields["passages"] = tuple((start, end) for start, end in fields["passages"])
-    return fields
-
-
-def _out(event: Event) -> dict[str, Any]:
-    """Every field that differs from its default; the first one always."""
-    out: dict[str, Any] = {}
-    for place, each in enumerate(fields(event)):
-        value = getattr(event, each.name)
-        default = each.default if each.default_factory is MISSING else each.default_factory()
-        if not place or value != default:
-            out[each.name] = _written(value)
-    return out
-
-
-def _in(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: _READ[name](value) if name in _READ else value for name, value in given.items()}
-
-
-def _written(value: Any) -> Any:
-    if isinstance(value, Window):
-        return [value.start and micros(value.start), value.end and micros(value.end)]
-    if isinstance(value, Alias):
-        return [value.name, _written(value.valid)] if value.valid.has_bound else [value.name]
-    if isinstance(value, datetime):
-        return micros(value)
-    return [_written(item) for item in value] if isinstance(value, tuple) else value
-
-
-# How many parts there are to each value in these fields; in the last two there is one value.
-_PARTS = {"mentions": 2, "triples": 3, "times": 2, "passages": 2, "aliases": 2, "revised": 2, "turn": 4, "valid": 2}
-
-
-def _longest(field: str, value: Any) -> int:
-    """How many parts the longest value in a field has, as JSON gives it."""
+def _longest_item(field: str, value: Any) -> int:
     values = [value] if field in ("turn", "valid") else value if isinstance(value, list) else ()
-    return max((len(each) for each in values if isinstance(each, list)), default=0)
+    return max((len(item) for item in values if isinstance(item, list)), default=0)
+
+
+def _moment(value: int | None) -> datetime | None:
+    return None if value is None else from_micros(value)
 
 
 def _window(ends: Sequence[int | None]) -> Window:
     return Window(*map(_moment, ends))
 
 
-# The fields that JSON does not give back as they were.
-_READ: dict[str, Callable[[Any], Any]] = {
+def _turn(stored: Sequence[Any]) -> Turn:
+    conversation, number, speaker, at = stored
+    return Turn(conversation, number, speaker, _moment(at))
+
+
+def _pairs(stored: Iterable[Sequence[Any]]) -> tuple[tuple[Any, Any], ...]:
+    return tuple([(first, second) for first, second in stored])
+
+
+# The fields whose type JSON does not preserve.
+_PARSERS: dict[str, Callable[[Any], Any]] = {
     "valid": _window,
-    "until": lambda value: from_micros(value),
-    "aliases": lambda given: tuple(Alias(name, *map(_window, valid)) for name, *valid in given),
-    **dict.fromkeys(("positions", "names", "evidence", "memories", "facts"), tuple),
-    **dict.fromkeys(("context", "made", "used", "hidden", "promoted", "edges", "left"), tuple),
-    "revised": lambda given: tuple((memory, line) for memory, line in given),
+    "until": from_micros,
+    "aliases": lambda stored: tuple(Alias(name, *map(_window, valid)) for name, *valid in stored),
+    **dict.fromkeys(
+        "positions names evidence memories facts context made used hidden promoted edges left".split(), tuple
+    ),
+    "revised": _pairs,
 }
-
-
-def _moment(value: int | None) -> datetime | None:
-    return None if value is None else from_micros(value)
+_REMEMBERED_PARSERS: dict[str, Callable[[Any], Any]] = {
+    "valid": _window,
+    "expires_at": from_micros,
+    "tags": tuple,
+    "mentions": lambda stored: tuple([cached_mention(*mention) for mention in stored]),
+    "triples": lambda stored: tuple([Triple(*triple) for triple in stored]),
+    "times": lambda stored: tuple([_window(ends) for ends in stored]),
+    "turn": _turn,
+    "passages": _pairs,
+}

@@ -1,7 +1,7 @@
-"""The tables of a ledger, what the database itself forbids, and the statements, each written once.
+"""The tables of a ledger, the triggers that keep entries unchanged, and the SQL statements.
 
-SQLAlchemy writes the text; the driver runs it, because on the paths that matter the rest of SQLAlchemy
-would cost more than the database does.
+SQLAlchemy only generates the SQL text. The driver executes it, because the overhead of SQLAlchemy would be
+larger than the time in the database.
 """
 
 from __future__ import annotations
@@ -11,38 +11,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    DDL,
-    BigInteger,
-    ClauseElement,
-    Column,
-    Connection,
-    Dialect,
-    Engine,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    PrimaryKeyConstraint,
-    Select,
-    Table,
-    Text,
-    bindparam,
-    delete,
-    event,
-    func,
-    insert,
-    literal_column,
-    null,
-    select,
-    update,
-)
+import sqlalchemy as sa
+from sqlalchemy import BigInteger, Column, Integer, LargeBinary, Table, Text, bindparam, literal_column, select
 from sqlalchemy.dialects import sqlite
 
 from remanence.errors import LedgerCorrupt, LedgerTooNew
 from remanence.ledger.sqlite import APPLICATION_ID
 
-tables = MetaData()
+tables = sa.MetaData()
 entry = Table(
     "entry",
     tables,
@@ -55,8 +31,8 @@ entry = Table(
     Column("salt", LargeBinary),
     Column("content", LargeBinary, nullable=False),
     Column("digest", LargeBinary, nullable=False),
-    Index("entry_by_space", "space", "position"),
-    Index("entry_by_time", "space", "at"),
+    sa.Index("entry_by_space", "space", "position"),
+    sa.Index("entry_by_time", "space", "at"),
 )
 embedding = Table(
     "embedding",
@@ -64,12 +40,12 @@ embedding = Table(
     Column("model", Text),
     Column("hash", LargeBinary),
     Column("vector", LargeBinary, nullable=False),
-    PrimaryKeyConstraint("hash", "model"),  # hash first: `erase` drops a text's vectors of every model
+    sa.PrimaryKeyConstraint("hash", "model"),  # hash first: `erase` deletes a text's vectors of every model
 )
 meta = Table("meta", tables, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
 
-CHUNK = 2000  # lines read at a time; between two chunks no reader holds anything in the database
-HEAD_KEY = "ledger:head"  # the name in `meta` under which each writer notes the last line
+CHUNK = 2000  # entries read at a time; between two chunks a reader holds no lock in the database
+HEAD_KEY = "ledger:head"  # the name in `meta` under which each writer records the last entry
 
 _UNCHANGED = " AND ".join(f"NEW.{c.name} IS OLD.{c.name}" for c in entry.c if c.name not in ("body", "salt"))
 _NO_DELETE = """CREATE TRIGGER entry_stays BEFORE DELETE ON entry
@@ -78,14 +54,14 @@ _NO_CHANGE = f"""CREATE TRIGGER entry_is_written_once BEFORE UPDATE ON entry
 WHEN NOT (NEW.body IS NULL AND NEW.salt IS NULL AND OLD.kind <> 'erased' AND {_UNCHANGED})
 BEGIN SELECT RAISE(ABORT, 'ledger lines are never changed, only blanked'); END"""
 for trigger in (_NO_DELETE, _NO_CHANGE):
-    event.listen(entry, "after_create", DDL(trigger))  # type: ignore[no-untyped-call]
+    sa.event.listen(entry, "after_create", sa.DDL(trigger))  # type: ignore[no-untyped-call]
 
-MIGRATIONS: list[Callable[[Connection], None]] = []
-"""Version n to n + 1, in order; the first is 1 to 2. Those that are needed run in one transaction."""
+MIGRATIONS: list[Callable[[sa.Connection], None]] = []
+"""From version n to n + 1, in order; the first is 1 to 2. Those that are needed run in one transaction."""
 
 
-def create_or_migrate(engine: Engine, path: Path) -> None:
-    """Make the tables, or bring an older ledger up to date; then let readers and writers overlap."""
+def create_or_migrate(engine: sa.Engine, path: Path) -> None:
+    """Create the tables, or update those of an older release; then switch to write-ahead logging."""
     newest = 1 + len(MIGRATIONS)
     with engine.connect() as connection:
         run = connection.exec_driver_sql
@@ -93,7 +69,7 @@ def create_or_migrate(engine: Engine, path: Path) -> None:
         if version > newest:
             raise LedgerTooNew(
                 f"{path} has schema {version}, and this release of Remanence knows up to {newest}. "
-                "Upgrade with `pip install -U remanence`; the file was left as it is."
+                "Upgrade with `pip install -U remanence`; the file was not changed."
             )
         if version < newest:
             run("BEGIN IMMEDIATE")
@@ -103,17 +79,18 @@ def create_or_migrate(engine: Engine, path: Path) -> None:
             except BaseException:
                 run("ROLLBACK")
                 raise
-        # Only now: a file is empty or says whose it is, even for one who reads its first bytes by hand.
+        # Only after the commit: until then the file is empty or has its application id, for those who read
+        # its header without SQLite.
         if run("PRAGMA journal_mode").scalar_one() != "wal":
             run("PRAGMA journal_mode=WAL")
 
 
-def _migrate(connection: Connection, path: Path, newest: int) -> None:
+def _migrate(connection: sa.Connection, path: Path, newest: int) -> None:
     run = connection.exec_driver_sql
     version = run("PRAGMA user_version").scalar_one()  # again: another process may have been faster
     if version == 0:
         if run("SELECT 1 FROM sqlite_master").first():
-            raise LedgerCorrupt(f"{path} is not a Remanence ledger. It was left as it is: give another folder.")
+            raise LedgerCorrupt(f"{path} is not a Remanence ledger. It was not changed: give another folder.")
         tables.create_all(connection, checkfirst=False)
         run(f"PRAGMA application_id={APPLICATION_ID}")
     else:
@@ -124,51 +101,43 @@ def _migrate(connection: Connection, path: Path, newest: int) -> None:
 
 
 class Statements:
-    """The text of every statement, in one dialect, with its parameters in the order named."""
+    """The text of every statement in one dialect. Comments name the parameters, in their order."""
 
-    def __init__(self, dialect: Dialect) -> None:
-        def text(statement: ClauseElement) -> str:
+    def __init__(self, dialect: sa.Dialect) -> None:
+        def text(statement: sa.ClauseElement) -> str:
             return str(statement.compile(dialect=dialect, compile_kwargs={"render_postcompile": True}))
 
-        c, e, m = entry.c, embedding.c, meta.c
-        line = (c.position, c.at, c.space, c.kind, c.subject, c.body, c.digest)
-        space = c.space == bindparam("space")
+        def first(count: int, statement: sa.Select[Any]) -> str:
+            """The first rows only. As literals, so that there are no more parameters to bind."""
+            return text(statement.limit(literal_column(str(count))).offset(literal_column("0")))
 
-        self.insert_entry = text(insert(entry))  # a chain.Line
-        self.erase_entry = text(  # not an `Erased` line: it holds no words, and vouches for blank ones
-            update(entry)
-            .values(body=null(), salt=null())
-            .where(c.position == bindparam("p"), c.kind != literal_column("'erased'"))
-        )
+        c, e, m = entry.c, embedding.c, meta.c
+        columns = (c.position, c.at, c.space, c.kind, c.subject, c.body, c.digest)
+        in_space = c.space == bindparam("space")
+        after = c.position > bindparam("after")
+        # An `erased` entry contains no text, and explains entries without text.
+        erasable = (c.position == bindparam("p"), c.kind != literal_column("'erased'"))
+        until = (in_space, c.at <= bindparam("moment"))
+        upsert = sqlite.insert(meta)
+        upsert = upsert.on_conflict_do_update(index_elements=[m.name], set_={"value": upsert.excluded.value})
+
+        self.insert_entry = text(sa.insert(entry))  # a StoredEntry
+        self.erase_entry = text(sa.update(entry).values(body=sa.null(), salt=sa.null()).where(*erasable))  # position
         self.insert_vector = text(sqlite.insert(embedding).on_conflict_do_nothing())  # model, hash, vector
-        self.delete_vectors = text(delete(embedding).where(e.hash == bindparam("h")))
-        put = sqlite.insert(meta)
-        self.put_meta = text(put.on_conflict_do_update(index_elements=[m.name], set_={"value": put.excluded.value}))
-        self.get_meta = text(select(m.value).where(m.name == bindparam("n")))
-        self.read_space = text(  # space, after
-            first(CHUNK, select(*line).where(space, c.position > bindparam("after")).order_by(c.position))
-        )
-        self.read_stored = text(  # after: chain.Line
-            first(CHUNK, select(entry).where(c.position > bindparam("after")).order_by(c.position))
-        )
-        self.last_entry = text(first(1, select(c.position, c.digest).order_by(c.position.desc())))
-        self.last_time = text(first(1, select(c.at).where(space).order_by(c.position.desc())))
-        self.position_at = text(  # space, moment
-            first(
-                1, select(c.position).where(space, c.at <= bindparam("moment")).order_by(c.at.desc(), c.position.desc())
-            )
-        )
+        self.delete_vectors = text(sa.delete(embedding).where(e.hash == bindparam("h")))  # hash
+        self.put_meta = text(upsert)  # name, value
+        self.get_meta = text(select(m.value).where(m.name == bindparam("n")))  # name
+        self.read_space = first(CHUNK, select(*columns).where(in_space, after).order_by(c.position))  # space, after
+        self.read_stored = first(CHUNK, select(entry).where(after).order_by(c.position))  # after
+        self.last_entry = first(1, select(c.position, c.digest).order_by(c.position.desc()))
+        self.last_time = first(1, select(c.at).where(in_space).order_by(c.position.desc()))  # space
+        self.position_at = first(1, select(c.position).where(*until).order_by(c.at.desc(), c.position.desc()))
         self.bodies = text(select(c.position, c.body))
         self.spaces = text(select(c.space).distinct())
-        self.count = text(  # space, up to which position
-            select(func.count(c.position)).where(space, c.position <= bindparam("upto"))
+        self.count = text(  # space, last position
+            select(sa.func.count(c.position)).where(in_space, c.position <= bindparam("upto"))
         )
-        self.entries_at = lru_cache(lambda n: text(select(*line).where(c.position.in_([0] * n))))
+        self.entries_at = lru_cache(lambda n: text(select(*columns).where(c.position.in_([0] * n))))  # n positions
         self.vectors = lru_cache(  # model, then n hashes
             lambda n: text(select(e.hash, e.vector).where(e.model == bindparam("m", ""), e.hash.in_([b""] * n)))
         )
-
-
-def first(n: int, statement: Select[Any]) -> Select[Any]:
-    """The first `n` rows. Both numbers stand in the text, so that there is nothing more to bind."""
-    return statement.limit(literal_column(str(n))).offset(literal_column("0"))

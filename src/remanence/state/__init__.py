@@ -1,1 +1,1 @@
-"""What a space knows of names, entities, relations and links: indexes of the ledger, below the rest."""
+"""What the ledger entries of a space add up to: versions, names, entities, relations, links, jobs, usage."""

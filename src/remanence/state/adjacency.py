@@ -1,83 +1,120 @@
-"""Which edges meet at a vertex, in a graph that grows.
+"""A growing graph: which edges meet at a vertex, and since when an edge no longer holds.
 
-igraph holds the edges up to the last fold. Adding one there costs time for all of them, so newer ones
-wait in a small overlay until there are enough to fold; a vertex looked at has its edges from both.
+igraph stores the edges up to the last rebuild. Adding one there takes time for all of them, so newer edges
+are collected in a small overlay until there are enough for a rebuild.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.schema import OPEN_END
 from remanence.state.columns import Column
 
-_LEAST_FOLD = 4_096
-_MANY = 64
+_MIN_REBUILD = 4_096
+_MIN_CACHED = 64
 
 
 class Adjacency:
-    """Edges by number, in the order they came.
+    """Edges by number, in the order in which they were added.
 
-    >>> ties = Adjacency()
-    >>> ties.extend([(0, 1), (1, 2)])
-    >>> ties.edges_of(1), ties.edges_of(7)
+    >>> graph = Adjacency()
+    >>> graph.extend([(0, 1), (1, 2)])
+    >>> graph.edges_of(1), graph.edges_of(7)
     ([0, 1], [])
     """
 
-    def __init__(self, ends: NDArray[Any] | None = None) -> None:
-        self._ends = Column(np.int32, ends, width=2)
-        self._base: Any = None
-        self._folded = 0
-        self._sorted: dict[int, list[int]] = {}  # the folded edges of vertices that have many, once looked at
+    def __init__(self, endpoints: NDArray[Any] | None = None) -> None:
+        self._endpoints = Column(np.int32, endpoints, width=2)
+        self._graph: Any = None
+        self._graph_size = 0
+        self._cached: dict[int, list[int]] = {}  # edges in igraph of vertices that have many
         self._overlay: dict[int, list[int]] = {}
-        self._overlaid = 0
+        self._overlay_end = 0
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return len(self._endpoints)
 
     @property
     def endpoints(self) -> NDArray[np.int32]:
         """The two vertices of each edge."""
-        return self._ends.values
+        return self._endpoints.values
 
-    def extend(self, ends: Sequence[tuple[int, int]]) -> None:
-        """Add edges. The price is paid by the next look at them."""
-        self._ends.extend(ends)
+    def extend(self, endpoints: Sequence[tuple[int, int]]) -> None:
+        """Add edges. They are indexed by the next `edges_of`."""
+        self._endpoints.extend(endpoints)
 
     def edges_of(self, vertex: int) -> list[int]:
-        """The edges that meet at a vertex, oldest first. Not to be written to: it may be given again."""
-        self._catch_up()
-        new = self._overlay.get(vertex, [])
-        if self._base is None or vertex >= self._base.vcount():
-            return new
-        folded = self._sorted.get(vertex)
-        if folded is None:
-            folded = sorted(self._base.incident(vertex, mode="all"))
-            if len(folded) > _MANY:
-                self._sorted[vertex] = folded
-        return folded + new if new else folded
+        """The edges at a vertex, oldest first. The list is shared: do not change it."""
+        self._update()
+        newer = self._overlay.get(vertex, [])
+        if self._graph is None or vertex >= self._graph.vcount():
+            return newer
+        older = self._cached.get(vertex)
+        if older is None:
+            older = sorted(self._graph.incident(vertex, mode="all"))
+            if len(older) > _MIN_CACHED:
+                self._cached[vertex] = older
+        return older + newer if newer else older
 
-    def _catch_up(self) -> None:
-        count = len(self._ends)
-        if count == self._overlaid:
+    def _update(self) -> None:
+        size = len(self._endpoints)
+        if size == self._overlay_end:
             return
-        if count - self._folded > max(_LEAST_FOLD, self._folded // 4):
-            self._fold()
+        if size - self._graph_size > max(_MIN_REBUILD, self._graph_size // 4):
+            self._rebuild()
             return
-        for edge, (a, b) in enumerate(self._ends.values[self._overlaid :].tolist(), self._overlaid):
-            self._overlay.setdefault(a, []).append(edge)
-            if a != b:
-                self._overlay.setdefault(b, []).append(edge)
-        self._overlaid = count
+        for edge, (a, b) in enumerate(self.endpoints[self._overlay_end :].tolist(), self._overlay_end):
+            for vertex in {a, b}:
+                self._overlay.setdefault(vertex, []).append(edge)
+        self._overlay_end = size
 
-    def _fold(self) -> None:
-        """Put all edges into igraph."""
+    def _rebuild(self) -> None:
         import igraph
 
-        ends = self._ends.values
-        self._base = igraph.Graph(n=int(ends.max()) + 1, edges=np.ascontiguousarray(ends))
-        self._folded = self._overlaid = len(ends)
-        self._overlay, self._sorted = {}, {}
+        self._graph = igraph.Graph(n=int(self.endpoints.max()) + 1, edges=np.ascontiguousarray(self.endpoints))
+        self._graph_size = self._overlay_end = len(self.endpoints)
+        self._overlay, self._cached = {}, {}
+
+
+class Endings:
+    """When edges were ended by an `Invalidated` event, by ledger position.
+
+    >>> endings = Endings()
+    >>> endings.add(3, position=10, end=500)
+    >>> endings.end_of(3, position=9) == OPEN_END, endings.end_of(3, position=10)
+    (True, 500)
+    """
+
+    def __init__(self, stored: Iterable[tuple[int, Iterable[tuple[int, int]]]] = ()) -> None:
+        self._by_edge = {edge: [(position, end) for position, end in ends] for edge, ends in stored}
+
+    def add(self, edge: int, position: int, end: int) -> None:
+        self._by_edge.setdefault(edge, []).append((position, end))
+
+    def copy(self, edge: int, to: int) -> None:
+        """Give an edge the endings of another one."""
+        if edge in self._by_edge:
+            self._by_edge[to] = list(self._by_edge[edge])
+
+    def end_of(self, edge: int, position: int) -> int:
+        """When an edge was ended, in microseconds, as known at a position; OPEN_END if it was not."""
+        ends = self._by_edge.get(edge)
+        if ends is None:  # nearly always
+            return OPEN_END
+        return min((end for ended_at, end in ends if ended_at <= position), default=OPEN_END)
+
+    def positions_of(self, edge: int) -> list[int]:
+        """The positions of the entries that ended an edge."""
+        return [position for position, _ in self._by_edge.get(edge, ())]
+
+    def ended_edges(self, position: int, moment: int) -> list[int]:
+        """The edges that had ended by a moment, as known at a position."""
+        return [edge for edge in self._by_edge if self.end_of(edge, position) <= moment]
+
+    def save(self) -> list[tuple[int, list[tuple[int, int]]]]:
+        return list(self._by_edge.items())

@@ -1,7 +1,7 @@
-"""A sight put on the claims: the ones it knows, turned the way their predicates are declared, their names
-taken together to entities, and what follows of them.
+"""The claims of one snapshot, resolved: predicates as declared, names as entities, and what holds when.
 
-A *slot* is what can have one value at a time: where Alice lives, who leads Apple.
+All claims about one entity under one predicate are a *group*. If the predicate is single-valued, only one
+value of a group holds at a time.
 """
 
 from __future__ import annotations
@@ -12,10 +12,17 @@ from typing import Literal, NamedTuple, TypeAlias
 from remanence.schema import OPEN_END, OPEN_START, Snapshot
 from remanence.state.claims import Claims, StatedClaim
 from remanence.state.entity_registry import Registry
-from remanence.state.intervals import Claim, Interval, merge_same_value, resolve_single_valued
+from remanence.state.intervals import (
+    Claim,
+    DisagreementKind,
+    Interval,
+    classify_disagreement,
+    merge_same_value,
+    resolve_single_valued,
+)
 from remanence.state.predicates import PredicateRule, Predicates
 
-_MOST_SLOTS, _MOST_AROUND = 20_000, 2_000
+_MAX_GROUPS, _MAX_AROUND, _MAX_DISAGREEMENTS = 20_000, 2_000, 64
 
 Direction: TypeAlias = Literal["out", "in", "both"]
 NumberedTriple: TypeAlias = tuple[int, str, int]
@@ -23,7 +30,7 @@ NumberedTriple: TypeAlias = tuple[int, str, int]
 
 
 class EntityEdge(NamedTuple):
-    """A claim as a sight takes it: turned the way its predicate is declared, its ends as entities."""
+    """A claim in a snapshot: in the direction of its declared predicate, with entities at its ends."""
 
     stated_claim: StatedClaim
     claim: Claim
@@ -42,20 +49,21 @@ class EntityEdge(NamedTuple):
         """The names and the predicate, as declared."""
         return self.endpoints[0], self.rule.name, self.endpoints[1]
 
-    def directed_triples(self, me: int, direction: Direction) -> Iterator[NumberedTriple]:
-        """The ways to say it with `me` at the end that `direction` asks for."""
-        if direction == "both" or me == (self.subject if direction == "out" else self.object):
+    def directed_triples(self, entity: int, direction: Direction) -> Iterator[NumberedTriple]:
+        """The forms of this edge that have `entity` at the end that `direction` asks for."""
+        if direction == "both" or entity == (self.subject if direction == "out" else self.object):
             yield self.triple
-        if self.rule.inverse and (direction == "both" or me == (self.object if direction == "out" else self.subject)):
+        inverted_end = self.object if direction == "out" else self.subject
+        if self.rule.inverse and (direction == "both" or entity == inverted_end):
             yield self.endpoints[1], self.rule.inverse, self.endpoints[0]
 
     def same_statement(self, other: EntityEdge) -> bool:
-        """Whether it says what another one says."""
+        """Whether both state the same relation."""
         return (self.subject, self.rule.name, self.object) == (other.subject, other.rule.name, other.object)
 
 
 class ResolvedClaim(NamedTuple):
-    """What holds over a stretch, by the claim it begins with; `following` is the claim that ended it."""
+    """A relation that holds over an interval; `edge` is its first claim, `next_claim` the one that ended it."""
 
     edge: EntityEdge
     interval: Interval
@@ -63,160 +71,224 @@ class ResolvedClaim(NamedTuple):
 
 
 class ClaimGroup(NamedTuple):
-    """Everything that was said to be in one place, and what holds there when."""
+    """All claims about one entity under one predicate, and what holds when."""
 
     edges: list[EntityEdge]
     resolved_claims: list[ResolvedClaim]
 
 
-class ClaimView:
-    """What one sight makes of the claims, whenever it looks. Each slot is worked out once."""
+class ClaimStatus(NamedTuple):
+    """The claims that replaced a claim, and whether it was ended by an `Invalidated` event."""
 
-    def __init__(self, claims: Claims, predicates: Predicates, registry: Registry, sight: Snapshot) -> None:
-        self._sight, self._position = sight, sight.position
+    replaced_by: Sequence[Claim]
+    ended: bool
+
+
+class ClaimView:
+    """The claims of one snapshot. Each group is resolved once."""
+
+    def __init__(self, claims: Claims, predicates: Predicates, registry: Registry, snapshot: Snapshot) -> None:
+        self.snapshot, self._position = snapshot, snapshot.position
         self._claims, self._predicates, self._registry = claims, predicates, registry
         self._entities: dict[int, int] = {}  # by the number of a name
-        self._first: dict[str, int] = {}  # by the id of the entity
-        self._passed_on: set[int] = set()  # names that were first one entity's, then another's
+        self._first_names: dict[str, int] = {}  # by the id of an entity
+        self._reused_names: set[int] = set()  # names that belonged to several entities, one after the other
         self._rules: dict[int, PredicateRule] = {}
-        self._alike: dict[str, list[int]] = {}
-        self._slots: dict[tuple[int, str], ClaimGroup] = {}
+        self._groups: dict[tuple[int, str], ClaimGroup] = {}
         self._around: dict[tuple[int, frozenset[str] | None, int | None], tuple[list[ResolvedClaim], bool]] = {}
+        self._status_moment = OPEN_START
+        self._status: dict[int, list[ClaimStatus]] = {}
 
-    def matches(self, sight: Snapshot) -> bool:
-        """Whether another sight makes the same of the claims: it sees the same, if at another moment."""
-        return sight.position == self._position and sight.row_mask is self._sight.row_mask
+    def matches(self, snapshot: Snapshot) -> bool:
+        """Whether another snapshot contains the same claims, perhaps at another moment."""
+        return snapshot.position == self._position and snapshot.row_mask is self.snapshot.row_mask
 
-    def entity_number(self, number: int) -> int:
-        """One number for all the names of an entity: of the one met first."""
-        found = self._entities.get(number)
+    def entity_number(self, name: int) -> int:
+        """One number for all the names of an entity: that of the name which was requested first."""
+        found = self._entities.get(name)
         if found is None:
-            found = number
-            if len(self._registry.same_entity(number, self._position)) > 1:
-                entity_id = self._registry.entity_of(number, self._position)
-                found = self._first.setdefault(entity_id, number)
-                if self._registry.has_several_owners(number, self._position):
-                    self._passed_on.add(number)
-            self._entities[number] = found
+            found = name
+            if len(self._registry.same_entity(name, self._position)) > 1:
+                found = self._first_names.setdefault(self._registry.entity_of(name, self._position), name)
+                if self._registry.has_several_owners(name, self._position):
+                    self._reused_names.add(name)
+            self._entities[name] = found
         return found
 
-    def _meant(self, number: int, then: int) -> int:
-        """A name of whoever this one stood for then."""
-        passed_on = number in self._passed_on
-        return self._registry.name_of_past_owner(number, self._position, then) if passed_on else number
+    def edges_of(self, name: int, predicates: Collection[str] | None) -> list[EntityEdge]:
+        """The active claims with an entity at either end, oldest first."""
+        return self._newest_edges(name, predicates, None)[0]
 
-    def rule(self, predicate: int) -> PredicateRule:
-        """How claims with a predicate are taken."""
-        rule = self._rules.get(predicate)
+    def to_edge(self, claim: StatedClaim, start: int | None = None) -> EntityEdge:
+        """A claim as an edge; one with a symmetric predicate starts at the entity `start`."""
+        rule = self._rules.get(claim.predicate)
         if rule is None:
-            name = self._predicates.names[predicate]
-            rule = self._rules[predicate] = self._predicates.rule(name, self._position)
-        return rule
-
-    def edges_of(self, number: int, wanted: Collection[str] | None) -> list[EntityEdge]:
-        """The standing claims with an entity at either end, oldest first."""
-        return self._newest(number, wanted, None)[0]
-
-    def _newest(self, number: int, wanted: Collection[str] | None, limit: int | None) -> tuple[list[EntityEdge], bool]:
-        """The same, but only so many, the newest; and whether there are more."""
-        alike = None if wanted is None else {one for name in wanted for one in self._said_alike(name)}
-        edges = self.edges(number)
-        most = len(edges) if limit is None else limit
-        found, more = self._claims.newest_active(edges, self._sight, alike, most)
-        me = self.entity_number(number)
-        ties = [self.to_edge(said, me) for said in found]
-        # A name that was this entity's may be another's by now.
-        return [tie for tie in ties if me in (tie.subject, tie.object)], more
-
-    def _said_alike(self, name: str) -> list[int]:
-        found = self._alike.get(name)
-        if found is None:
-            found = self._alike[name] = self._predicates.equivalent_numbers(name, self._position)
-        return found
-
-    def edges(self, number: int) -> list[int]:
-        """Every claim with a name of an entity at either end, oldest first, seen or not."""
-        names = self._registry.same_entity(number, self._position)
-        if len(names) == 1:
-            return self._claims.with_name(number)
-        return sorted({edge for name in names for edge in self._claims.with_name(name)})
-
-    def to_edge(self, said: StatedClaim, me: int | None = None) -> EntityEdge:
-        """A claim as this sight takes it; one that holds both ways is turned to start from `me`."""
-        rule = self.rule(said.predicate)
-        ends = said.subject, said.object
-        subject, object_ = self.entity_number(said.subject), self.entity_number(said.object)
-        if self._passed_on and not self._passed_on.isdisjoint(ends):
-            then = said.recorded_at if said.start == OPEN_START else said.start
-            ends = self._meant(said.subject, then), self._meant(said.object, then)
-            subject, object_ = self.entity_number(ends[0]), self.entity_number(ends[1])
-        if rule.is_inverse or (rule.symmetric and me is not None and subject != me):
+            name = self._predicates.values[claim.predicate]
+            rule = self._rules[claim.predicate] = self._predicates.rule(name, self._position)
+        ends = claim.subject, claim.object
+        subject, object_ = map(self.entity_number, ends)
+        if self._reused_names and not self._reused_names.isdisjoint(ends):
+            moment = claim.recorded_at if claim.start == OPEN_START else claim.start
+            ends = self._name_at(claim.subject, moment), self._name_at(claim.object, moment)
+            subject, object_ = map(self.entity_number, ends)
+        if rule.is_inverse or (rule.symmetric and start is not None and subject != start):
             ends, subject, object_ = ends[::-1], object_, subject
-        times = (OPEN_START, OPEN_END, OPEN_START) if rule.immutable else (said.start, said.end, said.recorded_at)
+        times = (OPEN_START, OPEN_END, OPEN_START) if rule.immutable else (claim.start, claim.end, claim.recorded_at)
         value = subject if rule.keyed_by_object else object_
-        until = self._claims.ended_at(said.number, self._position)
-        claim = Claim(said.number, value, *times, *self._claims.attribution(said.attribution), until)
-        return EntityEdge(said, claim, rule, ends, subject, object_)
+        ended_at = self._claims.ended_at(claim.number, self._position)
+        resolved = Claim(claim.number, value, *times, *self._claims.attribution(claim.attribution), ended_at)
+        return EntityEdge(claim, resolved, rule, ends, subject, object_)
 
     def resolved_around(
-        self, number: int, wanted: frozenset[str] | None, limit: int | None
+        self, name: int, predicates: frozenset[str] | None, limit: int | None
     ) -> tuple[list[ResolvedClaim], bool]:
-        """What holds, at whichever time, with an entity at either end, in the order it was first said; by the
-        newest `limit` claims, and whether there are more."""
-        key = number, wanted, limit
+        """What holds, at any time, with an entity at either end, in the order of the first claims.
+
+        Only the newest `limit` claims are read; the second value tells whether there are more.
+        """
+        key = name, predicates, limit
         found = self._around.get(key)
         if found is None:
-            if len(self._around) >= _MOST_AROUND:
+            if len(self._around) >= _MAX_AROUND:
                 self._around.clear()
-            ties, more = self._newest(number, wanted, limit)
-            held = sorted(self._holding(number, ties, more), key=lambda held: held.edge.claim.number)
-            found = self._around[key] = held, more
+            edges, more = self._newest_edges(name, predicates, limit)
+            resolved = self._resolve(self.entity_number(name), edges, more)
+            found = self._around[key] = sorted(resolved, key=lambda each: each.edge.claim.number), more
         return found
 
-    def _holding(self, number: int, ties: Iterable[EntityEdge], more: bool) -> Iterator[ResolvedClaim]:
-        me = self.entity_number(number)
-        slots: dict[tuple[int, str], list[EntityEdge]] = {}
+    def group_of(self, edge: EntityEdge, edges: list[EntityEdge] | None = None) -> ClaimGroup:
+        """The group of a claim; `edges` are all its claims, if known."""
+        key = edge.holder, edge.rule.name
+        group = self._groups.get(key)
+        if group is None:
+            if edges is None:
+                edges = [other for other in self.edges_of(edge.holder, {edge.rule.name}) if other.holder == edge.holder]
+            if len(self._groups) >= _MAX_GROUPS:
+                self._groups.clear()
+            resolved = _resolved(edges, resolve_single_valued([other.claim for other in edges]))
+            group = self._groups[key] = ClaimGroup(edges, resolved)
+        return group
+
+    def resolved_claims(self, edge: EntityEdge) -> list[ResolvedClaim]:
+        """What holds when in the group of a claim; if that is not single-valued, for its two ends only."""
+        if edge.rule.single_valued:
+            return self.group_of(edge).resolved_claims
+        same = self.same_statements(edge)
+        return _resolved(same, merge_same_value([other.claim for other in same]))
+
+    def same_statements(self, edge: EntityEdge) -> list[EntityEdge]:
+        """The active claims that state the same relation."""
+        others = self.edges_of(edge.stated_claim.subject, {edge.rule.name})
+        return [other for other in others if other.same_statement(edge)]
+
+    # The claims of one row
+
+    def status_of(self, row: int, now: int) -> list[ClaimStatus]:
+        """The status of each claim of a row at a moment."""
+        if now != self._status_moment:
+            self._status_moment, self._status = now, {}
+        found = self._status.get(row)
+        if found is None:
+            found = self._status[row] = [self._status_at(edge, now) for edge in self._edges_of_row(row)]
+        return found
+
+    def superseding_row(self, row: int, now: int) -> int | None:
+        """The newest of the rows that replaced all claims of this one; None unless all were replaced."""
+        rows = [self._newest_row(status.replaced_by) for status in self.status_of(row, now)]
+        return None if None in rows else max((found for found in rows if found is not None), default=None)
+
+    def valid_periods(self, row: int) -> list[tuple[EntityEdge, Interval]]:
+        """The claims of a row and when they hold, for groups in which several values hold one after the other."""
+        out: list[tuple[EntityEdge, Interval]] = []
+        for edge in self._edges_of_row(row):
+            resolved = self.group_of(edge).resolved_claims if edge.rule.single_valued else []
+            if len({each.interval.value for each in resolved}) > 1:
+                out += [(edge, each.interval) for each in resolved if edge.claim in each.interval.claims]
+        return out
+
+    def disagreements(self, row: int) -> Iterator[tuple[int, DisagreementKind, EntityEdge]]:
+        """The rows that disagree with this one, how, and with which of its claims."""
+        for edge in self._edges_of_row(row):
+            if edge.rule.single_valued:
+                others = [other.claim for other in self.group_of(edge).edges if other.claim.value != edge.claim.value]
+                for claim in others[-_MAX_DISAGREEMENTS:]:
+                    for other_row in self._claims.evidence_rows(claim.number, self.snapshot):
+                        if other_row != row:
+                            yield other_row, classify_disagreement(edge.claim, claim), edge
+
+    # Helpers
+
+    def _newest_edges(
+        self, name: int, predicates: Collection[str] | None, limit: int | None
+    ) -> tuple[list[EntityEdge], bool]:
+        """The newest active claims with an entity at either end, oldest first; and whether there are more."""
+        numbers = None
+        if predicates is not None:
+            numbers = {n for each in predicates for n in self._predicates.equivalent_numbers(each, self._position)}
+        names = self._registry.same_entity(name, self._position)
+        claims = self._claims.with_name(name)
+        if len(names) > 1:
+            claims = sorted({claim for each in names for claim in self._claims.with_name(each)})
+        found, more = self._claims.newest_active(
+            claims, self.snapshot, numbers, len(claims) if limit is None else limit
+        )
+        entity = self.entity_number(name)
+        edges = [self.to_edge(claim, entity) for claim in found]
+        # A former name of this entity may belong to another one by now.
+        return [edge for edge in edges if entity in (edge.subject, edge.object)], more
+
+    def _name_at(self, name: int, moment: int) -> int:
+        """A name of the entity that had this name at a moment."""
+        reused = name in self._reused_names
+        return self._registry.name_of_past_owner(name, self._position, moment) if reused else name
+
+    def _resolve(self, entity: int, edges: Iterable[EntityEdge], more: bool) -> Iterator[ResolvedClaim]:
+        groups: dict[tuple[int, str], list[EntityEdge]] = {}
         others: dict[NumberedTriple, list[EntityEdge]] = {}
-        for tie in ties:
-            if tie.rule.single_valued:
-                slots.setdefault((tie.holder, tie.rule.name), []).append(tie)
+        for edge in edges:
+            if edge.rule.single_valued:
+                groups.setdefault((edge.holder, edge.rule.name), []).append(edge)
             else:
-                others.setdefault((tie.subject, tie.rule.name, tie.object), []).append(tie)
-        for (holder, _), ties in slots.items():
-            # All that is said of its own slots is at hand, unless there is more.
-            slot = self.group_of(ties[0], ties if holder == me and not more else None)
-            yield from (held for held in slot.resolved_claims if me in (held.edge.subject, held.edge.object))
-        for ties in others.values():
-            yield from _held(ties, merge_same_value([tie.claim for tie in ties]))
+                others.setdefault((edge.subject, edge.rule.name, edge.object), []).append(edge)
+        for (holder, _), group_edges in groups.items():
+            # For groups of this entity, these are all claims, unless there are more.
+            group = self.group_of(group_edges[0], group_edges if holder == entity and not more else None)
+            yield from (each for each in group.resolved_claims if entity in (each.edge.subject, each.edge.object))
+        for same in others.values():
+            yield from _resolved(same, merge_same_value([edge.claim for edge in same]))
 
-    def group_of(self, tie: EntityEdge, ties: list[EntityEdge] | None = None) -> ClaimGroup:
-        """All claims to the place that a claim is about, and what holds when; `ties` if they are at hand."""
-        key = tie.holder, tie.rule.name
-        slot = self._slots.get(key)
-        if slot is None:
-            if ties is None:
-                ties = [other for other in self.edges_of(tie.holder, {tie.rule.name}) if other.holder == tie.holder]
-            if len(self._slots) >= _MOST_SLOTS:
-                self._slots.clear()
-            slot = self._slots[key] = ClaimGroup(
-                ties, _held(ties, resolve_single_valued([other.claim for other in ties]))
-            )
-        return slot
+    def _edges_of_row(self, row: int) -> list[EntityEdge]:
+        return list(map(self.to_edge, self._claims.active_claims(self._claims.claims_of_row(row), self.snapshot)))
 
-    def resolved_claims(self, tie: EntityEdge) -> list[ResolvedClaim]:
-        """What holds when where a claim speaks: in its slot, or if others may hold too, of its two ends."""
-        if tie.rule.single_valued:
-            return self.group_of(tie).resolved_claims
-        same = [
-            other for other in self.edges_of(tie.stated_claim.subject, {tie.rule.name}) if other.same_statement(tie)
-        ]
-        return _held(same, merge_same_value([other.claim for other in same]))
+    def _status_at(self, edge: EntityEdge, now: int) -> ClaimStatus:
+        intervals = [each.interval for each in self.group_of(edge).resolved_claims] if edge.rule.single_valued else []
+        started = [interval for interval in intervals if interval.start <= now]
+        latest = [interval for interval in started if now in interval] or started[-1:]
+        holds = any(interval.end > now and edge.claim in interval.claims for interval in intervals)
+        replacing = [each for each in latest if any(_replaces(claim, edge.claim) for claim in each.claims)]
+        return ClaimStatus(() if holds or not replacing else replacing[0].claims, edge.claim.ended_at <= now)
+
+    def _newest_row(self, claims: Sequence[Claim]) -> int | None:
+        rows = (row for claim in claims for row in self._claims.evidence_rows(claim.number, self.snapshot))
+        return max(rows, default=None)
 
 
-def _held(ties: Sequence[EntityEdge], stretches: Sequence[Interval]) -> list[ResolvedClaim]:
-    by_number = {tie.claim.number: tie for tie in ties}
-    starting = {stretch.start: stretch.first_claim.number for stretch in reversed(stretches)}
+def _resolved(edges: Sequence[EntityEdge], intervals: Sequence[Interval]) -> list[ResolvedClaim]:
+    by_number = {edge.claim.number: edge for edge in edges}
+    starting = {interval.start: interval.first_claim.number for interval in reversed(intervals)}
     return [
-        ResolvedClaim(by_number[stretch.first_claim.number], stretch, starting.get(stretch.end))
-        for stretch in stretches
+        ResolvedClaim(by_number[interval.first_claim.number], interval, starting.get(interval.end))
+        for interval in intervals
     ]
+
+
+def _replaces(other: Claim, claim: Claim) -> bool:
+    """Whether another claim replaced this one: it began while this one held, or after it was ended."""
+    if other.value == claim.value:
+        return False
+    if claim.ended_at <= other.effective_start:
+        return True
+    kind = classify_disagreement(claim, other)
+    return (kind == "succession" and other.effective_start > claim.effective_start) or (
+        kind == "correction" and other.number > claim.number
+    )

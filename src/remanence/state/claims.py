@@ -1,8 +1,8 @@
-"""Every claim about two entities, as it was made: by a version of a memory, or outright by somebody.
+"""Every claim about two entities, as it was made: by a version of a memory, or asserted directly.
 
-A claim never changes. Whether a view knows it depends on what it rests on: one that a memory makes is
-there while that version stands; one that was made outright from its line on, and if it has evidence only
-while some of that is shown. So forgetting a memory takes along what it alone supports.
+A claim never changes. Whether a snapshot contains it depends on its source: a claim of a memory is there
+while that version is; an asserted claim from its ledger position on, and if it has evidence, only while
+some of that is visible. So forgetting a memory also hides the claims that have no other evidence.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from numpy.typing import NDArray
 from remanence.events import Invalidated, Related, Remembered
 from remanence.language.text import normalize_name
 from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, micros, window_to_micros
-from remanence.state.adjacency import Adjacency
+from remanence.state.adjacency import Adjacency, Endings
 from remanence.state.catalog import Catalog
-from remanence.state.columns import Column, pack, unpack
+from remanence.state.columns import Column, Interner, pack, unpack
 from remanence.state.names import Names
 from remanence.state.predicates import Predicates, is_state, normalize_predicate, resulting_states
 
 _DAY = 86_400 * 1_000_000
-_SOURCE = 6
-_AT_ONCE = 256
+_PREDICATE, _RECORDED_AT, _SOURCE = 2, 5, 6  # columns
+_BATCH = 256
 
 
 class StatedClaim(NamedTuple):
-    """One claim as it was made: names, predicate and sayer by number, times in microseconds.
+    """One claim as it was made: names, predicate and attribution by number, times in microseconds.
 
-    `source` is the row that makes it, or if negative, which of the claims made outright it is.
+    `source` is the row that makes it; if negative, `~source` is the number of the assertion.
     """
 
     number: int
@@ -46,251 +46,243 @@ class StatedClaim(NamedTuple):
 
 
 class Claims:
-    """The claims of one space, by number, in the order they were made."""
+    """The claims of one space, by number, in the order in which they were made."""
 
-    def __init__(self, names: Names, predicates: Predicates, catalog: Catalog) -> None:
-        self._names, self._predicates, self._catalog = names, predicates, catalog
-        # Edges run from subject to object; of each, as it is read in one go, what `Said` holds.
-        self._ties = Adjacency()
-        self._facts = Column(np.int64, width=8)
-        self._of_row = Column(np.int64, width=2)  # of each row: its first claim, and how many
-        # Of each claim made outright: its line, and of those that have some its evidence, by number.
-        self._lines: list[int] = []
+    def __init__(self, names: Names, catalog: Catalog) -> None:
+        self._names, self._catalog = names, catalog
+        self._predicates = Predicates()
+        self._graph = Adjacency()  # edges from subject to object
+        self._columns = Column(np.int64, width=8)  # of each claim the fields of `StatedClaim` after its number
+        self._claims_of_row = Column(np.int64, width=2)  # of each row: its first claim, and how many
+        # Of each assertion: its ledger position, its id, and its evidence (memories by number) if it has any.
+        self._assertion_positions: list[int] = []
+        self._assertion_ids: list[str] = []
         self._evidence: dict[int, tuple[int, ...]] = {}
-        self._ids: list[str] = []
-        self._numbers: dict[str, int] = {}
-        self._sayers: list[tuple[str | None, float]] = []  # who says so, and how sure they are
-        self._sayer_numbers: dict[tuple[str | None, float], int] = {}
-        self._until: dict[int, list[tuple[int, int]]] = {}  # of each ended claim: from which line, until when
+        self._claim_of_id: dict[str, int] = {}
+        self._attributions = Interner[tuple[str | None, float]]()  # observer and confidence
+        self._endings = Endings()
 
     def __len__(self) -> int:
-        return len(self._facts)
+        return len(self._columns)
 
-    # Looking
+    # Reading
 
     def with_name(self, name: int) -> list[int]:
-        """The claims with this name on either side, oldest first, whoever may see them."""
-        return self._ties.edges_of(name)
+        """The claims with this name on either side, oldest first, visible or not."""
+        return self._graph.edges_of(name)
 
     def name_numbers(self) -> list[int]:
-        """The names that a claim has on either side."""
-        named: list[int] = np.unique(self._ties.endpoints).tolist()
-        return named
+        """The names that any claim is about, visible or not."""
+        numbers: list[int] = np.unique(self._graph.endpoints).tolist()
+        return numbers
 
-    def asserted_names(self, sight: Snapshot) -> set[int]:
-        """The names in standing claims that were made outright, not by a memory."""
-        facts = self._facts.values
-        made = facts[facts[:, _SOURCE] < 0]
-        stands = np.array(self._lines, np.int64)[~made[:, _SOURCE]] <= sight.position
-        for place in np.flatnonzero(np.isin(~made[:, _SOURCE], list(self._evidence))).tolist():
-            stands[place] = self._stands(int(made[place, _SOURCE]), sight)
-        return set(made[stands, :2].ravel().tolist())
+    def asserted_names(self, snapshot: Snapshot) -> set[int]:
+        """The names in active claims that were asserted."""
+        asserted = np.flatnonzero(self._columns.values[:, _SOURCE] < 0).tolist()
+        active = self.active_claims(asserted, snapshot)
+        return {name for claim in active for name in (claim.subject, claim.object)}
 
-    def is_asserted(self, name: int, sight: Snapshot) -> bool:
-        """Whether a standing claim with this name was made outright, not by a memory."""
-        return any(said.source < 0 for said in self.active_claims(self.with_name(name), sight))
+    def is_asserted(self, name: int, snapshot: Snapshot) -> bool:
+        """Whether an active claim with this name was asserted."""
+        return any(claim.source < 0 for claim in self.active_claims(self.with_name(name), snapshot))
 
     def claims_of_row(self, row: int) -> range:
         """The claims that a row makes."""
-        if row >= len(self._of_row):
+        if row >= len(self._claims_of_row):
             return range(0)
-        first, count = self._of_row.values[row].tolist()
+        first, count = self._claims_of_row.values[row].tolist()
         return range(first, first + count)
 
     def active_claims(
-        self, claims: Sequence[int], sight: Snapshot, predicates: Collection[int] | None = None
+        self, claims: Sequence[int], snapshot: Snapshot, predicates: Collection[int] | None = None
     ) -> Iterator[StatedClaim]:
-        """Those of these claims that stand in this sight, perhaps only those with some predicates."""
+        """Those of these claims that are active in this snapshot, with one of these predicates."""
         if not claims:
             return
-        for number, fact in zip(claims, self._facts.values[list(claims)].tolist(), strict=True):
-            if (predicates is None or fact[2] in predicates) and self._stands(fact[_SOURCE], sight):
-                yield StatedClaim(number, *fact)
+        for number, values in zip(claims, self._columns.values[list(claims)].tolist(), strict=True):
+            if (predicates is None or values[_PREDICATE] in predicates) and self._is_active(values[_SOURCE], snapshot):
+                yield StatedClaim(number, *values)
 
     def newest_active(
-        self, claims: Sequence[int], sight: Snapshot, predicates: Collection[int] | None, limit: int
+        self, claims: Sequence[int], snapshot: Snapshot, predicates: Collection[int] | None, limit: int
     ) -> tuple[list[StatedClaim], bool]:
-        """The newest of these claims that stand in this sight, oldest first; and whether there are more."""
+        """The newest `limit` of these claims that are active, oldest first; and whether there are more."""
         found: list[StatedClaim] = []
-        for end in range(len(claims), 0, -_AT_ONCE):
-            some = claims[max(0, end - _AT_ONCE) : end]
-            for said in reversed(list(self.active_claims(some, sight, predicates))):
+        for end in range(len(claims), 0, -_BATCH):
+            batch = claims[max(0, end - _BATCH) : end]
+            for claim in reversed(list(self.active_claims(batch, snapshot, predicates))):
                 if len(found) == limit:
                     return found[::-1], True
-                found.append(said)
+                found.append(claim)
         return found[::-1], False
 
-    def count(self, sight: Snapshot) -> int:
-        """How many different things are claimed in this sight."""
-        facts = self._facts.values.tolist()
-        return len({tuple(fact[:3]) for fact in facts if self._stands(fact[_SOURCE], sight)})
-
-    def supported_by_rows(self, rows: Collection[int]) -> dict[int, list[int]]:
-        """The claims that rest on each of these rows: those it makes, and those made outright with its
-        memory for evidence."""
-        found = {row: list(self.claims_of_row(row)) for row in rows}
-        by_memory = {self._catalog.memory_of(row): row for row in rows}
-        for made, memories in self._evidence.items():
-            for memory in memories:
-                if memory in by_memory:
-                    found[by_memory[memory]].append(self._numbers[self._ids[made]])
-        return found
+    def count(self, snapshot: Snapshot) -> int:
+        """How many different relations are claimed in this snapshot, at whichever time they hold."""
+        rows = self._columns.values.tolist()
+        return len({tuple(values[:3]) for values in rows if self._is_active(values[_SOURCE], snapshot)})
 
     def attribution(self, number: int) -> tuple[str | None, float]:
-        """Who says so, and how sure they are."""
-        return self._sayers[number]
+        """Who made a claim, and with which confidence."""
+        return self._attributions.values[number]
 
     def ended_at(self, claim: int, position: int) -> int:
-        """When a claim was ended, as far as is known at a position."""
-        ended = self._until.get(claim)
-        if ended is None:
-            return OPEN_END
-        return min((until for line, until in ended if line <= position), default=OPEN_END)
+        """When a claim was ended, as known at a position."""
+        return self._endings.end_of(claim, position)
 
-    def matching_assertions(self, subject: int, claim: Related, sight: Snapshot) -> Iterator[StatedClaim]:
-        """The standing claims at a name that were made outright as this one is, whatever their object."""
-        predicate = self._predicates.number(normalize_predicate(claim.predicate))
-        evidence = {self._catalog.number(memory_id) for memory_id in claim.evidence}
-        for said in [] if predicate is None else self.active_claims(self.with_name(subject), sight, [predicate]):
+    def matching_assertions(self, subject: int, event: Related, snapshot: Snapshot) -> Iterator[StatedClaim]:
+        """The active claims that were asserted as this one is, whatever their object."""
+        predicate = self._predicates.number(normalize_predicate(event.predicate))
+        evidence = {self._catalog.number(memory_id) for memory_id in event.evidence}
+        window = window_to_micros(event.valid)
+        for claim in [] if predicate is None else self.active_claims(self.with_name(subject), snapshot, [predicate]):
             if (
-                said.source < 0
-                and (said.subject, said.start, said.end) == (subject, *window_to_micros(claim.valid))
-                and self._sayers[said.attribution] == (claim.observed_by, claim.confidence)
-                and evidence <= set(self._shown(said.source, sight))
+                claim.source < 0
+                and (claim.subject, claim.start, claim.end) == (subject, *window)
+                and self.attribution(claim.attribution) == (event.observed_by, event.confidence)
+                and evidence <= set(self._visible_evidence(claim.source, snapshot))
             ):
-                yield said
+                yield claim
 
     def positions_of_memory(self, memory: int) -> list[int]:
-        """The ledger lines of the claims made outright that rest on this memory alone."""
-        return [self._lines[made] for made, rests_on in self._evidence.items() if set(rests_on) == {memory}]
+        """The ledger positions of the assertions that have this memory as their only evidence."""
+        sources = self._evidence.items()
+        return [self._assertion_positions[number] for number, memories in sources if set(memories) == {memory}]
 
     def positions_of_edge(self, edge: str) -> list[int]:
-        """The ledger lines about the claims with an id: where it was made, if outright, and where ended."""
+        """The ledger positions at which a relation was asserted and ended."""
         claims = self.with_edge_id(edge)
-        sources = self._facts.values[claims, _SOURCE].tolist()
-        made = [self._lines[~source] for source in sources if source < 0]
-        return [*made, *(line for claim in claims for line, _ in self._until.get(claim, ()))]
+        sources = self._columns.values[claims, _SOURCE].tolist()
+        asserted = [self._assertion_positions[~source] for source in sources if source < 0]
+        return [*asserted, *(position for claim in claims for position in self._endings.positions_of(claim))]
 
     def asserted_ids(self, names: Iterable[int]) -> list[str]:
-        """The ids of the claims made outright with one of these names on either side, oldest first."""
+        """The ids of the assertions with one of these names on either side, oldest first, visible or not."""
         claims = np.array(sorted({claim for name in names for claim in self.with_name(name)}), np.int64)
-        sources = self._facts.values[claims, _SOURCE]
-        return [self._ids[~source] for source in sources[sources < 0].tolist()]
+        sources = self._columns.values[claims, _SOURCE]
+        return [self._assertion_ids[~source] for source in sources[sources < 0].tolist()]
 
-    def evidence_rows(self, claim: int, sight: Snapshot) -> list[int]:
-        """The rows that a standing claim rests on: the one that makes it, or its evidence as it stands."""
-        source = int(self._facts.values[claim, _SOURCE])
+    def claims_with_evidence(self, rows: Collection[int]) -> dict[int, list[int]]:
+        """For each of these rows the claims it makes, and the assertions that have its memory as evidence."""
+        found = {row: list(self.claims_of_row(row)) for row in rows}
+        row_of_memory = {self._catalog.memory_of(row): row for row in rows}
+        for number, memories in self._evidence.items():
+            for memory in memories:
+                if memory in row_of_memory:
+                    found[row_of_memory[memory]].append(self._claim_of_id[self._assertion_ids[number]])
+        return found
+
+    def evidence_rows(self, claim: int, snapshot: Snapshot) -> list[int]:
+        """The rows that support an active claim: the one that makes it, or its visible evidence."""
+        source = int(self._columns.values[claim, _SOURCE])
         if source >= 0:
             return [source]
-        rows = [self._catalog.row_at(memory, sight.position) for memory in self._shown(source, sight)]
+        rows = [self._catalog.row_at(memory, snapshot.position) for memory in self._visible_evidence(source, snapshot)]
         return [row for row in rows if row is not None]
 
     def edge_id(self, claim: int) -> str:
-        """The id of a claim: its own, or one made of the memory's and of what it says."""
-        source = int(self._facts.values[claim, _SOURCE])
+        """The id of a claim: of the assertion, or else made of the memory's id and the content."""
+        source = int(self._columns.values[claim, _SOURCE])
         if source < 0:
-            return self._ids[~source]
-        return f"{self._catalog.ids[self._catalog.memory_of(source)]}:{self._digest(claim)}"
+            return self._assertion_ids[~source]
+        return f"{self._catalog.ids[self._catalog.memory_of(source)]}:{self._content_digest(claim)}"
 
     def with_edge_id(self, edge: str) -> list[int]:
-        """The claims that go by this id: one, or the same one in each version of a memory."""
-        if edge in self._numbers:
-            return [self._numbers[edge]]
+        """The claims with this id: one, or the same one in each version of a memory."""
+        if edge in self._claim_of_id:
+            return [self._claim_of_id[edge]]
         memory_id, _, digest = edge.rpartition(":")
         memory = self._catalog.number(memory_id)
         rows = [] if memory is None else self._catalog.rows_of(memory)
-        return [claim for row in rows for claim in self.claims_of_row(row) if self._digest(claim) == digest]
+        return [claim for row in rows for claim in self.claims_of_row(row) if self._content_digest(claim) == digest]
 
-    # Taking in
+    # Applying entries
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Take in what versions numbered from row `first` claim."""
-        known = len(self._of_row)
+        """Add the claims of versions numbered from row `first`."""
+        known = len(self._claims_of_row)
         for row, version in enumerate(versions[max(0, known - first) :], known):
-            begin = len(self)
+            first_claim = len(self)
             if version is not None and version.triples:
-                self._claim(row, version)
-            self._of_row.append((begin, len(self) - begin))
+                self._add_claims_of(row, version)
+            self._claims_of_row.append((first_claim, len(self) - first_claim))
 
     def apply_entry(self, entry: Entry) -> None:
-        """Take in a claim made outright, or the end of one."""
+        """Apply an entry that is not a version of a memory."""
         event = entry.event
         if isinstance(event, Related):
-            numbers = [self._catalog.number(memory_id) for memory_id in event.evidence]
-            if numbers:
-                self._evidence[len(self._lines)] = tuple(-1 if n is None else n for n in numbers)
-            self._lines.append(entry.position)
-            self._numbers[event.relation] = len(self)
-            self._ids.append(event.relation)
+            number = len(self._assertion_ids)
+            memories = [self._catalog.number(memory_id) for memory_id in event.evidence]
+            if memories:
+                self._evidence[number] = tuple(-1 if memory is None else memory for memory in memories)
+            self._assertion_positions.append(entry.position)
+            self._assertion_ids.append(event.relation)
+            self._claim_of_id[event.relation] = len(self)
             ends = self._names.intern(event.subject), self._names.intern(event.object)
             predicate = self._predicates.intern(normalize_predicate(event.predicate))
-            times = (*window_to_micros(event.valid), micros(entry.at))
-            self._append(ends, predicate, times, ~(len(self._ids) - 1), event)
+            self._append(ends, predicate, (*window_to_micros(event.valid), micros(entry.at)), ~number, event)
         elif isinstance(event, Invalidated):
             for claim in self.with_edge_id(event.edge):
-                self._until.setdefault(claim, []).append((entry.position, micros(event.until)))
+                self._endings.add(claim, entry.position, micros(event.until))
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        """The claims as plain arrays."""
-        words = {
-            "ids": self._ids,
-            "sayers": self._sayers,
+        values = {
+            "ids": self._assertion_ids,
+            "sayers": self._attributions.values,
             "evidence": list(self._evidence.items()),
-            "until": list(self._until.items()),
+            "until": self._endings.save(),
         }
         return {
-            "claims": pack(words),
-            "ends": self._ties.endpoints,
-            "facts": self._facts.values,
-            "of_row": self._of_row.values,
-            "lines": np.array(self._lines, np.int64),
+            "claims": pack(values),
+            "ends": self._graph.endpoints,
+            "facts": self._columns.values,
+            "of_row": self._claims_of_row.values,
+            "lines": np.array(self._assertion_positions, np.int64),
         }
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become the claims that `save` wrote."""
-        words = unpack(arrays["claims"])
-        self._ids, self._lines = words["ids"], arrays["lines"].tolist()
-        self._sayers = [(observer, confidence) for observer, confidence in words["sayers"]]
-        self._sayer_numbers = {sayer: number for number, sayer in enumerate(self._sayers)}
-        self._evidence = {claim: tuple(memories) for claim, memories in words["evidence"]}
-        self._until = {claim: [(line, until) for line, until in ended] for claim, ended in words["until"]}
-        self._ties = Adjacency(arrays["ends"])
-        self._facts = Column(np.int64, arrays["facts"])
-        self._of_row = Column(np.int64, arrays["of_row"])
-        outright = np.flatnonzero(self._facts.values[:, _SOURCE] < 0).tolist()
-        self._numbers = dict(zip(self._ids, outright, strict=True))
+        values = unpack(arrays["claims"])
+        self._assertion_ids, self._assertion_positions = values["ids"], arrays["lines"].tolist()
+        self._attributions = Interner((observer, confidence) for observer, confidence in values["sayers"])
+        self._evidence = {number: tuple(memories) for number, memories in values["evidence"]}
+        self._endings = Endings(values["until"])
+        self._graph = Adjacency(arrays["ends"])
+        self._columns = Column(np.int64, arrays["facts"])
+        self._claims_of_row = Column(np.int64, arrays["of_row"])
+        asserted = np.flatnonzero(self._columns.values[:, _SOURCE] < 0).tolist()
+        self._claim_of_id = dict(zip(self._assertion_ids, asserted, strict=True))
 
     # Helpers
 
-    def _claim(self, row: int, version: Remembered) -> None:
-        """Keep what one version claims, each claim once, and the states that it says begin with it."""
+    def _add_claims_of(self, row: int, version: Remembered) -> None:
+        """Add the claims of one version, each once, and the states that result from them."""
         start, end = window_to_micros(version.valid)
-        # An episode is dated by when it happened or was said; what it says to be so lasts from then on.
-        moment = version.kind == "episode" and start != OPEN_START and end - start <= _DAY
-        made: dict[tuple[int, str, int], int] = {}
+        # An episode is dated by when it happened or was said; the states it describes last from then on.
+        dated = version.kind == "episode" and start != OPEN_START and end - start <= _DAY
+        ends: dict[tuple[int, str, int], int] = {}
         for triple in version.triples:
             subject, object_ = self._names.intern(triple.subject), self._names.intern(triple.object)
             predicate = normalize_predicate(triple.predicate)
-            made[subject, predicate, object_] = OPEN_END if moment and is_state(predicate) else end
+            ends[subject, predicate, object_] = OPEN_END if dated and is_state(predicate) else end
             for state in resulting_states(predicate):
-                made.setdefault((subject, state, object_), OPEN_END)
-        recorded = micros(self._catalog.recorded_at(row))
-        before = self._before(row)
-        for (subject, predicate, object_), over in made.items():
+                ends.setdefault((subject, state, object_), OPEN_END)
+        recorded_at = micros(self._catalog.recorded_at(row))
+        previous = self._claims_of_previous_version(row)
+        for (subject, predicate, object_), claim_end in ends.items():
             number = self._predicates.intern(predicate)
-            # A version that says again what the one before it said has not learned it anew.
-            same = before.get((subject, number, object_))
-            if same is not None and same in self._until:
-                self._until[len(self)] = list(self._until[same])
-            times = start, over, recorded if same is None else int(self._facts.values[same, 5])
-            self._append((subject, object_), number, times, row, version)
+            # A claim that the previous version made too was learned then, and its end still counts.
+            same = previous.get((subject, number, object_))
+            if same is not None:
+                self._endings.copy(same, to=len(self))
+            learned_at = recorded_at if same is None else int(self._columns.values[same, _RECORDED_AT])
+            self._append((subject, object_), number, (start, claim_end, learned_at), row, version)
 
-    def _before(self, row: int) -> dict[tuple[int, int, int], int]:
-        """What the version before this one claims."""
+    def _claims_of_previous_version(self, row: int) -> dict[tuple[int, int, int], int]:
         earlier = [r for r in self._catalog.rows_of(self._catalog.memory_of(row)) if r < row]
-        claims = self.claims_of_row(earlier[-1]) if earlier else ()
-        facts = self._facts.values[list(claims), :3].tolist()
-        return {(s, p, o): claim for claim, (s, o, p) in zip(claims, facts, strict=True)}
+        if not earlier:
+            return {}
+        claims = self.claims_of_row(earlier[-1])
+        values = self._columns.values[list(claims), :3].tolist()
+        return {(s, p, o): claim for claim, (s, o, p) in zip(claims, values, strict=True)}
 
     def _append(
         self,
@@ -298,29 +290,27 @@ class Claims:
         predicate: int,
         times: tuple[int, int, int],
         source: int,
-        maker: Remembered | Related,
+        event: Remembered | Related,
     ) -> None:
-        sayer = maker.observed_by, maker.confidence
-        number = self._sayer_numbers.setdefault(sayer, len(self._sayers))
-        if number == len(self._sayers):
-            self._sayers.append(sayer)
-        self._ties.extend([ends])
-        self._facts.append((*ends, predicate, *times, source, number))
+        self._graph.extend([ends])
+        attribution = self._attributions.intern((event.observed_by, event.confidence))
+        self._columns.append((*ends, predicate, *times, source, attribution))
 
-    def _stands(self, source: int, sight: Snapshot) -> bool:
+    def _is_active(self, source: int, snapshot: Snapshot) -> bool:
         if source >= 0:
-            return source < len(sight.row_mask) and bool(sight.row_mask[source])
-        if self._lines[~source] > sight.position:
+            return source < len(snapshot.row_mask) and bool(snapshot.row_mask[source])
+        if self._assertion_positions[~source] > snapshot.position:
             return False
-        return ~source not in self._evidence or bool(self._shown(source, sight))
+        return ~source not in self._evidence or bool(self._visible_evidence(source, snapshot))
 
-    def _shown(self, source: int, sight: Snapshot) -> list[int]:
-        """The evidence, memories by number, of a claim made outright, as far as this sight shows it."""
-        memories = self._evidence.get(~source, ())
-        return [m for m in memories if 0 <= m < len(sight.memory_mask) and sight.memory_mask[m]]
+    def _visible_evidence(self, source: int, snapshot: Snapshot) -> list[int]:
+        """The evidence of an assertion, memories by number, that this snapshot contains."""
+        mask = snapshot.memory_mask
+        return [memory for memory in self._evidence.get(~source, ()) if 0 <= memory < len(mask) and mask[memory]]
 
-    def _digest(self, claim: int) -> str:
-        subject, object_, predicate = self._facts.values[claim, :3].tolist()
-        spelled, predicates = self._names.spellings, self._predicates.names
-        said = normalize_name(spelled[subject]), predicates[predicate], normalize_name(spelled[object_])
-        return hashlib.blake2b("\x1f".join(said).encode(), digest_size=6).hexdigest()
+    def _content_digest(self, claim: int) -> str:
+        subject, object_, predicate = self._columns.values[claim, :3].tolist()
+        spellings = self._names.spellings
+        names = normalize_name(spellings[subject]), normalize_name(spellings[object_])
+        text = "\x1f".join((names[0], self._predicates.values[predicate], names[1]))
+        return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()

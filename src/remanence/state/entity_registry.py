@@ -1,131 +1,151 @@
-"""Which names stand for one entity, at which ledger position.
+"""Which names belong to one entity, at which ledger position.
 
-An entity that nobody registered is there as soon as a memory names it: its id comes from its name.
-Lines about entities lay something over that, each over a span of the ledger, so that the past is read
-like the present; an undone line closes what it opened and opens again what it closed.
+An entity that was never registered exists as soon as a memory names it: its id is made from its name.
+Entries about entities add four attributes, each over a range of ledger positions, so that the past is read
+like the present: NAME_OWNER (a name belongs to an entity in some window), DISPLAY_NAME, ENTITY_KIND, and
+PART_OF (an entity was merged into another). Undoing an entry ends what it added and restores what it ended.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Merged, Registered, Renamed, Split, Undone
+from remanence.language.text import normalize_name
 from remanence.schema import Alias, Entity, Entry, Window, window_to_micros
-from remanence.state.entity_clusters import (
-    DISPLAY_NAME,
-    ENTITY_KIND,
-    NAME_OWNER,
-    PART_OF,
-    Clusters,
-    EntityName,
-    entity_id,
-    is_entity_id,
-)
+from remanence.state.columns import Interner, pack, unpack
 from remanence.state.name_similarity import SimilarNames
 from remanence.state.names import Names
-from remanence.state.position_spans import Span
+from remanence.state.position_spans import Span, Spans
 
-__all__ = ["EntityName", "Registry", "describe_entity", "entity_id", "is_entity_id"]
+NAME_OWNER, DISPLAY_NAME, ENTITY_KIND, PART_OF = range(4)
+_ENTITY_ID = re.compile(r"e[0-9a-f]{16}(-\d+)?")
+_MAX_DESCRIBED_NAMES = 16
 
-_MOST_DESCRIBED = 16
+
+@lru_cache(1 << 16)
+def entity_id(normalized: str) -> str:
+    """The id of the entity that a normalized name denotes if nothing was registered.
+
+    >>> entity_id("alice")
+    'e4deaec0cce54da89'
+    """
+    return "e" + hashlib.blake2b(normalized.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def is_entity_id(text: str) -> bool:
+    """Whether a text has the form of an entity id.
+
+    >>> is_entity_id(entity_id("alice")), is_entity_id("Alice")
+    (True, False)
+    """
+    return _ENTITY_ID.fullmatch(text) is not None
 
 
 def describe_entity(name: str, others: Iterable[str], kind: str) -> str:
-    """What an entity is called and of what kind it is, in words that can be embedded.
+    """The names and the kind of an entity as a text to be embedded.
 
     >>> describe_entity("AlphaOne LLC", ["AO"], "organization")
     'AlphaOne LLC, AO (organization)'
     """
-    # Sorted, so that the same names make the same text in whatever order they came.
-    names = ", ".join((name, *sorted({*others} - {name})[:_MOST_DESCRIBED]))
+    # Sorted, so that the text does not depend on the order in which the names were added.
+    names = ", ".join((name, *sorted({*others} - {name})[:_MAX_DESCRIBED_NAMES]))
     return names if kind == "thing" else f"{names} ({kind})"
 
 
+class EntityName(NamedTuple):
+    """A name of an entity; `is_registered` if an entry about entities has it, not only memories."""
+
+    number: int
+    spelling: str
+    valid: Window
+    is_registered: bool
+
+
 class Registry:
-    """Entities over the names of a space."""
+    """The entities of a space. Entities and names are numbered; entities have ids too."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._all = Clusters(names)
+        self._spans = Spans()
+        self._entities = Interner[str]()  # ids of the entities that an entry is about
+        self._strings = Interner[str]()  # kinds, and names as entries about entities spell them
+        self._source_names: list[int] = []  # of each entity the number of the name that its id is made from, or -1
         self._undone: dict[int, int] = {}
+        self._name_of_default_id: dict[str, int] = {}  # the ids made from names, as far as they were needed
+        self._hashed_names = 0
         self.similar_names = SimilarNames(names)
 
     def apply_entry(self, entry: Entry) -> None:
-        """Take in a line about entities; any other is passed over."""
-        event, line = entry.event, entry.position
+        """Apply an entry about entities; others are ignored."""
+        event, position = entry.event, entry.position
         if isinstance(event, Registered):
-            self._register(event, line)
+            self._register(event, position)
         elif isinstance(event, Renamed):
-            entity = self._all.intern(event.entity, event.name)
-            self._own(entity, event.name, Window(), line)
-            self._call(entity, event.name, line)
+            entity = self._intern(event.entity, event.name)
+            self._add_name(entity, event.name, Window(), position)
+            self._set_display_name(entity, event.name, position)
         elif isinstance(event, Merged):
-            part, whole = self._all.intern(event.entity), self._all.intern(event.into)
-            # `merge` writes no circle, but whoever edits an export might, and it would be walked for ever.
-            if self._all.root_number(part, line) == part != self._all.root_number(whole, line):
-                self._all.spans.open(Span(PART_OF, part, whole), line)
+            part, target = self._intern(event.entity), self._intern(event.into)
+            # `merge` writes no cycle, but an edited export might contain one, and following it would not end.
+            if self._root(part, position) == part != self._root(target, position):
+                self._spans.open(Span(PART_OF, part, target), position)
         elif isinstance(event, Split):
-            self._split(event, line)
+            self._split(event, position)
         elif isinstance(event, Undone):
-            self._undone[event.position] = line
-            self._all.spans.undo(event.position, line)
+            self._undone[event.position] = position
+            self._spans.undo(event.position, position)
 
     def changed_descriptions(self, entry: Entry) -> list[tuple[int, str]]:
-        """The descriptions that a line, just taken in, has changed: each with the number of a name.
+        """The descriptions that an applied entry has changed, each with the number of a name.
 
-        None for an undoing: what it brings back was described when it was there before.
+        None for `Undone`: what it restores was described before.
         """
         if isinstance(entry.event, Undone):
             return []
-        out: dict[int, str] = {}
-        for entity in dict.fromkeys(self._concerned(entry.position)):
-            now = self.get(self._all.ids[entity], entry.position)
-            if now is not None:
-                text = describe_entity(now.name, (alias.name for alias in now.aliases), now.kind)
-                out[self._names.intern(now.name)] = text
-        return list(out.items())
+        entities = dict.fromkeys(self._changed_entities(entry.position))
+        found = (self.get(self._entities.values[entity], entry.position) for entity in entities)
+        return list({self._names.intern(entity.name): _describe(entity) for entity in found if entity}.items())
 
     def descriptions(self, position: int) -> list[str]:
-        """How every entity that was registered is described at a position."""
-        ids = dict.fromkeys(self._all.root_id(each, position) for each in self._all.ids)
-        found = (self.get(each, position) for each in ids)
-        return [
-            describe_entity(entity.name, (alias.name for alias in entity.aliases), entity.kind)
-            for entity in found
-            if entity is not None
-        ]
+        """The descriptions of all registered entities at a position."""
+        ids = dict.fromkeys(self._root_id(each, position) for each in self._entities.values)
+        return [_describe(entity) for each in ids if (entity := self.get(each, position)) is not None]
 
-    # Asking
+    # Reading
 
     def find(self, name: str, position: int, at: datetime | None = None) -> str | None:
-        """The id of the entity that goes by a name; None for a name never met.
+        """The id of the entity with a name; None for an unknown name.
 
-        With `at`, the one that goes by it then; without, the one that did so last. Whether a view may
-        know of a name that only memories say is another question: `get` with `seen` answers it.
+        With `at`, the entity that has the name then; without, the last one that had it. Whether a view may
+        see a name that only memories contain is a separate question: see `get`.
         """
         number = self._names.number(name)
         if number is None:
             return None
-        owners = self._all.owner_spans(number, position)
+        owners = self._owners(number, position)
         if at is None or not owners:
-            return self._all.owner_id(number, position)
-        then = (span for span in owners if at in span.valid)
-        return next((self._all.ids[self._all.root_number(span.value, position)] for span in then), None)
+            return self.entity_of(number, position)
+        return next((self._root_id_of(span.value, position) for span in owners if at in span.valid), None)
 
     def get(self, entity_id: str, position: int, seen: Callable[[int], bool] | None = None) -> Entity | None:
-        """An entity, or the one it is part of; None if there is none.
+        """An entity, or the one it was merged into; None if there is none.
 
-        `seen` tells of a name, by number, whether a memory that may be seen says it; a name that only
-        other memories say is left out.
+        `seen` tells whether a visible memory contains a name, by number. Other names that were not
+        registered are left out.
         """
-        root = self._all.root_id(entity_id, position)
-        named = self._all.names_of(root, position)
-        names = [each for each in named if each.is_registered or seen is None or seen(each.number)]
+        root = self._root_id(entity_id, position)
+        names = [
+            each for each in self._names_of_root(root, position) if each.is_registered or not seen or seen(each.number)
+        ]
         if not names:
             return None
         number, name = self.display_name_among(root, names, position)
@@ -137,222 +157,317 @@ class Registry:
         )
 
     def entity_of(self, number: int, position: int) -> str:
-        """The id of the entity that a name stands for, the last one if there were several."""
-        return self._all.owner_id(number, position)
-
-    def numbers_of(self, entity_id: str, position: int) -> tuple[int, ...]:
-        """The numbers of the names that an entity goes by, whenever it did."""
-        return tuple(dict.fromkeys(each.number for each in self.names_of(entity_id, position)))
+        """The id of the entity that has a name, the last one if there were several."""
+        owners = self._owners(number, position)
+        if owners:
+            last = max(owners, key=lambda span: (span.end, span.start, span.opened))
+            return self._root_id_of(last.value, position)
+        default = self._default_id(number)
+        entity = self._entities.number(default)
+        return default if entity is None else self._root_id_of(entity, position)
 
     def same_entity(self, number: int, position: int) -> tuple[int, ...]:
-        """The names that stand for the same entity as this one, itself first; whenever they did."""
-        if not len(self._all.spans):
+        """The names of the entities that have or had this name, itself first."""
+        if not len(self._spans):
             return (number,)
-        entities = [span.value for span in self._all.owner_spans(number, position)]
+        entities = [span.value for span in self._owners(number, position)]
         if not entities:
-            own = self._all.number(self._all.default_id(number))
-            entities = [] if own is None else [own]
+            default = self._entities.number(self._default_id(number))
+            entities = [] if default is None else [default]
         out = {number: None}
         for entity in entities:
-            out |= dict.fromkeys(self._all.name_numbers(self._all.root_number(entity, position), position))
+            root = self._root(entity, position)
+            out |= {each.number: None for each in self._names_of_members(root, position)}
         return tuple(out)
 
     def has_several_owners(self, number: int, position: int) -> bool:
-        """Whether a name was first that of one entity and then of another."""
-        return len(self._all.owner_spans(number, position)) > 1
+        """Whether a name belonged to several entities, one after the other."""
+        return len(self._owners(number, position)) > 1
 
     def name_of_past_owner(self, number: int, position: int, at: int) -> int:
-        """A name, by number, that is now that of whoever went by this one at a moment (in microseconds)."""
-        then = [span for span in self._all.owner_spans(number, position) if span.start <= at < span.end]
-        if not then:
+        """A present name, by number, of the entity that had this name at a moment (in microseconds)."""
+        owners = [span for span in self._owners(number, position) if span.start <= at < span.end]
+        if not owners:
             return number
-        meant = self._all.ids[self._all.root_number(then[0].value, position)]
-        names = (number, *self.numbers_of(meant, position))
-        return next((name for name in names if self.entity_of(name, position) == meant), number)
+        owner = self._root_id_of(owners[0].value, position)
+        names = (number, *(each.number for each in self.names_of(owner, position)))
+        return next((name for name in names if self.entity_of(name, position) == owner), number)
 
     def kind_of(self, entity_id: str, numbers: Iterable[int], position: int) -> str:
-        """Of what kind an entity is: as registered, else as the memories that say these names have it."""
+        """The kind of an entity: as registered, else as memories have it for these names."""
         return self.registered_kind(entity_id, position) or self.kind_of_names(numbers)
 
     def registered_kind(self, entity_id: str, position: int) -> str | None:
-        """Of what kind an entity was registered."""
-        entity = self._all.number(entity_id)
-        for member in () if entity is None else self._all.members(entity, position):
-            for span in self._all.spans.with_key(ENTITY_KIND, member, position):
-                return self._all.strings[span.spelling]
+        """The registered kind of an entity."""
+        for member in self._members_of_id(entity_id, position):
+            for span in self._spans.with_key(ENTITY_KIND, member, position):
+                return self._strings.values[span.spelling]
         return None
 
     def kind_of_names(self, numbers: Iterable[int]) -> str:
-        """Of what kind memories have what goes by these names; the name that was met first decides."""
+        """The kind that memories give to these names; the oldest name decides."""
         kinds = (self._names.kinds[number] for number in sorted(numbers))
         return next((kind for kind in kinds if kind != "thing"), "thing")
 
     def names_of(self, entity_id: str, position: int) -> list[EntityName]:
-        """The names that an entity goes by, as they are spelled beside its own."""
-        return list(self._all.names_of(self._all.root_id(entity_id, position), position))
+        """The names of an entity."""
+        return list(self._names_of_root(self._root_id(entity_id, position), position))
 
     def display_name_among(self, entity_id: str, names: Sequence[EntityName], position: int) -> tuple[int, str]:
-        """What an entity is called if it goes by these names: the number and the spelling.
-
-        It is what somebody said that it is called, as long as that is one of them; else the first.
-        """
-        entity = self._all.number(entity_id)
+        """The number and spelling of its main name: as registered if that is one of these, else the first."""
         numbers = {each.number for each in names}
-        for span in () if entity is None else self._all.spans.with_key(DISPLAY_NAME, entity, position):
+        for span in self._spans_of_id(DISPLAY_NAME, entity_id, position):
             if span.value in numbers:
-                return span.value, self._all.strings[span.spelling]
+                return span.value, self._strings.values[span.spelling]
         return names[0].number, names[0].spelling
 
     def has_display_name(self, entity_id: str, position: int) -> bool:
-        """Whether somebody said what this entity is called."""
-        entity = self._all.number(entity_id)
-        return entity is not None and bool(self._all.spans.with_key(DISPLAY_NAME, entity, position))
+        """Whether the main name of this entity was registered."""
+        return bool(self._spans_of_id(DISPLAY_NAME, entity_id, position))
 
     def is_registered(self, entity_id: str, position: int) -> bool:
-        """Whether somebody said what this entity is called, or what it is one with."""
-        entity, spans = self._all.number(entity_id), self._all.spans
+        """Whether this entity was named, merged into another, or had another merged into it."""
+        entity = self._entities.number(entity_id)
         return entity is not None and bool(
-            spans.with_key(DISPLAY_NAME, entity, position)
-            or spans.with_key(PART_OF, entity, position)
-            or spans.with_value(PART_OF, entity, position)
+            self._spans.with_key(DISPLAY_NAME, entity, position)
+            or self._spans.with_key(PART_OF, entity, position)
+            or self._spans.with_value(PART_OF, entity, position)
         )
 
     def registered_names(self, position: int) -> Iterator[tuple[int, str, bool]]:
-        """The names that lines about entities concern: the number, the entity's id, and whether such a line
-        says the name itself."""
-        spans = self._all.spans
-        said = {span.key for span in spans.with_attribute(NAME_OWNER, position)}
-        entities = {span.key for what in (DISPLAY_NAME, PART_OF) for span in spans.with_attribute(what, position)}
+        """The names that entries about entities concern: number, entity id, and whether they contain the name."""
+        spans = self._spans
+        owned = {span.key for span in spans.with_attribute(NAME_OWNER, position)}
+        entities = {span.key for each in (DISPLAY_NAME, PART_OF) for span in spans.with_attribute(each, position)}
         entities |= {span.value for span in spans.with_attribute(PART_OF, position)}
-        homes = {self._all.source_name(self._all.ids[entity]) for entity in entities}
-        for number in sorted(said.union(home for home in homes if home is not None)):
-            yield number, self._all.owner_id(number, position), number in said
+        sources = {self._source_name(self._entities.values[entity]) for entity in entities}
+        for number in sorted(owned.union(source for source in sources if source is not None)):
+            yield number, self.entity_of(number, position), number in owned
 
     def positions_of_entity(self, entity_id: str, position: int) -> list[int]:
-        """The ledger lines about an entity and what is part of it, oldest first."""
-        entity, spans = self._all.number(self._all.root_id(entity_id, position)), self._all.spans
-        lines: set[int] = set()
-        for member in () if entity is None else self._all.members(entity, position):
-            about = [
-                span for what in (DISPLAY_NAME, ENTITY_KIND, PART_OF) for span in spans.ever_with_key(what, member)
-            ]
-            about += [span for what in (NAME_OWNER, PART_OF) for span in spans.ever_with_value(what, member)]
-            lines.update(line for span in about for line in (span.opened, span.closed))
-        return sorted(line for line in lines if line <= position)
+        """The ledger positions of the entries about an entity and those merged into it, oldest first."""
+        spans, found = self._spans, list[Span]()
+        for member in self._members_of_id(self._root_id(entity_id, position), position):
+            found += [s for each in (DISPLAY_NAME, ENTITY_KIND, PART_OF) for s in spans.with_key(each, member)]
+            found += [s for each in (NAME_OWNER, PART_OF) for s in spans.with_value(each, member)]
+        return sorted({each for span in found for each in (span.opened, span.closed) if each <= position})
 
-    # What stands in the way of a line
+    # What prevents a new entry
 
     def owners_of_name(self, name: str, valid: Window, position: int) -> list[tuple[str, Window]]:
-        """The registered entities that go by a name in some of this time, and when they do."""
+        """The registered entities that have a name in some of this window, and when."""
         number = self._names.number(name)
         if number is None:
             return []
-        owners = self._all.owner_spans(number, position)
+        owners = self._owners(number, position)
         if not owners:
-            own = self._all.owner_id(number, position)
-            return [(own, Window())] if self.is_registered(self._all.default_id(number), position) else []
-        met = (span for span in owners if span.overlaps(*window_to_micros(valid)))
-        return [(self._all.ids[self._all.root_number(span.value, position)], span.valid) for span in met]
+            registered = self.is_registered(self._default_id(number), position)
+            return [(self.entity_of(number, position), Window())] if registered else []
+        overlapping = (span for span in owners if span.overlaps(*window_to_micros(valid)))
+        return [(self._root_id_of(span.value, position), span.valid) for span in overlapping]
 
     def name_windows(self, entity_id: str, name: str, position: int) -> list[Window]:
-        """When an entity goes by a name."""
+        """When an entity has a name."""
         number = self._names.number(name)
         return [each.valid for each in self.names_of(entity_id, position) if each.number == number]
 
-    def undone_by(self, line: int) -> int | None:
-        """The line that took this one back."""
-        return self._undone.get(line)
+    def undone_by(self, position: int) -> int | None:
+        """The position of the entry that undid this one."""
+        return self._undone.get(position)
 
-    def changed_since(self, line: int) -> int | None:
-        """The last line that changed something which this one said."""
-        return self._all.spans.changed_since(line)
+    def changed_since(self, position: int) -> int | None:
+        """The position of the last entry that changed what this one added."""
+        return self._spans.changed_since(position)
 
-    def contested_names(self, line: int, position: int) -> list[tuple[str, str]]:
-        """The names that went to another entity since a line took them away, each with that one's id."""
-        spans = self._all.spans
+    def contested_names(self, undone: int, position: int) -> list[tuple[str, str]]:
+        """The names that an entry removed and that another entity has now, each with its id."""
         return [
-            (self._all.strings[span.spelling], self._all.ids[self._all.root_number(other.value, position)])
-            for span in spans.closed_by(line)
+            (self._strings.values[span.spelling], self._root_id_of(other.value, position))
+            for span in self._spans.closed_by(undone)
             if span.attribute == NAME_OWNER
-            for other in spans.with_key(NAME_OWNER, span.key, position)
-            if other.origin != line and other.overlaps(span.start, span.end)
+            for other in self._owners(span.key, position)
+            if other.origin != undone and other.overlaps(span.start, span.end)
         ]
 
     def fresh_id(self, name: str) -> str:
-        """An id for another entity of this name."""
-        return self._all.fresh_id(name)
+        """An unused id for another entity with this name."""
+        default = found = entity_id(normalize_name(name))
+        count = 1
+        while self._entities.number(found) is not None:
+            count += 1
+            found = f"{default}-{count}"
+        return found
 
     # Snapshots
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        """Everything as plain arrays."""
-        undone = np.array(list(self._undone.items()), np.int64).reshape(-1, 2)
-        return {**self._all.save(), "undone": undone}
+        return {
+            "words": pack({"ids": self._entities.values, "words": self._strings.values}),
+            "homes": np.array(self._source_names, np.int64),
+            "spans": self._spans.rows,
+            "undone": np.array(list(self._undone.items()), np.int64).reshape(-1, 2),
+        }
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become what `save` wrote."""
-        self._all.load(arrays)
+        values = unpack(arrays["words"])
+        self._entities, self._strings = Interner(values["ids"]), Interner(values["words"])
+        self._source_names = arrays["homes"].tolist()
+        self._spans = Spans(arrays["spans"])
         self._undone = dict(arrays["undone"].tolist())
 
-    # Applying
+    # Applying entries
 
-    def _register(self, event: Registered, line: int) -> None:
-        entity = self._all.intern(event.entity, event.name)
-        if not self._all.spans.with_key(DISPLAY_NAME, entity, line):
-            self._own(entity, event.name, Window(), line)
-            self._call(entity, event.name, line)
+    def _register(self, event: Registered, position: int) -> None:
+        entity = self._intern(event.entity, event.name)
+        if not self._spans.with_key(DISPLAY_NAME, entity, position):
+            self._add_name(entity, event.name, Window(), position)
+            self._set_display_name(entity, event.name, position)
         for alias in event.aliases:
-            self._own(entity, alias.name, alias.valid, line)
+            self._add_name(entity, alias.name, alias.valid, position)
         if event.kind is not None:
-            self._set(Span(ENTITY_KIND, entity, -1, self._all.intern_string(event.kind)), line)
+            self._set(Span(ENTITY_KIND, entity, -1, self._strings.intern(event.kind)), position)
 
-    def _split(self, event: Split, line: int) -> None:
-        spans = self._all.spans
-        entity, into = self._all.intern(event.entity), self._all.intern(event.into, event.names[0])
-        members = list(self._all.members(self._all.root_number(entity, line), line))
-        for kind in [span for member in members for span in spans.with_key(ENTITY_KIND, member, line)][:1]:
-            self._set(Span(ENTITY_KIND, into, -1, kind.spelling), line)
+    def _split(self, event: Split, position: int) -> None:
+        spans = self._spans
+        entity, into = self._intern(event.entity), self._intern(event.into, event.names[0])
+        members = list(self._members(self._root(entity, position), position))
+        for kind in [span for member in members for span in spans.with_key(ENTITY_KIND, member, position)][:1]:
+            self._set(Span(ENTITY_KIND, into, -1, kind.spelling), position)
         for name in event.names:
             number = self._names.intern(name)
-            owned = [span for span in spans.with_key(NAME_OWNER, number, line) if span.value in members]
+            owned = [span for span in self._owners(number, position) if span.value in members]
             for span in owned:
-                spans.close(span, line)
-            for span in owned or [Span(NAME_OWNER, number, into, self._all.intern_string(name))]:
-                spans.open(span._replace(value=into), line)
-        self._call(into, event.names[0], line)
+                spans.close(span, position)
+            for span in owned or [Span(NAME_OWNER, number, into, self._strings.intern(name))]:
+                spans.open(span._replace(value=into), position)
+        self._set_display_name(into, event.names[0], position)
 
-    def _own(self, entity: int, name: str, valid: Window, line: int) -> None:
-        """Give a name to an entity. A part of it that has the name already keeps it, in this time, so that
-        it still has it when the two are parted."""
+    def _add_name(self, entity: int, name: str, valid: Window, position: int) -> None:
+        """Give a name to an entity. A merged entity that has the name keeps it, in this window, so that it
+        still has it after the merge is undone."""
         number = self._names.intern(name)
         start, end = window_to_micros(valid)
-        members = set(self._all.members(self._all.root_number(entity, line), line))
-        owned = [span for span in self._all.owner_spans(number, line) if span.value in members]
-        met = [span for span in owned if span.overlaps(start, end)]
-        if any((span.start, span.end) == (start, end) for span in met):
+        members = set(self._members(self._root(entity, position), position))
+        owned = [span for span in self._owners(number, position) if span.value in members]
+        overlapping = [span for span in owned if span.overlaps(start, end)]
+        if any((span.start, span.end) == (start, end) for span in overlapping):
             return
-        home, holder = self._all.number(self._all.default_id(number)), entity
-        if met:
-            holder = met[0].value
-        elif not owned and home is not None and home in members:
-            holder = home
-        for span in met:
-            self._all.spans.close(span, line)
-        self._all.spans.open(Span(NAME_OWNER, number, holder, self._all.intern_string(name), start, end), line)
+        default, owner = self._entities.number(self._default_id(number)), entity
+        if overlapping:
+            owner = overlapping[0].value
+        elif not owned and default is not None and default in members:
+            owner = default
+        for span in overlapping:
+            self._spans.close(span, position)
+        self._spans.open(Span(NAME_OWNER, number, owner, self._strings.intern(name), start, end), position)
 
-    def _call(self, entity: int, name: str, line: int) -> None:
-        self._set(Span(DISPLAY_NAME, entity, self._names.intern(name), self._all.intern_string(name)), line)
+    def _set_display_name(self, entity: int, name: str, position: int) -> None:
+        self._set(Span(DISPLAY_NAME, entity, self._names.intern(name), self._strings.intern(name)), position)
 
-    def _set(self, span: Span, line: int) -> None:
-        """Say something of which there is one at a time."""
-        for before in self._all.spans.with_key(span.attribute, span.key, line):
-            self._all.spans.close(before, line)
-        self._all.spans.open(span, line)
+    def _set(self, span: Span, position: int) -> None:
+        """Set an attribute that has one value at a time."""
+        for before in self._spans.with_key(span.attribute, span.key, position):
+            self._spans.close(before, position)
+        self._spans.open(span, position)
 
-    def _concerned(self, line: int) -> Iterator[int]:
-        """The entities that a line changed something of, or what these are part of by then."""
-        for span in self._all.spans.changed_by(line):
+    def _changed_entities(self, position: int) -> Iterator[int]:
+        """The entities that an entry changed, or those they are merged into by then."""
+        for span in self._spans.changed_by(position):
             if span.attribute != NAME_OWNER:
-                yield self._all.root_number(span.key, line)
+                yield self._root(span.key, position)
             if span.attribute in (NAME_OWNER, PART_OF):
-                yield self._all.root_number(span.value, line)
+                yield self._root(span.value, position)
+
+    # Entities and their names
+
+    def _intern(self, id_: str, name: str | None = None) -> int:
+        """The number of an entity, which is added if necessary; `name` may be the one its id is made from."""
+        if name is not None:
+            self._names.intern(name)
+        number = self._entities.number(id_)
+        if number is None:
+            source = self._names.number(name) if name and entity_id(normalize_name(name)) == id_ else None
+            source = self._source_name(id_) if source is None else source
+            number = self._entities.intern(id_)
+            self._source_names.append(-1 if source is None else source)
+        return number
+
+    def _default_id(self, number: int) -> str:
+        """The id that is made from a name."""
+        default = entity_id(normalize_name(self._names.spellings[number]))
+        self._name_of_default_id[default] = number
+        return default
+
+    def _source_name(self, id_: str) -> int | None:
+        """The number of the name that an id is made from, if that name is known."""
+        entity = self._entities.number(id_)
+        if entity is not None and self._source_names[entity] >= 0:
+            return self._source_names[entity]
+        if "-" in id_:
+            return None  # made by `fresh_id`
+        if id_ not in self._name_of_default_id:
+            for number in range(self._hashed_names, len(self._names)):
+                self._default_id(number)
+            self._hashed_names = len(self._names)
+        return self._name_of_default_id.get(id_)
+
+    def _owners(self, number: int, position: int) -> list[Span]:
+        """The registered owners of a name."""
+        return self._spans.with_key(NAME_OWNER, number, position)
+
+    def _root(self, entity: int, position: int) -> int:
+        """The entity that an entity is merged into, directly or through others; itself if it is not merged."""
+        while spans := self._spans.with_key(PART_OF, entity, position):
+            entity = spans[0].value
+        return entity
+
+    def _root_id_of(self, entity: int, position: int) -> str:
+        return self._entities.values[self._root(entity, position)]
+
+    def _root_id(self, id_: str, position: int) -> str:
+        """The id of the entity that an entity is merged into."""
+        entity = self._entities.number(id_)
+        if entity is not None:
+            id_ = self._root_id_of(entity, position)
+            if next(self._names_of_root(id_, position), None) is not None:
+                return id_
+        # It has no name left: take the entity that now has the name from which the id is made.
+        source = self._source_name(id_)
+        return id_ if source is None else self.entity_of(source, position)
+
+    def _members(self, entity: int, position: int) -> Iterator[int]:
+        """An entity and all that were merged into it."""
+        waiting = [entity]
+        while waiting:
+            member = waiting.pop()
+            yield member
+            waiting += [span.key for span in reversed(self._spans.with_value(PART_OF, member, position))]
+
+    def _members_of_id(self, id_: str, position: int) -> Iterator[int]:
+        entity = self._entities.number(id_)
+        return iter(()) if entity is None else self._members(entity, position)
+
+    def _spans_of_id(self, attribute: int, id_: str, position: int) -> list[Span]:
+        entity = self._entities.number(id_)
+        return [] if entity is None else self._spans.with_key(attribute, entity, position)
+
+    def _names_of_root(self, root: str, position: int) -> Iterator[EntityName]:
+        """The names of an entity that is not merged into another."""
+        entity = self._entities.number(root)
+        return self._names_of_members(entity, position) if entity is not None else self._unowned_name(root, position)
+
+    def _names_of_members(self, entity: int, position: int) -> Iterator[EntityName]:
+        for member in self._members(entity, position):
+            yield from self._unowned_name(self._entities.values[member], position)
+            for span in self._spans.with_value(NAME_OWNER, member, position):
+                yield EntityName(span.key, self._strings.values[span.spelling], span.valid, is_registered=True)
+
+    def _unowned_name(self, id_: str, position: int) -> Iterator[EntityName]:
+        """The name that an id is made from, unless it was given to another entity."""
+        source = self._source_name(id_)
+        if source is not None and not self._owners(source, position):
+            yield EntityName(source, self._names.spellings[source], Window(), is_registered=False)
+
+
+def _describe(entity: Entity) -> str:
+    return describe_entity(entity.name, (alias.name for alias in entity.aliases), entity.kind)

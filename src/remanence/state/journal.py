@@ -1,6 +1,6 @@
-"""What was done beside remembering: what was extracted from what, jobs, recalls served, expiries.
+"""Extractions, background jobs, recorded recalls and expiries.
 
-These lines hold no knowledge of their own; they say how memories came to be and who was given them.
+These entries contain no knowledge of their own: they record where memories came from and who received them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Status = Literal["queued", "waiting", "done", "given up"]
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What was found in a source memory: by whom, and which memories came of it."""
+    """What an extractor found in a source memory: which extractor, and the ids of the resulting memories."""
 
     position: int
     by: str
@@ -31,13 +31,13 @@ class Opinion:
 
     @property
     def author(self) -> tuple[str, str | None, str | None]:
-        """Who said it: the same author has nothing new to say about the same source."""
+        """Extractor, model and prompt: the same source is not read twice by the same author."""
         return self.by, self.model, self.prompt
 
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """How far a job has come. `until` is when it may be tried (again), in microseconds."""
+    """The state of a job. `until` is when it may be tried (again), in microseconds."""
 
     id: str
     position: int
@@ -49,11 +49,11 @@ class JobState:
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing more will happen."""
+        """Whether it is done or given up."""
         return self.status in ("done", "given up")
 
     def is_due(self, now: datetime) -> bool:
-        """Whether it may be taken up: never tried, or its wait is over."""
+        """Whether it may be tried now."""
         return not self.is_finished and self.until <= micros(now)
 
 
@@ -62,24 +62,24 @@ class Journal:
 
     def __init__(self) -> None:
         self.extractions: dict[str, list[Opinion]] = {}
-        """What was found in each source memory, oldest first."""
+        """By source memory, oldest first."""
         self.jobs: dict[str, JobState] = {}
         self.recall_positions: dict[str, list[int]] = {}
-        """The lines of recorded recalls, by the memories they gave."""
+        """The positions of recorded recalls, by the memories they returned."""
         self.expiry_positions: dict[str, list[int]] = {}
-        """The lines that say that a memory has expired, by its id."""
-        self._read: dict[str, list[int]] = {}  # the lines of extractions, by their sources and facts
+        """The positions of the entries that record an expiry, by memory."""
+        self._extraction_positions: dict[str, list[int]] = {}  # by source memory, and by resulting memory
 
     def apply_entry(self, entry: Entry) -> None:
-        """Take in one line."""
+        """Apply an entry."""
         event = entry.event
         if isinstance(event, Extracted):
             opinion = Opinion(entry.position, event.by, event.model, event.prompt, event.facts)
-            self._opine(event.memory, opinion)
+            self._add_extraction(event.memory, opinion)
         elif isinstance(event, Queued):
             self.jobs[event.job] = JobState(event.job, entry.position)
         elif isinstance(event, Worked):
-            self._work(event)
+            self._update_job(event)
         elif isinstance(event, Served):
             for memory in event.memories:
                 self.recall_positions.setdefault(memory, []).append(entry.position)
@@ -87,48 +87,43 @@ class Journal:
             self.expiry_positions.setdefault(event.memory, []).append(entry.position)
 
     def extraction_by(self, memory: str, author: tuple[str, str | None, str | None]) -> Opinion | None:
-        """What this author found in a memory, if it was asked already."""
-        told = (opinion for opinion in self.extractions.get(memory, ()) if opinion.author == author)
-        return next(told, None)
+        """What this author found in a memory, if it has read it."""
+        return next((opinion for opinion in self.extractions.get(memory, ()) if opinion.author == author), None)
 
     def positions_of_memory(self, memory: str) -> list[int]:
-        """The ledger lines in which something was found in a memory or came to be it, in which it was given
-        out, or had expired."""
-        return [
-            line for told in (self._read, self.recall_positions, self.expiry_positions) for line in told.get(memory, ())
-        ]
+        """The positions of the extractions, recorded recalls and expiries that concern a memory."""
+        sources = (self._extraction_positions, self.recall_positions, self.expiry_positions)
+        return [position for positions in sources for position in positions.get(memory, ())]
 
     def unfinished_jobs(self) -> list[JobState]:
-        """Jobs that something is still to be done about, oldest first."""
+        """The jobs that are neither done nor given up, oldest first."""
         return [job for job in list(self.jobs.values()) if not job.is_finished]
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        """Everything as plain arrays."""
-        words = {
-            "opinions": {source: [asdict(o) for o in told] for source, told in self.extractions.items()},
+        values = {
+            "opinions": {source: [asdict(each) for each in found] for source, found in self.extractions.items()},
             "jobs": [asdict(job) for job in self.jobs.values()],
             "served": self.recall_positions,
             "expired": self.expiry_positions,
         }
-        return {"words": pack(words)}
+        return {"words": pack(values)}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become what `save` wrote."""
-        words = unpack(arrays["words"])
-        for source, told in words["opinions"].items():
-            for opinion in told:
-                self._opine(source, Opinion(**{**opinion, "facts": tuple(opinion["facts"])}))
-        states = (JobState(**{**job, "memories": tuple(job["memories"])}) for job in words["jobs"])
+        values = unpack(arrays["words"])
+        for source, found in values["opinions"].items():
+            for opinion in found:
+                self._add_extraction(source, Opinion(**{**opinion, "facts": tuple(opinion["facts"])}))
+        states = (JobState(**{**job, "memories": tuple(job["memories"])}) for job in values["jobs"])
         self.jobs = {job.id: job for job in states}
-        self.recall_positions = words["served"]
-        self.expiry_positions = words["expired"]
+        self.recall_positions = values["served"]
+        self.expiry_positions = values["expired"]
 
-    def _opine(self, source: str, opinion: Opinion) -> None:
+    def _add_extraction(self, source: str, opinion: Opinion) -> None:
         self.extractions.setdefault(source, []).append(opinion)
         for memory in dict.fromkeys((source, *opinion.facts)):
-            self._read.setdefault(memory, []).append(opinion.position)
+            self._extraction_positions.setdefault(memory, []).append(opinion.position)
 
-    def _work(self, event: Worked) -> None:
+    def _update_job(self, event: Worked) -> None:
         job = self.jobs.get(event.job)
         if job is None:
             return

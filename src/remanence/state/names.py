@@ -1,7 +1,7 @@
-"""Every name that a space has met, numbered in the order it met them.
+"""Every name in a space, numbered in the order of first occurrence.
 
-Graph, relations and registry all count these numbers. Two spellings with one normal form are one name;
-that two different names may stand for one entity is the registry's affair.
+Graph, relations and registry all use these numbers. Two spellings with one normal form are one name. The
+registry records that different names denote one entity.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Names:
         self.spellings: list[str] = []
         """Each name as it was first written."""
         self.kinds: list[str] = []
-        """What each name seems to name: the first kind that says more than "thing"."""
+        """The kind of each name: the first one other than "thing"."""
         self._numbers: dict[str, int] = {}
         self._rows = 0
 
@@ -39,15 +39,15 @@ class Names:
         return len(self.spellings)
 
     def number(self, name: str) -> int | None:
-        """The number of a name, or None for one never met."""
+        """The number of a name, or None for an unknown one."""
         return self._numbers.get(normalize_name(name))
 
     def intern(self, name: str, kind: str = "thing") -> int:
-        """The number of a name, a new one if need be."""
-        form = normalize_name(name)
-        number = self._numbers.get(form)
+        """The number of a name, which is added if necessary."""
+        normalized = normalize_name(name)
+        number = self._numbers.get(normalized)
         if number is None:
-            number = self._numbers[form] = len(self.spellings)
+            number = self._numbers[normalized] = len(self.spellings)
             self.spellings.append(name)
             self.kinds.append(kind)
         elif kind != "thing" and self.kinds[number] == "thing":
@@ -55,7 +55,7 @@ class Names:
         return number
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Learn the names in versions numbered from row `first`."""
+        """Add the names in versions numbered from row `first`."""
         for row, version in enumerate(versions, first):
             if row < self._rows:
                 continue
@@ -64,18 +64,16 @@ class Names:
                 self.intern(name, kind)
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        """The names as plain arrays."""
         return {"words": pack({"spelled": self.spellings, "kinds": self.kinds, "rows": self._rows})}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become the names that `save` wrote."""
-        words = unpack(arrays["words"])
-        self.spellings, self.kinds, self._rows = words["spelled"], words["kinds"], words["rows"]
+        values = unpack(arrays["words"])
+        self.spellings, self.kinds, self._rows = values["spelled"], values["kinds"], values["rows"]
         self._numbers = {normalize_name(name): number for number, name in enumerate(self.spellings)}
 
 
 def names_in(version: Remembered) -> Iterable[tuple[str, str]]:
-    """Every name in a version with its kind: who speaks, what it mentions, what its claims are about."""
+    """All names in a version with their kinds: the speaker, mentions, subjects and objects of claims."""
     speaker = speaker_of(version)
     if speaker:
         yield speaker, "person"
@@ -87,12 +85,9 @@ def names_in(version: Remembered) -> Iterable[tuple[str, str]]:
 
 
 def speaker_of(version: Remembered) -> str | None:
-    """Who speaks in a memory: the speaker of a turn, who observed it, or "me" where it says "I"."""
+    """The speaker of a memory: of its turn, else its observer, else "me" if its text says "I"."""
     if version.turn is not None:
         return version.turn.speaker
     if version.observed_by is not None:
         return version.observed_by
-    for mention in version.mentions:
-        if mention.name == SELF:
-            return SELF
-    return None
+    return SELF if any(mention.name == SELF for mention in version.mentions) else None

@@ -1,18 +1,18 @@
-"""Claims about two entities: who says so, when they hold, and which of them stands.
+"""Relations of two entities: who states them, when they hold, and which of them are active.
 
-`claims` keeps what was said, `predicates` how each predicate behaves, `intervals` decides what holds when,
-`slots` puts a sight on all that, and `fates` says what it means for a memory. Here it becomes relations.
+`claims` stores what was stated, `predicates` the properties of predicates, `intervals` decides what holds
+when, `claim_view` resolves the claims of a snapshot. Here they become `Relation` objects.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from remanence.events import Declared, Related, Remembered
+from remanence.events import Declared, Related
 from remanence.schema import (
     OPEN_END,
     OPEN_START,
@@ -26,59 +26,59 @@ from remanence.schema import (
     window_from_micros,
 )
 from remanence.state.catalog import Catalog
-from remanence.state.claim_status import ClaimStatus, RowDisagreement
 from remanence.state.claim_view import ClaimView, Direction, EntityEdge, NumberedTriple, ResolvedClaim
 from remanence.state.claims import Claims
 from remanence.state.columns import pack, unpack
 from remanence.state.entity_registry import Registry
-from remanence.state.intervals import Claim, Interval
+from remanence.state.intervals import Claim, DisagreementKind, Interval
 from remanence.state.names import Names
-from remanence.state.predicates import Predicates, normalize_predicate, resulting_states
+from remanence.state.predicates import normalize_predicate, resulting_states
 
 __all__ = ["Direction", "Relations"]
 
-MOST_BESIDE = 256
-"""How many claims, the newest, `beside` looks at: it is asked in every recall."""
-_FURTHER = 4
-_MOST_TOLD = 20_000
+_MAX_RELATED = 256  # newest claims that `related_names` reads: every recall calls it
+_LARGER_LIMIT = 4
+_MAX_CACHED = 20_000
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
+RowDisagreement: TypeAlias = tuple[int, DisagreementKind, str]
+"""A row that disagrees with another one, how, and about what."""
 
-class Relations:
-    """Claims about two entities: who says so, when they hold, and which of them stands."""
+
+class Relations(Claims):
+    """The claims of one space, resolved to relations."""
 
     def __init__(self, names: Names, registry: Registry, catalog: Catalog) -> None:
-        self._names, self._registry, self._catalog = names, registry, catalog
-        self._predicates = Predicates()
-        self._claims = Claims(names, self._predicates, catalog)
-        self._last: ClaimView | None = None
-        self._told: dict[object, Relation] = {}  # in the last look
-        self._fates = ClaimStatus(names, self._claims)
+        super().__init__(names, catalog)
+        self._registry = registry
+        self._last_view: ClaimView | None = None
+        self._relations: dict[object, Relation] = {}  # of the last view
+        self._disagreements: tuple[Snapshot | None, dict[int, list[RowDisagreement]]] = None, {}
 
-    # What holds
+    # Relations
 
     def relations_of(
         self,
         number: int,
-        sight: Snapshot,
+        snapshot: Snapshot,
         *,
         at: datetime | None = None,
         predicates: Sequence[str] | None = None,
         direction: Direction = "both",
         limit: int | None = None,
     ) -> list[Relation]:
-        """The relations of the entity that a name stands for, in the order they were first said.
+        """The relations of the entity with this name, in the order in which they were first stated.
 
-        `at` keeps to those that hold then. One with an inverse is shown from whichever end fits
-        `predicates` and `direction`. `limit` looks at that many claims only, the newest.
+        With `at`, only those that hold then. A relation with an inverse is returned in the form that fits
+        `predicates` and `direction`. With `limit`, only that many claims are read, the newest.
         """
-        found, _ = self.numbered_relations_of(number, sight, at, predicates, direction, limit)
+        found, _ = self.numbered_relations_of(number, snapshot, at, predicates, direction, limit)
         return [relation for _, relation in found]
 
     def numbered_relations_of(
         self,
         number: int,
-        sight: Snapshot,
+        snapshot: Snapshot,
         at: datetime | None,
         predicates: Iterable[str] | None,
         direction: Direction,
@@ -86,272 +86,233 @@ class Relations:
     ) -> tuple[list[tuple[NumberedTriple, Relation]], bool]:
         """The same, with the numbers of the names; and whether the limit left something out.
 
-        Where few of the newest hold at the moment that is asked about, it is looked further back.
+        If few of the newest claims hold at the requested moment, older ones are read too.
         """
-        look = self._look(sight)
+        view = self._view(snapshot)
         wanted = None if predicates is None else frozenset(map(normalize_predicate, predicates))
-        held, more = look.resolved_around(number, wanted, limit)
-        found = self._then(held, at, wanted, direction, look.entity_number(number))
+        entity = view.entity_number(number)
+        resolved, more = view.resolved_around(number, wanted, limit)
+        found = _matching(resolved, at, wanted, direction, entity)
         if more and limit is not None and len(found) < limit // 2:
-            held, more = look.resolved_around(number, wanted, _FURTHER * limit)
-            found = self._then(held, at, wanted, direction, look.entity_number(number))
+            resolved, more = view.resolved_around(number, wanted, _LARGER_LIMIT * limit)
+            found = _matching(resolved, at, wanted, direction, entity)
             found, more = found[-limit:], more or len(found) > limit
-        return [(form, self._relation(held, form, sight)) for held, form in found], more
+        return [(triple, self._relation(each, triple, view)) for each, triple in found], more
 
-    def timeline(self, number: int, predicate: str, sight: Snapshot) -> list[Relation]:
-        """What held when of one entity and predicate, in the order of time."""
-        rule = self._predicates.rule(normalize_predicate(predicate), sight.position)
-        # Asked of Apple, ceo_of means who led it.
+    def timeline(self, number: int, predicate: str, snapshot: Snapshot) -> list[Relation]:
+        """The values of one entity and predicate, in the order of time."""
+        rule = self._predicates.rule(normalize_predicate(predicate), snapshot.position)
+        # For Apple, ceo_of means who led it.
         direction: Direction = "both" if rule.keyed_by_object and not rule.is_inverse else "out"
-        found = self.relations_of(number, sight, predicates=[predicate], direction=direction)
+        found = self.relations_of(number, snapshot, predicates=[predicate], direction=direction)
         return sorted(found, key=lambda relation: relation.valid.start or _EARLIEST)
 
-    def related_names(self, number: int, sight: Snapshot) -> list[tuple[int, str]]:
-        """The names tied to an entity now, each with the predicate."""
-        look, now = self._look(sight), micros(sight.now)
-        me = look.entity_number(number)
+    def related_names(self, number: int, snapshot: Snapshot) -> list[tuple[int, str]]:
+        """The names related to an entity now, each with the predicate."""
+        view, now = self._view(snapshot), micros(snapshot.now)
+        entity = view.entity_number(number)
         out: dict[tuple[int, str], None] = {}
-        for held in look.resolved_around(number, None, MOST_BESIDE)[0]:
-            if now in held.interval:
-                subject, object_ = held.edge.endpoints
-                out[object_ if held.edge.subject == me else subject, held.edge.rule.name] = None
+        for edge, interval, _ in view.resolved_around(number, None, _MAX_RELATED)[0]:
+            if now in interval:
+                subject, object_ = edge.endpoints
+                out[object_ if edge.subject == entity else subject, edge.rule.name] = None
         return list(out)
 
-    def get(self, edge: str, sight: Snapshot) -> Relation | None:
-        """The relation with this id as this sight knows it; None if it knows of none.
+    def get(self, edge_id: str, snapshot: Snapshot) -> Relation | None:
+        """The relation with this id in this snapshot; None if there is none.
 
-        Where it held in several stretches, the one of now, or else the last. One that was corrected or
-        withdrawn held at no time: its window ends where it begins.
+        If it held several times, the present interval, or else the last. One that was corrected or
+        withdrawn never held: its window ends where it begins.
         """
-        look, now = self._look(sight), micros(sight.now)
-        for tie in self._with_edge(edge, sight):
-            mine = [held for held in look.resolved_claims(tie) if tie.claim in held.interval.claims]
-            held = next((held for held in mine if now in held.interval), mine[-1] if mine else None)
-            if held is None:
-                moment = max(
-                    tie.claim.effective_start,
-                    tie.stated_claim.recorded_at if tie.claim.effective_start == OPEN_START else OPEN_START,
-                )
-                held = ResolvedClaim(tie, Interval(tie.claim.value, moment, moment, tie.claim, (tie.claim,)))
-            return self._relation(held._replace(edge=tie), tie.triple, sight)
+        view, now = self._view(snapshot), micros(snapshot.now)
+        for edge in self._edges_with_id(edge_id, view):
+            claim = edge.claim
+            own = [each for each in view.resolved_claims(edge) if claim in each.interval.claims]
+            resolved = next((each for each in own if now in each.interval), own[-1] if own else None)
+            if resolved is None:
+                undated = claim.effective_start == OPEN_START
+                moment = edge.stated_claim.recorded_at if undated else claim.effective_start
+                resolved = ResolvedClaim(edge, Interval(claim.value, moment, moment, claim, (claim,)))
+            return self._relation(resolved._replace(edge=edge), edge.triple, view)
         return None
 
-    def supported_by_rows(self, rows: Sequence[int], sight: Snapshot) -> dict[int, list[Relation]]:
-        """The relations that each of these rows speaks for, as they hold in this sight."""
+    def supported_by_rows(self, rows: Sequence[int], snapshot: Snapshot) -> dict[int, list[Relation]]:
+        """For each of these rows the relations that it is evidence of."""
         out: dict[int, list[Relation]] = {}
-        for row, claims in self._claims.supported_by_rows(rows).items():
-            edges = dict.fromkeys(map(self._claims.edge_id, claims))
-            found = (self.get(edge, sight) for edge in edges)
+        for row, claims in self.claims_with_evidence(rows).items():
+            found = (self.get(edge, snapshot) for edge in dict.fromkeys(map(self.edge_id, claims)))
             out[row] = [relation for relation in found if relation is not None]
         return out
 
-    def count(self, sight: Snapshot) -> int:
-        """How many relations this sight knows, whenever they hold."""
-        return self._claims.count(sight)
-
-    def equivalent_claims(self, edge: str, sight: Snapshot) -> list[tuple[str, Claim]]:
-        """The standing claims that say what the one with this id says, itself first, with their ids."""
-        look = self._look(sight)
-        for tie in self._with_edge(edge, sight):
-            same = [
-                other for other in look.edges_of(tie.stated_claim.subject, {tie.rule.name}) if other.same_statement(tie)
-            ]
-            return [(self._claims.edge_id(o.claim.number), o.claim) for o in sorted(same, key=lambda o: o != tie)]
+    def equivalent_claims(self, edge_id: str, snapshot: Snapshot) -> list[tuple[str, Claim]]:
+        """The active claims that state the relation with this id, itself first, with their ids."""
+        view = self._view(snapshot)
+        for edge in self._edges_with_id(edge_id, view):
+            same = sorted(view.same_statements(edge), key=lambda other: other != edge)
+            return [(self.edge_id(other.claim.number), other.claim) for other in same]
         return []
 
-    def find_duplicate(self, claim: Related, sight: Snapshot) -> str | None:
-        """The id of a relation that was made in the very same words, and still holds as it was made."""
-        subject, object_ = self._names.number(claim.subject), self._names.number(claim.object)
+    def find_duplicate(self, event: Related, snapshot: Snapshot) -> str | None:
+        """The id of a relation that was asserted in the same way and still holds as asserted."""
+        subject, object_ = self._names.number(event.subject), self._names.number(event.object)
         if subject is None or object_ is None:
             return None
-        look, now = self._look(sight), micros(sight.now)
-        for said in self._claims.matching_assertions(subject, claim, sight):
-            tie = look.to_edge(said)
-            if look.entity_number(said.object) != look.entity_number(object_) or tie.claim.ended_at != OPEN_END:
+        view, now = self._view(snapshot), micros(snapshot.now)
+        for stated in self.matching_assertions(subject, event, snapshot):
+            edge = view.to_edge(stated)
+            if view.entity_number(stated.object) != view.entity_number(object_) or edge.claim.ended_at != OPEN_END:
                 continue
-            # Said again after something else took its place, an undated claim is news.
-            dated = tie.claim.start != OPEN_START or not tie.rule.single_valued
-            held = [h.interval for h in look.resolved_claims(tie) if tie.claim in h.interval.claims]
-            if any(dated or now in stretch for stretch in held):
-                return self._claims.edge_id(said.number)
+            # An undated claim that is repeated after it was replaced is new information.
+            dated = edge.claim.start != OPEN_START or not edge.rule.single_valued
+            own = [each.interval for each in view.resolved_claims(edge) if edge.claim in each.interval.claims]
+            if any(dated or now in interval for interval in own):
+                return self.edge_id(stated.number)
         return None
 
-    def asserted_names(self, sight: Snapshot) -> set[int]:
-        """The names in standing relations that somebody stated, whether a memory says them or not."""
-        return self._claims.asserted_names(sight)
-
-    def is_asserted(self, number: int, sight: Snapshot) -> bool:
-        """Whether somebody stated a standing relation with this name, whether a memory says it or not."""
-        return self._claims.is_asserted(number, sight)
-
-    def name_numbers(self) -> list[int]:
-        """The names that any claim is about, by number, whoever may see it."""
-        return self._claims.name_numbers()
-
-    # What a memory's claims have come to
+    # The claims of a memory
 
     def has_claims(self, row: int) -> bool:
         """Whether a row claims anything."""
-        return bool(self._claims.claims_of_row(row))
-
-    def rows_claiming(self, number: int, predicate: str, sight: Snapshot) -> list[int]:
-        """The rows that say something of an entity under a predicate, or under the state it begins; as
-        they were said."""
-        look, name = self._look(sight), normalize_predicate(predicate)
-        me = look.entity_number(number)
-        ties = [t for t in look.edges_of(number, {name, *resulting_states(name)}) if me in (t.subject, t.holder)]
-        rows = (row for tie in ties for row in self._claims.evidence_rows(tie.claim.number, sight))
-        return list(dict.fromkeys(rows))
-
-    def superseding_row(self, row: int, sight: Snapshot) -> int | None:
-        """The row of the memory that took the place of everything that this row claims.
-
-        None if some of it holds, or may hold beside other values, or if nothing followed it; and if what
-        followed was said outright, with no memory for it: see `stale`.
-        """
-        return self._fates.superseding_row(row, self._look(sight), sight)
-
-    def is_stale(self, row: int, sight: Snapshot) -> bool:
-        """Whether nothing that this row claims holds any longer: all was replaced, or ended by hand.
-
-        A claim whose own window is past is not stale: that it was so then is as true as ever.
-        """
-        over = self._fates.stale_flags(row, self._look(sight), sight)
-        return bool(over) and all(over)
-
-    def is_partly_stale(self, row: int, sight: Snapshot) -> bool:
-        """Whether something that this row claims was replaced, or ended by hand."""
-        return any(self._fates.stale_flags(row, self._look(sight), sight))
-
-    def valid_periods(self, row: int, sight: Snapshot) -> list[tuple[Window, tuple[str, str]]]:
-        """When what this row claims holds, and of whom and what it claims it, as far as something else holds
-        there at another time."""
-        return [
-            (
-                window_from_micros(stretch.start, stretch.end),
-                (self._names.spellings[tie.endpoints[0]], self._names.spellings[tie.endpoints[1]]),
-            )
-            for tie, stretch in self._fates.valid_periods(row, self._look(sight), sight)
-        ]
-
-    def disagreements(self, row: int, sight: Snapshot) -> list[RowDisagreement]:
-        """The rows that disagree with this one: which, how, and about what ("Alice lives_in")."""
-        return self._fates.disagreements(row, self._look(sight), sight)
-
-    def positions_of_memory(self, memory: int) -> list[int]:
-        """The ledger lines of what was said outright on the word of this memory alone."""
-        return self._claims.positions_of_memory(memory)
+        return bool(self.claims_of_row(row))
 
     def edge_ids(self, memory: int) -> list[str]:
-        """The ids of all that a memory ever claimed, or is evidence of, whoever may see it."""
-        resting = self._claims.supported_by_rows(self._catalog.rows_of(memory)).values()
-        return list(dict.fromkeys(self._claims.edge_id(claim) for claims in resting for claim in claims))
+        """The ids of all relations that a memory ever claimed or was evidence of, visible or not."""
+        claims_by_row = self.claims_with_evidence(self._catalog.rows_of(memory)).values()
+        return list(dict.fromkeys(self.edge_id(claim) for claims in claims_by_row for claim in claims))
 
-    def positions_of_edge(self, edge: str) -> list[int]:
-        """The ledger lines in which a relation was said outright, and in which it was ended by hand."""
-        return self._claims.positions_of_edge(edge)
+    def rows_claiming(self, number: int, predicate: str, snapshot: Snapshot) -> list[int]:
+        """The rows with a claim about an entity under a predicate or a state that results from it."""
+        view, name = self._view(snapshot), normalize_predicate(predicate)
+        entity = view.entity_number(number)
+        edges = view.edges_of(number, {name, *resulting_states(name)})
+        claims = [edge.claim.number for edge in edges if entity in (edge.subject, edge.holder)]
+        return list(dict.fromkeys(row for claim in claims for row in self.evidence_rows(claim, snapshot)))
 
-    def asserted_ids(self, names: Iterable[int]) -> list[str]:
-        """The ids of what was said outright of one of these names, whoever may see it, oldest first."""
-        return self._claims.asserted_ids(names)
+    def superseding_row(self, row: int, snapshot: Snapshot) -> int | None:
+        """The row of the memory that replaced everything that this row claims.
 
-    # How predicates behave
+        None if some of it still holds, or if it was replaced by an assertion without evidence: see `is_stale`.
+        """
+        return self._view(snapshot).superseding_row(row, micros(snapshot.now))
 
-    def single_valued(self, predicate: str, position: int) -> bool:
-        """Whether something has one value at a time under this predicate."""
-        return self._predicates.rule(normalize_predicate(predicate), position).single_valued
+    def is_stale(self, row: int, snapshot: Snapshot) -> bool:
+        """Whether all claims of this row were replaced or ended by an event.
+
+        A claim whose own window is over is not stale: that it held then is still true.
+        """
+        flags = self._stale_flags(row, snapshot)
+        return bool(flags) and all(flags)
+
+    def is_partly_stale(self, row: int, snapshot: Snapshot) -> bool:
+        """Whether some claim of this row was replaced or ended by an event."""
+        return any(self._stale_flags(row, snapshot))
+
+    def valid_periods(self, row: int, snapshot: Snapshot) -> list[tuple[Window, tuple[str, str]]]:
+        """When the claims of this row hold, with their subject and object, if another value holds at another time."""
+        out: list[tuple[Window, tuple[str, str]]] = []
+        for edge, interval in self._view(snapshot).valid_periods(row):
+            subject, object_ = (self._names.spellings[name] for name in edge.endpoints)
+            out.append((window_from_micros(interval.start, interval.end), (subject, object_)))
+        return out
+
+    def disagreements(self, row: int, snapshot: Snapshot) -> list[RowDisagreement]:
+        """The rows that disagree with this one: which, how, and about what ("Alice lives_in")."""
+        if self._disagreements[0] is not snapshot:  # a recall asks several times for each of its hits
+            self._disagreements = snapshot, {}
+        cache = self._disagreements[1]
+        if row not in cache:
+            kinds: dict[tuple[int, str], DisagreementKind] = {}
+            for other, kind, edge in self._view(snapshot).disagreements(row):
+                holder = self._names.spellings[edge.endpoints[edge.rule.keyed_by_object]]
+                kinds[other, f"{holder} {edge.rule.name}"] = kind
+            cache[row] = [(other, kind, topic) for (other, topic), kind in kinds.items()]
+        return cache[row]
+
+    # Predicates
 
     def declared_single_valued(self, predicate: str, position: int) -> bool | None:
-        """Whether a predicate was declared single-valued; None if nothing was said about that."""
+        """Whether a predicate was declared single-valued; None if it was not declared."""
         return self._predicates.declared_single_valued(normalize_predicate(predicate), position)
 
     def inverse(self, predicate: str, position: int) -> str | None:
-        """What a predicate is called from the other end."""
-        name = normalize_predicate(predicate)
-        rule = self._predicates.rule(name, position)
+        """The inverse of a predicate."""
+        rule = self._predicates.rule(normalize_predicate(predicate), position)
         return rule.name if rule.is_inverse else rule.inverse
 
-    # Taking in
-
-    def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Take in versions numbered from row `first`."""
-        self._claims.apply(first, versions)
+    # Applying entries
 
     def apply_entry(self, entry: Entry) -> None:
-        """Take in a line that is not a version of a memory."""
         if isinstance(entry.event, Declared):
             self._predicates.apply_entry(entry, entry.event)
         else:
-            self._claims.apply_entry(entry)
+            super().apply_entry(entry)
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        """Everything as plain arrays."""
-        return {**self._claims.save(), "predicates": pack(self._predicates.save())}
+        return {**super().save(), "predicates": pack(self._predicates.save())}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become what `save` wrote."""
         self._predicates.load(unpack(arrays["predicates"]))
-        self._claims.load(arrays)
+        super().load(arrays)
 
     # Helpers
 
-    def _look(self, sight: Snapshot) -> ClaimView:
-        """What is worked out is kept until somebody looks who sees something else: a walk asks often,
-        and the next one comes by the same places."""
-        if self._last is None or not self._last.matches(sight):
-            self._last = ClaimView(self._claims, self._predicates, self._registry, sight)
-            self._told = {}
-        return self._last
+    def _view(self, snapshot: Snapshot) -> ClaimView:
+        """The view of a snapshot. The last one is kept: a graph walk reads the same claims again and again."""
+        if self._last_view is None or not self._last_view.matches(snapshot):
+            self._last_view = ClaimView(self, self._predicates, self._registry, snapshot)
+            self._relations = {}
+        return self._last_view
 
-    def _then(
-        self,
-        held: Iterable[ResolvedClaim],
-        at: datetime | None,
-        wanted: Collection[str] | None,
-        direction: Direction,
-        me: int,
-    ) -> list[tuple[ResolvedClaim, NumberedTriple]]:
-        """Those of these that hold at a moment and can be said as is asked, each in that form."""
-        moment = None if at is None else micros(at)
-        out: list[tuple[ResolvedClaim, NumberedTriple]] = []
-        for each in held:
-            if moment is None or moment in each.interval:
-                forms = each.edge.directed_triples(me, direction)
-                form = next((form for form in forms if wanted is None or form[1] in wanted), None)
-                if form is not None:
-                    out.append((each, form))
-        return out
+    def _stale_flags(self, row: int, snapshot: Snapshot) -> list[bool]:
+        statuses = self._view(snapshot).status_of(row, micros(snapshot.now))
+        return [bool(status.replaced_by) or status.ended for status in statuses]
 
-    def _with_edge(self, edge: str, sight: Snapshot) -> Iterator[EntityEdge]:
-        return map(self._look(sight).to_edge, self._claims.active_claims(self._claims.with_edge_id(edge), sight))
+    def _edges_with_id(self, edge_id: str, view: ClaimView) -> Iterator[EntityEdge]:
+        return map(view.to_edge, self.active_claims(self.with_edge_id(edge_id), view.snapshot))
 
-    def _relation(self, held: ResolvedClaim, form: NumberedTriple, sight: Snapshot) -> Relation:
-        self._look(sight)
-        stretch = held.interval
-        # The same claim may have been met with more that say so, or with less.
-        key = held.edge.stated_claim.number, stretch.start, stretch.end, len(stretch.claims), form
-        relation = self._told.get(key)
-        if relation is None:
-            if len(self._told) >= _MOST_TOLD:
-                self._told.clear()
-            relation = self._told[key] = self._made(held, form, sight)
+    def _relation(self, resolved: ResolvedClaim, triple: NumberedTriple, view: ClaimView) -> Relation:
+        edge, interval, next_claim = resolved
+        stated = edge.stated_claim
+        # The number of claims too: the same claim may be resolved together with more or fewer others.
+        key = stated.number, interval.start, interval.end, len(interval.claims), triple
+        relation = self._relations.get(key)
+        if relation is not None:
+            return relation
+        rows = [row for claim in interval.claims for row in self.evidence_rows(claim.number, view.snapshot)]
+        memories = dict.fromkeys(map(self._catalog.memory_of, rows))
+        relation = Relation(
+            id=self.edge_id(stated.number),
+            subject=self._names.spellings[triple[0]],
+            predicate=triple[1],
+            object=self._names.spellings[triple[2]],
+            valid=window_from_micros(interval.start, interval.end),
+            claimed_window=window_from_micros(stated.start, stated.end),
+            recorded_at=from_micros(stated.recorded_at),
+            confidence=max(claim.confidence for claim in interval.claims),
+            observed_by=edge.claim.observer,
+            evidence=tuple([self._catalog.ids[memory] for memory in memories]),
+            replaced_by=None if next_claim is None else self.edge_id(next_claim),
+        )
+        if len(self._relations) >= _MAX_CACHED:
+            self._relations.clear()
+        self._relations[key] = relation
         return relation
 
-    def _made(self, held: ResolvedClaim, form: NumberedTriple, sight: Snapshot) -> Relation:
-        stretch, said = held.interval, held.edge.stated_claim
-        subject, predicate, object_ = form
-        rows = [row for claim in stretch.claims for row in self._claims.evidence_rows(claim.number, sight)]
-        memories = dict.fromkeys(map(self._catalog.memory_of, rows))
-        return Relation(
-            id=self._claims.edge_id(said.number),
-            subject=self._names.spellings[subject],
-            predicate=predicate,
-            object=self._names.spellings[object_],
-            valid=window_from_micros(stretch.start, stretch.end),
-            claimed_window=window_from_micros(said.start, said.end),
-            recorded_at=from_micros(said.recorded_at),
-            confidence=max(claim.confidence for claim in stretch.claims),
-            observed_by=held.edge.claim.observer,
-            evidence=tuple([self._catalog.ids[memory] for memory in memories]),
-            replaced_by=None if held.next_claim is None else self._claims.edge_id(held.next_claim),
-        )
+
+def _matching(
+    resolved: Iterable[ResolvedClaim],
+    at: datetime | None,
+    predicates: Collection[str] | None,
+    direction: Direction,
+    entity: int,
+) -> list[tuple[ResolvedClaim, NumberedTriple]]:
+    """Those that hold at a moment and have a form with such a predicate and direction, each in that form."""
+    moment = None if at is None else micros(at)
+    out: list[tuple[ResolvedClaim, NumberedTriple]] = []
+    for each in resolved:
+        if moment is None or moment in each.interval:
+            triples = each.edge.directed_triples(entity, direction)
+            triple = next((triple for triple in triples if predicates is None or triple[1] in predicates), None)
+            if triple is not None:
+                out.append((each, triple))
+    return out

@@ -271,7 +271,7 @@ class LedgerContract:
         """It might be one whose words somebody cut out."""
         with ledger.transaction() as pen:
             pen.append_erased("home", "remembered", "m1", at=MONDAY)
-        with pytest.raises(LedgerTampered, match="line 1 is not what was written"):
+        with pytest.raises(LedgerTampered, match="entry 1 is not what was written"):
             ledger.verify()
 
     def test_lines_are_counted_by_space(self, ledger: Ledger) -> None:

@@ -15,7 +15,6 @@ from remanence.language.temporal import parse_moment
 from remanence.language.text import normalize_text
 from remanence.models.extractors import speaker_name
 from remanence.schema import Fact, Memory, Turn, Window, micros
-from remanence.values import quick
 from remanence.write.validate import Draft, TurnDraft
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 _MIN_ECHO_LENGTH = 16  # shorter texts ("yes", "thank you") are often said again
 
 
-@quick
 @dataclass(frozen=True, slots=True)
 class PreparedVersion:
     """A version ready to be settled and written.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from remanence.events import Remembered
@@ -50,7 +51,7 @@ class IdentityResolver:
             memory = version.memory
         settled = version
         if memory != version.memory or version.turn is not None:
-            settled = version.with_id_and_turn(memory, self._numbered_turn(version, memory))
+            settled = replace(version, memory=memory, turn=self._numbered_turn(version, memory))
         self._resolved[version.identity] = settled
         return memory, settled
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from remanence.core import inputs
 from remanence.errors import InvalidInput
-from remanence.ledger.jsontext import json_objects
+from remanence.ledger.codec import json_objects
 
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 _PART_AND_SUFFIX = re.compile(r"(\.(corpus|questions))?(\.jsonl(\.gz)?)?$")
