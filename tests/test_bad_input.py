@@ -363,10 +363,10 @@ def test_a_child_without_a_name(lived_in: Space) -> None:
 @pytest.mark.parametrize(
     ("location", "shown"),
     [
-        ("", "no folder name"),
-        ("a\x00b", "no folder name"),
+        ("", "not a folder name"),
+        ("a\x00b", "not a folder name"),
         (7, "7 is not a folder"),
-        (b"x", "no folder"),
+        (b"x", "not a folder"),
         ("postgresql://me:secret@host/db", "'postgresql://…' is a URL"),
         (":memory:", "Give None"),
         ("~nobody-known-here/memory", "home of an unknown user"),

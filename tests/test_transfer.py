@@ -398,11 +398,11 @@ class TestRefused:
             remanence.import_(tmp_path / "a.jsonl", into=space)
 
         forge(tmp_path / "b.jsonl", {"at": 0, "kind": "dreamt", "event": {"dream": "d"}})
-        with pytest.raises(LedgerTooNew, match=r"line 3: a ledger line says 'dreamt'.*Nothing was imported"):
+        with pytest.raises(LedgerTooNew, match=r"line 3: .*'dreamt'.*Nothing was imported"):
             remanence.import_(tmp_path / "b.jsonl", into=space)
 
         forge(tmp_path / "c.jsonl", {"at": 0, "kind": "restored", "event": {"memory": "m", "mood": "glad"}})
-        with pytest.raises(LedgerTooNew, match=r"line 3: .*'restored' with 'mood'.*Nothing was imported"):
+        with pytest.raises(LedgerTooNew, match=r"line 3: .*'mood'.*'restored'.*Nothing was imported"):
             remanence.import_(tmp_path / "c.jsonl", into=space)
         assert space.spaces() == []
 
