@@ -418,7 +418,7 @@ class TestRefused:
                 remanence.import_(missing, into=tmp_path / "new")
         assert not (tmp_path / "new").exists()
         for odd in ("", 7, "a\0b"):
-            with pytest.raises(InvalidInput, match="is no file name"):
+            with pytest.raises(InvalidInput, match="is not a file name"):
                 space.admin.export(odd)  # type: ignore[arg-type]
 
 
