@@ -125,7 +125,7 @@ def _unit(rows: Vectors) -> Vectors:
 class Lookup:
     """An embedder that costs a dict look-up. Texts it was not given, such as names, share a few vectors."""
 
-    name, fingerprint, dimension = "lookup", "lookup@256:1", DIMENSION
+    name, fingerprint, dimension, similarity_floor = "lookup", "lookup@256:1", DIMENSION, 0.0
 
     def __init__(self, texts: Sequence[str], vectors: Vectors) -> None:
         self._place = {text: place for place, text in enumerate(texts)}
