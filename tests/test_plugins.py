@@ -212,7 +212,7 @@ def test_another_vector_store_is_used() -> None:
 
 def test_what_is_no_vector_store_is_refused() -> None:
     """The message says what is missing."""
-    with pytest.raises(remanence.InvalidInput, match=r"open\(space, dimension\)"):
+    with pytest.raises(remanence.InvalidInput, match=r"remanence\.ports\.VectorStores"):
         remanence.open(None, vectors=object())  # type: ignore[arg-type]
 
 
@@ -233,3 +233,37 @@ def test_an_extractor_and_a_clock_of_ones_own_are_used() -> None:
     with remanence.open(None, embedder=HashingEmbedder(), extractor=Silent(), clock=lambda: moment) as space:
         memory = space.add("Alice lives in Porto.")
         assert (memory.mentions, memory.recorded_at) == ((), moment)
+
+
+@pytest.mark.parametrize(
+    "returned", [None, remanence.ports.Ranking("tags", [99], [1.0]), remanence.ports.Ranking("other")]
+)
+def test_a_signal_that_returns_something_else_is_named(returned: Any) -> None:
+    """No ranking, rows that do not exist, or the ranking of another signal: the others answer."""
+
+    class Wrong(TagSignal):
+        def rank(self, query: Any, limit: int) -> Any:
+            return returned
+
+    with remanence.open(None, embedder=HashingEmbedder(), signals=[Wrong()]) as space:
+        space.add("The harbour is old.")
+        found = space.recall("harbour")
+        assert len(found) == 1
+        assert set(found.missing) == {"tags"}
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"ledger": 5}, "ledger=5"),
+        ({"ledger": InMemoryLedger}, "pass an instance"),
+        ({"vectors": DictStores}, "pass an instance"),
+        ({"vectors": DictStores(), "qdrant": "http://localhost"}, "Give one of them"),
+        ({"signals": TagSignal()}, "Give a list"),
+        ({"signals": [TagSignal(weight=0)]}, "weight=0"),
+    ],
+)
+def test_parts_that_cannot_be_used_are_refused(options: dict[str, Any], part: str) -> None:
+    """Each message names the argument and what to give."""
+    with pytest.raises(remanence.InvalidInput, match=part):
+        remanence.open(None, **options)

@@ -105,7 +105,7 @@ def test_what_was_forgotten_meanwhile_does_not_cost_the_rest(space: Space, porto
 def test_what_found_no_room_was_not_shown(space: Space, porto: Memory, nuts: Memory) -> None:
     """Nor is a memory shown whose quote stands inside another's text."""
     shown = both(space, porto, nuts)
-    heading_and_a_line = frame(shown, tokens=2, count_tokens=lambda text: 1)
+    heading_and_a_line = frame(shown, max_tokens=2, count_tokens=lambda text: 1)
     assert quoted_hits(heading_and_a_line, shown) == shown[:1]
 
     space.add(f"Somebody said: {hit_as_json_line(shown[1])}")

@@ -15,6 +15,7 @@ from remanence import InvalidInput
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import notes
 from remanence.upkeep.notes import Note, parse, safe_name, wiki_link
+from remanence.upkeep.runs import vault_space
 
 HOSTILE = ("../../etc/passwd", "CON", "a/b\\c", "]] [[x", "x\ny: z", ".hidden", "…", "名" * 200, "🎈" * 90, "-- -")
 
@@ -47,6 +48,11 @@ def move(file: Path, to: Path) -> Path:
     """Put a note elsewhere, as a person does."""
     to.parent.mkdir(parents=True, exist_ok=True)
     return file.rename(to)
+
+
+def notes_of(space: remanence.Space) -> remanence.Space:
+    """The space with a person's own notes, which no `child()` leads to."""
+    return remanence.Space(space._engine, vault_space(space.name))
 
 
 class TestPromoting:
@@ -408,7 +414,7 @@ class TestPlansThatAreOutOfDate:
         lived.upkeep.index_vault(vault, dry_run=False)
         with pytest.raises(InvalidInput, match=r"'boat\.md' was read in since\. Nothing was done"):
             lived.upkeep.apply(red)
-        assert [memory.text for memory in lived.child("vault").memories()] == ["The boat is blue."]
+        assert [memory.text for memory in notes_of(lived).memories()] == ["The boat is blue."]
 
         file = note_of(vault, "lives")
         file.write_text(file.read_text("utf-8").replace("Porto.", "Lisbon."), "utf-8")
@@ -553,7 +559,7 @@ class TestReadingBack:
         found = lived.recall("Does Alice have a boat?", include="vault")
         assert "Ondina" in str(found)
         boat = next(hit for hit in found if "Ondina" in hit.memory.text)
-        alone = lived.child("vault").recall("Does Alice have a boat?")[0]
+        alone = notes_of(lived).recall("Does Alice have a boat?")[0]
         assert boat.score == pytest.approx(0.7 * alone.score)
         assert "a note of yours: daily/monday.md" in boat.because
         texts = [" ".join(hit.memory.text.split()) for hit in found]
@@ -566,7 +572,7 @@ class TestReadingBack:
         lived.upkeep.index_vault(vault, dry_run=False)
         (vault / "a.md").write_text("The boat is blue.", "utf-8")
         second = lived.upkeep.index_vault(vault, dry_run=False)
-        notes_space = lived.child("vault")
+        notes_space = notes_of(lived)
         assert [memory.text for memory in notes_space.memories()] == ["The boat is blue."]
         lived.upkeep.undo(second)
         assert [memory.text for memory in notes_space.memories()] == ["The boat is red."]
@@ -579,11 +585,11 @@ class TestReadingBack:
         for number in range(1_200):
             (vault / f"{number}.md").write_text(f"Note number {number} is about something.", "utf-8")
         done = lived.upkeep.index_vault(vault, dry_run=False)
-        assert lived.child("vault").count() == 1_200
+        assert notes_of(lived).count() == 1_200
         [run] = lived.upkeep.runs()
         assert (run.id, len(run.made), run.revised) == (done.run, 1_200, ())
         lived.upkeep.undo(run)
-        assert lived.child("vault").count() == 0
+        assert notes_of(lived).count() == 0
 
     def test_without_notes_only_the_space_is_asked(self, reopen: Callable[..., remanence.Space], home: Path) -> None:
         """And nothing is made for notes that are not there."""
@@ -631,3 +637,16 @@ class TestReadingBack:
             lived.upkeep.index_vault()
         with pytest.raises(InvalidInput, match="no vault at"):
             lived.upkeep.index_vault(vault)
+
+
+def test_a_child_called_vault_is_not_searched_by_its_parent(lived: remanence.Space, vault: Path) -> None:
+    """Notes lie in a space that has no name a user could choose, and a replay searches them too."""
+    (vault / "boat.md").write_text("The boat of Alice is blue.")
+    lived.upkeep.index_vault(vault, dry_run=False)
+    lived.child("vault").add("The boat of Alice is stolen.")
+    found = lived.recall("boat of Alice", include="vault")
+    assert found.receipt is not None
+
+    assert "The boat of Alice is stolen." not in [hit.memory.text for hit in found]
+    assert "The boat of Alice is blue." in [hit.memory.text for hit in found]
+    assert [hit.memory.id for hit in lived.audit.replay(found.receipt.to_dict())] == [hit.memory.id for hit in found]

@@ -85,7 +85,7 @@ class RemanenceMemory(BaseMemory):
         """
         recent = self._history.stored_memories(self.window)
         hits = self._recall_for(self._question(inputs), recent)
-        block = frame(hits, tokens=self.max_tokens, count_tokens=self.count_tokens)
+        block = frame(hits, max_tokens=self.max_tokens, count_tokens=self.count_tokens)
         messages = [as_message(memory) for memory in recent]
         if self.return_messages:
             return {self.memory_key: [SystemMessage(block), *messages] if block else messages}

@@ -154,7 +154,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         """Return the request with memories in its system message, and the memories that are quoted there."""
         hits, block = self._recall_for(run, request.messages), ""
         with log_and_continue(log, "recall"):  # `count_tokens` is the caller's and may fail
-            block = frame(hits, tokens=self.max_tokens, count_tokens=self.count_tokens)
+            block = frame(hits, max_tokens=self.max_tokens, count_tokens=self.count_tokens)
         if not block:
             return request, []
         extended = request.override(system_message=_append_text(request.system_message, block))

@@ -40,7 +40,7 @@ class Recall(BaseModel):
     def run(self, space: SpaceLike, max_tokens: int | None = None) -> tuple[str, list[dict[str, Any]]]:
         """Return the memories as quoted text for the model, and as dicts for an application."""
         found = space.recall(self.question, limit=self.limit, during=self.during)
-        lines = [frame(found, tokens=max_tokens, ids=True) or "Nothing is remembered about that."]
+        lines = [frame(found, max_tokens=max_tokens, ids=True) or "Nothing is remembered about that."]
         lines += [f"The signal {signal} was not available: {reason}" for signal, reason in found.missing.items()]
         return "\n".join(lines), found.to_dicts()
 

@@ -140,7 +140,7 @@ class RecallAdapter(SpaceAdapter):
             tags=list(tags) or None,
         )
         hits = [hit for hit in recall if hit.memory.text not in texts][: self.limit]
-        block = frame(hits, tokens=self.max_tokens, count_tokens=self._count_tokens, missing=recall.missing)
+        block = frame(hits, max_tokens=self.max_tokens, count_tokens=self._count_tokens, missing=recall.missing)
         return RecalledBlock(block, tuple(quoted_hits(block, hits)), recall.position)
 
     def _count_tokens(self, text: str) -> int:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from remanence._version import __version__ as __version__
 from remanence.errors import (
     Closed,
     EmbedderError,
@@ -27,8 +28,6 @@ from remanence.errors import (
     ProjectionError,
     RemanenceError,
 )
-
-__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from remanence.admin.overview import Stats

@@ -10,16 +10,42 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    from remanence.events import Event, Remembered
-    from remanence.schema import Entry, Extraction, ExtractionResult, Memory, Query, Ranking, Utterance, Verdict
+from remanence.events import Event, Remembered
+from remanence.schema import Entry, Extraction, ExtractionResult, Memory, Query, Ranking, Utterance, Verdict
 
-    Vector: TypeAlias = NDArray[np.float32]
+__all__ = [
+    "Clock",
+    "Embedder",
+    "Entry",
+    "Event",
+    "Extraction",
+    "ExtractionResult",
+    "Extractor",
+    "FactExtractor",
+    "Ledger",
+    "Memory",
+    "Progress",
+    "Query",
+    "Ranking",
+    "Remembered",
+    "Reranker",
+    "Signal",
+    "Stage",
+    "Transaction",
+    "Utterance",
+    "Vector",
+    "VectorStore",
+    "VectorStores",
+    "Verdict",
+]
+
+Vector: TypeAlias = NDArray[np.float32]
+"""One vector, or one row for each of several texts."""
 
 Clock = Callable[[], datetime]
 """Returns the present moment, with its timezone."""
@@ -29,7 +55,10 @@ Progress = Callable[[int, int], None]
 
 
 class Transaction(Protocol):
-    """The right to append, held by one writer at a time across all processes."""
+    """A write transaction. Only one is open at a time, across all processes.
+
+    Using it after its end, or opening another one inside it, raises LedgerError.
+    """
 
     @property
     def head(self) -> int:
@@ -40,7 +69,7 @@ class Transaction(Protocol):
         """Add one entry for each event. Others see them once the transaction is committed.
 
         An entry is never recorded before the previous entry of its space: an earlier `at` is taken as the moment
-        just after it.
+        just after it. A naive `at`, and text or values that cannot be stored as JSON, raise InvalidInput.
         """
         ...
 
@@ -56,7 +85,7 @@ class Transaction(Protocol):
         ...
 
     def erase(self, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> None:
-        """Remove the text of these entries, and these embeddings of every model.
+        """Remove the text of these entries, and these embeddings of every model. Unknown positions are skipped.
 
         The caller appends the `Erased` event that records it, in the same transaction. `Erased` entries hold no
         text and stay: they confirm which entries are empty.
@@ -68,8 +97,12 @@ class Transaction(Protocol):
         ...
 
 
+@runtime_checkable
 class Ledger(Protocol):
-    """An append-only list of entries, shared by every process that opens it."""
+    """An append-only list of entries, shared by every process that opens it.
+
+    After `close` every method raises Closed.
+    """
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Open the write transaction. It is committed when the block ends, and rolled back if it raises."""
@@ -113,7 +146,8 @@ class Ledger(Protocol):
         ...
 
     def verify(self) -> tuple[int, bytes]:
-        """How many entries there are, and the last digest; LedgerTampered names the first changed entry."""
+        """How many entries there are, and the last digest; LedgerTampered names the first changed entry. An entry
+        without text that no `Erased` event records counts as changed."""
         ...
 
     def compact(self) -> None:
@@ -220,7 +254,7 @@ class FactExtractor(Extractor, Protocol):
         ...
 
     def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
-        """What each new memory means for the older ones beside it; one call for all of them."""
+        """What each new memory means for its older candidates; one call for all of them."""
         ...
 
 
@@ -246,7 +280,7 @@ class VectorStore(Protocol):
     """The vectors of one space. Points are numbered by the caller."""
 
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
-        """Store these vectors under these numbers."""
+        """Store these vectors under these numbers. Another dimension raises InvalidInput."""
         ...
 
     def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:

@@ -104,12 +104,12 @@ def test_a_block_keeps_to_its_budget(space: Space) -> None:
     hits = space.recall("Alice", limit=30)
 
     for tokens in (0, 50, 100, 200):
-        block = frame(hits, tokens=tokens, count_tokens=lambda text: len(text.split()))
+        block = frame(hits, max_tokens=tokens, count_tokens=lambda text: len(text.split()))
         assert len(block.split()) <= tokens
     kept = [memory["text"] for memory in recalled(block)]
     assert 1 < len(kept) < 30
     assert kept == [hit.memory.text for hit in hits][: len(kept)]
-    assert frame(hits, tokens=50, count_tokens=lambda text: len(text.split())) == ""
+    assert frame(hits, max_tokens=50, count_tokens=lambda text: len(text.split())) == ""
 
 
 def test_a_long_memory_is_cut(space: Space) -> None:

@@ -111,14 +111,14 @@ def test_a_signal_that_is_down_is_named(space: remanence.Space) -> None:
     """An answer made with less is not taken for a full one."""
     space.add("Alice lives in Porto.")
 
-    assert "Asked without: vectors." in frame(space.recall("Alice"), missing={"vectors": "down"})
+    assert "Unavailable signals: vectors." in frame(space.recall("Alice"), missing={"vectors": "down"})
 
 
 def test_a_budget_too_small_for_one_line_gives_nothing(space: remanence.Space) -> None:
     """Rather than an empty frame."""
     space.add("Alice lives in Porto.")
 
-    assert frame(space.recall("Alice"), tokens=10) == ""
+    assert frame(space.recall("Alice"), max_tokens=10) == ""
     assert frame([]) == ""
 
 

@@ -373,7 +373,7 @@ def test_a_signal_that_is_down_is_named_in_the_prompt() -> None:
         (system,) = RemanenceMemory(space).get(input="Where does Alice live?")
 
     assert "Alice lives in Porto." in (system.content or "")
-    assert "Asked without: vectors." in (system.content or "")
+    assert "Unavailable signals: vectors." in (system.content or "")
 
 
 def by_letters(text: str) -> list[str]:

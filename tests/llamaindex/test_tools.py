@@ -85,7 +85,7 @@ def test_a_signal_that_is_down_is_told_to_the_model() -> None:
     with remanence.open(None, embedder=broken) as space:
         space.add("Ana plays the cello.")
 
-        assert "Asked without: vectors." in RemanenceToolSpec(space).recall("What does Ana play?")
+        assert "Unavailable signals: vectors." in RemanenceToolSpec(space).recall("What does Ana play?")
 
 
 def test_they_keep_to_their_space(space: remanence.Space) -> None:

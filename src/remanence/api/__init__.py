@@ -1,1 +1,1 @@
-"""The objects that people hold: views and spaces, how they are opened, and their facets."""
+"""The public classes: `Space`, `View`, their facets, and the functions that open them."""

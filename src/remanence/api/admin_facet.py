@@ -1,4 +1,4 @@
-"""What people hold as `space.admin`: numbers, export, compaction and checks of a whole space."""
+"""The class of `space.admin`: numbers, export, compaction and checks of a whole space."""
 
 from __future__ import annotations
 

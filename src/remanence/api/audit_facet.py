@@ -1,4 +1,4 @@
-"""What people hold as `space.audit`: what was answered, what changed, and who saw what has changed since."""
+"""The class of `space.audit`: recorded recalls, replays, and what changed when."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from remanence.graph.diff import Diff, difference, exposures
 from remanence.graph.graph_at_time import retry_if_erased
 from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall
-from remanence.read.recall import recall
 from remanence.read.receipts import Exposure, RecallRequest, Receipt
 from remanence.schema import Change, Memory
 
@@ -57,8 +56,9 @@ class AuditView(Facet):
             )
         if given.own_vector and vector is None:
             raise InvalidInput("this recall was made with a vector of the caller's: give it again as vector=.")
-        question = RecallRequest.from_receipt(given, inputs.vector(vector))
-        return recall(self._engine, self._space, lambda index: question, archive=given.archive)
+        request = RecallRequest.from_receipt(given, inputs.vector(vector))
+        include = [name for name in ("archive", "vault") if getattr(given, name)]
+        return self._recall(request, lambda space, index: given.position, include)
 
     areplay = in_thread(replay)
 
@@ -77,8 +77,8 @@ class AuditView(Facet):
         """
         checked = inputs.memory_id(id)
         with self._engine.open_index(self._space) as index, index.lock:
-            sight = index.snapshot(self._position(index), self._now())
-            return exposures(index, self._engine.ledger, checked, sight)
+            snapshot = index.snapshot(self._position(index), self._now())
+            return exposures(index, self._engine.ledger, checked, snapshot)
 
     aexposures = in_thread(exposures)
 
@@ -142,7 +142,7 @@ class Audit(AuditView):
         Raises:
             InvalidInput: It is a recall of another space.
         """
-        receipt = answer.receipt
+        receipt = answer.receipt if isinstance(answer, Recall) else None
         if receipt is None or receipt.space != self._space:
             raise InvalidInput(f"{answer!r} is not a recall of space {self._space!r}. Give what recall() gave.")
         served = Served(receipt.id, receipt.to_dict(), tuple(hit.memory.id for hit in answer))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
 from remanence.admin.overview import Overview
 from remanence.core.engine import Engine
 from remanence.core.index import Index, RowErased
+from remanence.read.answer import Recall
+from remanence.read.recall import recall
+from remanence.read.receipts import RecallRequest
 
 T = TypeVar("T")
 
@@ -26,6 +30,28 @@ class Facet:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._space!r}>"
+
+    def _recall(
+        self, request: RecallRequest, position: Callable[[str, Index], int], include: Collection[str]
+    ) -> Recall:
+        """A recall of this space; `include` may name "archive" and "vault"."""
+        from remanence.upkeep import runs, vault_import
+        from remanence.upkeep.settings import UpkeepSettings
+
+        def in_space(space: str, *, archive: bool = False) -> Recall:
+            return recall(
+                self._engine, space, lambda index: replace(request, position=position(space, index)), archive=archive
+            )
+
+        found = in_space(self._space, archive="archive" in include)
+        if "vault" not in include or not runs.has_vault_notes(self._engine, self._space):
+            return found
+        notes = in_space(runs.vault_space(self._space))
+        merged = vault_import.merge_recalls(found, notes, request.limit, UpkeepSettings.from_env().vault_weight)
+        # Positions count the entries of all spaces, so the later one fits both.
+        last = max(found.position, notes.position)
+        receipt = None if found.receipt is None else replace(found.receipt, position=last, vault=True)
+        return replace(merged, position=last, receipt=receipt)
 
     def _overview(self, ask: Callable[[Overview], T]) -> T:
         """What an overview of this view answers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -55,5 +56,6 @@ def _named(run: _Made, method: Callable[..., Any]) -> _Made:
     run.__name__ = f"a{method.__name__}"
     run.__qualname__ = f"{method.__qualname__.rpartition('.')[0]}.{run.__name__}"
     run.__module__ = method.__module__
-    run.__doc__ = f"`{method.__name__}` in a worker thread, for use with asyncio."
+    run.__doc__ = f"`{method.__name__}` in a worker thread, for use with asyncio. It has the same parameters."
+    run.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]  # for help() and editors
     return run

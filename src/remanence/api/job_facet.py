@@ -1,4 +1,4 @@
-"""What people hold as `space.jobs`: work that `remember(..., wait=False)` left for later."""
+"""The class of `space.jobs`: work that `remember(..., wait=False)` left for later."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from remanence.api.facet import Facet
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
-from remanence.errors import NotFound
+from remanence.errors import InvalidInput, NotFound
 from remanence.write.jobs import Job, run_due_jobs
+
+_STATUSES = ("queued", "running", "waiting", "done", "given up")
 
 
 class Jobs(Facet):
@@ -31,8 +33,13 @@ class Jobs(Facet):
         """The jobs of this space, oldest first.
 
         Args:
-            status: Only jobs of this status: "queued", "running", "done" or "failed".
+            status: Only jobs of this status: "queued", "running", "waiting" (for another try), "done" or "given up".
+
+        Raises:
+            InvalidInput: There is no such status.
         """
+        if status is not None and status not in _STATUSES:
+            raise InvalidInput(f"status={status!r} is none of {', '.join(_STATUSES)}.")
         with self._engine.open_index(self._space) as index:
             every = [Job(state.id, self._space, self._engine) for state in [*index.journal.jobs.values()]]
         return every if status is None else [job for job in every if job.status == status]

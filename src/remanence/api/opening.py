@@ -17,13 +17,13 @@ from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.progress import progress_bar
 from remanence.errors import InvalidInput
-from remanence.ports import Signal, VectorStores
+from remanence.ports import Ledger, Signal, VectorStores
 from remanence.schema import UTC
 from remanence.signals import SIGNALS
 from remanence.write.jobs import Worker
 
 if TYPE_CHECKING:
-    from remanence.ports import Clock, Ledger, Progress
+    from remanence.ports import Clock, Progress
 
 DEFAULT_SPACE = "default"
 _SIGNAL_MEMBERS = ("name", "weight", "stage", "needs_embedding", "apply", "rank", "save", "load")
@@ -151,7 +151,8 @@ def import_(
 
 def _below(space: Space, relative: str) -> str:
     """The name of a space below this one, as `spaces` shows it."""
-    return space.child(*map(unquote, relative.split("/"))).name if relative else space.name
+    parts = (part if part == "%vault" else part_of_name(unquote(part)) for part in relative.split("/") if relative)
+    return "/".join((space.name, *parts))
 
 
 def _engine(
@@ -174,8 +175,10 @@ def _engine(
 
     if clock is not None and not callable(clock):
         raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
-    if vectors is not None and (isinstance(vectors, type) or not isinstance(vectors, VectorStores)):
-        raise InvalidInput(f"vectors={vectors!r} has no open(space, dimension) and close(): see remanence.ports.")
+    _check_part("vectors", vectors, VectorStores)
+    _check_part("ledger", ledger, Ledger)
+    if vectors is not None and qdrant is not None:
+        raise InvalidInput("vectors= and qdrant= both name a vector store. Give one of them.")
     resolved = resolve_embedder(embedder), resolve_extractor(extractor), resolve_reranker(reranker)
     checked = _signals(signals)
     opened = open_ledger(location) if ledger is None else ledger
@@ -197,16 +200,28 @@ def _engine(
         raise
 
 
+def _check_part(name: str, part: object, port: type) -> None:
+    """Refuse an object without the members of its port."""
+    if isinstance(part, type):
+        raise InvalidInput(f"{name}={part.__name__} is a class; pass an instance: {part.__name__}(...).")
+    if part is not None and not isinstance(part, port):
+        raise InvalidInput(f"{name}={part!r} does not have the members of remanence.ports.{port.__name__}.")
+
+
 def _signals(signals: Sequence[Signal]) -> tuple[Signal, ...]:
     """Signals of the caller, checked."""
+    if isinstance(signals, Signal) or not isinstance(signals, Sequence):
+        raise InvalidInput(f"signals={signals!r} is not a list. Give a list of signals.")
     given: Sequence[object] = signals
     names = {*SIGNALS}
     for signal in given:
         if isinstance(signal, type):
-            raise InvalidInput(f"signals holds the class {signal.__name__}; pass an instance: {signal.__name__}().")
+            raise InvalidInput(f"signals contains the class {signal.__name__}; pass an instance: {signal.__name__}().")
         if not isinstance(signal, Signal):
             missing = [name for name in _SIGNAL_MEMBERS if not hasattr(signal, name)]
-            raise InvalidInput(f"signals holds {signal!r}, which has no {missing[0]!r}: see remanence.ports.Signal.")
+            raise InvalidInput(f"signals contains {signal!r}, which has no {missing[0]!r}: see remanence.ports.Signal.")
+        if not isinstance(signal.weight, int | float) or not signal.weight > 0:
+            raise InvalidInput(f"the signal {signal.name!r} has weight={signal.weight!r}. Give a number above 0.")
         if signal.name in names:
             raise InvalidInput(f"two signals are called {signal.name!r}. Give each a name of its own.")
         names.add(signal.name)

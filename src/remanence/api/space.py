@@ -1,4 +1,4 @@
-"""What people hold to read and write: a space as it is now."""
+"""`Space`: a space as it is now, to read and to write."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 from urllib.parse import quote
 
@@ -67,6 +68,14 @@ class Space(View):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    async def __aenter__(self) -> Space:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
 
     def add(
         self,
@@ -149,6 +158,7 @@ class Space(View):
             rows: Texts, or dicts with the arguments of `add`. They are written 2,000 at a time.
             progress: True shows a progress bar; a function is called with (done, total).
         """
+        show = progress_bar(progress, "remembering")
         now = self._engine.now()
         given, prepared = _rows(rows, "texts or dicts"), list[PreparedVersion]()
         try:
@@ -157,7 +167,7 @@ class Space(View):
                 prepared.append(prepare(draft, self._engine.extractor, now))
         except InvalidInput as error:
             raise InvalidInput(f"row {len(prepared)}: {error}") from None
-        with progress_bar(progress, "remembering") as shown:
+        with show as shown:
             return append(self._engine, self.name, prepared, shown)
 
     aadd_many = in_thread(add_many)
@@ -173,11 +183,11 @@ class Space(View):
             progress: True shows a progress bar; a function is called with (done, total).
             now: When they were learned.
         """
-        at = self._at(now)
+        show, at = progress_bar(progress, "remembering"), self._at(now)
         rows = enumerate(_rows(turns, "dicts"))
         checked = (validate.turn_draft(turn, row=number) for number, turn in rows)
         prepared = prepare_turns(checked, self._engine.extractor, at)
-        with progress_bar(progress, "remembering") as shown:
+        with show as shown:
             return append(self._engine, self.name, prepared, shown)
 
     aadd_turns = in_thread(add_turns)
@@ -239,7 +249,7 @@ class Space(View):
             ...     "Lisbon" in space.recall("Where do I live?")[0].memory.text
             True
         """
-        at = self._at(now)
+        show, at = progress_bar(progress, "reading"), self._at(now)
         handed = validate.conversation(given, source=source, observed_by=observed_by)
         prepared = prepare_conversation(handed, self._engine.extractor, at)
         if not wait:
@@ -248,7 +258,7 @@ class Space(View):
                 self._worker.notify(self.name)
             return job
         sources = append(self._engine, self.name, prepared)
-        with progress_bar(progress, "reading") as shown:
+        with show as shown:
             return remembering.remember(self._engine, self.name, sources, at, shown)
 
     @overload
@@ -273,9 +283,19 @@ class Space(View):
         observed_by: str | None = None,
         progress: bool | Progress = False,
     ) -> Job: ...
-    async def aremember(self, given: Any, **options: Any) -> list[Memory] | Job:
-        """`remember` in a worker thread, for use with asyncio."""
-        return await asyncio.to_thread(lambda: self.remember(given, **options))
+    async def aremember(
+        self,
+        given: Any,
+        *,
+        wait: bool = True,
+        now: Moment | None = None,
+        source: str | None = None,
+        observed_by: str | None = None,
+        progress: bool | Progress = False,
+    ) -> list[Memory] | Job:
+        """`remember` in a worker thread, for use with asyncio. It has the same parameters."""
+        run = partial(self.remember, given, now=now, source=source, observed_by=observed_by, progress=progress)
+        return await asyncio.to_thread(run, wait=wait)
 
     def forget(self, id: str | Memory, why: str | None = None) -> None:
         """Hide a memory from now on. It stays in views of the past, and `unforget` brings it back.
@@ -455,5 +475,5 @@ def part_of_name(name: object) -> str:
 
 def _rows(rows: object, of: str) -> Iterable[Any]:
     if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
-        raise InvalidInput(f"{type(rows).__name__} given where a list of {of} belongs.")
+        raise InvalidInput(f"{inputs.shown(rows)} is {inputs.type_name(rows)}, not a list of {of}. Give a list.")
     return rows

@@ -1,8 +1,8 @@
-"""What people hold to ask questions: a space as it was known at one moment."""
+"""`View`: a space as it was known at one moment, read-only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,7 +24,6 @@ from remanence.graph.history_events import HistoryEvent
 from remanence.language.temporal import parse_moment, parse_window
 from remanence.read.answer import Recall
 from remanence.read.profile import Profile, profile
-from remanence.read.recall import recall
 from remanence.read.receipts import RecallRequest
 from remanence.schema import Entity, Memory, Window
 
@@ -63,7 +62,7 @@ class View(Facet):
         tags: str | Sequence[str] | None = None,
         min_score: float | None = None,
         now: Moment | None = None,
-        include: Include | Sequence[Include] = (),
+        include: Include | Collection[Include] = (),
         signals: Sequence[str] | None = None,
         weights: Mapping[str, float] | None = None,
         vector: Vector | None = None,
@@ -106,7 +105,7 @@ class View(Facet):
         if counted is not None and not any(counted.get(name) for name in known if names is None or name in names):
             raise InvalidInput(f"weights={weights!r} give none of the signals {', '.join(names or known)} any weight.")
         included = _included(include)
-        question = RecallRequest(
+        request = RecallRequest(
             text=inputs.query_text(query),
             now=at,
             position=0,
@@ -120,8 +119,8 @@ class View(Facet):
             weights=counted,
             vector=inputs.vector(vector),
         )
-        found = self._recall(self.name, question, archive="archive" in included)
-        return self._with_vault(found, question) if "vault" in included else found
+        found = self._recall(request, self._position_of, included)
+        return found if self._moment is None else replace(found, as_of=self._moment)
 
     arecall = in_thread(recall)
 
@@ -270,25 +269,6 @@ class View(Facet):
         """This space in numbers."""
         return AdminView(self._engine, self.name, self._position, self._now)
 
-    def _recall(self, space: str, question: RecallRequest, *, archive: bool) -> Recall:
-        found = recall(
-            self._engine,
-            space,
-            lambda index: replace(question, position=self._position_of(space, index)),
-            archive=archive,
-        )
-        return found if self._moment is None else replace(found, as_of=self._moment)
-
-    def _with_vault(self, found: Recall, question: RecallRequest) -> Recall:
-        """The hits of a recall merged with those among the notes of the vault, if there are any."""
-        from remanence.upkeep import runs, vault_import
-        from remanence.upkeep.settings import UpkeepSettings
-
-        if not runs.has_vault_notes(self._engine, self.name):
-            return found
-        notes = self._recall(runs.vault_space(self.name), question, archive=False)
-        return vault_import.merge_recalls(found, notes, question.limit, UpkeepSettings.from_env().vault_weight)
-
     def _iterate(self, status: Status | None) -> Iterator[Memory]:
         with self._engine.open_index(self.name) as index:
             if status is None:
@@ -325,13 +305,13 @@ def _signals(value: Sequence[str] | None, known: tuple[str, ...]) -> tuple[str, 
     given = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
     for name in given:
         if name not in known:
-            raise InvalidInput(f"signals={value!r} holds {name!r}. The signals are {', '.join(known)}.")
+            raise InvalidInput(f"signals={value!r} contains {name!r}. The signals are {', '.join(known)}.")
     return None if set(given) == set(known) else given
 
 
-def _included(value: Include | Sequence[Include]) -> tuple[str, ...]:
-    given = (value,) if isinstance(value, str) else tuple(value)
+def _included(value: object) -> tuple[str, ...]:
+    given = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
     for name in given:
         if name not in _INCLUDES:
-            raise InvalidInput(f"include={value!r} holds {name!r}. Choose from {', '.join(_INCLUDES)}.")
+            raise InvalidInput(f"include={value!r} contains {name!r}. Choose from {', '.join(_INCLUDES)}.")
     return given

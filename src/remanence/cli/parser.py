@@ -6,7 +6,7 @@ import os
 from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from typing import Any
 
-from remanence import __version__
+from remanence._version import __version__
 from remanence.cli.registry import COMMANDS, Command
 
 # Importing these modules registers their commands, which `--help` lists in this order.

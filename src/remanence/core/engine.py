@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from remanence import __version__
+from remanence._version import __version__
 from remanence.core.index import FORMAT, Index, embeddable_texts
 from remanence.core.index_file import index_file_name
 from remanence.core.inputs import as_utc

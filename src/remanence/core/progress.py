@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from remanence.errors import InvalidInput
+
 if TYPE_CHECKING:
     from remanence.ports import Progress
 
@@ -12,6 +14,8 @@ class progress_bar:
     """A progress bar, the caller's own function, or nothing, as a context manager."""
 
     def __init__(self, progress: bool | Progress, label: str) -> None:
+        if not isinstance(progress, bool) and not callable(progress):
+            raise InvalidInput(f"progress={progress!r} is neither True, False nor a function of (done, total).")
         self._progress = progress
         self._label = label
         self._live: Any = None

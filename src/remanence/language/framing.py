@@ -37,16 +37,16 @@ _BLOCK = re.compile(f"\\s*{re.escape(OPEN_TAG)}.*?(?:{re.escape(CLOSE_TAG)}|\\Z)
 def frame(
     hits: Iterable[Hit],
     *,
-    tokens: int | None = None,
+    max_tokens: int | None = None,
     count_tokens: TokenCounter | None = None,
     ids: bool = False,
     missing: Mapping[str, str] | None = None,
 ) -> str:
-    """The hits as one block for a prompt, best first, as many as fit into `tokens`; "" if none does.
+    """The hits as one block for a prompt, best first, as many as fit into `max_tokens`; "" if none does.
 
     Args:
         hits: The hits of a recall.
-        tokens: The limit of the block; None for no limit.
+        max_tokens: The limit of the block; None for no limit.
         count_tokens: Counts the tokens of a text; by default four characters are one token.
         ids: Whether to include the id of each memory, for tools that act on it.
         missing: The signals that failed, with the reason; the block names them.
@@ -57,14 +57,16 @@ def frame(
     ...     print(frame(space.recall("Where does Alice live?")).splitlines()[2])
     {"noted": "2026-05-04", "source": "email", "text": "Alice lives in Porto."}
     """
+    if max_tokens is not None and (isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 0):
+        raise InvalidInput(f"max_tokens={max_tokens!r} is neither None (no limit) nor a whole number from 0 on.")
     count_tokens = count_tokens or estimate_tokens
-    preamble = PREAMBLE + (f" Asked without: {', '.join(missing)}." if missing else "")
+    preamble = PREAMBLE + (f" Unavailable signals: {', '.join(missing)}." if missing else "")
     lines: list[str] = []
     used = count_tokens("\n".join([OPEN_TAG, preamble, CLOSE_TAG]))
     for hit in hits:
         line = hit_as_json_line(hit, ids=ids)
         used += count_tokens(line + "\n")
-        if tokens is not None and used > tokens:
+        if max_tokens is not None and used > max_tokens:
             break
         lines.append(line)
     return "\n".join([OPEN_TAG, preamble, *lines, CLOSE_TAG]) if lines else ""
@@ -90,8 +92,8 @@ def hit_as_json_line(hit: Hit, *, ids: bool = False) -> str:
     return _STRUCTURE.sub(_json_escape, line)
 
 
-def shorten_frame(framed: str, tokens: int, count_tokens: TokenCounter | None = None) -> str:
-    """The block without as many of its last memories as needed to fit into `tokens`; "" if none is left.
+def shorten_frame(framed: str, max_tokens: int, count_tokens: TokenCounter | None = None) -> str:
+    """The block without as many of its last memories as needed to fit into `max_tokens`; "" if none is left.
 
     >>> block = "\\n".join([OPEN_TAG, PREAMBLE, '{"text": "a"}', '{"text": "b"}', CLOSE_TAG])
     >>> shorter = shorten_frame(block, len(block) - 1, count_tokens=len)
@@ -100,7 +102,7 @@ def shorten_frame(framed: str, tokens: int, count_tokens: TokenCounter | None = 
     """
     count_tokens = count_tokens or estimate_tokens
     lines = framed.splitlines()
-    while len(lines) > 3 and count_tokens("\n".join(lines)) > tokens:
+    while len(lines) > 3 and count_tokens("\n".join(lines)) > max_tokens:
         del lines[-2]
     return "\n".join(lines) if len(lines) > 3 else ""
 
@@ -117,13 +119,6 @@ def strip_frames(text: str) -> str:
 def is_frame(text: str) -> bool:
     """Whether a text is a block of `frame` and nothing else."""
     return OPEN_TAG in text and not strip_frames(text).strip()
-
-
-def check_token_limit(tokens: object) -> int | None:
-    """The limit, if it is None or a whole number from 0 on; else InvalidInput."""
-    if tokens is None or (isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0):
-        return tokens
-    raise InvalidInput(f"tokens={tokens!r} is neither None (no limit) nor a whole number from 0 on.")
 
 
 def estimate_tokens(text: str) -> int:

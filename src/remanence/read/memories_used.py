@@ -25,27 +25,31 @@ class HasMemory(Protocol):
 
 
 def memories_used(results: Iterable[HasMemory], *, context: str | Iterable[str], answer: str) -> list[str]:
-    """The ids of the memories that an answer took something from, as far as its words show.
+    """The ids of the memories that an answer used, as far as its words show.
 
-    Words of theirs stand in the answer and nowhere else in what the model was `told` (the question, the
-    conversation so far, its instructions, what tools gave it), and no other memory has all of these words and
-    more. Blocks that `frame` made do not count as told, nor as answered. `shown` is what `recall` gave, or
-    `space.get_many(ids)` where only the ids are at hand, as those of a retriever's documents.
+    A memory counts as used if the answer contains words of it that are nowhere in `context`, and no other memory has
+    all of these words and more. Blocks that `frame` made count neither as context nor as answer.
 
-    >>> import remanence
-    >>> with remanence.open(None) as space:
-    ...     _ = space.add_many(["Ana lives in Porto.", "Ana is allergic to hazelnuts."])
-    ...     shown, asked = space.recall("Ana"), "What must she not eat?"
-    ...     used = memories_used(shown, context=asked, answer="Ana must not eat hazelnuts.")
-    ...     [space.get(memory_id).text for memory_id in used]
-    ['Ana is allergic to hazelnuts.']
+    Args:
+        results: What `recall` returned, or `space.get_many(ids)` if only the ids are known.
+        context: What else the model was given: the question, the conversation, instructions, results of tools.
+        answer: The answer of the model.
+
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add_many(["Ana lives in Porto.", "Ana is allergic to hazelnuts."])
+        ...     shown, asked = space.recall("Ana"), "What must she not eat?"
+        ...     used = memories_used(shown, context=asked, answer="Ana must not eat hazelnuts.")
+        ...     [space.get(memory_id).text for memory_id in used]
+        ['Ana is allergic to hazelnuts.']
     """
     texts = [context] if isinstance(context, str) else context
     known = {word for text in texts for word in tokens(strip_frames(text))}
     brought = set(tokens(strip_frames(answer))) - known
     shared: dict[str, set[str]] = {}
     for memory in (each.memory for each in results):
-        if memory is not None:  # an older version of it may stand beside the newest
+        if memory is not None:  # older and newer versions of one memory count together
             shared.setdefault(memory.id, set()).update(brought.intersection(tokens(memory.text)))
     return [
         memory_id for memory_id, words in shared.items() if words and not any(words < more for more in shared.values())

@@ -69,9 +69,20 @@ def _ask(index: Index, signal: Signal, query: Query, limit: int, embedding_error
     if signal.needs_embedding and embedding_error is not None:
         return Ranking.unavailable(signal.name, embedding_error)
     try:
-        return signal.rank(query, limit)
+        return _checked(signal, signal.rank(query, limit), query)
     except InvalidInput:
         raise  # the caller gave a vector of another dimension
     except Exception as error:  # a server may be down, and a plug-in may raise anything
         log.warning("recall continues without the signal %r: %s", signal.name, error, exc_info=True)
         return Ranking.unavailable(signal.name, f"{type(error).__name__}: {error}")
+
+
+def _checked(signal: Signal, ranking: Ranking, query: Query) -> Ranking:
+    """The ranking, if it is one that fusion can use; a plug-in may return anything."""
+    if not isinstance(ranking, Ranking) or ranking.signal != signal.name:
+        raise TypeError(f"it returned {type(ranking).__name__}, not a Ranking with the name {signal.name!r}")
+    if len(ranking.rows) != len(ranking.scores):
+        raise ValueError(f"it returned {len(ranking.rows)} rows and {len(ranking.scores)} scores")
+    if len(ranking.rows) and not 0 <= min(ranking.rows) <= max(ranking.rows) < len(query.allowed):
+        raise ValueError("it returned a row that does not exist")
+    return ranking

@@ -79,6 +79,8 @@ class Receipt:
     """Whether the caller gave the question's embedding; a replay needs it again."""
     archive: bool = False
     """Whether archived memories were searched too."""
+    vault: bool = False
+    """Whether the notes of the vault were searched too."""
 
     @property
     def id(self) -> str:
@@ -108,7 +110,7 @@ class Receipt:
             value = getattr(self, name)
             if value is not None:
                 out[name] = list(value) if isinstance(value, tuple) else value
-        return out | {name: True for name in ("own_vector", "archive") if getattr(self, name)}
+        return out | {name: True for name in ("own_vector", "archive", "vault") if getattr(self, name)}
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Receipt:

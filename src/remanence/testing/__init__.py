@@ -71,6 +71,11 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
+        if name.endswith("Contract"):
+            import pytest
+
+            # So that a failing contract shows the values that it compared.
+            pytest.register_assert_rewrite(f"remanence.testing.{_MODULES[name]}")
         return getattr(import_module(f"remanence.testing.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'remanence.testing' has no attribute {name!r}")
 

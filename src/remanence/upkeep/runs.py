@@ -100,8 +100,8 @@ def upkeep_lock(engine: Engine, space: str) -> Iterator[None]:
 
 
 def vault_space(space: str) -> str:
-    """The name of the space with a person's own notes."""
-    return f"{space}/vault"
+    """The name of the space with a person's own notes. `child()` cannot make it: it writes "%" as "%25"."""
+    return f"{space}/%vault"
 
 
 def has_vault_notes(engine: Engine, space: str) -> bool:
