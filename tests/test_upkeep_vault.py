@@ -641,6 +641,7 @@ class TestReadingBack:
 
 def test_a_child_called_vault_is_not_searched_by_its_parent(lived: remanence.Space, vault: Path) -> None:
     """Notes lie in a space that has no name a user could choose, and a replay searches them too."""
+    vault.mkdir(exist_ok=True)
     (vault / "boat.md").write_text("The boat of Alice is blue.")
     lived.upkeep.index_vault(vault, dry_run=False)
     lived.child("vault").add("The boat of Alice is stolen.")
