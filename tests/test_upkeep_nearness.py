@@ -94,17 +94,6 @@ def test_by_default_few_are_compared_with_all_and_many_are_not() -> None:
         assert 0 < work <= share * count**2
 
 
-def test_in_a_crowded_cell_everyone_has_company(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is cut into even stretches, and each vector is looked for in its own."""
-    monkeypatch.setattr(near_pairs, "_MAX_SEGMENT", 64)
-    vectors = np.repeat(world(3, 16, spread=0.3, families=3), [65, 300, 535], axis=0)
-    met: set[int] = set()
-    for looking, there in VectorCells(vectors, max_single_cell=0).candidate_groups(np.arange(900)):
-        assert 32 <= len(there) <= 64
-        met |= set(looking.tolist()) & set(there.tolist())
-    assert met == set(range(900))
-
-
 def test_what_lies_near_a_crowd_of_the_same_is_found() -> None:
     """A third of all vectors are one: the cells that a vector is looked for in are not all copies of one."""
     dice = np.random.default_rng(5)
@@ -142,7 +131,6 @@ def test_from_a_few_only_what_they_reach_is_found() -> None:
 def test_a_crowd_of_the_same_is_held_in_little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each keeps its few nearest, however many there are, and however often they are cut down to those."""
     monkeypatch.setattr(near_pairs, "_MAX_BUFFERED_PAIRS", 1_000)
-    monkeypatch.setattr(near_pairs, "_MAX_SEGMENT", 100)
     vectors = np.repeat(world(3, 96, spread=0.5, families=3), 500, axis=0)
     near = found(NearPairFinder(vectors, 0.9, 5, cells=VectorCells(vectors, max_single_cell=0)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,17 +39,13 @@ def merge_sentences(texts: Sequence[str]) -> str:
     'Alice likes tea. She is from Porto. Bob likes tea.'
     """
     sentences: dict[str, str] = {}
-    for sentence in (sentence for text in texts for sentence in split_sentences(text)):
+    for sentence in _sentences(texts):
         sentences.setdefault(sentence_key(sentence), sentence)
     return " ".join(each if _SENTENCE_END.search(each) else f"{each}." for each in sentences.values())
 
 
 def sentence_key(sentence: str) -> str:
-    """A form that is the same for two spellings of one sentence.
-
-    >>> sentence_key("Alice likes  Tea.") == sentence_key("alice likes tea")
-    True
-    """
+    """A form that is the same for two spellings of one sentence."""
     return normalize_text(sentence).rstrip(". ")
 
 
@@ -98,9 +94,7 @@ class TextMerger:
             log.warning("%s %s, so the rules merge %d memories.%s", self._extractor.name, problem, len(texts), more)
             return Wording(by_rule, problem=problem)
         self._failures = 0
-        words = set(tokens(written))
-        sentences = (sentence for text in texts for sentence in split_sentences(text))
-        missing = [sentence for sentence in sentences if not _is_covered(sentence, words)]
+        missing = [sentence for sentence in _sentences(texts) if not _is_covered(sentence, written)]
         return Wording(
             merge_sentences([written, *missing]),
             self._extractor.name,
@@ -120,12 +114,7 @@ class TextMerger:
 
 
 def contains_name(name: str, text: str) -> bool:
-    """Whether a text has a name as separate words.
-
-    >>> pairs = ("Al", "Al's dog"), ("Al", "She also has a dog."), ("田中", "田中さんの犬")
-    >>> tuple(contains_name(name, text) for name, text in pairs)
-    (True, False, True)
-    """
+    """Whether a text has a name as separate words."""
     name, text = normalize_text(name), normalize_text(text)
     if name == name.upper():  # a script without capitals may have no spaces either
         return name in text
@@ -177,6 +166,10 @@ def _words(text: str) -> set[str]:
     return set(_WORD.findall(normalize_text(text)))
 
 
-def _is_covered(sentence: str, words: set[str]) -> bool:
+def _sentences(texts: Iterable[str]) -> Iterator[str]:
+    return (sentence for text in texts for sentence in split_sentences(text))
+
+
+def _is_covered(sentence: str, text: str) -> bool:
     needed = set(tokens(sentence))
-    return bool(needed) and len(needed & words) >= _MIN_COVERED * len(needed)
+    return bool(needed) and len(needed.intersection(tokens(text))) >= _MIN_COVERED * len(needed)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,21 +12,16 @@ from numpy.typing import NDArray
 
 from remanence.core.index import Index, RowErased
 from remanence.read import supersession
-from remanence.schema import Memory, Snapshot, from_micros
-from remanence.state.usage import NEVER_USED, MemoryUsage
-from remanence.upkeep import decay
+from remanence.schema import Memory, Snapshot
+from remanence.state.usage import MemoryUsage
+from remanence.upkeep.decay import score_of
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import batches
+from remanence.upkeep.step_tools import StalePlan, batches
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
 
 _CHUNK = 500
-_DAY = 86_400.0
-
-
-class StalePlan(Exception):
-    """Something has changed since a plan was made; the message says what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +33,6 @@ class ScoredMemory:
     position: int
     usage: MemoryUsage
     score: float
-
-    @property
-    def strength(self) -> float:
-        """The strength of the memory, with what its uses added."""
-        return strength_of(self.memory, self.usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +57,15 @@ def score_memories(
     index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None = None
 ) -> ScoredMemories:
     """The memories that are neither forgotten, expired, revised nor superseded."""
-    for _ in range(2):
+    while True:
+        with index.lock:
+            snapshot = index.snapshot(index.catalog.position, now)
+            rows = np.flatnonzero(snapshot.row_mask)
+            rows = rows[_current_mask(index, rows, snapshot)]
         try:
-            return _score_current(index, now, settings, progress)
+            return ScoredMemories(tuple(_scored(index, rows.tolist(), now, settings, progress)), snapshot)
         except RowErased:
             index.catch_up()  # another process erased a memory before its text was read
-    return _score_current(index, now, settings, progress)
-
-
-def score_of(memory: Memory, usage: MemoryUsage, now: datetime, settings: UpkeepSettings) -> float:
-    """The score of a memory now."""
-    last = max(memory.revised_at, from_micros(usage.moments[-1])) if usage.moments else memory.revised_at
-    days = (now - last).total_seconds() / _DAY
-    base = settings.half_life_by_kind.get(memory.kind, settings.half_life_days)
-    retained = decay.retention(settings.decay, days, decay.half_life_for(base, memory.importance))
-    return decay.score(usage.times, retained, strength_of(memory, usage))
-
-
-def strength_of(memory: Memory, usage: MemoryUsage) -> float:
-    """The strength of a memory, from 1 to 2, with what its uses added."""
-    return min(2.0, max(1.0, memory.strength + usage.boost))
 
 
 def check_unchanged(index: Index, positions: Mapping[str, int], *, used_after: int | None = None) -> None:
@@ -120,23 +98,17 @@ def check_current(
     for memory, is_current in zip(positions, current.tolist(), strict=True):
         if not is_current:
             raise StalePlan(f"memory {memory!r} was replaced or has expired")
-    linked_to = link_lookup(index, snapshot)
     for memory, other in unlinked:
-        if other in linked_to(memory):
+        if are_linked(index, memory, other, snapshot):
             raise StalePlan(f"memories {memory!r} and {other!r} were linked")
 
 
-def link_lookup(index: Index, snapshot: Snapshot) -> Callable[[str], set[str]]:
-    """A cached function that returns the memories to which a memory has a valid link of any kind."""
-
-    @cache
-    def linked_to(memory: str) -> set[str]:
-        with index.lock:
-            number = index.catalog.number(memory)
-            links = [] if number is None else index.links.links_of(number, snapshot, at=snapshot.now)
-        return {end for link in links for end in (link.source, link.target)}
-
-    return linked_to
+def are_linked(index: Index, memory: str, other: str, snapshot: Snapshot) -> bool:
+    """Whether there is a valid link of any kind between two memories."""
+    with index.lock:
+        number = index.catalog.number(memory)
+        links = [] if number is None else index.links.links_of(number, snapshot, at=snapshot.now)
+    return any(other in (link.source, link.target) for link in links)
 
 
 def _current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
@@ -146,14 +118,6 @@ def _current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> 
     return mask
 
 
-def _score_current(index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None) -> ScoredMemories:
-    with index.lock:
-        snapshot = index.snapshot(index.catalog.position, now)
-        rows = np.flatnonzero(snapshot.row_mask)
-        rows = rows[_current_mask(index, rows, snapshot)]
-    return ScoredMemories(tuple(_scored(index, rows.tolist(), now, settings, progress)), snapshot)
-
-
 def _scored(
     index: Index, rows: Sequence[int], now: datetime, settings: UpkeepSettings, progress: Progress | None
 ) -> Iterator[ScoredMemory]:
@@ -161,5 +125,5 @@ def _scored(
         with index.lock:  # briefly for each chunk, so that others can recall in between
             memories, positions = index.memories(chunk), index.catalog.positions_of_rows(chunk)
             for row, position, memory in zip(chunk, positions, memories, strict=True):
-                usage = index.usage.by_memory.get(memory.id, NEVER_USED)
+                usage = index.usage.get(memory.id)
                 yield ScoredMemory(memory, row, position, usage, score_of(memory, usage, now, settings))

@@ -1,19 +1,60 @@
-"""Helpers that several steps share: tables, batches, progress and entity ids."""
+"""What all steps share: the base of their plans, tables, batches and entity ids."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from remanence.core.index import Index
 from remanence.language.text import truncate
 
 if TYPE_CHECKING:
+    from remanence.core.engine import Engine
     from remanence.ports import Progress
 
 T = TypeVar("T")
+AnyPlan = TypeVar("AnyPlan", bound="Plan")
 _MAX_CELL_WIDTH = 60
 _MAX_ROWS = 40
+
+
+class StalePlan(Exception):
+    """Something has changed since a plan was made; the message says what."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a step is going to do. It prints as a table; `space.upkeep.apply(plan)` does it."""
+
+    position: int
+    """The last ledger position that was read."""
+    run: str | None = None
+    """The run that applied this plan; None before."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def is_due(self) -> bool:
+        """Whether applying the plan writes anything."""
+        return len(self) > 0
+
+    def verb(self, past: str, infinitive: str) -> str:
+        """The verb of the title, with the run that applied this plan."""
+        return f"run {self.run} {past}" if self.run else f"would {infinitive}"
+
+    def check(self, engine: Engine, space: str) -> None:
+        """Raise StalePlan if something that the plan depends on has changed since it was made."""
+        raise NotImplementedError
+
+    def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
+        """Do what the plan says. What others may change in the meantime is checked in each transaction."""
+        raise NotImplementedError
+
+    def applied_by(self: AnyPlan, run: str) -> AnyPlan:
+        """The same plan with the run that applied it."""
+        return replace(self, run=run)
 
 
 def format_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -37,11 +78,7 @@ def format_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obj
 
 
 def batches(items: Sequence[T], size: int, progress: Progress | None = None) -> Iterator[Sequence[T]]:
-    """Consecutive batches of the items. Progress is reported after each batch was processed.
-
-    >>> list(batches("abcde", 2))
-    ['ab', 'cd', 'e']
-    """
+    """Consecutive batches of the items. Progress is reported after each batch was processed."""
     for begin in range(0, len(items), size):
         batch = items[begin : begin + size]
         yield batch
