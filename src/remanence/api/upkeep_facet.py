@@ -36,10 +36,9 @@ from remanence.upkeep.decay import DecayReport, TouchReport
 from remanence.upkeep.discovery import DiscoveryPlan
 from remanence.upkeep.garbage_collection import GcPlan, RegretReport
 from remanence.upkeep.memory_clusters import Cluster, Clusters, find_clusters
-from remanence.upkeep.pipeline import DEFAULT_STEPS, Pipeline, Step
+from remanence.upkeep.pipeline import DEFAULT_STEPS, Pipeline, Schedule, Step, parse_interval
 from remanence.upkeep.promotion import PromotionPlan
 from remanence.upkeep.runs import Run, UndoReport
-from remanence.upkeep.schedule import Schedule, parse_interval
 from remanence.upkeep.scored_memories import ScoredMemories, score_memories
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import AnyPlan, Plan

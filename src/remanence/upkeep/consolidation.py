@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from remanence.core.engine import Engine
 from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.events import Event, Linked, Ran, Remembered, Used
 from remanence.language.passages import split_passages
 from remanence.language.text import pluralize, text_hash
+from remanence.ports import Progress
 from remanence.schema import LinkKind, Window
 from remanence.upkeep.decay import strength_of
 from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE, MAX_NEIGHBOURS, Cluster, Clusters, find_clusters
@@ -25,10 +27,6 @@ from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import Plan, StalePlan, batches, format_table
 from remanence.write.append import append
 from remanence.write.extract import PreparedVersion
-
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-    from remanence.ports import Progress
 
 OBSERVED_BY = "upkeep"
 _STEP_OF_MODE = {"merge": "consolidate", "link": "link"}
@@ -47,7 +45,6 @@ class Merge:
 
     @property
     def text(self) -> str:
-        """The text of the new memory."""
         return self.version.text
 
 
@@ -82,7 +79,6 @@ class ConsolidationPlan(Plan):
 
     @property
     def superseded_ids(self) -> tuple[str, ...]:
-        """The ids of the memories that are merged."""
         return tuple(memory for merge in self.merges for memory in merge.cluster.memory_ids)
 
     def __str__(self) -> str:

@@ -10,23 +10,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
 from math import log
-from typing import TYPE_CHECKING
 
+from remanence.core.engine import Engine
 from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.events import Event, Linked, Ran
 from remanence.language.text import pluralize
+from remanence.ports import Progress
 from remanence.schema import Mention
 from remanence.upkeep.consolidation import OBSERVED_BY, Merge
 from remanence.upkeep.scored_memories import ScoredMemories, are_linked, check_current, check_unchanged
 from remanence.upkeep.step_tools import Plan, StalePlan, batches, entity_id, format_table
-
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-    from remanence.ports import Progress
 
 _MIN_SHARED_ENTITIES = 2
 _MIN_SCORE = 0.3
@@ -108,19 +105,25 @@ def plan(
     index: Index, memories: ScoredMemories, progress: Progress | None = None, pending_merges: Sequence[Merge] = ()
 ) -> DiscoveryPlan:
     """The links that are missing; `pending_merges` are memories that the same run is about to make."""
-    names = _EntityNames(index, memories.position)
-    nodes = [
-        _Node(i.memory.id, names.ids(i.memory.mentions), frozenset(i.memory.tags), i.position) for i in memories.items
-    ]
-    nodes += [
-        _Node(m.version.memory, names.ids(m.version.mentions), frozenset(m.version.tags), None) for m in pending_merges
-    ]
+    name_of: dict[str, str] = {}
+
+    @cache
+    def id_of(name: str) -> str:
+        id_ = entity_id(index, name, memories.position) or name
+        name_of.setdefault(id_, name)
+        return id_
+
+    def node(memory: str, mentions: Sequence[Mention], tags: Sequence[str], position: int | None) -> _Node:
+        return _Node(memory, frozenset(id_of(mention.name) for mention in mentions), frozenset(tags), position)
+
+    nodes = [node(i.memory.id, i.memory.mentions, i.memory.tags, i.position) for i in memories.items]
+    nodes += [node(m.version.memory, m.version.mentions, m.version.tags, None) for m in pending_merges]
     relations: list[RelatedPair] = []
     positions: dict[str, int] = {}
     for (first, second), score in _best_pairs(nodes, progress):
         a, b = nodes[first], nodes[second]
         if not are_linked(index, a.memory, b.memory, memories.snapshot):
-            relations.append(RelatedPair(a.memory, b.memory, round(score, 4), names.reason(a, b)))
+            relations.append(RelatedPair(a.memory, b.memory, round(score, 4), _reason(a, b, name_of)))
             positions |= {node.memory: node.position for node in (a, b) if node.position is not None}
     return DiscoveryPlan(tuple(relations), positions, position=memories.position)
 
@@ -159,25 +162,10 @@ def _score(a: _Node, b: _Node, rarity: Mapping[str, float]) -> float:
     return _ENTITY_WEIGHT * entities + _TAG_WEIGHT * tags
 
 
-class _EntityNames:
-    """The entities of mentions, and a name for each."""
-
-    def __init__(self, index: Index, position: int) -> None:
-        self._index, self._position = index, position
-        self._id_of: dict[str, str] = {}
-        self._name_of: dict[str, str] = {}
-
-    def ids(self, mentions: Sequence[Mention]) -> frozenset[str]:
-        for name in (mention.name for mention in mentions if mention.name not in self._id_of):
-            self._id_of[name] = entity_id(self._index, name, self._position) or name
-            self._name_of.setdefault(self._id_of[name], name)
-        return frozenset(self._id_of[mention.name] for mention in mentions)
-
-    def reason(self, a: _Node, b: _Node) -> str:
-        """Why two memories are related."""
-        entities = sorted(self._name_of[entity] for entity in a.entities & b.entities)
-        tags = sorted(a.tags & b.tags)
-        return f"both name {_enumerate(entities)}" + (f", and are tagged {_enumerate(tags)}" if tags else "")
+def _reason(a: _Node, b: _Node, name_of: Mapping[str, str]) -> str:
+    """Why two memories are related."""
+    entities, tags = sorted(name_of[entity] for entity in a.entities & b.entities), sorted(a.tags & b.tags)
+    return f"both name {_enumerate(entities)}" + (f", and are tagged {_enumerate(tags)}" if tags else "")
 
 
 def _enumerate(names: Sequence[str]) -> str:

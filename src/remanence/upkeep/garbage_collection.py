@@ -7,22 +7,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from remanence.core import inputs
+from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.events import Event, Forgotten, Ran, Served
 from remanence.language.text import pluralize
+from remanence.ports import Progress
 from remanence.read.recall import recall_from_index
 from remanence.read.receipts import RecallRequest, Receipt
 from remanence.upkeep.runs import still_hidden
 from remanence.upkeep.scored_memories import ScoredMemories, check_current, check_unchanged
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import Plan, batches, format_table
-
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-    from remanence.ports import Progress
 
 _BATCH = 1_000
 _TOP = 10
@@ -56,11 +53,14 @@ class GcPlan(Plan):
     def __iter__(self) -> Iterator[GcCandidate]:
         return iter(self.candidates)
 
+    @property
+    def total_score(self) -> float:
+        return math.fsum(candidate.score for candidate in self.candidates)
+
     def __str__(self) -> str:
         verb = self.verb("archived" if self.how == "archive" else "forgot", self.how)
-        total = math.fsum(candidate.score for candidate in self.candidates)
         title = f"gc: {verb} {pluralize(len(self), 'memory', 'memories')} scoring less than {self.threshold:g} "
-        title += f"(together {total:.3f})"
+        title += f"(together {self.total_score:.3f})"
         title += f"; {self.over_limit_count} more are over the limit" if self.over_limit_count else ""
         rows = [(f"{each.score:.3f}", each.memory, each.text) for each in self.candidates]
         return format_table(title, ("score", "id", "memory"), rows)
@@ -127,7 +127,6 @@ class RegretReport:
 
     @property
     def suggestion(self) -> str:
-        """What to do about it."""
         if not self.recalls:
             return "No recall was recorded since. Record some with space.audit.record(recall)."
         if not self.regretted_memories:

@@ -11,22 +11,20 @@ import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from remanence.core.index import Index
 from remanence.language.passages import split_passages
 from remanence.language.text import pluralize, text_hash, truncate
+from remanence.ports import Progress
 from remanence.schema import Memory
 from remanence.upkeep.merged_text import NEGATION_PATTERN, NUMBER_PATTERN
-from remanence.upkeep.near_pairs import NearPairFinder, Pairs
+from remanence.upkeep.near_pairs import NearPairFinder, Pairs, Vector
 from remanence.upkeep.scored_memories import ScoredMemories, ScoredMemory
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import format_table
-
-if TYPE_CHECKING:
-    from remanence.ports import Progress, Vector
 
 Action = Literal["merge", "review", "keep"]
 
@@ -58,7 +56,6 @@ class Cluster:
 
     @property
     def summary(self) -> str:
-        """The beginnings of the texts."""
         return " | ".join(truncate(text, 40) for text in self.texts)
 
 
@@ -125,12 +122,7 @@ def _may_be_merged(index: Index, memory: Memory) -> bool:
 
 
 def _joined(pairs: Pairs, max_size: int) -> list[list[int]]:
-    """Groups of indices joined by pairs in the order given; none larger than `max_size`.
-
-    >>> def pairs(*given): return Pairs(*(np.array(column) for column in zip(*given)))
-    >>> _joined(pairs((1, 2, 0.99), (2, 3, 0.95), (4, 5, 0.9), (3, 4, 0.85)), 3)
-    [[1, 2, 3], [4, 5]]
-    """
+    """Groups of indices joined by pairs in the order given; none larger than `max_size`."""
     group_of: dict[int, list[int]] = {}
     for first, second in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):
         group, other = group_of.setdefault(first, [first]), group_of.setdefault(second, [second])

@@ -6,13 +6,10 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from remanence.language.rules.name_rules import find_names
 from remanence.language.text import normalize_text, split_sentences, tokens
-
-if TYPE_CHECKING:
-    from remanence.ports import Extractor
+from remanence.ports import Extractor
 
 log = logging.getLogger(__name__)
 
@@ -33,11 +30,7 @@ _MAX_LENGTH = 1.2
 
 
 def merge_sentences(texts: Sequence[str]) -> str:
-    """All of these texts, in this order, each sentence once.
-
-    >>> merge_sentences(["Alice likes tea. She is from Porto.", "Alice likes  tea", "Bob likes tea"])
-    'Alice likes tea. She is from Porto. Bob likes tea.'
-    """
+    """All of these texts, in this order, each sentence once."""
     sentences: dict[str, str] = {}
     for sentence in _sentences(texts):
         sentences.setdefault(sentence_key(sentence), sentence)
@@ -62,7 +55,6 @@ class Wording:
 
     @property
     def author_label(self) -> str:
-        """The author, with model and prompt where there are any."""
         details = ", ".join(part for part in (self.model, self.prompt and f"prompt {self.prompt}") if part)
         return f"{self.author} ({details})" if details else self.author
 
@@ -103,7 +95,6 @@ class TextMerger:
         )
 
     def _call_extractor(self, texts: Sequence[str]) -> tuple[str, str | None]:
-        """The text that the extractor writes, or a problem."""
         try:
             written = self._extractor.merge(list(texts))  # type: ignore[attr-defined]
         except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything

@@ -9,15 +9,16 @@ threshold may be. (The index behind `recall` scans all vectors, which is fast an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from remanence.ports import Progress, Vector
+from remanence.ports import Progress
+from remanence.upkeep.step_tools import batches
 
 Indices = NDArray[np.intp]
+Vector = NDArray[np.float32]
 
 _MAX_SINGLE_CELL = 4_000
 """Up to this many vectors lie in one cell: comparing all of them is fastest."""
@@ -41,15 +42,13 @@ class Pairs(NamedTuple):
     score: Vector
 
 
-class VectorCells:
-    """An index of vectors by cells.
+class NearPairFinder:
+    """Finds the pairs with at least a given similarity, and for each vector no more than the nearest few."""
 
-    >>> cells = VectorCells(np.eye(3, dtype=np.float32))
-    >>> [(queries.tolist(), members.tolist()) for queries, members in cells.candidate_groups(np.array([0, 2]))]
-    [([0, 2], [0, 1, 2])]
-    """
-
-    def __init__(self, vectors: Vector, *, max_single_cell: int = _MAX_SINGLE_CELL) -> None:
+    def __init__(
+        self, vectors: Vector, min_similarity: float, max_neighbours: int, *, max_single_cell: int = _MAX_SINGLE_CELL
+    ) -> None:
+        self._vectors, self._min_similarity, self._max_neighbours = vectors, min_similarity, max_neighbours
         centres = _centres(vectors, 1 if len(vectors) <= max_single_cell else int(2 * len(vectors) ** 0.5))
         probes = min(_PROBES, len(centres))
 
@@ -61,32 +60,6 @@ class VectorCells:
         own = self._probed_cells[:, 0]
         ends = np.cumsum(np.bincount(own, minlength=len(centres)))
         self._members = np.split(np.argsort(own, kind="stable"), ends[:-1])
-
-    def candidate_groups(self, indices: Indices) -> Iterator[tuple[Indices, Indices]]:
-        """For each cell to search: which of these vectors to compare with its members, and the members."""
-        cells = self._probed_cells[indices]
-        order = np.argsort(cells, axis=None, kind="stable")
-        queries = indices[order // cells.shape[1]]
-        found, begins = np.unique(cells.ravel()[order], return_index=True)
-        for cell, group in zip(found, np.split(queries, begins[1:]), strict=False):
-            if len(self._members[cell]):
-                yield group, self._members[cell]
-
-
-class NearPairFinder:
-    """Finds the pairs with at least a given similarity, and for each vector no more than the nearest few.
-
-    >>> vectors = np.array([[1, 0], [0, 1], [0.8, 0.6], [1, 0]], np.float32)
-    >>> finder = NearPairFinder(vectors, min_similarity=0.7, max_neighbours=2)
-    >>> [(int(a), int(b), round(float(score), 2)) for a, b, score in zip(*finder.pairs())]
-    [(0, 3, 1.0), (0, 2, 0.8), (2, 3, 0.8)]
-    """
-
-    def __init__(
-        self, vectors: Vector, min_similarity: float, max_neighbours: int, *, cells: VectorCells | None = None
-    ) -> None:
-        self._vectors, self._min_similarity, self._max_neighbours = vectors, min_similarity, max_neighbours
-        self._cells = cells or VectorCells(vectors)
 
     def pairs(self, seeds: Sequence[int] | None = None, progress: Progress | None = None) -> Pairs:
         """Each pair once, the smaller index first, the most similar pairs first.
@@ -107,37 +80,37 @@ class NearPairFinder:
         total = float((chosen @ chosen.T).sum() - np.einsum("ij,ij->", chosen, chosen))
         return round(min(1.0, total / (len(chosen) * (len(chosen) - 1))), 4)
 
+    def candidate_groups(self, indices: Indices) -> Iterator[tuple[Indices, Indices]]:
+        """For each cell to search: which of these vectors to compare with its members, and the members."""
+        cells = self._probed_cells[indices]
+        order = np.argsort(cells, axis=None, kind="stable")
+        queries = indices[order // cells.shape[1]]
+        found, begins = np.unique(cells.ravel()[order], return_index=True)
+        for cell, group in zip(found, np.split(queries, begins[1:]), strict=False):
+            if len(self._members[cell]):
+                yield group, self._members[cell]
+
     def _neighbours(self, indices: Indices, progress: Progress | None) -> Pairs:
         """The nearest few of each of these vectors. Memory stays bounded: buffered pairs are cut regularly."""
         parts: list[Pairs] = []
-        buffered = 0
-        for share, found in self._similar(indices):
-            parts.append(found)
-            buffered += len(found.first)
-            if buffered > _MAX_BUFFERED_PAIRS:
-                parts, buffered = [_nearest_pairs(parts, self._max_neighbours)], 0
-            if progress is not None:
-                progress(int(share * len(indices)), len(indices))
+        for [(queries, members)] in batches(list(self.candidate_groups(indices)), 1, progress):
+            for block in batches(queries, max(1, _MAX_COMPARISONS // len(members))):
+                parts.append(self._similar(block, members))
+                if sum(len(part.first) for part in parts) > _MAX_BUFFERED_PAIRS:
+                    parts = [_nearest_pairs(parts, self._max_neighbours)]
         return _nearest_pairs(parts, self._max_neighbours)
 
-    def _similar(self, indices: Indices) -> Iterator[tuple[float, Pairs]]:
-        """The similar pairs of each of these vectors with any other, and the share of the work done."""
-        groups = list(self._cells.candidate_groups(indices))
-        total, done = sum(len(queries) * len(members) for queries, members in groups), 0
-        for queries, members in groups:
-            vectors, step = self._vectors[members], max(1, _MAX_COMPARISONS // len(members))
-            for begin in range(0, len(queries), step):
-                block = queries[begin : begin + step]
-                scores = self._vectors[block] @ vectors.T
-                mask = scores >= self._min_similarity
-                if np.count_nonzero(mask) > mask.size // 16:
-                    # Most are similar here. One more than the nearest, as each is nearest to itself.
-                    mask &= _largest(scores, self._max_neighbours + 1)
-                rows, columns = np.nonzero(mask)
-                first, second = block[rows], members[columns]
-                distinct = first != second
-                done += scores.size
-                yield done / total, Pairs(first[distinct], second[distinct], scores[mask][distinct])
+    def _similar(self, queries: Indices, members: Indices) -> Pairs:
+        """The similar pairs of each of these vectors with one of the members."""
+        scores = self._vectors[queries] @ self._vectors[members].T
+        mask = scores >= self._min_similarity
+        if np.count_nonzero(mask) > mask.size // 16:
+            # Most are similar here. One more than the nearest, as each is nearest to itself.
+            mask &= _largest(scores, self._max_neighbours + 1)
+        rows, columns = np.nonzero(mask)
+        first, second = queries[rows], members[columns]
+        distinct = first != second
+        return Pairs(first[distinct], second[distinct], scores[mask][distinct])
 
 
 def _nearest_pairs(parts: Sequence[Pairs], limit: int) -> Pairs:

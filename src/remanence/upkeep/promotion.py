@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.events import Event, Promoted, Ran
 from remanence.language.text import pluralize
+from remanence.ports import Progress
 from remanence.schema import Memory, Snapshot, micros
 from remanence.upkeep import notes
 from remanence.upkeep.notes import Note
@@ -21,10 +23,6 @@ from remanence.upkeep.scored_memories import ScoredMemories, ScoredMemory, check
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import Plan, StalePlan, batches, format_table
 from remanence.upkeep.vault import VaultNotes, note_path, subject_of
-
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-    from remanence.ports import Progress
 
 STEP = "promote"
 _USE_PERIOD = timedelta(days=14)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.core.index_file import index_file_name
 from remanence.core.locks import try_lock
@@ -21,9 +21,6 @@ from remanence.language.text import pluralize
 from remanence.schema import format_moment, from_micros
 from remanence.state.catalog import MEMORY_ENTRY_KINDS
 from remanence.state.usage import RunState
-
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +43,6 @@ class Run:
 
     @classmethod
     def from_state(cls, state: RunState) -> Run:
-        """A run as the ledger records it."""
         return cls(
             id=state.id,
             recorded_at=from_micros(state.at),
@@ -100,7 +96,7 @@ def upkeep_lock(engine: Engine, space: str) -> Iterator[None]:
 
 
 def vault_space(space: str) -> str:
-    """The name of the space with a person's own notes."""
+    """The space with a person's own notes."""
     return f"{space}/vault"
 
 

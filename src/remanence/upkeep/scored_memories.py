@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index import Index, RowErased
+from remanence.ports import Progress
 from remanence.read import supersession
 from remanence.schema import Memory, Snapshot
 from remanence.state.usage import MemoryUsage
 from remanence.upkeep.decay import score_of
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import StalePlan, batches
-
-if TYPE_CHECKING:
-    from remanence.ports import Progress
 
 _CHUNK = 500
 

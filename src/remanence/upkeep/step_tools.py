@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.text import truncate
-
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-    from remanence.ports import Progress
+from remanence.ports import Progress
 
 T = TypeVar("T")
 AnyPlan = TypeVar("AnyPlan", bound="Plan")

@@ -60,7 +60,6 @@ class VaultNotes:
                 self._names_of_others.add(Path(path).name.casefold())
 
     def has_note(self, memory: str) -> bool:
-        """Whether the vault has a note of a memory."""
         return ("id", memory) in self._paths
 
     def wanted(self, memories: Sequence[Memory], recorded: Mapping[str, str]) -> list[Note]:
@@ -114,7 +113,6 @@ class VaultNotes:
         return path.with_name(f"{name}.md").as_posix()
 
     def _mentioned(self, memory: Memory) -> list[str]:
-        """The ids of the entities that a memory mentions."""
         found: dict[str, None] = {}
         for mention in memory.mentions:
             id_ = entity_id(self._index, mention.name, self._snapshot.position)

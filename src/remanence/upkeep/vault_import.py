@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from remanence.core.engine import Engine
 from remanence.core.identity import key_identity
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.events import Event, Ran
 from remanence.language.passages import split_passages
 from remanence.language.text import normalize_text, pluralize
+from remanence.ports import Progress
 from remanence.read.answer import Recall
 from remanence.schema import Evidence, Hit
 from remanence.upkeep import notes
@@ -29,10 +30,6 @@ from remanence.upkeep.step_tools import Plan, StalePlan, batches, format_table
 from remanence.write import validate
 from remanence.write.append import append
 from remanence.write.extract import PreparedVersion, prepare
-
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-    from remanence.ports import Progress
 
 _BATCH = 500
 
@@ -50,12 +47,10 @@ class NoteChange:
 
     @property
     def memory(self) -> str:
-        """The id of the memory."""
         return self.prepared.version.memory
 
     @property
     def text(self) -> str:
-        """The text of the note."""
         return self.prepared.version.text
 
 
@@ -145,14 +140,8 @@ def plan(engine: Engine, space: str, vault: Path, now: datetime, progress: Progr
             for memory, path in index.usage.promoted_notes.items()
             if path is not None and memory not in noted and index.current_row(memory, position) is not None
         ]
-    return VaultImportPlan(
-        edits=tuple(edits),
-        new_notes=tuple(new_notes),
-        deleted_notes=tuple(sorted(deleted)),
-        skipped_notes=tuple(skipped),
-        vault=str(vault),
-        position=position,
-    )
+    changes = tuple(edits), tuple(new_notes), tuple(sorted(deleted)), tuple(skipped)
+    return VaultImportPlan(*changes, str(vault), position=position)
 
 
 def merge_recalls(memories: Recall, notes: Recall, limit: int, weight: float) -> Recall:
