@@ -32,14 +32,13 @@ from remanence.upkeep import (
     vault_import,
 )
 from remanence.upkeep.consolidation import ConsolidationPlan
-from remanence.upkeep.decay import DecayReport, TouchReport
+from remanence.upkeep.decay import DecayReport, ScoredMemories, TouchReport, score_memories
 from remanence.upkeep.discovery import DiscoveryPlan
 from remanence.upkeep.garbage_collection import GcPlan, RegretReport
 from remanence.upkeep.memory_clusters import Cluster, Clusters, find_clusters
 from remanence.upkeep.pipeline import DEFAULT_STEPS, Pipeline, Schedule, Step, parse_interval
 from remanence.upkeep.promotion import PromotionPlan
 from remanence.upkeep.runs import Run, UndoReport
-from remanence.upkeep.scored_memories import ScoredMemories, score_memories
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import AnyPlan, Plan
 from remanence.upkeep.vault_import import VaultImportPlan
@@ -217,8 +216,8 @@ class Upkeep(Facet):
         """
         if mode not in ("preview", "apply", "link"):
             raise InvalidInput(f"mode={mode!r} is neither 'preview', 'apply' nor 'link'.")
-        action: consolidation.Mode = "link" if mode == "link" else "merge"
-        plan = partial(consolidation.plan, self._engine, settings=self.settings, mode=action, clusters=clusters)
+        step: consolidation.Step = "link" if mode == "link" else "consolidate"
+        plan = partial(consolidation.plan, self._engine, settings=self.settings, step=step, clusters=clusters)
         return self._step(plan, mode != "apply" if dry_run is None else dry_run, progress)
 
     aconsolidate = in_thread(consolidate)

@@ -19,20 +19,19 @@ from remanence.language.passages import split_passages
 from remanence.language.text import pluralize, text_hash
 from remanence.ports import Progress
 from remanence.schema import LinkKind, Window
-from remanence.upkeep.decay import strength_of
+from remanence.upkeep import step_tools
+from remanence.upkeep.decay import ScoredMemories, strength_of
 from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE, MAX_NEIGHBOURS, Cluster, Clusters, find_clusters
 from remanence.upkeep.merged_text import TextMerger, Wording, contains_name
-from remanence.upkeep.scored_memories import ScoredMemories, are_linked, check_current, check_unchanged
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import Plan, StalePlan, batches, format_table
 from remanence.write.append import append
 from remanence.write.extract import PreparedVersion
 
 OBSERVED_BY = "upkeep"
-_STEP_OF_MODE = {"merge": "consolidate", "link": "link"}
 _BATCH = 200
 
-Mode = Literal["merge", "link"]
+Step = Literal["consolidate", "link"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Merge:
 class ConsolidationPlan(Plan):
     """Which memories are merged, and into which text; or, in `link` mode, which are only linked."""
 
-    mode: Mode
+    step: Step
     merges: tuple[Merge, ...]
     links: tuple[tuple[str, str], ...]
     positions: dict[str, int]
@@ -73,16 +72,11 @@ class ConsolidationPlan(Plan):
         return len(self) > 0 or self.has_new_memories
 
     @property
-    def step(self) -> str:
-        """The name of the step in the ledger."""
-        return _STEP_OF_MODE[self.mode]
-
-    @property
     def superseded_ids(self) -> tuple[str, ...]:
         return tuple(memory for merge in self.merges for memory in merge.cluster.memory_ids)
 
     def __str__(self) -> str:
-        if self.mode == "link":
+        if self.step == "link":
             title = f"link: {self.verb('added', 'add')} {pluralize(len(self.links), 'link')}"
             return format_table(title, ("memory", "related to"), self.links)
         sources = pluralize(len(self.superseded_ids), "memory", "memories")
@@ -97,7 +91,7 @@ class ConsolidationPlan(Plan):
 
     def check(self, engine: Engine, space: str) -> None:
         with engine.open_index(space) as index:
-            check_current(index, self.positions, engine.now(), unlinked=self.links)
+            step_tools.check_current(index, self.positions, engine.now(), unlinked=self.links)
             last = index.usage.last_run(self.step, self.parameters)
             if not len(self) and last is not None and last.planned >= self.position:
                 raise StalePlan(f"run {last.id!r} has compared the same memories")
@@ -112,7 +106,7 @@ class ConsolidationPlan(Plan):
 
     def _merge_events(self, run: str, batch: Sequence[Merge], index: Index, ids: Sequence[str]) -> list[Event]:
         sources = tuple(memory for merge in batch for memory in merge.cluster.memory_ids)
-        check_unchanged(index, {memory: self.positions[memory] for memory in sources})
+        step_tools.check_unchanged(index, {memory: self.positions[memory] for memory in sources})
         if list(ids) != [merge.version.memory for merge in batch]:
             raise StalePlan("the same memories were merged")
         links: list[Linked] = []
@@ -131,7 +125,7 @@ class ConsolidationPlan(Plan):
         return [*links, *uses, ran]
 
     def _link_events(self, run: str, index: Index) -> list[Event]:
-        check_unchanged(index, self.positions)
+        step_tools.check_unchanged(index, self.positions)
         links = [_link(memory, "related_to", other, "they say nearly the same") for memory, other in self.links]
         edges = tuple(link.link for link in links)
         return [*links, Ran(run, self.step, self.position, self.parameters, edges=edges)]
@@ -144,7 +138,7 @@ def plan(
     progress: Progress | None,
     *,
     settings: UpkeepSettings,
-    mode: Mode = "merge",
+    step: Step = "consolidate",
     clusters: Sequence[Cluster] | None = None,
     new_clusters: Clusters | None = None,
 ) -> ConsolidationPlan:
@@ -157,28 +151,28 @@ def plan(
     has_new = False
     if clusters is None:
         if new_clusters is None:
-            new_clusters = find_new_clusters(index, memories, settings, mode, progress)
+            new_clusters = find_new_clusters(index, memories, settings, step, progress)
         has_new = new_clusters.examined_count > 0
         clusters = [cluster for cluster in new_clusters if cluster.action == "merge"]
     positions = _check_clusters(memories, clusters)
     merges: tuple[Merge, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
-    if mode == "link":
+    if step == "link":
         pairs = [(cluster.memory_ids[0], other) for cluster in clusters for other in cluster.memory_ids[1:]]
-        links = tuple(pair for pair in pairs if not are_linked(index, *pair, memories.snapshot))
+        links = tuple(pair for pair in pairs if not step_tools.are_linked(index, *pair, memories.snapshot))
     else:
         merger = TextMerger(engine.extractor)
         merges = tuple(_merge(merger, index, cluster) for [cluster] in batches(clusters, 1, progress))
     parameters = _parameters(settings)
-    return ConsolidationPlan(mode, merges, links, positions, parameters, has_new, position=memories.position)
+    return ConsolidationPlan(step, merges, links, positions, parameters, has_new, position=memories.position)
 
 
 def find_new_clusters(
-    index: Index, memories: ScoredMemories, settings: UpkeepSettings, mode: Mode, progress: Progress | None
+    index: Index, memories: ScoredMemories, settings: UpkeepSettings, step: Step, progress: Progress | None
 ) -> Clusters:
     """The clusters with a memory that no run with the same settings has seen. A run every hour must not
     compare everything every hour."""
-    new = _new_rows(index, memories, _STEP_OF_MODE[mode], _parameters(settings))
+    new = _new_rows(index, memories, step, _parameters(settings))
     found = find_clusters(index, memories, settings, settings.cluster_similarity, seeds=new, progress=progress)
     chosen = tuple(cluster for cluster in found if any(item.row in new for item in cluster.items))
     return replace(found, clusters=chosen, examined_count=len(new))
@@ -242,6 +236,7 @@ def _merge(merger: TextMerger, index: Index, cluster: Cluster) -> Merge:
     wording = merger.merge(cluster.texts, [m.name for m in mentions if contains_name(m.name, sources)])
     identity = text_hash("|".join(("consolidated", *sorted(cluster.memory_ids)))).hex()
     number = index.catalog.with_identity(identity)
+    strongest = max(strength_of(item.memory, item.usage) for item in cluster.items)
     expiries = [version.expires_at for version in versions]
     version = Remembered(
         # A memory that was merged from the same sources and undone is restored.
@@ -253,9 +248,7 @@ def _merge(merger: TextMerger, index: Index, cluster: Cluster) -> Merge:
         valid=_covering([version.valid for version in versions]),
         importance=max(version.importance for version in versions),
         confidence=max(version.confidence for version in versions),
-        strength=round(
-            min(2.0, max(1 + cluster.cohesion / 2, *(strength_of(i.memory, i.usage) for i in cluster.items))), 4
-        ),
+        strength=round(min(2.0, max(1 + cluster.cohesion / 2, strongest)), 4),
         tags=_union(version.tags for version in versions),
         source=_common([version.source for version in versions], None),
         observed_by=_common([version.observed_by for version in versions], None),

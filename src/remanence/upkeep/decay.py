@@ -1,4 +1,5 @@
-"""The scores of memories: how they decay without use, how use raises them, and which memories are at risk.
+"""The scores of current memories, which every step starts from: how they decay without use, how use raises
+them, and which memories are at risk.
 
     score = uses^0.6 * retention(days since last use) * strength
 
@@ -7,22 +8,24 @@ Every decay model leaves half after one half-life, and none reaches zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from remanence.core.index import Index
+import numpy as np
+
+from remanence.core.engine import Engine
+from remanence.core.index import Index, RowErased
 from remanence.errors import NotFound
 from remanence.events import Event, Used
 from remanence.language.text import pluralize
-from remanence.schema import Memory, from_micros
+from remanence.ports import Progress
+from remanence.schema import Memory, Snapshot, from_micros
 from remanence.state.usage import MemoryUsage
-from remanence.upkeep.step_tools import format_table
+from remanence.upkeep.step_tools import batches, current_mask, format_table
 
 if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-    from remanence.upkeep.scored_memories import ScoredMemories, ScoredMemory
     from remanence.upkeep.settings import UpkeepSettings
 
 Urgency = Literal["high", "medium", "low"]
@@ -37,6 +40,7 @@ _RISK_FROM, _RISK_UNTIL = 0.15, 0.35
 """The scores between which the urgency goes from high to low. What scores more is not at risk."""
 _IMPORTANT = 0.6
 _DAY = 86_400.0
+_CHUNK = 500
 _BOOST = 0.1
 """How much stronger a boost, or use in another domain, makes a memory."""
 _MAX_STRENGTH = 2.0
@@ -91,6 +95,61 @@ def score_of(memory: Memory, usage: MemoryUsage, now: datetime, settings: Upkeep
 def strength_of(memory: Memory, usage: MemoryUsage) -> float:
     """The strength of a memory, from 1 to 2, with what its uses added."""
     return min(_MAX_STRENGTH, max(1.0, memory.strength + usage.boost))
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredMemory:
+    """A current memory: the row and ledger position of its version, its usage, and its score now."""
+
+    memory: Memory
+    row: int
+    position: int
+    usage: MemoryUsage
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredMemories:
+    """All current memories of a space, as of one ledger position and moment."""
+
+    items: tuple[ScoredMemory, ...]
+    snapshot: Snapshot
+
+    @property
+    def position(self) -> int:
+        """The last ledger position that was read."""
+        return self.snapshot.position
+
+    def without(self, ids: Iterable[str]) -> ScoredMemories:
+        """The same without some memories."""
+        excluded = set(ids)
+        return ScoredMemories(tuple(item for item in self.items if item.memory.id not in excluded), self.snapshot)
+
+
+def score_memories(
+    index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None = None
+) -> ScoredMemories:
+    """The memories that are neither forgotten, expired, revised nor superseded."""
+    while True:
+        with index.lock:
+            snapshot = index.snapshot(index.catalog.position, now)
+            rows = np.flatnonzero(snapshot.row_mask)
+            rows = rows[current_mask(index, rows, snapshot)]
+        try:
+            return ScoredMemories(tuple(_scored(index, rows.tolist(), now, settings, progress)), snapshot)
+        except RowErased:
+            index.catch_up()  # another process erased a memory before its text was read
+
+
+def _scored(
+    index: Index, rows: Sequence[int], now: datetime, settings: UpkeepSettings, progress: Progress | None
+) -> Iterator[ScoredMemory]:
+    for chunk in batches(rows, _CHUNK, progress):
+        with index.lock:  # briefly for each chunk, so that others can recall in between
+            memories, positions = index.memories(chunk), index.catalog.positions_of_rows(chunk)
+            for row, position, memory in zip(chunk, positions, memories, strict=True):
+                usage = index.usage.get(memory.id)
+                yield ScoredMemory(memory, row, position, usage, score_of(memory, usage, now, settings))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,9 @@ from remanence.events import Event, Linked, Ran
 from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.schema import Mention
+from remanence.upkeep import step_tools
 from remanence.upkeep.consolidation import OBSERVED_BY, Merge
-from remanence.upkeep.scored_memories import ScoredMemories, are_linked, check_current, check_unchanged
+from remanence.upkeep.decay import ScoredMemories
 from remanence.upkeep.step_tools import Plan, StalePlan, batches, entity_id, format_table
 
 _MIN_SHARED_ENTITIES = 2
@@ -70,7 +71,7 @@ class DiscoveryPlan(Plan):
     def check(self, engine: Engine, space: str) -> None:
         with engine.open_index(space) as index:
             pairs = [(pair.source, pair.target) for pair in self.relations]
-            check_current(index, self.positions, engine.now(), unlinked=pairs)
+            step_tools.check_current(index, self.positions, engine.now(), unlinked=pairs)
 
     def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
         for batch in batches(self.relations, _BATCH, progress):
@@ -78,7 +79,9 @@ class DiscoveryPlan(Plan):
 
     def _link_events(self, run: str, batch: Sequence[RelatedPair], index: Index) -> list[Event]:
         memories = {memory for pair in batch for memory in (pair.source, pair.target)}
-        check_unchanged(index, {memory: self.positions[memory] for memory in memories & self.positions.keys()})
+        step_tools.check_unchanged(
+            index, {memory: self.positions[memory] for memory in memories & self.positions.keys()}
+        )
         for memory in memories - self.positions.keys():
             if index.catalog.number(memory) is None:
                 raise StalePlan(f"memory {memory!r}, which the same run was to make, has not been made")
@@ -122,7 +125,7 @@ def plan(
     positions: dict[str, int] = {}
     for (first, second), score in _best_pairs(nodes, progress):
         a, b = nodes[first], nodes[second]
-        if not are_linked(index, a.memory, b.memory, memories.snapshot):
+        if not step_tools.are_linked(index, a.memory, b.memory, memories.snapshot):
             relations.append(RelatedPair(a.memory, b.memory, round(score, 4), _reason(a, b, name_of)))
             positions |= {node.memory: node.position for node in (a, b) if node.position is not None}
     return DiscoveryPlan(tuple(relations), positions, position=memories.position)

@@ -16,10 +16,10 @@ from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.read.recall import recall_from_index
 from remanence.read.receipts import RecallRequest, Receipt
+from remanence.upkeep.decay import ScoredMemories
 from remanence.upkeep.runs import still_hidden
-from remanence.upkeep.scored_memories import ScoredMemories, check_current, check_unchanged
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import Plan, batches, format_table
+from remanence.upkeep.step_tools import Plan, batches, check_current, check_unchanged, format_table
 
 _BATCH = 1_000
 _TOP = 10

@@ -20,9 +20,9 @@ from remanence.language.passages import split_passages
 from remanence.language.text import pluralize, text_hash, truncate
 from remanence.ports import Progress
 from remanence.schema import Memory
+from remanence.upkeep.decay import ScoredMemories, ScoredMemory
 from remanence.upkeep.merged_text import NEGATION_PATTERN, NUMBER_PATTERN
 from remanence.upkeep.near_pairs import NearPairFinder, Pairs, Vector
-from remanence.upkeep.scored_memories import ScoredMemories, ScoredMemory
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import format_table
 

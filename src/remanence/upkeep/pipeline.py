@@ -19,10 +19,9 @@ from remanence.errors import Closed, InvalidInput, LedgerUnavailable
 from remanence.ports import Progress
 from remanence.upkeep import consolidation, decay, discovery, garbage_collection, promotion, runs
 from remanence.upkeep.consolidation import Merge
-from remanence.upkeep.decay import DecayReport
+from remanence.upkeep.decay import DecayReport, ScoredMemories
 from remanence.upkeep.memory_clusters import Clusters
 from remanence.upkeep.runs import Run, UndoReport
-from remanence.upkeep.scored_memories import ScoredMemories
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import Plan, StalePlan
 
@@ -93,7 +92,7 @@ def plan_steps(
         plans.append(gc_plan)
         memories = memories.without(candidate.memory for candidate in gc_plan)
     if "clusters" in steps or "consolidate" in steps:
-        clusters = consolidation.find_new_clusters(index, memories, settings, "merge", progress)
+        clusters = consolidation.find_new_clusters(index, memories, settings, "consolidate", progress)
         reports += [clusters] if "clusters" in steps else []
         if "consolidate" in steps:
             merged = consolidation.plan(engine, index, memories, progress, settings=settings, new_clusters=clusters)

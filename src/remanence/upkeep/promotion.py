@@ -18,10 +18,10 @@ from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.schema import Memory, Snapshot, micros
 from remanence.upkeep import notes
+from remanence.upkeep.decay import ScoredMemories, ScoredMemory
 from remanence.upkeep.notes import Note
-from remanence.upkeep.scored_memories import ScoredMemories, ScoredMemory, check_current
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import Plan, StalePlan, batches, format_table
+from remanence.upkeep.step_tools import Plan, StalePlan, batches, check_current, format_table
 from remanence.upkeep.vault import VaultNotes, note_path, subject_of
 
 STEP = "promote"

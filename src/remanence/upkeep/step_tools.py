@@ -1,15 +1,21 @@
-"""What all steps share: the base of their plans, tables, batches and entity ids."""
+"""What all steps share: the base of their plans, checks that a plan still fits, tables and batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.text import truncate
 from remanence.ports import Progress
+from remanence.read import supersession
+from remanence.schema import Snapshot
 
 T = TypeVar("T")
 AnyPlan = TypeVar("AnyPlan", bound="Plan")
@@ -89,6 +95,56 @@ def entity_id(index: Index, name: str, position: int) -> str | None:
     with index.lock:
         number = index.names.number(name)
         return None if number is None else index.registry.entity_of(number, position)
+
+
+def check_unchanged(index: Index, positions: Mapping[str, int], *, used_after: int | None = None) -> None:
+    """Raise StalePlan if one of these memories, given with the positions of their versions, is hidden or
+    has another version by now; or was used after a position, if one is given."""
+    catalog = index.catalog
+    for memory, position in positions.items():
+        row = index.current_row(memory, catalog.position)
+        if row is None or catalog.positions_of_rows([row]) != [position]:
+            raise StalePlan(f"memory {memory!r} was hidden or has changed")
+        if used_after is not None and index.usage.get(memory).line > used_after:
+            raise StalePlan(f"memory {memory!r} was used")
+
+
+def check_current(
+    index: Index,
+    positions: Mapping[str, int],
+    now: datetime,
+    *,
+    used_after: int | None = None,
+    unlinked: Iterable[tuple[str, str]] = (),
+) -> None:
+    """Raise StalePlan as `check_unchanged` does, and also if one of the memories has expired or was superseded,
+    or if two of those that should be unlinked are linked."""
+    with index.lock:
+        check_unchanged(index, positions, used_after=used_after)
+        snapshot = index.snapshot(index.catalog.position, now)
+        rows = [index.current_row(memory, snapshot.position) for memory in positions]
+        current = current_mask(index, np.array(rows, np.int64), snapshot)
+    for memory, is_current in zip(positions, current.tolist(), strict=True):
+        if not is_current:
+            raise StalePlan(f"memory {memory!r} was replaced or has expired")
+    for memory, other in unlinked:
+        if are_linked(index, memory, other, snapshot):
+            raise StalePlan(f"memories {memory!r} and {other!r} were linked")
+
+
+def are_linked(index: Index, memory: str, other: str, snapshot: Snapshot) -> bool:
+    """Whether there is a valid link of any kind between two memories."""
+    with index.lock:
+        number = index.catalog.number(memory)
+        links = [] if number is None else index.links.links_of(number, snapshot, at=snapshot.now)
+    return any(other in (link.source, link.target) for link in links)
+
+
+def current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
+    """Which of these rows have neither expired nor been superseded."""
+    mask = index.catalog.current(rows, snapshot.position, snapshot.now)
+    mask[mask] = supersession.current_mask(index, rows[mask], snapshot)
+    return mask
 
 
 def _cell(value: object) -> str:

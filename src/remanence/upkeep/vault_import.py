@@ -25,8 +25,7 @@ from remanence.schema import Evidence, Hit
 from remanence.upkeep import notes
 from remanence.upkeep.notes import Note
 from remanence.upkeep.runs import vault_space
-from remanence.upkeep.scored_memories import check_unchanged
-from remanence.upkeep.step_tools import Plan, StalePlan, batches, format_table
+from remanence.upkeep.step_tools import Plan, StalePlan, batches, check_unchanged, format_table
 from remanence.write import validate
 from remanence.write.append import append
 from remanence.write.extract import PreparedVersion, prepare
