@@ -21,7 +21,7 @@ from remanence.errors import NotFound
 from remanence.events import Event, Used
 from remanence.language.text import pluralize
 from remanence.ports import Progress
-from remanence.schema import Memory, Snapshot, from_micros
+from remanence.schema import Memory, Snapshot, from_micros, micros
 from remanence.state.usage import MemoryUsage
 from remanence.upkeep.step_tools import batches, current_mask, format_table
 
@@ -232,28 +232,25 @@ def touch(
     boost: bool = False,
 ) -> list[TouchReport]:
     """Record one use of each of these memories, all in one transaction."""
-    before: list[tuple[Memory, float, bool]] = []
+    reports: list[TouchReport] = []
     now = engine.now()
 
     def decide(index: Index) -> list[Event]:
-        before.clear()
+        reports.clear()
         events: list[Event] = []
         for memory_id in dict.fromkeys(ids):
-            memory = _visible_memory(index, memory_id)
-            usage = index.usage.get(memory_id)
+            memory, before = _visible_memory(index, memory_id), index.usage.get(memory_id)
             cross_domain = _is_cross_domain(memory.tags, context)
-            before.append((memory, score_of(memory, usage, now, settings), cross_domain))
-            increase = min(_MAX_STRENGTH - strength_of(memory, usage), _BOOST) if boost or cross_domain else 0.0
-            events.append(Used(memory_id, boost=round(increase, 6), context=tuple(context)))
+            increase = min(_MAX_STRENGTH - strength_of(memory, before), _BOOST) if boost or cross_domain else 0.0
+            use = Used(memory_id, boost=round(increase, 6), context=tuple(context))
+            after = MemoryUsage(before.times + use.times, before.boost + use.boost, (micros(now),))
+            old_score, new_score = (score_of(memory, usage, now, settings) for usage in (before, after))
+            strength = strength_of(memory, after)
+            reports.append(TouchReport(memory_id, old_score, new_score, after.times, strength, cross_domain))
+            events.append(use)
         return events
 
     engine.write(space, decide)
-    reports: list[TouchReport] = []
-    with engine.open_index(space) as index:
-        for memory, old_score, cross_domain in before:
-            usage = index.usage.get(memory.id)
-            new_score, strength = score_of(memory, usage, now, settings), strength_of(memory, usage)
-            reports.append(TouchReport(memory.id, old_score, new_score, usage.times, strength, cross_domain))
     return reports
 
 

@@ -94,7 +94,8 @@ class NearPairFinder:
         """The nearest few of each of these vectors. Memory stays bounded: buffered pairs are cut regularly."""
         parts: list[Pairs] = []
         for [(queries, members)] in batches(list(self.candidate_groups(indices)), 1, progress):
-            for block in batches(queries, max(1, _MAX_COMPARISONS // len(members))):
+            size = max(1, _MAX_COMPARISONS // len(members))
+            for block in np.split(queries, range(size, len(queries), size)):
                 parts.append(self._similar(block, members))
                 if sum(len(part.first) for part in parts) > _MAX_BUFFERED_PAIRS:
                     parts = [_nearest_pairs(parts, self._max_neighbours)]
