@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from remanence.api.upkeep_facet import Upkeep
     from remanence.ports import Progress
-    from remanence.upkeep.reinforcement import TouchReport
+    from remanence.upkeep.decay import TouchReport
 
 _MOST_PART = 255
 
@@ -364,10 +364,10 @@ class Space(View):
             ...     round(report.old_score, 2), round(report.new_score, 2), report.uses
             (1.0, 1.67, 1)
         """
-        from remanence.upkeep import reinforcement
+        from remanence.upkeep import decay
 
         ids, settings = [inputs.memory_id(id)], self.upkeep.settings
-        return reinforcement.touch(self._engine, self.name, ids, settings, boost=boost)[0]
+        return decay.touch(self._engine, self.name, ids, settings, boost=boost)[0]
 
     atouch = in_thread(touch)
 

@@ -80,7 +80,7 @@ def sweep(space: Space, args: Namespace) -> None:
 @space_command("upkeep", "upkeep ./memory --every 1h", "folder --apply --every --step --archive --vault --runs --undo")
 def upkeep(space: Space, args: Namespace) -> None:
     """Show what upkeep would do; with --apply, do it."""
-    from remanence.upkeep.schedule import parse_interval, repeat
+    from remanence.upkeep.pipeline import parse_interval, repeat
 
     if args.undo is not None:
         print(space.upkeep.undo(args.undo))
