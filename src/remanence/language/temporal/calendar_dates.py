@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from remanence.language.temporal import time_vocabulary as vocab
-from remanence.language.temporal.calendar_spans import ONE_DAY, Span, shift
-from remanence.language.temporal.dateparser_fallback import iso_span, parse_with_dateparser
+from remanence.language.temporal.calendar_spans import ONE_DAY, Span, iso_span, parse_with_dateparser, shift
 from remanence.language.temporal.token_reader import SpanMatch, TokenReader
 
 
