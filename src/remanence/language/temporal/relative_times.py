@@ -95,21 +95,18 @@ class RelativeTimeRules(CalendarDateRules):
         if unit == "week":
             k = self.skip(j + 1, "on", ",")
             if self.word(k) in vocab.WEEKDAYS and (self.word(k) in vocab.DAY_NAMES or self.token(k).capitalized):
-                return Span.enclosing(span.start + ONE_DAY * vocab.WEEKDAYS[self.word(k)], "day"), k + 1
+                return self.weekday_in_week(span.start, vocab.WEEKDAYS[self.word(k)]), k + 1
         return span, j + 1
 
     def neighbour_weekday(self, word: str, step: int, j: int) -> SpanMatch:
         """Last Friday is the latest before today; next Friday is in next week, this Friday in this week."""
         weekday = vocab.WEEKDAYS[self.word(j)]
         ahead = (weekday - self.today.weekday()) % 7
-        monday = Span.enclosing(self.today, "week").start
         if step < 0:
-            start = self.today - ONE_DAY * ((-ahead) % 7 or 7)
-        elif word in ("coming", "upcoming"):
-            start = self.today + ONE_DAY * (ahead or 7)
-        else:
-            start = monday + ONE_DAY * (weekday + 7 * step)
-        return Span.enclosing(start, "day"), j + 1
+            return Span.enclosing(self.today - ONE_DAY * ((-ahead) % 7 or 7), "day"), j + 1
+        if word in ("coming", "upcoming"):
+            return Span.enclosing(self.today + ONE_DAY * (ahead or 7), "day"), j + 1
+        return self.weekday_in_week(self.today + 7 * ONE_DAY * step, weekday), j + 1
 
     def nearest(self, make: Callable[[int], Span], unit: str, step: int) -> Span:
         """The last span that has ended, this year's, or the first that has not begun."""
