@@ -84,7 +84,7 @@ def find_model(name: str, use: ModelUse | None = None) -> ModelSpec:
 
 
 def installed_folder(name: str, folder: Path | None = None) -> Path | None:
-    """The folder with this model's files, or None. The content of the files is not checked."""
+    """The folder with this model's files, or None; their content is not checked."""
     place = (folder or models_folder()) / find_model(name).name
     return place if all((place / file).is_file() for file in MODEL_FILES) else None
 

@@ -167,14 +167,12 @@ def _mentions(
 
 
 def _name(item: object) -> tuple[str, str]:
-    """A name and its kind, from a text or a mapping."""
     name, kind = (item.get("name"), item.get("kind")) if isinstance(item, Mapping) else (item, None)
     kind = kind.strip().lower() if isinstance(kind, str) else "thing"
     return _clean(name), kind if kind in _NAME_KINDS else "thing"
 
 
 def _with_subjects(mentions: tuple[Mention, ...], triples: Sequence[Triple]) -> tuple[Mention, ...]:
-    """The mentions, and the subjects of the claims."""
     known = {normalize_name(mention.name) for mention in mentions}
     subjects = dict.fromkeys(t.subject for t in triples if normalize_name(t.subject) not in known)
     return (*mentions, *(Mention(name, "person" if name == SELF else "thing") for name in subjects))
@@ -215,11 +213,7 @@ def _is_in_source(part: str, chunk: Chunk) -> bool:
 
 
 def snake_case(predicate: str) -> str:
-    """A predicate in the form that the graph uses.
-
-    >>> snake_case("worksFor"), snake_case("Is allergic-to"), snake_case("!?")
-    ('works_at', 'allergic_to', '')
-    """
+    """A predicate in the form that the graph uses: "worksFor" is "works_at"."""
     plain = _NOT_WORD.sub("_", _CAMEL.sub("_", predicate)).strip("_").lower()[:60]
     return _SAME_PREDICATE.get(plain, plain)
 
@@ -229,7 +223,6 @@ def _kind(value: object) -> MemoryKind | None:
 
 
 def _number(value: object, default: float) -> float:
-    """A number from 0 to 1, from a number or a text."""
     if isinstance(value, str):
         value = _NUMBER_WORDS.get(value.strip().lower(), value)
     try:
@@ -272,7 +265,6 @@ def _expiry(value: object, at: datetime) -> datetime | None:
 
 
 def _read_time(value: Any, at: datetime) -> Window | None:
-    """A time in ISO or in words; None if it cannot be read."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)  # a year
     if not isinstance(value, str) or not value.strip():

@@ -47,7 +47,6 @@ class Chunk:
             yield {"turn": piece.turn, "speaker": speaker, "at": when, "text": piece.utterance.text}
 
     def time_of(self, turns: Sequence[int], now: datetime) -> datetime:
-        """The time of the first of these turns that has one."""
         moments = (piece.utterance.at for piece in self.pieces if piece.turn in turns)
         return next((moment for moment in moments if moment is not None), now)
 

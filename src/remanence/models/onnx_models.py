@@ -83,16 +83,14 @@ class OnnxEmbedder:
     """A text embedding model, used as its documentation says."""
 
     def __init__(self, session: OnnxSession) -> None:
-        model = session.model
-        self._model, self._session = model, session
-        self.name = model.name
-        self.similarity_floor = model.similarity_floor
+        self._session, self._model = session, session.model
+        model = self._model
+        self.name, self.similarity_floor = model.name, model.similarity_floor
         self.dimension: int | None = model.dimension or int(self.embed(["memory"]).shape[1])
         digest = session.fingerprint(model.pooling, model.max_tokens, model.query_prefix)
         self.fingerprint = f"{self.name}@{self.dimension}:{digest}"
 
     def embed(self, texts: Sequence[str]) -> Vector:
-        """One row for each text."""
         rows = [self._pool(self._session.run(text)) for text in texts]
         return np.stack(rows) if rows else np.zeros((0, self.dimension or 0), np.float32)
 
@@ -144,8 +142,5 @@ def _folder_settings(place: Path, use: ModelUse) -> ModelSpec:
 
 
 def _read_json(file: Path) -> dict[str, Any]:
-    try:
-        settings = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    except ValueError as error:
-        raise InvalidInput(f"{file} is not valid JSON: {error}. Repair or delete it.") from error
-    return settings if isinstance(settings, dict) else {}
+    settings: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return settings

@@ -57,16 +57,7 @@ class FunctionReranker:
 
 
 def resolve_reranker(reranker: object) -> Reranker | None:
-    """The reranker for a name, a folder, an object or a function. Nothing is downloaded.
-
-    >>> resolve_reranker(None)
-    >>> resolve_reranker(len).fingerprint
-    'len'
-    >>> resolve_reranker("bm25")
-    Traceback (most recent call last):
-        ...
-    remanence.errors.InvalidInput: No reranker is called 'bm25'. Known: ms-marco-MiniLM-L-12-v2.
-    """
+    """The reranker for a name, a folder, an object or a function. Nothing is downloaded."""
     if reranker is None or isinstance(reranker, Reranker):
         return reranker
     if isinstance(reranker, (str, Path)):

@@ -50,11 +50,7 @@ def add_clamped(moment: datetime, by: timedelta) -> datetime:
 
 
 def shift(moment: datetime, count: int, unit: str) -> datetime:
-    """`moment` moved by `count` units; a day that the month does not have becomes its last day.
-
-    >>> shift(datetime(2026, 3, 31, tzinfo=UTC), -1, "month").day
-    28
-    """
+    """`moment` moved by `count` units; a day that the month does not have becomes its last day."""
     if unit in _MONTHS:
         year, month = divmod(moment.year * 12 + moment.month - 1 + count * _MONTHS[unit], 12)
         if year == 10_000:
@@ -78,11 +74,7 @@ class Span:
 
     @classmethod
     def enclosing(cls, moment: datetime, unit: str) -> Span:
-        """The calendar unit that contains `moment`: its week from Monday, its quarter, its decade.
-
-        >>> str(Span.enclosing(datetime(2026, 5, 14, tzinfo=UTC), "week").window)
-        '2026-05-11 to 2026-05-18'
-        """
+        """The calendar unit that contains `moment`: its week from Monday, its quarter, its decade."""
         start = midnight(moment)
         if unit in _SECONDS:
             elapsed = (moment - start).seconds
@@ -118,11 +110,7 @@ class Span:
 
     @classmethod
     def holiday(cls, year: int, name: str) -> Span:
-        """The day of a holiday in a year, by its rule in `time_vocabulary.txt`.
-
-        >>> Span.holiday(2024, "thanksgiving").start.day, Span.holiday(2024, "easter").start.month
-        (28, 3)
-        """
+        """The day of a holiday in a year, by its rule in `time_vocabulary.txt`."""
         rule = vocab.HOLIDAYS[name]
         if rule.startswith("easter"):
             return cls.enclosing(_easter(year) + ONE_DAY * int(rule[6:]), "day")
@@ -176,11 +164,7 @@ def _easter(year: int) -> datetime:
 
 
 def iso_span(text: str) -> Span:
-    """A date, or a date and time, in ISO 8601; ValueError if it does not exist.
-
-    >>> str(iso_span("2026-05-03T10:00+02:00").window)
-    '2026-05-03 08:00 to 2026-05-03 08:01'
-    """
+    """A date, or a date and time, in ISO 8601; ValueError if it does not exist."""
     match = _ISO.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"not an ISO date: {text!r}")

@@ -32,13 +32,6 @@ def resolve_embedder(embedder: object = None) -> CheckedEmbedder:
     """The embedder for a value that a caller passed, inside the wrapper that checks its vectors.
 
     Nothing is downloaded, except by `fastembed:` models.
-
-    >>> resolve_embedder(None).name, resolve_embedder("default").dimension
-    ('wordllama-256', 256)
-    >>> resolve_embedder("word2vec")
-    Traceback (most recent call last):
-        ...
-    remanence.errors.InvalidInput: No embedder is called 'word2vec'. Known: wordllama-256 (or default), ...
     """
     # Imported here, so that `import remanence` stays fast.
     from remanence.models.embedders.checked import CheckedEmbedder

@@ -26,15 +26,6 @@ class CheckedEmbedder:
     """Another embedder, whose vectors are checked; invalid ones raise.
 
     Rows have unit length and always the same dimension; a row of zeros stays zeros.
-
-    >>> from remanence.testing.fake_embedder import HashingEmbedder
-    >>> class Doubled(HashingEmbedder):
-    ...     def embed(self, texts):
-    ...         return super().embed([*texts, *texts])
-    >>> CheckedEmbedder(Doubled()).embed(["hello"])
-    Traceback (most recent call last):
-        ...
-    remanence.errors.EmbedderBroken: The embedder 'hashing-64' gave 2 vectors for 1 text. ...
     """
 
     def __init__(self, inner: Embedder) -> None:
