@@ -287,7 +287,8 @@ class CalendarDateRules(TokenReader):
         j = self.skip(j, "-")
         if not 1 <= number <= 30 or self.unit(j) != "century" or self.word(j + 1) in ("bc", "bce"):
             return None
-        return Span.of_date("century", max(1, number * 100 - 100)), j + 1
+        start = Span.of_date("year", max(1, number * 100 - 100)).start
+        return Span(start, Span.of_date("year", number * 100).start, "century"), j + 1
 
     def season(self, i: int, loose: bool) -> SpanMatch:
         """As in "summer 2023", "in the fall", but neither "a spring" nor "the fall of Rome"."""
