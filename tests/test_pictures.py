@@ -21,13 +21,20 @@ import networkx
 import pytest
 
 from remanence import InvalidInput, MissingExtra, Relation, Space, Window
-from remanence.graph.history_events import HistoryEvent
-from remanence.graph.pictures import save, save_timeline, show, show_timeline, to_igraph, to_networkx
-from remanence.graph.pictures.html_page import graph_page
-from remanence.graph.pictures.layout import RADIUS, lay_out
+from remanence.graph.history import HistoryEvent
+from remanence.graph.pictures import (
+    graph_page,
+    save,
+    save_timeline,
+    show,
+    show_timeline,
+    timeline_page,
+    to_igraph,
+    to_networkx,
+)
+from remanence.graph.pictures.layout import LETTER_WIDTH, RADIUS, lay_out, width_in_letters
 from remanence.graph.pictures.svg import graph_svg
-from remanence.graph.pictures.svg_text import LETTER_WIDTH, width_in_letters
-from remanence.graph.pictures.timeline_picture import timeline_page, timeline_svg
+from remanence.graph.pictures.timeline_picture import timeline_svg
 from remanence.graph.traversal import Edge, Node, Subgraph
 from remanence.schema import UTC
 from remanence.testing import FakeClock

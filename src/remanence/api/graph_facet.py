@@ -18,8 +18,7 @@ from remanence.errors import InvalidInput
 from remanence.graph import assertions, interval_joins, pictures, traversal
 from remanence.graph.assertions import EntityRef, MemoryRef
 from remanence.graph.graph_at_time import GraphAtTime, GraphNode, NodeRef, retry_if_erased
-from remanence.graph.history import HistoryReader
-from remanence.graph.history_events import HistoryEvent
+from remanence.graph.history import HistoryEvent, HistoryReader
 from remanence.graph.interval_joins import OverlapPeriod
 from remanence.graph.pictures import NotebookPicture
 from remanence.graph.traversal import MAX_DEPTH, Path, Subgraph

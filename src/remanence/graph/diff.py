@@ -10,8 +10,7 @@ import numpy as np
 
 from remanence.core.index import Index
 from remanence.events import Linked, Served
-from remanence.graph.history import HistoryReader
-from remanence.graph.history_events import HistoryEvent
+from remanence.graph.history import HistoryEvent, HistoryReader
 from remanence.ports import Ledger
 from remanence.read.receipts import Exposure, Receipt
 from remanence.read.supersession import is_current_row, replacement_row

@@ -1,38 +1,48 @@
-"""Pictures of the graph, and exports to other libraries.
+"""Pictures of the graph as files and in notebooks, and exports to other libraries.
 
-graph_export      igraph, networkx, and GraphML files
-layout            the coordinates of each node
-svg               graphs as SVG
-svg_text          the width and wrapping of text
-html_page         graphs as an interactive HTML page, from the template `graph.html`
-timeline_picture  when relations held, as bars, from the template `timeline.html`
+A page loads nothing from the network. Python computes the layout of a graph, so that its page opens at once; the script
+of the page is in `graph.html`.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from html import escape
+from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from remanence.errors import InvalidInput
-from remanence.graph.pictures.graph_export import to_igraph, to_networkx, write_graphml
-from remanence.graph.pictures.html_page import graph_page
-from remanence.graph.pictures.svg import graph_svg
-from remanence.graph.pictures.svg_text import subgraph_title
-from remanence.graph.pictures.timeline_picture import timeline_page, timeline_svg, timeline_title
+from remanence.graph.graph_at_time import MENTIONS
+from remanence.graph.pictures.graph_export import node_fields, to_igraph, to_networkx, write_graphml
+from remanence.graph.pictures.layout import lay_out, replace_invalid_xml
+from remanence.graph.pictures.svg import graph_svg, subgraph_title
+from remanence.graph.pictures.timeline_picture import timeline_svg, timeline_title
+from remanence.schema import format_moment
 
 if TYPE_CHECKING:
-    from remanence.graph.history_events import HistoryEvent
+    from remanence.graph.history import HistoryEvent
     from remanence.graph.traversal import Subgraph
     from remanence.schema import Relation
 
-__all__ = ["NotebookPicture", "save", "save_timeline", "show", "show_timeline", "to_igraph", "to_networkx"]
+__all__ = [
+    "NotebookPicture",
+    "graph_page",
+    "save",
+    "save_timeline",
+    "show",
+    "show_timeline",
+    "timeline_page",
+    "to_igraph",
+    "to_networkx",
+]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -110,3 +120,67 @@ def _write(path: str | os.PathLike[str], formats: Mapping[str, Callable[[Path], 
     finally:
         unfinished.unlink(missing_ok=True)
     return file
+
+
+def graph_page(subgraph: Subgraph) -> str:
+    """A part of the graph as one HTML page."""
+    title = escape(replace_invalid_xml(subgraph_title(subgraph)))
+    return _fill_template("graph.html", title=title, graph=_as_script(_page_data(subgraph)))
+
+
+def timeline_page(
+    relations: Sequence[Relation], events: Sequence[HistoryEvent] = (), *, now: datetime | None = None
+) -> str:
+    """A timeline as one HTML page."""
+    svg = timeline_svg(relations, events, now=now)
+    return _fill_template("timeline.html", title=timeline_title(relations), svg=svg)
+
+
+def _fill_template(name: str, **parts: str) -> str:
+    """A template of this package with its @@parts@@ filled in."""
+    template = (files(__package__) / name).read_text("utf-8")
+    # In one pass, so that a label which looks like a placeholder is not replaced.
+    return re.sub(f"@@({'|'.join(parts)})@@", lambda found: parts[found[1]], template)
+
+
+def _as_script(value: Any) -> str:
+    """A value as JSON that is safe in a <script>: nothing in it can end the element or begin a comment.
+
+    >>> _as_script("</script>")
+    '"\\\\u003c/script\\\\u003e"'
+    """
+    text = json.dumps(value, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _page_data(subgraph: Subgraph) -> dict[str, Any]:
+    """The data of the page. Times are indexes into the sorted list of all moments at which an edge begins or ends, so
+    that the page need not compare dates."""
+    layout = lay_out(subgraph)
+    ends = {end for edge in subgraph.edges for end in (edge.valid.start, edge.valid.end) if end is not None}
+    moments = {moment: index for index, moment in enumerate(sorted(ends))}
+    nodes = zip(subgraph.nodes, layout.labels, layout.coordinates, strict=True)
+    edges = zip(subgraph.edges, layout.edge_ends, layout.bends, strict=True)
+    return {
+        "moments": [format_moment(moment) for moment in moments],
+        "nodes": [
+            {"id": node.id, **node_fields(node), "lines": lines, "x": x, "y": y} for node, lines, (x, y) in nodes
+        ],
+        "edges": [
+            {
+                "name": edge.name,
+                "mention": edge.name == MENTIONS,
+                "when": str(edge.valid) if edge.valid.has_bound else "",
+                "since": -1 if edge.valid.start is None else moments[edge.valid.start],
+                "until": len(moments) if edge.valid.end is None else moments[edge.valid.end],
+                "learned": format_moment(edge.recorded_at),
+                "observed_by": edge.observed_by,
+                "confidence": edge.confidence,
+                "evidence": edge.evidence,
+                "source": source,
+                "target": target,
+                "bend": bend,
+            }
+            for edge, (source, target), bend in edges
+        ],
+    }

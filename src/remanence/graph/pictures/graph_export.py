@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import MissingExtra
-from remanence.graph.pictures.svg_text import replace_invalid_xml
+from remanence.graph.pictures.layout import replace_invalid_xml
 
 if TYPE_CHECKING:
     import igraph

@@ -1,25 +1,30 @@
-"""The coordinates of each node and the bend of each edge: the same for the same graph, every time."""
+"""The coordinates of each node, the lines of its label and the bend of each edge: the same every time."""
 
 from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
+from unicodedata import combining, east_asian_width
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.graph.pictures.svg_text import LETTER_WIDTH, width_in_letters, wrap
+from remanence.language.text import truncate
 
 if TYPE_CHECKING:
     import igraph
 
     from remanence.graph.traversal import Node, Subgraph
 
+LETTER_WIDTH = 7.2
+"""The width of an average letter at 12 pixels. The font is not known here, so this is rather too wide."""
 RADIUS = {"entity": 9.0, "memory": 7.0}
 LINE_HEIGHT = 15.0
 """The height of a line of a label."""
@@ -32,6 +37,7 @@ _KAMADA_KAWAI_LIMIT = 150
 _AREA_FACTOR = 5.0
 """How many times the area of all labels a picture has at least."""
 _SEPARATION_ROUNDS = 80
+_NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _random_lock = Lock()
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -57,7 +63,7 @@ def lay_out(subgraph: Subgraph) -> Layout:
     """Compute the layout of a part of the graph."""
     numbers = {node.id: number for number, node in enumerate(subgraph.nodes)}
     ends = tuple((numbers[edge.source], numbers[edge.target]) for edge in subgraph.edges)
-    labels = tuple(wrap(node.label, *((24, 2) if node.kind == "entity" else (26, 3))) for node in subgraph.nodes)
+    labels = tuple(_wrap_label(node.label, *((24, 2) if node.kind == "entity" else (26, 3))) for node in subgraph.nodes)
     boxes = np.array([_box(*each) for each in zip(subgraph.nodes, labels, strict=True)]).reshape(-1, 2)
     centers = np.zeros_like(boxes)
     parts = [(part, _separate(_spread(points, boxes[part]), boxes[part])) for part, points in _parts(len(boxes), ends)]
@@ -75,6 +81,37 @@ def lay_out(subgraph: Subgraph) -> Layout:
         width=round(width, 1),
         height=round(height, 1),
     )
+
+
+def replace_invalid_xml(text: str) -> str:
+    """A text without the characters that XML does not allow, not even escaped.
+
+    >>> replace_invalid_xml("a\\x00b\\ud800c")
+    'a�b�c'
+    """
+    return _NOT_IN_XML.sub("\ufffd", text)
+
+
+def width_in_letters(text: str) -> int:
+    """The width of a text in average letters. Wide characters, such as Chinese ones, count twice.
+
+    >>> width_in_letters("Porto"), width_in_letters("東京")
+    (5, 4)
+    """
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _wrap_label(text: str, width: int, lines: int) -> tuple[str, ...]:
+    """A text in a few lines of about `width` letters, the last one cut with "…" if there was more.
+
+    >>> _wrap_label("Alice moved to Lisbon in May", 12, lines=2)
+    ('Alice moved', 'to Lisbon i…')
+    """
+    text = replace_invalid_xml(" ".join(text.split()))
+    characters = max(width * len(text) // max(width_in_letters(text), 1), 2)
+    wrapped = wrap(text, characters, break_on_hyphens=False)
+    rest = truncate(" ".join(wrapped[lines - 1 :]), characters)
+    return (*wrapped[: lines - 1], rest) if rest else tuple(wrapped)
 
 
 def _box(node: Node, label: Sequence[str]) -> tuple[float, float]:
@@ -97,6 +134,8 @@ def _parts(size: int, ends: Sequence[tuple[int, int]]) -> Iterator[tuple[list[in
 
 def _component_layout(graph: igraph.Graph) -> Floats:
     """The layout of one component, scaled so that its median edge has the typical length."""
+    import igraph
+
     size = graph.vcount()
     if size < 3:
         return np.array([(_EDGE_LENGTH * 1.2 * number, 0.0) for number in range(size)])
@@ -105,24 +144,18 @@ def _component_layout(graph: igraph.Graph) -> Floats:
     if size <= _KAMADA_KAWAI_LIMIT:
         points = np.array(graph.layout_kamada_kawai(seed=circle).coords)
     else:
-        points = np.array(_fruchterman_reingold(graph, circle))
+        # igraph has one random generator for the whole process and cannot return the one that is set. Afterwards it is
+        # `random` again, igraph's default. The state of `random` itself does not change.
+        with _random_lock:
+            igraph.set_random_number_generator(random.Random(1))
+            try:
+                points = np.array(graph.layout_fruchterman_reingold(seed=circle, niter=500, grid=True).coords)
+            finally:
+                igraph.set_random_number_generator(random)
     starts, ends = np.array(graph.get_edgelist()).T
     lengths = np.hypot(*(points[starts] - points[ends]).T)
     scaled: Floats = points * (_EDGE_LENGTH / max(float(np.median(lengths)), 1e-9))
     return scaled
-
-
-def _fruchterman_reingold(graph: igraph.Graph, circle: list[list[float]]) -> list[list[float]]:
-    import igraph
-
-    # igraph has one random generator for the whole process and cannot return the one that is set. Afterwards it is
-    # `random` again, igraph's default. The state of `random` itself does not change.
-    with _random_lock:
-        igraph.set_random_number_generator(random.Random(1))
-        try:
-            return list(graph.layout_fruchterman_reingold(seed=circle, niter=500, grid=True).coords)
-        finally:
-            igraph.set_random_number_generator(random)
 
 
 def _spread(points: Floats, boxes: Floats) -> Floats:

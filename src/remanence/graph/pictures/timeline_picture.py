@@ -12,11 +12,10 @@ from datetime import datetime
 
 import numpy as np
 
-from remanence.graph.history_events import HistoryEvent
-from remanence.graph.pictures.html_page import fill_template
+from remanence.graph.history import HistoryEvent
+from remanence.graph.pictures.layout import LETTER_WIDTH, width_in_letters
 from remanence.graph.pictures.svg import MARGIN, opacity, svg_document, text_element, tooltip
-from remanence.graph.pictures.svg_text import LETTER_WIDTH, width_in_letters, wrap
-from remanence.language.text import pluralize
+from remanence.language.text import pluralize, truncate
 from remanence.schema import UTC, Relation, format_moment, from_micros, micros
 
 _WIDTH = 760.0
@@ -78,14 +77,6 @@ def timeline_svg(
     return svg_document("timeline", title, left + _WIDTH + MARGIN, foot + MARGIN + 14, body)
 
 
-def timeline_page(
-    relations: Sequence[Relation], events: Sequence[HistoryEvent] = (), *, now: datetime | None = None
-) -> str:
-    """The same as an HTML page that loads nothing from the network."""
-    svg = timeline_svg(relations, events, now=now)
-    return fill_template("timeline.html", title=timeline_title(relations), svg=svg)
-
-
 def timeline_title(relations: Sequence[Relation]) -> str:
     """The title of a timeline."""
     return f"A timeline of {pluralize(len(relations), 'relation')}"
@@ -124,7 +115,7 @@ def _vertical(x: float, foot: float) -> str:
 
 
 def _label(middle: float, text: str) -> str:
-    return f"<g>{tooltip(text)}{text_element(MARGIN, middle + 4, ''.join(wrap(text, _MAX_LABEL_WIDTH)))}</g>"
+    return f"<g>{tooltip(text)}{text_element(MARGIN, middle + 4, truncate(text, _MAX_LABEL_WIDTH))}</g>"
 
 
 def _bar(relation: Relation, to_x: Callable[[datetime], float], left: float, middle: float, color: str) -> str:
