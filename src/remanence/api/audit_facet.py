@@ -11,7 +11,7 @@ from remanence.core import inputs
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, ProjectionStale
 from remanence.events import Served
-from remanence.graph.diff import Diff, difference, exposures
+from remanence.graph.diff import Diff, exposures
 from remanence.graph.graph_at_time import retry_if_erased
 from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall
@@ -108,7 +108,7 @@ class AuditView(Facet):
             known = self._position(index)
             before, after = (min(known, ledger.position_at(self._space, moment)) for moment in (start, end))
             after = known if until is None else after
-            return difference(index, ledger, index.snapshot(before, start), index.snapshot(after, end))
+            return DiffReader(index, ledger, index.snapshot(before, start), index.snapshot(after, end)).diff()
 
     adiff = in_thread(diff)
 

@@ -74,7 +74,6 @@ class GraphAtTime:
         self.entities = KnownEntities(index, snapshot.position)
         self.at = None if any_time else moment or snapshot.now
         self._moment = moment
-        self._entity_numbers: dict[int, int] = {}  # by the number of a name
         self._first_names: dict[str, int] = {}  # by the id of an entity
         self._rows = snapshot.row_mask
         if self.at is not None:
@@ -202,13 +201,8 @@ class GraphAtTime:
 
     def _entity_number(self, name: int) -> int:
         """One number for all the names of an entity: that of the name which was met first in this graph."""
-        found = self._entity_numbers.get(name)
-        if found is None:
-            found, registry, position = name, self.index.registry, self.snapshot.position
-            if len(registry.same_entity(name, position)) > 1:
-                found = self._first_names.setdefault(registry.entity_of(name, position), name)
-            self._entity_numbers[name] = found
-        return found
+        entity_id = self.index.registry.entity_of(name, self.snapshot.position)
+        return self._first_names.setdefault(entity_id, name)
 
     def _name_number(self, name: str) -> int | None:
         """The number of a name of the entity with this id or name."""

@@ -176,7 +176,7 @@ class HistoryReader:
         """The event of an entry about a version of a memory, its visibility, its extraction, a recall, or a
         superseding link."""
         event, memory = entry.event, self._version_at(number, entry.position)
-        make = partial(HistoryEvent, entry.at, entry.position, description=quote_memory(memory), edge_name=MENTIONS)
+        make = partial(HistoryEvent, entry.at, entry.position, description=_quote(memory), edge_name=MENTIONS)
         if entry.kind == "remembered":
             first = entry.position == self._index.catalog.positions_of_memory(number)[0]
             observer = None if memory is None else memory.observed_by
@@ -210,14 +210,11 @@ class HistoryReader:
         return event.kind == "supersedes" and self._index.catalog.number(event.target) == number
 
     def _latest_version(self, memory_id: str) -> Memory | None:
-        number = self._index.catalog.number(memory_id)
-        return None if number is None else self._version_at(number, self._snapshot.position)
+        return self._version_at(self._index.catalog.number(memory_id), self._snapshot.position)
 
-    def _version_at(self, number: int, position: int) -> Memory | None:
-        row = self._index.catalog.row_at(number, position)
-        if row is None or self._index.catalog.is_erased(number):
-            return None
-        return self._index.memories([row])[0]
+    def _version_at(self, number: int | None, position: int) -> Memory | None:
+        row = version_row(self._index, number, position)
+        return None if row is None else self._index.memories([row])[0]
 
     # Relations and links
 
@@ -238,7 +235,7 @@ class HistoryReader:
     ) -> HistoryEvent:
         if isinstance(edge, Relation):
             return HistoryEvent(entry.at, entry.position, kind, str(edge), actor, why, edge, edge.predicate)
-        source, target = (quote_memory(self._latest_version(end)) for end in (edge.source, edge.target))
+        source, target = (_quote(self._latest_version(end)) for end in (edge.source, edge.target))
         text = f"{source} —{edge.kind}→ {target}"
         return HistoryEvent(entry.at, entry.position, kind, text, actor, why, edge, edge.kind)
 
@@ -291,8 +288,14 @@ class HistoryReader:
         return dict(self._ledger.entries_at(wanted))
 
 
-def quote_memory(memory: Memory | None) -> str:
-    """The text of a memory in quotes, shortened."""
+def version_row(index: Index, number: int | None, position: int) -> int | None:
+    """The row of the version of a memory at a position, forgotten or not; None if there is none, or it was erased."""
+    if number is None or index.catalog.is_erased(number):
+        return None
+    return index.catalog.row_at(number, position)
+
+
+def _quote(memory: Memory | None) -> str:
     return "an erased memory" if memory is None else repr(truncate(memory.text, _MAX_QUOTE_LENGTH))
 
 
@@ -305,5 +308,5 @@ def _in_order(events: Iterable[HistoryEvent | None]) -> list[HistoryEvent]:
 def _superseded(
     old: Memory | None, new: Memory | None, actor: str | None, why: str | None, entry: Entry
 ) -> HistoryEvent:
-    reason = why or f"replaced by {quote_memory(new)}"
-    return HistoryEvent(entry.at, entry.position, "superseded", quote_memory(old), actor, reason, new, MENTIONS)
+    reason = why or f"replaced by {_quote(new)}"
+    return HistoryEvent(entry.at, entry.position, "superseded", _quote(old), actor, reason, new, MENTIONS)

@@ -1,4 +1,4 @@
-"""Walks over the graph, from a memory or an entity along its edges.
+"""Walks over the graph, from a memory or an entity along its edges, and relations that are joined in time.
 
 A walk goes breadth first and visits each node once. Of a node with many edges only the newest are followed, and the
 answer says when something was left out.
@@ -6,15 +6,16 @@ answer says when something was left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import islice
-from typing import Literal, TypeAlias
+from itertools import islice, product
+from typing import Literal, NamedTuple, TypeAlias
 
+from remanence.errors import InvalidInput
 from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphEdge, GraphNode
 from remanence.language.text import truncate
-from remanence.schema import EPOCH, Memory, Relation, Window
+from remanence.schema import EPOCH, Memory, Relation, Window, window_from_micros, window_to_micros
 from remanence.state.relations import Direction
 
 MAX_DEPTH = 8
@@ -94,6 +95,14 @@ class Path:
         for before, edge, node in zip(self.nodes, self.steps, self.nodes[1:], strict=False):
             out += f" —{edge.name}→ {node}" if edge.source == before.id else f" ←{edge.name}— {node}"
         return out
+
+
+class OverlapPeriod(NamedTuple):
+    """Two relations whose windows were joined, and the time that they share, if any."""
+
+    left: Relation
+    right: Relation
+    overlap: Window | None
 
 
 def walk(
@@ -183,6 +192,33 @@ def _edges_through(sides: tuple[_Side, _Side], meeting: GraphNode) -> list[Graph
             edges.append(before[1])
             before = side[before[0]]
     return [*reversed(halves[0]), *halves[1]]
+
+
+_CONDITIONS: Mapping[str, Callable[[int, int, int, int], bool]] = {
+    "while": lambda start, end, other_start, other_end: max(start, other_start) < min(end, other_end),
+    "overlapping": lambda start, end, other_start, other_end: max(start, other_start) < min(end, other_end),
+    "during": lambda start, end, other_start, other_end: other_start <= start and end <= other_end,
+    "before": lambda start, end, other_start, other_end: end <= other_start,
+    "after": lambda start, end, other_start, other_end: other_end <= start,
+}
+
+
+def join(left: Iterable[Relation], how: str, right: Iterable[Relation]) -> list[OverlapPeriod]:
+    """The pairs that meet the condition `how`, in the order of the left relations, then the right ones."""
+    if not isinstance(how, str) or how not in _CONDITIONS:
+        raise InvalidInput(f"how={how!r} is no way to join in time. The ways are {', '.join(_CONDITIONS)}.")
+    return [
+        OverlapPeriod(one, other, intersection(one.valid, other.valid))
+        for one, other in product(left, right)
+        if _CONDITIONS[how](*window_to_micros(one.valid), *window_to_micros(other.valid))
+    ]
+
+
+def intersection(a: Window, b: Window) -> Window | None:
+    """The time that lies in both windows; None if there is none."""
+    (start, end), (other_start, other_end) = window_to_micros(a), window_to_micros(b)
+    start, end = max(start, other_start), min(end, other_end)
+    return window_from_micros(start, end) if start < end else None
 
 
 def _public_values(
