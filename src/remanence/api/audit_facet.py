@@ -11,7 +11,7 @@ from remanence.core import inputs
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, ProjectionStale
 from remanence.events import Served
-from remanence.graph.diff import Diff, exposures
+from remanence.graph.diff import Diff, DiffReader, exposures
 from remanence.graph.graph_at_time import retry_if_erased
 from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall

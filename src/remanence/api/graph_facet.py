@@ -258,7 +258,7 @@ class GraphView(Facet):
             at: Only what holds at this moment. None draws all that ever held.
             limit: The most nodes to draw.
         """
-        return pictures.show(self._subgraph(start, relations, depth, at, limit))
+        return pictures.graph_picture(self._subgraph(start, relations, depth, at, limit))
 
     def save(
         self,
@@ -273,7 +273,7 @@ class GraphView(Facet):
 
         The other arguments are those of `show`.
         """
-        return pictures.save(self._subgraph(start, relations, depth, at, limit), path)
+        return pictures.graph_picture(self._subgraph(start, relations, depth, at, limit)).save(path)
 
     def to_igraph(
         self,
@@ -307,11 +307,11 @@ class GraphView(Facet):
 
     def show_timeline(self, node: NodeRef) -> NotebookPicture:
         """A picture for a notebook: when the relations of an entity held, and when they were learned."""
-        return pictures.show_timeline(self._relations_of(node), self.timeline(node), now=self._now())
+        return pictures.timeline_picture(self._relations_of(node), self.timeline(node), now=self._now())
 
     def save_timeline(self, node: NodeRef, path: str | FilePath) -> FilePath:
         """Write the picture of `show_timeline` to a file: .html or .svg."""
-        return pictures.save_timeline(self._relations_of(node), path, self.timeline(node), now=self._now())
+        return self.show_timeline(node).save(path)
 
     def _subgraph(
         self, start: NodeRef | None, relations: EdgeNames | None, depth: int, at: Moment | None, limit: int

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from remanence.errors import InvalidInput
 from remanence.graph.graph_at_time import MENTIONS
-from remanence.graph.pictures.graph_export import node_fields, to_igraph, to_networkx, write_graphml
+from remanence.graph.pictures.graph_export import node_fields, to_graphml, to_igraph, to_networkx
 from remanence.graph.pictures.layout import lay_out, replace_invalid_xml
 from remanence.graph.pictures.svg import graph_svg, subgraph_title
 from remanence.graph.pictures.timeline_picture import timeline_svg, timeline_title
@@ -32,26 +32,17 @@ if TYPE_CHECKING:
     from remanence.graph.traversal import Subgraph
     from remanence.schema import Relation
 
-__all__ = [
-    "NotebookPicture",
-    "graph_page",
-    "save",
-    "save_timeline",
-    "show",
-    "show_timeline",
-    "timeline_page",
-    "to_igraph",
-    "to_networkx",
-]
+__all__ = ["NotebookPicture", "graph_picture", "timeline_picture", "to_igraph", "to_networkx"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NotebookPicture:
-    """A picture for a notebook. It is drawn when the notebook displays it."""
+    """A picture for a notebook, which can also be saved as a file. It is drawn when it is displayed or saved."""
 
     title: str
-    html: Callable[[], str]
     height: int
+    formats: Mapping[str, Callable[[], str]]
+    """The content of a file, by suffix."""
 
     def __repr__(self) -> str:
         return f"<{self.title}. A notebook draws it; elsewhere save it, for example as 'picture.html'>"
@@ -59,67 +50,45 @@ class NotebookPicture:
     def _repr_html_(self) -> str:
         # A frame with scripts and nothing else: neither the page nor the notebook can read the other.
         return (
-            f'<iframe title="{escape(self.title)}" sandbox="allow-scripts" srcdoc="{escape(self.html())}" '
+            f'<iframe title="{escape(self.title)}" sandbox="allow-scripts" srcdoc="{escape(self.formats[".html"]())}" '
             f'style="width: 100%; height: {self.height}px; border: 0"></iframe>'
         )
 
-
-def save(subgraph: Subgraph, path: str | os.PathLike[str]) -> Path:
-    """Save a part of the graph as .html (interactive), .svg or .graphml (for other programs)."""
-    formats: dict[str, Callable[[Path], object]] = {
-        ".html": lambda file: file.write_text(graph_page(subgraph), "utf-8"),
-        ".svg": lambda file: file.write_text(graph_svg(subgraph), "utf-8"),
-        ".graphml": partial(write_graphml, subgraph),
-    }
-    return _write(path, formats)
-
-
-def show(subgraph: Subgraph) -> NotebookPicture:
-    """A part of the graph as an interactive picture for a notebook."""
-    return NotebookPicture(subgraph_title(subgraph), partial(graph_page, subgraph), 560)
-
-
-def save_timeline(
-    relations: Sequence[Relation],
-    path: str | os.PathLike[str],
-    events: Sequence[HistoryEvent] = (),
-    *,
-    now: datetime | None = None,
-) -> Path:
-    """Save when relations held, and when they were learned, as .html or .svg."""
-    formats: dict[str, Callable[[Path], object]] = {
-        ".html": lambda file: file.write_text(timeline_page(relations, events, now=now), "utf-8"),
-        ".svg": lambda file: file.write_text(timeline_svg(relations, events, now=now), "utf-8"),
-    }
-    return _write(path, formats)
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write a file in the format that its suffix names. If that fails, an existing file stays as it was."""
+        if not isinstance(path, (str, os.PathLike)):
+            raise InvalidInput(f"path={path!r} is of type {type(path).__name__}. Give a file, such as 'graph.html'.")
+        file = Path(os.path.realpath(path))  # if the path is a symbolic link, its target is replaced and not the link
+        draw = self.formats.get(Path(path).suffix.lower())
+        if draw is None:
+            raise InvalidInput(f"{os.fspath(path)!r} ends in none of {', '.join(self.formats)}. Choose one of these.")
+        if not file.parent.is_dir():
+            raise InvalidInput(f"there is no folder {str(file.parent)!r} to save {file.name!r} in. Make it first.")
+        if file.is_dir():
+            raise InvalidInput(f"{str(file)!r} is a folder. Give another name for the file.")
+        unfinished = file.with_name(f".{secrets.token_hex(8)}.tmp")
+        try:
+            unfinished.write_text(draw(), "utf-8")
+            os.replace(unfinished, file)
+        finally:
+            unfinished.unlink(missing_ok=True)
+        return file
 
 
-def show_timeline(
+def graph_picture(subgraph: Subgraph) -> NotebookPicture:
+    """A picture of a part of the graph: interactive as HTML, or as SVG, or GraphML for other programs."""
+    draw = {".html": graph_page, ".svg": graph_svg, ".graphml": to_graphml}
+    formats = {suffix: partial(each, subgraph) for suffix, each in draw.items()}
+    return NotebookPicture(subgraph_title(subgraph), 560, formats)
+
+
+def timeline_picture(
     relations: Sequence[Relation], events: Sequence[HistoryEvent] = (), *, now: datetime | None = None
 ) -> NotebookPicture:
-    """When relations held, and when they were learned, as a picture for a notebook."""
-    return NotebookPicture(timeline_title(relations), partial(timeline_page, relations, events, now=now), 420)
-
-
-def _write(path: str | os.PathLike[str], formats: Mapping[str, Callable[[Path], object]]) -> Path:
-    """Write a file in the format that its suffix names. If that fails, an existing file stays as it was."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise InvalidInput(f"path={path!r} is of type {type(path).__name__}. Give a file, such as 'graph.html'.")
-    file = Path(os.path.realpath(path))  # if the path is a symbolic link, its target is replaced and not the link
-    write = formats.get(Path(path).suffix.lower())
-    if write is None:
-        raise InvalidInput(f"{os.fspath(path)!r} ends in none of {', '.join(formats)}. Choose one of these.")
-    if not file.parent.is_dir():
-        raise InvalidInput(f"there is no folder {str(file.parent)!r} to save {file.name!r} in. Make it first.")
-    if file.is_dir():
-        raise InvalidInput(f"{str(file)!r} is a folder. Give another name for the file.")
-    unfinished = file.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        write(unfinished)
-        os.replace(unfinished, file)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return file
+    """A picture of when relations held, and when they were learned, as HTML or SVG."""
+    draw = {".html": timeline_page, ".svg": timeline_svg}
+    formats = {suffix: partial(each, relations, events, now=now) for suffix, each in draw.items()}
+    return NotebookPicture(timeline_title(relations), 420, formats)
 
 
 def graph_page(subgraph: Subgraph) -> str:

@@ -7,7 +7,7 @@ which every file format can hold.
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import MissingExtra
@@ -53,14 +53,17 @@ def to_networkx(subgraph: Subgraph) -> networkx.MultiDiGraph:
     return graph
 
 
-def write_graphml(subgraph: Subgraph, path: Path) -> None:
-    """Write a GraphML file, for Gephi, yEd, Cytoscape and the like."""
+def to_graphml(subgraph: Subgraph) -> str:
+    """The content of a GraphML file, for Gephi, yEd, Cytoscape and the like."""
     graph = to_igraph(subgraph)
     for sequence in (graph.vs, graph.es):
         for name in sequence.attributes():
             values = sequence[name]
             sequence[name] = [replace_invalid_xml(value) if isinstance(value, str) else value for value in values]
-    graph.write_graphml(str(path))
+    with TemporaryFile() as file:
+        graph.write_graphml(file)
+        file.seek(0)
+        return file.read().decode()
 
 
 def node_fields(node: Node) -> dict[str, Any]:
