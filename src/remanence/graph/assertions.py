@@ -18,7 +18,6 @@ from remanence.errors import InvalidInput, NotFound
 from remanence.events import Declared, Event, Invalidated, Linked, Related
 from remanence.language.temporal import parse_moment
 from remanence.schema import (
-    OPEN_START,
     Entity,
     Link,
     Memory,
@@ -29,6 +28,7 @@ from remanence.schema import (
     format_moment,
     from_micros,
     micros,
+    window_to_micros,
 )
 from remanence.state.entity_registry import is_entity_id
 from remanence.state.predicates import parse_predicate
@@ -173,7 +173,7 @@ def _claims_to_end(index: Index, snapshot: Snapshot, edge: str, end: datetime) -
     """The ids of the link or the claims to end, so that a link or relation holds no longer than `end`."""
     link = index.links.get(edge, snapshot)
     if link is not None:
-        _check_end(edge, link.valid.start, end)
+        _check_end(edge, window_to_micros(link.valid)[0], end)
         return [edge] if link.valid.end is None or end < link.valid.end else []
     claims = index.relations.equivalent_claims(edge, snapshot)
     if not claims:
@@ -181,16 +181,15 @@ def _claims_to_end(index: Index, snapshot: Snapshot, edge: str, end: datetime) -
             f"space {index.space!r} has no relation or link {edge!r}. "
             "Ids come from relate(), link() and graph.query(); those of a forgotten memory are hidden with it."
         )
-    start = claims[0][1].start
-    _check_end(edge, None if start == OPEN_START else from_micros(start), end)
+    _check_end(edge, claims[0][1].start, end)
     moment = micros(end)
     return [claim_id for claim_id, claim in claims if claim.start <= moment < claim.effective_end]
 
 
-def _check_end(edge: str, start: datetime | None, end: datetime) -> None:
-    if start is not None and end < start:
+def _check_end(edge: str, start: int, end: datetime) -> None:
+    if micros(end) < start:
         raise InvalidInput(
-            f"until={format_moment(end)} is before {edge!r} begins ({format_moment(start)}). "
+            f"until={format_moment(end)} is before {edge!r} begins ({format_moment(from_micros(start))}). "
             "Give a later moment, or that of its beginning to say that it never held."
         )
 
@@ -226,5 +225,4 @@ def check_entity_ref(entity: EntityRef, what: str) -> EntityRef:
 
 
 def observer(value: str | None) -> str | None:
-    """Who states something, as text."""
     return None if value is None else inputs.storable_text(value, "observed_by")

@@ -68,7 +68,6 @@ class DiffReader:
         self._entries = list(takewhile(lambda entry: entry.position <= after.position, following))
 
     def diff(self) -> Diff:
-        """All that changed."""
         remembered, links, relations = self._subjects("remembered"), self._index.links, self._index.relations
         known = {memory_id for memory_id in remembered if self._row(memory_id, self._before) is not None}
         linked = (links.get(link, self._after) for link in self._subjects("linked"))

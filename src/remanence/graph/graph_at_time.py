@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from remanence.core.index import Index, RowErased
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.known_entities import KnownEntities
-from remanence.schema import LINK_KINDS, Entity, Link, Memory, Relation, Snapshot, Window, format_moment
+from remanence.schema import Entity, Link, Memory, Relation, Snapshot, Window, format_moment
 from remanence.state.entity_registry import is_entity_id
 from remanence.state.relations import Direction
 
@@ -56,7 +56,6 @@ class GraphEdge(NamedTuple):
         return (self.source, self.target) if edge is None else (edge.id, edge.valid.start)
 
     def other_end(self, node: GraphNode) -> GraphNode:
-        """The other end."""
         return self.target if node == self.source else self.source
 
 
@@ -96,7 +95,6 @@ class GraphAtTime:
         return self._entity_node(number)
 
     def name_numbers(self, node: GraphNode) -> list[int]:
-        """The numbers of the names of an entity."""
         same = self.index.registry.same_entity(node.number, self.snapshot.position)
         return [number for number in same if self._entity_number(number) == node.number]
 
@@ -120,33 +118,21 @@ class GraphAtTime:
         """
         mentions = edge_names is None or MENTIONS in edge_names
         if node.kind == "memory":
-            edges = list(self._links(node, edge_names, direction))
+            memory = self.index.catalog.memory_of(node.number)
+            links = self.index.links.links_of(memory, self.snapshot, kinds=edge_names, direction=direction, at=self.at)
+            edges = [GraphEdge(self._memory_node(each.source), self._memory_node(each.target), each) for each in links]
             return edges + self._mentioned_in(node) if mentions and direction != "in" else edges, False
-        edges, more = self._relations(node, edge_names, direction, limit)
+        found, more = self.index.relations.numbered_relations_of(
+            node.number, self.snapshot, self.at, edge_names, direction, limit
+        )
+        to_node = self._entity_node
+        edges = [GraphEdge(to_node(subject), to_node(object_), each) for (subject, _, object_), each in found]
         if mentions and direction != "out":
             rows = self.rows_naming(node)
             rows = rows[self._rows[rows]]
             edges += [GraphEdge(GraphNode("memory", row), node) for row in rows[-limit:].tolist()]
             more |= len(rows) > limit
         return edges, more
-
-    def _relations(
-        self, node: GraphNode, names: Collection[str] | None, direction: Direction, limit: int
-    ) -> tuple[list[GraphEdge], bool]:
-        predicates = None if names is None else [name for name in names if name != MENTIONS]
-        if predicates == []:
-            return [], False
-        found, more = self.index.relations.numbered_relations_of(
-            node.number, self.snapshot, self.at, predicates, direction, limit
-        )
-        to_node = self._entity_node
-        return [GraphEdge(to_node(subject), to_node(object_), each) for (subject, _, object_), each in found], more
-
-    def _links(self, node: GraphNode, names: Collection[str] | None, direction: Direction) -> Iterator[GraphEdge]:
-        kinds = None if names is None else [kind for kind in LINK_KINDS if kind in names]
-        memory = self.index.catalog.memory_of(node.number)
-        for link in self.index.links.links_of(memory, self.snapshot, kinds=kinds, direction=direction, at=self.at):
-            yield GraphEdge(self._memory_node(link.source), self._memory_node(link.target), link)
 
     def _mentioned_in(self, node: GraphNode) -> list[GraphEdge]:
         if not self._rows[node.number]:

@@ -45,11 +45,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A layout in pixels.
-
-    Each node has coordinates and the lines of its label. Each edge has the numbers of its two nodes, and its distance
-    from the straight line, or, if it ends where it begins, the size of its loop.
-    """
+    """A layout in pixels. The bend of an edge is its distance from the straight line, or the size of its loop."""
 
     coordinates: tuple[tuple[float, float], ...]
     labels: tuple[tuple[str, ...], ...]
@@ -60,7 +56,6 @@ class Layout:
 
 
 def lay_out(subgraph: Subgraph) -> Layout:
-    """Compute the layout of a part of the graph."""
     import igraph
 
     if not subgraph.nodes:

@@ -17,10 +17,6 @@ from remanence.schema import format_moment
 Point: TypeAlias = tuple[float, float]
 MARGIN = 30.0
 _LEGEND_HEIGHT = 40.0
-_ARROW_TIP = (
-    '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
-    'orient="auto"><path class="tip" d="M0 0 8 4 0 8z"/></marker></defs>'
-)
 
 
 def graph_svg(subgraph: Subgraph) -> str:
@@ -38,13 +34,13 @@ def graph_svg(subgraph: Subgraph) -> str:
             names.append(f"<g>{title}{_edge_name(edge, *middle)}</g>")
     nodes = [_node(node, number, layout) for number, node in enumerate(subgraph.nodes)]
     group = f'<g transform="translate({MARGIN:.0f} {MARGIN + _LEGEND_HEIGHT:.0f})">'
-    body = [_ARROW_TIP, _legend(subgraph), group, *lines, *names, *nodes, "</g>"]
+    title = text_element(MARGIN, MARGIN, subgraph_title(subgraph), "called")
+    body = [_read("legend.svg"), title, group, *lines, *names, *nodes, "</g>"]
     width, height = max(layout.width, 560) + 2 * MARGIN, layout.height + 2 * MARGIN + _LEGEND_HEIGHT
     return svg_document("graph", subgraph_title(subgraph), width, height, body)
 
 
 def subgraph_title(subgraph: Subgraph) -> str:
-    """The title of a picture of the graph."""
     starts = [node.label for node in subgraph.nodes if node.depth == 0]
     subject = f"Around {truncate(starts[0], 60)}" if len(starts) == 1 and starts[0].strip() else "The graph"
     more = ", and more that is not shown" if subgraph.truncated else ""
@@ -57,9 +53,8 @@ def svg_document(kind: str, name: str, width: float, height: float, body: Iterab
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}" role="img" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" aria-label={quoteattr(replace_invalid_xml(name))}>'
     )
-    style = (files(__package__) / "picture.css").read_text("utf-8")
     background = '<rect class="paper" width="100%" height="100%"/>'
-    return "\n".join([head, f"<style>\n{style}</style>", background, *body, "</svg>\n"])
+    return "\n".join([head, f"<style>\n{_read('picture.css')}</style>", background, *body, "</svg>\n"])
 
 
 def text_element(x: float, y: float, text: str, kind: str = "") -> str:
@@ -105,11 +100,9 @@ def _edge_name(edge: Edge, x: float, y: float) -> str:
 
 def _mark(kind: str, x: float, y: float) -> str:
     """The mark of a node: a circle for an entity, a square for a memory."""
-    radius = RADIUS[kind]
-    if kind == "entity":
-        return f'<circle class="entity" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.0f}"/>'
-    side = f'width="{2 * radius:.0f}" height="{2 * radius:.0f}" rx="3"'
-    return f'<rect class="memory" x="{x - radius:.1f}" y="{y - radius:.1f}" {side}/>'
+    radius, corner = RADIUS[kind], RADIUS[kind] if kind == "entity" else 3
+    size = f'width="{2 * radius:.0f}" height="{2 * radius:.0f}" rx="{corner:.0f}"'
+    return f'<rect class="{kind}" x="{x - radius:.1f}" y="{y - radius:.1f}" {size}/>'
 
 
 def _curve(start: Point, end: Point, bend: float, radius: float) -> tuple[str, Point]:
@@ -127,13 +120,5 @@ def _curve(start: Point, end: Point, bend: float, radius: float) -> tuple[str, P
     return path, ((x1 + 2 * x + x2) / 4, (y1 + 2 * y + y2) / 4)
 
 
-def _legend(subgraph: Subgraph) -> str:
-    left, foot = MARGIN, MARGIN + 26
-    dashes = f'<path class="edge mention" marker-end="url(#tip)" d="M{left + 165} {foot - 4}h34"/>'
-    keys = [
-        *(_mark("entity", left + 10, foot - 4), text_element(left + 25, foot, "entity")),
-        *(_mark("memory", left + 90, foot - 4), text_element(left + 103, foot, "memory")),
-        *(dashes, text_element(left + 206, foot, "mentions")),
-        text_element(left + 285, foot, "a fainter arrow is less sure", "faint"),
-    ]
-    return f"<g>{text_element(left, MARGIN, subgraph_title(subgraph), 'called')}{''.join(keys)}</g>"
+def _read(name: str) -> str:
+    return (files(__package__) / name).read_text("utf-8")

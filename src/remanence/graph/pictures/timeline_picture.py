@@ -78,7 +78,6 @@ def timeline_svg(
 
 
 def timeline_title(relations: Sequence[Relation]) -> str:
-    """The title of a timeline."""
     return f"A timeline of {pluralize(len(relations), 'relation')}"
 
 
