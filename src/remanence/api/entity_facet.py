@@ -18,8 +18,8 @@ from remanence.core.inputs import MAX_NAME_LENGTH, Moment
 from remanence.errors import InvalidInput
 from remanence.events import Event
 from remanence.graph import entity_revisions
-from remanence.graph.assertions import EntityRef
 from remanence.graph.entity_revisions import RevisionPlan
+from remanence.graph.graph_at_time import EntityRef
 from remanence.graph.known_entities import KnownEntities
 from remanence.language.temporal import parse_moment
 from remanence.language.text import normalize_name, truncate

@@ -9,7 +9,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from remanence.admin.overview import MAX_PAGE_SIZE, STATUSES, GraphPage, Status
-from remanence.api.facet import Facet
+from remanence.api.facet import Facet, retry_if_erased
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.identity import new_id
@@ -18,8 +18,7 @@ from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
 from remanence.events import Linked, Related
 from remanence.graph import assertions, pictures, traversal
-from remanence.graph.assertions import EntityRef, MemoryRef
-from remanence.graph.graph_at_time import GraphAtTime, GraphNode, NodeRef, retry_if_erased
+from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, MemoryRef, NodeRef
 from remanence.graph.history import HistoryEvent, HistoryReader
 from remanence.graph.pictures import NotebookPicture
 from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph

@@ -1,14 +1,12 @@
 """Writes to the graph: state relations and links, end them, and declare how a predicate behaves.
 
-Arguments are checked before the write lock is taken, as far as possible. The rest is checked under the lock, so
-that two callers who state the same at once write one entry. A repeated statement writes nothing.
+What depends on the state is checked under the write lock, so that two callers who state the same write one entry.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import TypeAlias
 
 from remanence.core import inputs
 from remanence.core.engine import Engine
@@ -16,11 +14,11 @@ from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, NotFound
 from remanence.events import Declared, Event, Invalidated, Linked, Related
+from remanence.graph.graph_at_time import EntityRef
 from remanence.language.temporal import parse_moment
 from remanence.schema import (
     Entity,
     Link,
-    Memory,
     Relation,
     Snapshot,
     Triple,
@@ -32,11 +30,6 @@ from remanence.schema import (
 )
 from remanence.state.entity_registry import is_entity_id
 from remanence.state.predicates import parse_predicate
-
-EntityRef: TypeAlias = str | Entity
-"""An entity, its id, or any of its names."""
-MemoryRef: TypeAlias = str | Memory
-"""A memory or its id."""
 
 
 def state(engine: Engine, space: str, make: Callable[[Index], Related | Linked]) -> Relation | Link:

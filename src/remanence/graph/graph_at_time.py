@@ -7,17 +7,16 @@ episode hold from its beginning on, without an end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import datetime
-from functools import wraps
 from itertools import islice
-from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index import Index, RowErased
+from remanence.core.index import Index
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.known_entities import KnownEntities
 from remanence.schema import Entity, Link, Memory, Relation, Snapshot, Window, format_moment
@@ -29,8 +28,10 @@ _MAX_SUGGESTIONS = 3
 _PROBE_LIMIT = 16
 """How many claims are read to see whether an entity has any relation."""
 
-P = ParamSpec("P")
-T = TypeVar("T")
+EntityRef: TypeAlias = str | Entity
+"""An entity, its id, or any of its names."""
+MemoryRef: TypeAlias = str | Memory
+"""A memory or its id."""
 NodeRef: TypeAlias = str | Memory | Entity
 """A memory, an entity, the id of one, or a name."""
 
@@ -220,16 +221,3 @@ class GraphAtTime:
         when = "" if self._moment is None else f" at {format_moment(self._moment)}"
         hint = f"Similar names are {', '.join(similar)}." if similar else "See space.entities.list()."
         return f"space {self.index.space!r} has no memory or entity {name!r}{when}. {hint}"
-
-
-def retry_if_erased(read: Callable[P, T]) -> Callable[P, T]:
-    """Run a read again if another process erased a memory between finding it and reading it."""
-
-    @wraps(read)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return read(*args, **kwargs)
-        except RowErased:
-            return read(*args, **kwargs)  # the index has caught up with the ledger by now
-
-    return run

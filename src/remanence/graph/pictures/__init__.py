@@ -113,11 +113,7 @@ def _fill_template(name: str, **parts: str) -> str:
 
 
 def _as_script(value: Any) -> str:
-    """A value as JSON that is safe in a <script>: nothing in it can end the element or begin a comment.
-
-    >>> _as_script("</script>")
-    '"\\\\u003c/script\\\\u003e"'
-    """
+    """A value as JSON that is safe in a <script>: nothing in it can end the element or begin a comment."""
     text = json.dumps(value, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import TypeAlias
 from xml.sax.saxutils import escape, quoteattr
@@ -12,7 +12,7 @@ from remanence.graph.graph_at_time import MENTIONS
 from remanence.graph.pictures.layout import LINE_HEIGHT, RADIUS, Layout, lay_out, replace_invalid_xml
 from remanence.graph.traversal import Edge, Node, Subgraph
 from remanence.language.text import pluralize, truncate
-from remanence.schema import format_moment
+from remanence.schema import Relation, format_moment
 
 Point: TypeAlias = tuple[float, float]
 MARGIN = 30.0
@@ -27,7 +27,8 @@ def graph_svg(subgraph: Subgraph) -> str:
     for edge, (source, target), bend in zip(subgraph.edges, layout.edge_ends, layout.bends, strict=True):
         ends = layout.coordinates[source], layout.coordinates[target]
         path, middle = _curve(*ends, bend, RADIUS[subgraph.nodes[target].kind])
-        title, style = tooltip(_edge_text(edge, texts)), f'opacity="{opacity(edge.confidence)}"'
+        statement = f"{texts[edge.source]} —{edge.name}→ {texts[edge.target]}"
+        title, style = tooltip(edge_text(statement, edge, texts)), f'opacity="{opacity(edge.confidence)}"'
         kind = "edge mention" if edge.name == MENTIONS else "edge"
         lines.append(f'<path class="{kind}" {style} marker-end="url(#tip)" d="{path}">{title}</path>')
         if edge.name != MENTIONS:
@@ -72,9 +73,8 @@ def opacity(confidence: float) -> str:
     return f"{0.35 + 0.65 * confidence:.2f}"
 
 
-def _edge_text(edge: Edge, texts: dict[str, str]) -> str:
-    """What an edge states, when it holds, when it was learned, and its evidence."""
-    statement = f"{texts[edge.source]} —{edge.name}→ {texts[edge.target]}"
+def edge_text(statement: str, edge: Edge | Relation, texts: Mapping[str, str]) -> str:
+    """A statement, when it holds, when it was learned, and its evidence; `texts` are those of memories by id."""
     details = f"{edge.valid}; learned {format_moment(edge.recorded_at)}; confidence {edge.confidence:.2f}"
     return "\n".join([statement, details, *(f"evidence: {texts.get(memory, memory)}" for memory in edge.evidence)])
 
