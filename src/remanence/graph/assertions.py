@@ -22,7 +22,6 @@ from remanence.schema import (
     Relation,
     Snapshot,
     Triple,
-    Window,
     format_moment,
     from_micros,
     micros,
@@ -115,7 +114,7 @@ def invalidation_events(
     ended = {
         edge_id: Invalidated(edge_id, until, why, by)
         for relation in _timeline(index, snapshot, claim.subject, claim.predicate, claim.object)
-        if _reaches(relation.valid, until)
+        if moment <= window_to_micros(relation.valid)[1]
         for edge_id, each in index.relations.equivalent_claims(relation.id, snapshot)
         if each.effective_start <= moment < each.effective_end
     }
@@ -137,10 +136,11 @@ def _relations_at(
     index: Index, snapshot: Snapshot, subject: str, predicate: str, object: str | None, end: datetime
 ) -> list[str]:
     """The ids of the relations of a subject under a predicate that hold at `end`, or ended at that moment."""
-    found = _timeline(index, snapshot, subject, predicate, object)
+    found, moment = _timeline(index, snapshot, subject, predicate, object), micros(end)
+    windows = [(relation.id, *window_to_micros(relation.valid)) for relation in found]
     # Those that hold up to that moment come first: at the very moment of a move, the old home ends, not the new one.
-    ids = [r.id for r in found if (r.valid.start is None or r.valid.start < end) and _reaches(r.valid, end)]
-    ids = ids or [r.id for r in found if end in r.valid]
+    ids = [id_ for id_, start, until in windows if start < moment <= until]
+    ids = ids or [id_ for id_, start, until in windows if start <= moment < until]
     if not ids:
         claim = f"{subject} {predicate} {'anything' if object is None else object}"
         known = "; ".join(map(str, found[:3])) or "nothing of that kind"
@@ -156,10 +156,6 @@ def _timeline(index: Index, snapshot: Snapshot, subject: str, predicate: str, ob
     wanted = names.number(object)
     same = set() if wanted is None else set(index.registry.same_entity(wanted, snapshot.position))
     return [r for r in found if {names.number(r.object), names.number(r.subject)} & same]
-
-
-def _reaches(window: Window, moment: datetime) -> bool:
-    return window.end is None or moment <= window.end
 
 
 def _claims_to_end(index: Index, snapshot: Snapshot, edge: str, end: datetime) -> list[str]:

@@ -173,8 +173,6 @@ class HistoryReader:
             yield from (self._memory_event(number, entries[position]) for position in sorted(about & entries.keys()))
 
     def _memory_event(self, number: int, entry: Entry) -> HistoryEvent | None:
-        """The event of an entry about a version of a memory, its visibility, its extraction, a recall, or a
-        superseding link."""
         event, memory = entry.event, self._version_at(number, entry.position)
         make = partial(HistoryEvent, entry.at, entry.position, description=_quote(memory), edge_name=MENTIONS)
         if entry.kind == "remembered":

@@ -92,7 +92,6 @@ def timeline_picture(
 
 
 def graph_page(subgraph: Subgraph) -> str:
-    """A part of the graph as one HTML page."""
     title = escape(replace_invalid_xml(subgraph_title(subgraph)))
     return _fill_template("graph.html", title=title, graph=_as_script(_page_data(subgraph)))
 
@@ -100,7 +99,6 @@ def graph_page(subgraph: Subgraph) -> str:
 def timeline_page(
     relations: Sequence[Relation], events: Sequence[HistoryEvent] = (), *, now: datetime | None = None
 ) -> str:
-    """A timeline as one HTML page."""
     svg = timeline_svg(relations, events, now=now)
     return _fill_template("timeline.html", title=timeline_title(relations), svg=svg)
 

@@ -6,7 +6,6 @@ which every file format can hold.
 
 from __future__ import annotations
 
-from datetime import datetime
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
@@ -72,10 +71,7 @@ def node_fields(node: Node) -> dict[str, Any]:
 
 
 def _edge_fields(edge: Edge) -> dict[str, Any]:
-    moments = (edge.valid.start, edge.valid.end, edge.recorded_at)
+    ends = (edge.valid.start, edge.valid.end, edge.recorded_at)
+    moments = ("" if end is None else end.isoformat() for end in ends)
     details = (float(edge.confidence), " ".join(edge.evidence), edge.observed_by or "", edge.id)
-    return dict(zip(_EDGE_FIELDS, (edge.name, *map(_iso, moments), *details), strict=True))
-
-
-def _iso(moment: datetime | None) -> str:
-    return "" if moment is None else moment.isoformat()
+    return dict(zip(_EDGE_FIELDS, (edge.name, *moments, *details), strict=True))

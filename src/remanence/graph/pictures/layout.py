@@ -27,7 +27,6 @@ LETTER_WIDTH = 7.2
 """The width of an average letter at 12 pixels. The font is not known here, so this is rather too wide."""
 RADIUS = {"entity": 9.0, "memory": 7.0}
 LINE_HEIGHT = 15.0
-"""The height of a line of a label."""
 _EDGE_LENGTH = 180.0
 """The length of a typical edge: its name has to fit on it."""
 _BEND = 52.0

@@ -39,9 +39,7 @@ def timeline_svg(
 ) -> str:
     """Relations as bars over the time in which they hold, and events as ticks. `now` is a vertical line."""
     claims: defaultdict[tuple[str, str, str], list[Relation]] = defaultdict(list)
-    for relation in sorted(
-        relations, key=lambda r: (r.subject, r.predicate, r.valid.start or _EARLIEST, r.object)
-    ):
+    for relation in sorted(relations, key=lambda r: (r.subject, r.predicate, r.valid.start or _EARLIEST, r.object)):
         claims[relation.subject, relation.predicate, relation.object].append(relation)
     ticks: defaultdict[str, list[HistoryEvent]] = defaultdict(list)
     for event in events:
