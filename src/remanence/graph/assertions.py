@@ -16,17 +16,7 @@ from remanence.errors import InvalidInput, NotFound
 from remanence.events import Declared, Event, Invalidated, Linked, Related
 from remanence.graph.graph_at_time import EntityRef
 from remanence.language.temporal import parse_moment
-from remanence.schema import (
-    Entity,
-    Link,
-    Relation,
-    Snapshot,
-    Triple,
-    format_moment,
-    from_micros,
-    micros,
-    window_to_micros,
-)
+from remanence.schema import Entity, Link, Relation, Snapshot, Triple, format_moment, micros, window_to_micros
 from remanence.state.entity_registry import is_entity_id
 from remanence.state.predicates import parse_predicate
 
@@ -160,27 +150,22 @@ def _timeline(index: Index, snapshot: Snapshot, subject: str, predicate: str, ob
 
 def _claims_to_end(index: Index, snapshot: Snapshot, edge: str, end: datetime) -> list[str]:
     """The ids of the link or the claims to end, so that a link or relation holds no longer than `end`."""
-    link = index.links.get(edge, snapshot)
-    if link is not None:
-        _check_end(edge, window_to_micros(link.valid)[0], end)
-        return [edge] if link.valid.end is None or end < link.valid.end else []
-    claims = index.relations.equivalent_claims(edge, snapshot)
-    if not claims:
+    found = index.links.get(edge, snapshot) or index.relations.get(edge, snapshot)
+    if found is None:
         raise NotFound(
             f"space {index.space!r} has no relation or link {edge!r}. "
             "Ids come from relate(), link() and graph.query(); those of a forgotten memory are hidden with it."
         )
-    _check_end(edge, claims[0][1].start, end)
-    moment = micros(end)
-    return [claim_id for claim_id, claim in claims if claim.start <= moment < claim.effective_end]
-
-
-def _check_end(edge: str, start: int, end: datetime) -> None:
-    if micros(end) < start:
+    start = found.valid.start if isinstance(found, Link) else found.claimed_window.start
+    if start is not None and end < start:
         raise InvalidInput(
-            f"until={format_moment(end)} is before {edge!r} begins ({format_moment(from_micros(start))}). "
+            f"until={format_moment(end)} is before {edge!r} begins ({format_moment(start)}). "
             "Give a later moment, or that of its beginning to say that it never held."
         )
+    if isinstance(found, Link):
+        return [edge] if found.valid.end is None or end < found.valid.end else []
+    moment, claims = micros(end), index.relations.equivalent_claims(edge, snapshot)
+    return [claim_id for claim_id, claim in claims if claim.start <= moment < claim.effective_end]
 
 
 def require_visible(index: Index, memory_id: str) -> None:

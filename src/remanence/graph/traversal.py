@@ -143,8 +143,8 @@ def walk(
     return Subgraph(*nodes_and_edges, reached, len(edges) + len(left_out), truncated or bool(left_out))
 
 
-_Side: TypeAlias = dict[GraphNode, "tuple[GraphNode, GraphEdge] | None"]
-"""The nodes that were reached from one end, each with the node before it and the edge between."""
+_Paths: TypeAlias = dict[GraphNode, tuple[GraphEdge, ...]]
+"""The nodes that were reached from one end, each with the edges that lead to it."""
 
 
 def shortest_path(graph: GraphAtTime, start: GraphNode, goal: GraphNode, max_depth: int) -> Path | None:
@@ -153,17 +153,18 @@ def shortest_path(graph: GraphAtTime, start: GraphNode, goal: GraphNode, max_dep
     The search runs from both ends, and always continues at the smaller frontier. Of several shortest paths it returns
     one with few mentions.
     """
-    sides: tuple[_Side, _Side] = ({start: None}, {goal: None})
+    sides: tuple[_Paths, _Paths] = ({start: ()}, {goal: ()})
     frontiers = [[start], [goal]]
-    paths = [_edges_through(sides, start)] if start == goal else []
+    meetings = [start] if start == goal else []
     for _ in range(max_depth):
-        if paths or not all(frontiers):
+        if meetings or not all(frontiers):
             break
         near = 0 if len(frontiers[0]) <= len(frontiers[1]) else 1
         frontiers[near] = _advance(graph, frontiers[near], sides[near])
-        paths = [_edges_through(sides, node) for node in frontiers[near] if node in sides[1 - near]]
-    if not paths:
+        meetings = [node for node in frontiers[near] if node in sides[1 - near]]
+    if not meetings:
         return None
+    paths = [(*sides[0][node], *reversed(sides[1][node])) for node in meetings]
     edges = min(paths, key=lambda path: sum(edge.relation_or_link is None for edge in path))
     nodes = [start]
     for edge in edges:
@@ -171,27 +172,16 @@ def shortest_path(graph: GraphAtTime, start: GraphNode, goal: GraphNode, max_dep
     return Path(*_public_values(graph, {node: depth for depth, node in enumerate(nodes)}, edges))
 
 
-def _advance(graph: GraphAtTime, frontier: Iterable[GraphNode], side: _Side) -> list[GraphNode]:
+def _advance(graph: GraphAtTime, frontier: Iterable[GraphNode], side: _Paths) -> list[GraphNode]:
     """One step on from every node of a frontier: the nodes that were not reached before."""
     following: list[GraphNode] = []
     for node in frontier:
         for edge in graph.edges(node, None, "both", _PATH_FAN_OUT)[0]:
             other = edge.other_end(node)
             if other not in side:
-                side[other] = node, edge
+                side[other] = (*side[node], edge)
                 following.append(other)
     return following
-
-
-def _edges_through(sides: tuple[_Side, _Side], meeting: GraphNode) -> list[GraphEdge]:
-    """The edges from one end to the node where both sides met, and on to the other end."""
-    halves: list[list[GraphEdge]] = [[], []]
-    for side, edges in zip(sides, halves, strict=True):
-        before = side[meeting]
-        while before is not None:
-            edges.append(before[1])
-            before = side[before[0]]
-    return [*reversed(halves[0]), *halves[1]]
 
 
 _CONDITIONS: Mapping[str, Callable[[int, int, int, int], bool]] = {
