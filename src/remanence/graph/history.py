@@ -110,13 +110,12 @@ class HistoryReader:
         position = self._snapshot.position
         entries = self._entries(registry.positions_of_entity(registry.entity_of(node.number, position), position))
         ever = relations.relations_of(node.number, self.full_snapshot)
-        stated = relations.asserted_ids(graph.name_numbers(node))  # whether they ever held or not
         return _in_order(
             [
                 *self._memory_events(memories),
                 *map(self.entity_event, entries.values()),
                 *self._claims(ever),
-                *self._edge_events([*stated, *(relation.id for relation in ever)]),
+                *self._edge_events([*self._stated(graph, node), *(relation.id for relation in ever)]),
                 *self._supersessions(memories),
                 *self._replacements(relations.relations_of(node.number, self._snapshot)),
             ]
@@ -249,6 +248,18 @@ class HistoryReader:
         """The positions of the entries that state or end these edges, oldest first."""
         tables = (self._index.links, self._index.relations)
         return sorted({each for edge in edge_ids for table in tables for each in table.positions_of_edge(edge)})
+
+    def _stated(self, graph: GraphAtTime, node: GraphNode) -> list[str]:
+        """The ids of the relations that a caller stated about an entity, whether they ever held or not."""
+        own, number = set(graph.name_numbers(node)), self._index.names.number
+        same = self._index.registry.same_entity(node.number, self._snapshot.position)
+        edges = {edge_id: self._edge(edge_id) for edge_id in self._index.relations.asserted_ids(same)}
+        # A name with several owners may have meant another entity in some of them.
+        return [
+            edge_id
+            for edge_id, edge in edges.items()
+            if isinstance(edge, Relation) and own & {number(edge.subject), number(edge.object)}
+        ]
 
     def _claims(self, relations: Iterable[Relation]) -> Iterator[HistoryEvent]:
         """The relations among these that a memory claims, each once, in however many periods it holds."""
