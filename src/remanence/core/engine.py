@@ -129,15 +129,9 @@ class Engine:
 
     # Writing
 
-    def write(
-        self, space: str, decide: Callable[[Index], Sequence[Event]], *, texts_to_embed: Sequence[str] = ()
-    ) -> list[Entry]:
-        """Append the events that `decide` returns, in one transaction with the index up to date.
-
-        `texts_to_embed` are texts that will need a vector.
-        """
+    def write(self, space: str, decide: Callable[[Index], Sequence[Event]]) -> list[Entry]:
+        """Append the events that `decide` returns, in one transaction with the index up to date."""
         with self.open_index(space, to_write=True) as index:
-            vectors, made = self.embed(texts_to_embed)  # before the transaction: the embedder may be slow
             entries: list[Entry] = []
             with self.write_lock, self.ledger.transaction() as transaction:
                 index.catch_up(transaction.head)
@@ -145,8 +139,7 @@ class Engine:
                     events = decide(index)
                 if events:
                     entries = transaction.append(space, events, at=self.now())
-                    self.store_vectors(transaction, vectors, made)
-            index.apply_written(entries, vectors)
+            index.apply_written(entries)
             return entries
 
     @contextmanager
@@ -287,12 +280,19 @@ class Engine:
                 self._make_vectors(described[begin : begin + _CHUNK])
             index.fill_missing_vectors()
 
-    def _make_vectors(self, texts: Sequence[str]) -> None:
-        """Embed those of these texts that the ledger has no vector for, and store the vectors."""
+    def embed_descriptions(self, space: str) -> None:
+        """Embed the descriptions of entities that have no vector yet."""
+        with self.open_index(space) as index:
+            if self._make_vectors(list(index.missing_descriptions)):
+                index.fill_missing_vectors()
+
+    def _make_vectors(self, texts: Sequence[str]) -> bool:
+        """Embed those of these texts that the ledger has no vector for, and store the vectors; False for none."""
         _, made = self.embed(texts)
         if made:
             with self.transaction() as transaction:
-                transaction.put_vectors(self.embedder.fingerprint, made)
+                self.store_vectors(transaction, made, made)
+        return bool(made)
 
     def _open(self, space: str) -> Index:
         dimension = self._dimension()
