@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from remanence.write.prepare import new_id
+from remanence.core.identity import new_id
 
 import remanence
 from remanence.events import Related

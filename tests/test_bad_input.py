@@ -228,7 +228,7 @@ def test_the_ends_of_the_calendar_are_times_like_any(space: Space, edge: Any) ->
 @pytest.mark.parametrize(
     ("options", "shown"),
     [
-        ({"limit": 0}, ["limit=0", "at least one"]),
+        ({"limit": 0}, ["limit=0", "from 1 on"]),
         ({"limit": -3}, ["limit=-3"]),
         ({"limit": 1.5}, ["limit=1.5"]),
         ({"limit": True}, ["limit=True"]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from operator import eq
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
 Fetch = Callable[[int], list[tuple[int, float]]]
 """Takes n, returns the best n points as (id, score), best first."""
-
-MAX_FILTER_IDS = 5_000
 
 
 class ExactStore:
@@ -38,7 +35,6 @@ class ExactStore:
         self.clear()
 
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
-        """Store these vectors under these numbers."""
         rows = as_rows(vectors, len(ids), self._dimension)
         with self._lock:
             self._check_open()
@@ -48,7 +44,6 @@ class ExactStore:
             self._ids[slots] = ids
 
     def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
-        """The nearest points by dot product, exactly, best first, equal ones by the smaller number."""
         query = as_rows(vector, 1, self._dimension)[0]
         with self._lock:
             self._check_open()
@@ -72,7 +67,6 @@ class ExactStore:
             return ids[order].tolist(), scores[order].tolist()
 
     def delete(self, ids: Sequence[int]) -> None:
-        """Remove these points; unknown ones are skipped."""
         with self._lock:
             self._check_open()
             for point in ids:
@@ -83,13 +77,11 @@ class ExactStore:
                     self._slots[int(self._ids[last])] = slot
 
     def ids(self) -> list[int]:
-        """The numbers of all points, in any order."""
         with self._lock:
             self._check_open()
             return list(self._slots)
 
     def clear(self) -> None:
-        """Remove all points of this space."""
         with self._lock:
             self._check_open()
             self._slots: dict[int, int] = {}
@@ -100,7 +92,6 @@ class ExactStore:
         """Nothing to write."""
 
     def close(self) -> None:
-        """Release the memory."""
         with self._lock:
             if not self._closed:
                 self.clear()
@@ -108,11 +99,9 @@ class ExactStore:
 
     def _grow(self, size: int) -> None:
         if size > len(self._matrix):
-            capacity = max(size, 2 * len(self._matrix), 64)
-            self._matrix = np.concatenate(
-                [self._matrix, np.empty((capacity - len(self._matrix), self._dimension), np.float32)]
-            )
-            self._ids = np.concatenate([self._ids, np.zeros(capacity - len(self._ids), np.uint64)])
+            added = max(size, 2 * len(self._matrix), 64) - len(self._matrix)
+            self._matrix = np.concatenate([self._matrix, np.empty((added, self._dimension), np.float32)])
+            self._ids = np.concatenate([self._ids, np.zeros(added, np.uint64)])
 
     def _check_open(self) -> None:
         if self._closed:
@@ -159,23 +148,5 @@ def top_points(fetch: Fetch, limit: int) -> tuple[list[int], list[float]]:
     while len(found) == wanted and found[-1][1] == found[limit - 1][1]:
         wanted *= 4
         found = fetch(wanted)
-    points, scores = [point for point, _ in found], [score for _, score in found]
-    if any(map(eq, scores, scores[1:])):
-        found = sorted(found, key=lambda point: (-point[1], point[0]))
-        points, scores = [point for point, _ in found], [score for _, score in found]
-    return points[:limit], scores[:limit]
-
-
-def filter_full_scan(fetch: Fetch, limit: int, allowed: set[int], total: int) -> list[tuple[int, float]] | None:
-    """The best `limit` points of `allowed`, taken from the top of a full scan; None if a filter is faster.
-
-    Qdrant's id filter slows down with every id: at 100,000 points 4 ms for 5,000 ids and 80 for 50,000, where a full
-    scan takes 6. `total` is about how many points there are.
-    """
-    depth = 2 * limit * max(1, total // max(1, len(allowed)))
-    while len(allowed) > MAX_FILTER_IDS and depth < total // 8:
-        found = [point for point in fetch(depth) if point[0] in allowed]
-        if len(found) >= limit:
-            return found[:limit]
-        depth *= 8
-    return None
+    best = sorted(found, key=lambda point: (-point[1], point[0]))[:limit]
+    return [point for point, _ in best], [score for _, score in best]

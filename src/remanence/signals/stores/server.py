@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale, RemanenceError
-from remanence.signals.stores.exact import MAX_FILTER_IDS, as_rows, filter_full_scan, top_points
+from remanence.signals.stores.exact import as_rows, top_points
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -69,7 +69,6 @@ class ServerStore:
         self._turn = lock if self._in_process else nullcontext()
 
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
-        """Store these vectors under these numbers."""
         from qdrant_client.models import PointStruct
 
         rows = as_rows(vectors, len(ids), self._dimension)
@@ -82,37 +81,27 @@ class ServerStore:
                 client.upsert(self._collection, points, wait=True)
 
     def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
-        """The nearest points by dot product, exactly, best first, equal ones by the smaller number."""
         from qdrant_client.models import SearchParams
 
         query = as_rows(vector, 1, self._dimension)[0].tolist()
-        exact = (
-            None if self._in_process else SearchParams(exact=True)
-        )  # the in-process client is always exact, and warns about the parameter
+        chosen = self._filter(only)
+        # The in-process client is always exact, and warns about the parameter.
+        exact = None if self._in_process else SearchParams(exact=True)
 
-        def scan(depth: int, chosen: Filter) -> list[tuple[int, float]]:
+        def scan(depth: int) -> list[tuple[int, float]]:
             found = client.query_points(
                 self._collection, query=query, query_filter=chosen, search_params=exact, limit=depth, with_payload=["n"]
             )
             return [(_number(point.payload), point.score) for point in found.points]
 
-        def nearest(wanted: int) -> list[tuple[int, float]]:
-            found = None
-            if only is not None and len(only) > MAX_FILTER_IDS:
-                total = client.count(self._collection, count_filter=self._filter(), exact=False).count
-                found = filter_full_scan(lambda depth: scan(depth, self._filter()), wanted, set(only), total)
-            return scan(wanted, self._filter(only)) if found is None else found
-
         with self._server() as client:
-            return top_points(nearest, limit)
+            return top_points(scan, limit)
 
     def delete(self, ids: Sequence[int]) -> None:
-        """Remove these points; unknown ones are skipped."""
         if len(ids):
             self._delete(self._filter(ids))
 
     def ids(self) -> list[int]:
-        """The numbers of all points, in any order."""
         with self._server() as client:
             found: list[int] = []
             offset: Any = None
