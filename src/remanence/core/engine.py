@@ -158,7 +158,6 @@ class Engine:
         self.embed_missing(space, progress)
 
     def ledger_id(self) -> str:
-        """The id of this ledger, made when it is first needed."""
         known = self.ledger.get_meta("id")
         if known is None:
             with self.transaction() as transaction:
@@ -169,7 +168,6 @@ class Engine:
     # Reading
 
     def get(self, space: str, memory_id: str, position: int | None) -> Memory | None:
-        """A memory as it is at a position, or None."""
         with self.open_index(space) as index, index.lock:
             row = index.current_row(memory_id, index.catalog.position if position is None else position)
             return next(iter(index.readable_memories([] if row is None else [row])), None)
@@ -210,7 +208,6 @@ class Engine:
             return index.broken | index.differences(fresh)
 
     def close(self) -> None:
-        """Save the indexes and release every file. Closing twice is fine."""
         with self._index_lock:
             if self._closed:
                 return
@@ -236,7 +233,6 @@ class Engine:
             transaction.put_vectors(self.embedder.fingerprint, made)
 
     def _sign(self, transaction: Transaction) -> None:
-        """Record which embedder this ledger is built with, unless it is recorded already."""
         if not self._signed:
             if self.ledger.get_meta("embedder") is None:
                 transaction.put_meta("embedder", json.dumps(self._signature()))

@@ -95,7 +95,6 @@ class Index:
         return len(self.catalog)
 
     def signals_for(self, names: Collection[str] | None) -> list[Signal]:
-        """The signals with these names, or all of them, in the order of their stages."""
         return [signal for name, signal in self.signals.items() if names is None or name in names]
 
     def catch_up(self, head: int | None = None) -> None:
@@ -169,7 +168,6 @@ class Index:
                     self.catch_up()
 
     def require_number(self, memory_id: str) -> int:
-        """The number of a memory, erased or not; NotFound if there is none."""
         number = self.catalog.number(memory_id)
         if number is None:
             advice = "Ids come from add(), recall() and get(), and belong to one space."
@@ -177,7 +175,6 @@ class Index:
         return number
 
     def require_unerased(self, memory_id: str) -> int:
-        """The number of a memory whose text is not erased; NotFound if there is none."""
         number = self.require_number(memory_id)
         if self.catalog.is_erased(number):
             raise NotFound(f"memory {memory_id!r} was erased: its text cannot be restored.")
@@ -236,7 +233,6 @@ class Index:
         return None
 
     def snapshot(self, position: int, now: datetime) -> Snapshot:
-        """What a view at this position can read."""
         with self.lock:
             visible = self.catalog.visible(position)
             if self._snapshot_masks is None or self._snapshot_masks[0] is not visible:
@@ -252,7 +248,6 @@ class Index:
             return out
 
     def with_aliases(self, names: Sequence[str], position: int) -> tuple[str, ...]:
-        """These names, and all other names of the same entities."""
         out: dict[str, None] = dict.fromkeys(names)
         for name in names:
             number = self.names.number(name)
@@ -275,7 +270,6 @@ class Index:
             return [row for row in ended if ids[memory_of(row)] not in self.journal.expiry_positions]
 
     def differences(self, other: Index) -> dict[str, str]:
-        """Which parts differ from those of another index."""
         out: dict[str, str] = {}
         for name, part in self._parts.items():
             mine, theirs = part.save(), other._parts[name].save()
@@ -294,7 +288,6 @@ class Index:
             return [text for version in versions for text in passage_texts(version)] + new
 
     def embedded_text_hashes(self) -> list[bytes]:
-        """The hashes of all texts that have or should have a vector, each once."""
         with self.lock:
             return list(dict.fromkeys((*self.vectors.text_hashes(), *self.graph.text_hashes())))
 
@@ -340,7 +333,6 @@ class Index:
             self._saved = self._applied
 
     def close(self) -> None:
-        """Save what is new and close the vector store."""
         with self.lock:
             try:
                 if self._applied > self._saved:
@@ -390,7 +382,6 @@ class Index:
         self.broken.clear()
 
     def _new(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Those of these entries that were not applied yet."""
         position = self.catalog.position
         for entry in entries:
             if entry.position > position:
@@ -477,7 +468,6 @@ def embeddable_texts(version: Remembered) -> list[str]:
 
 
 def memory_from_entry(entry: Entry, event: Remembered, recorded_at: Any) -> Memory:
-    """The memory that an entry records."""
     shared = {name: getattr(event, name) for name in _SHARED_FIELDS}
     return Memory(id=event.memory, space=entry.space, recorded_at=recorded_at, revised_at=entry.at, **shared)
 

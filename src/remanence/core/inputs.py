@@ -53,7 +53,6 @@ def readable(value: object) -> object:
 
 
 def window(start: Moment | None, end: Moment | None, now: datetime) -> Window:
-    """The window from `valid_from` to `valid_until`."""
     found = Window(
         None if start is None else parse_moment(start, now, argument="valid_from"),
         None if end is None else parse_moment(end, now, argument="valid_until"),
@@ -92,7 +91,6 @@ def tags(value: object) -> tuple[str, ...] | None:
 
 
 def fraction(value: object, what: str) -> float | None:
-    """A number from 0 to 1, or None."""
     if value is None:
         return None
     number = _real(value)
@@ -131,7 +129,6 @@ def vector(value: object) -> NDArray[np.float32] | None:
 
 
 def positive_int(value: object, what: str, most: int | None = None) -> int:
-    """A whole number above zero."""
     number = 0 if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
     if number < 1 or (most and number > most):
         upto = f" to {most:,}" if most else " on"
@@ -140,7 +137,6 @@ def positive_int(value: object, what: str, most: int | None = None) -> int:
 
 
 def path(value: object, what: str) -> Path:
-    """The path of a file, with ~ expanded."""
     if not isinstance(value, str | os.PathLike) or not str(value).strip() or "\0" in str(value):
         raise InvalidInput(f"{what}={value!r} is not a file name. Give one such as 'memory.jsonl.gz'.")
     return Path(value).expanduser()
@@ -155,14 +151,12 @@ def memory_id(value: object) -> str:
 
 
 def memory_ids(values: object) -> list[str]:
-    """The ids of several memories."""
     if isinstance(values, str | bytes | Memory) or not isinstance(values, Iterable):
         raise InvalidInput(f"{shown(values)} is {type_name(values)}. Give a list of memories or of their ids.")
     return [memory_id(value) for value in values]
 
 
 def reason(why: object) -> str | None:
-    """The reason for a change, as text."""
     return None if why is None else storable_text(why, "why")
 
 
@@ -190,7 +184,6 @@ def progress_bar(progress: bool | Progress, label: str) -> Iterator[Progress | N
 
 
 def as_utc(moment: object, what: str) -> datetime:
-    """The moment that a clock returned, in UTC."""
     if not isinstance(moment, datetime):
         raise InvalidInput(f"{what} gave {moment!r}, not a datetime. Give a function that returns one.")
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -28,7 +28,6 @@ def try_lock(engine: Engine, name: str) -> Iterator[bool]:
 
 
 def is_locked(engine: Engine, name: str) -> bool:
-    """Whether a lock is held, in this process or another."""
     lock = engine.named_locks.get(name)
     if lock is not None and lock.locked():
         return True
@@ -44,7 +43,6 @@ def _lock_file(folder: Path | None, name: str) -> Path | None:
 
 
 def remove_lock_file(engine: Engine, name: str) -> None:
-    """Delete the file of a lock that will not be used again."""
     path = _lock_file(engine.folder, name)
     if path is not None:
         path.unlink(missing_ok=True)

@@ -149,21 +149,13 @@ def prompt_line(hit: Hit) -> str:
 
 
 def mark_archived(hit: Hit) -> Hit:
-    """A hit for an archived memory, labelled as such.
-
-    >>> prompt_line(mark_archived(Hit(Memory("m1", "default", "A dog barked."), 0.5)))
-    '- A dog barked.  (archived)'
-    """
+    """A hit for an archived memory, labelled as such."""
     note = Evidence(_ARCHIVE, 1, 0.0, 0.0, f"archived; space.unforget({hit.memory.id!r}) brings it back")
     return replace(hit, evidence=(*hit.evidence, note), current=False)
 
 
 def memory_dict(memory: Memory) -> dict[str, Any]:
-    """A memory as a dict of JSON types.
-
-    >>> memory_dict(Memory("m1", "default", "Alice lives in Porto."))["text"]
-    'Alice lives in Porto.'
-    """
+    """A memory as a dict of JSON types."""
     turn = memory.turn
     return {
         "id": memory.id,

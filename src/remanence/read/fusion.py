@@ -10,7 +10,7 @@ sure a signal was.)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -38,26 +38,27 @@ class FusedRanking:
     rankings: Sequence[Ranking] = ()
     gains: Sequence[NDArray[np.float64]] = ()
     """For each ranking, what it added to the score of each of its rows."""
+    notes: Mapping[int, Evidence] = field(default_factory=dict)
+    """Evidence for rows that were moved because of time."""
+    pinned_rows: frozenset[int] = frozenset()
+    """Rows that were valid at the time asked about. The ranking begins with them, and a reranker keeps that."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def first(self, count: int) -> FusedRanking:
-        """The best `count` rows."""
-        return FusedRanking(self.rows[:count], self.scores[:count], self.rankings, self.gains)
+        return replace(self, rows=self.rows[:count], scores=self.scores[:count])
 
     def restrict_to(self, mask: NDArray[np.bool_]) -> FusedRanking:
-        """Only the rows in this mask."""
         inside = mask[self.rows]
-        return FusedRanking(self.rows[inside], self.scores[inside], self.rankings, self.gains)
+        return replace(self, rows=self.rows[inside], scores=self.scores[inside])
 
     def with_scores(self, scores: NDArray[np.float64]) -> FusedRanking:
         """The same rows with other scores, in their new order."""
         order = np.lexsort((self.rows, -scores))
-        return FusedRanking(self.rows[order], scores[order], self.rankings, self.gains)
+        return replace(self, rows=self.rows[order], scores=scores[order])
 
     def evidence(self) -> list[list[Evidence]]:
-        """For each row, the evidence of each signal that ranked it."""
         out: dict[int, list[Evidence]] = {row: [] for row in self.rows.tolist()}
         for ranking, gains in zip(self.rankings, self.gains, strict=True):
             place_of = dict(zip(ranking.rows, range(len(ranking.rows)), strict=True))
@@ -93,13 +94,7 @@ def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRank
 
 
 def normalize_scores(ranking: Ranking) -> NDArray[np.float64]:
-    """Raw scores scaled from the floor, 0, to the best, 1, and raised to the signal's exponent.
-
-    >>> normalize_scores(Ranking("words", [7, 3], [4.0, 1.0])).tolist()
-    [1.0, 0.25]
-    >>> normalize_scores(Ranking("vectors", [7, 3], [0.8, 0.4], exponent=2.0)).tolist()
-    [1.0, 0.25]
-    """
+    """Raw scores scaled from the floor, 0, to the best, 1, and raised to the signal's exponent."""
     raw = np.asarray(ranking.scores, np.float64)
     span = (ranking.scores[0] if ranking.ceiling is None else ranking.ceiling) - ranking.floor
     if span <= 0:

@@ -53,7 +53,6 @@ class Profile:
 
     @property
     def text(self) -> str:
-        """All sentences."""
         return " ".join(statement.text for statement in self.statements)
 
     def __str__(self) -> str:
@@ -124,7 +123,6 @@ _LONGEST = 300
 
 
 def _sentence(memory: Memory) -> str:
-    """A memory as a sentence in the third person."""
     text = " ".join(memory.text.split())
     speaker = memory.observed_by if memory.observed_by not in (None, SELF) else None
     sentence = _third_person(text, speaker or "The user")
@@ -141,13 +139,7 @@ _CERTAIN_VERBS = frozenset(
 
 
 def _third_person(text: str, speaker: str) -> str:
-    """The text in the third person if that is certain, else as a quotation.
-
-    >>> _third_person("I live in Porto.", "The user"), _third_person("Alice lives in Porto.", "The user")
-    ('The user lives in Porto.', 'Alice lives in Porto.')
-    >>> _third_person("I told my sister.", "The user")
-    'The user: "I told my sister."'
-    """
+    """The text in the third person if that is certain, else as a quotation."""
     if not _FIRST_PERSON_WORD.search(text):
         return text
     start = _FIRST_PERSON.match(text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,30 +31,19 @@ def find_speakers(index: Index, request: RecallRequest, parsed: ParsedQuestion) 
     return {name: full for name, full in found.items() if full is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionVector:
-    """The embedding of a question, or the reason that there is none."""
-
-    vector: Vector | None = None
-    error: str | None = None
-
-
 def embed_question(
     index: Index, request: RecallRequest, speakers: Collection[str], embedder: CheckedEmbedder
-) -> QuestionVector:
-    """Embed the question if a signal needs it. No lock is held: the embedder may be slow.
-
-    A question about somebody who speaks is embedded in the first person, because speakers say "I" where others
-    say their name.
-    """
+) -> tuple[Vector | None, str | None]:
+    """Embed the question if a signal needs it. No lock is held: the embedder may be slow. A question about somebody
+    who speaks is embedded in the first person, because speakers say "I" where others say their name."""
     if request.vector is not None or not any(s.needs_embedding for s in index.signals_for(request.signals)):
-        return QuestionVector(request.vector)
+        return request.vector, None
     text = in_first_person(request.text, [name for name in speakers if name != SELF])
     try:
-        return QuestionVector(embedder.embed_query(text))
+        return embedder.embed_query(text), None
     except EmbedderError as error:
         log.warning("recall continues without vectors: %s", error)
-        return QuestionVector(error=str(error))
+        return None, str(error)
 
 
 def build_query(

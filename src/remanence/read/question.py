@@ -126,13 +126,7 @@ class ParsedQuestion:
 
 
 def parse_question(text: str, now: datetime) -> ParsedQuestion:
-    """Parse a question; times are read relative to `now`.
-
-    >>> from remanence.schema import UTC
-    >>> parsed = parse_question("Where did Alice live in May 2026?", datetime(2026, 11, 15, tzinfo=UTC))
-    >>> parsed.names, str(parsed.times[0])
-    (('Alice',), '2026-05-01 to 2026-06-01')
-    """
+    """Parse a question; times are read relative to `now`."""
     unframed = _FRAMING.sub(" ", text)
     text = unframed if tokens(unframed) else text
     phrases = find_times(text, now)

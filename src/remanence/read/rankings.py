@@ -26,12 +26,9 @@ _SPREAD_ROWS = 100
 
 
 def rank_by_signals(index: Index, request: RecallRequest, query: Query, embedding_error: str | None) -> list[Ranking]:
-    """The ranking of each signal that is asked, in the order of their stages.
-
-    Signals of the stage SCORE are also asked about rows that FIND signals found, so that no row counts as
-    unrelated only because it was not among the nearest. Signals of the stage SPREAD start from the rows that
-    the stages before them agree on.
-    """
+    """The ranking of each signal that is asked, in the order of their stages. Signals of the stage SCORE are also
+    asked about rows that FIND signals found, so that no row counts as unrelated only because it was not among the
+    nearest. Signals of the stage SPREAD start from the rows that the stages before them agree on."""
     limit = max(MIN_CANDIDATES, 2 * request.limit)
     weights = index.signal_weights
     rankings: list[Ranking] = []

@@ -33,7 +33,6 @@ class RecallOptions:
     weights: Mapping[str, float] | None = None
 
     def options(self) -> dict[str, Any]:
-        """These arguments by name."""
         return {field.name: getattr(self, field.name) for field in fields(RecallOptions)}
 
 
@@ -47,14 +46,12 @@ class RecallRequest(RecallOptions):
     vector: Vector | None = None
 
     def to_receipt(self, space: str, settings: str, *, archive: bool) -> Receipt:
-        """This request as a value that can be stored."""
         own_vector = self.vector is not None
         asked = (space, self.position, settings, self.text, self.now)
         return Receipt(*asked, own_vector=own_vector, archive=archive, **self.options())
 
     @classmethod
     def from_receipt(cls, receipt: Receipt, vector: Vector | None) -> RecallRequest:
-        """The request that a receipt was made of."""
         position, now = receipt.position, receipt.now
         return cls(text=receipt.question, now=now, position=position, vector=vector, **receipt.options())
 

@@ -35,11 +35,9 @@ log = logging.getLogger(__name__)
 
 
 class EdgeStore:
-    """Vectors of one space in a Qdrant shard in `folder`, stored as half-precision floats.
-
-    It is open once at a time, across processes: the second gets `StoreBusy`. A shard that does not load is removed
-    and started again, with a warning.
-    """
+    """Vectors of one space in a Qdrant shard in `folder`, stored as half-precision floats. It is open once at a time,
+    across processes: the second gets `StoreBusy`. A shard that does not load is removed and started again, with a
+    warning."""
 
     def __init__(self, folder: Path, dimension: int) -> None:
         self._folder = folder
@@ -137,7 +135,6 @@ class EdgeStore:
             shutil.rmtree(self._folder)
 
     def _all_points(self, shard: EdgeShard, *, vectors: bool = False) -> dict[int, Any]:
-        """All points, with their vectors if asked for."""
         from qdrant_edge import ScrollRequest
 
         found: dict[int, Any] = {}

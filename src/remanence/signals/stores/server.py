@@ -32,10 +32,8 @@ _locks_lock = threading.Lock()
 
 
 def connect(qdrant: str | QdrantClient) -> QdrantClient:
-    """A client for this URL, with the key in QDRANT_API_KEY if there is one; a client is returned as is.
-
-    Nothing is sent yet: if the server is down, the first call reports it.
-    """
+    """A client for this URL, with the key in QDRANT_API_KEY if there is one; a client is returned as is. Nothing is
+    sent yet: if the server is down, the first call reports it."""
     from qdrant_client import QdrantClient
 
     if isinstance(qdrant, QdrantClient):
@@ -48,10 +46,8 @@ def connect(qdrant: str | QdrantClient) -> QdrantClient:
 
 
 class ServerStore:
-    """Vectors of one space in a collection that all spaces share.
-
-    The collection is created at the first call if it does not exist. Closing leaves the client open: it is shared.
-    """
+    """Vectors of one space in a collection that all spaces share. The collection is created at the first call if it
+    does not exist. Closing leaves the client open: it is shared."""
 
     def __init__(self, client: QdrantClient, collection: str, space: str, dimension: int) -> None:
         self._client = client
