@@ -1,8 +1,5 @@
-"""The index of one space: the state that its ledger entries add up to, and its signals, at one ledger position.
-
-It is loaded from an index file if there is one, then brought up to date from the ledger. The file only saves time:
-one that does not match the ledger is ignored.
-"""
+"""The index of one space: the state that its ledger entries add up to, and its signals, at one ledger position. It is
+loaded from an index file if there is one that matches the ledger, then brought up to date from the ledger."""
 
 from __future__ import annotations
 
@@ -117,27 +114,18 @@ class Index:
         with self.lock:
             self._new_vectors = dict(vectors or {})
             erased, started = False, len(self.catalog) > 0
-            first, versions = len(self.catalog), list[Remembered | None]()
+            # In ledger order, so that a rebuild gives names the same numbers.
             for kind, run in groupby(self._new(entries), key=attrgetter("kind")):
                 if kind == "remembered":
                     while batch := list(islice(run, _BATCH)):
-                        self.catalog.apply_versions(batch)
-                        versions += [e.event if isinstance(e.event, Remembered) else None for e in batch]
-                        if len(versions) >= _BATCH:
-                            self._apply_versions(first, versions)
-                            first, versions = len(self.catalog), []
+                        self._apply_versions(batch)
                     continue
-                if kind not in MEMORY_ENTRY_KINDS:
-                    # In ledger order, so that a rebuild gives names the same numbers.
-                    self._apply_versions(first, versions)
-                    first, versions = len(self.catalog), []
                 for entry in run:
                     self.catalog.apply_entry(entry)
                     if kind not in MEMORY_ENTRY_KINDS:
                         self._apply_state(entry)
                     elif isinstance(entry.event, Erased) and started:
                         erased = True
-            self._apply_versions(first, versions)
             self._new_vectors = {}
             if erased:
                 self.rebuild()
@@ -371,12 +359,8 @@ class Index:
             "journal": self.journal,
             "usage": self.usage,
         }
-        self._parts: dict[str, IndexPart] = {
-            "catalog": self.catalog,
-            "names": self.names,
-            **self._state,
-            **self.signals,
-        }
+        self._parts: dict[str, IndexPart] = {"catalog": self.catalog, "names": self.names}
+        self._parts |= {**self._state, **self.signals}
         self.missing_descriptions: dict[str, None] = {}
         """Descriptions of entities that have no vector yet, as after an import."""
         self.broken.clear()
@@ -389,9 +373,10 @@ class Index:
                 self._applied += 1
                 yield entry
 
-    def _apply_versions(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        if not versions:
-            return
+    def _apply_versions(self, entries: Sequence[Entry]) -> None:
+        first = len(self.catalog)
+        self.catalog.apply_versions(entries)
+        versions = [entry.event if isinstance(entry.event, Remembered) else None for entry in entries]
         self.names.apply(first, versions)
         self.relations.apply(first, versions)
         for name, signal in self.signals.items():

@@ -1,7 +1,4 @@
-"""The file that the index of a space is loaded from. It can be rebuilt from the ledger at any time.
-
-It contains plain arrays only: no pickle is ever read, whoever put the file there.
-"""
+"""The file that the index of a space is loaded from. It contains plain arrays only: no pickle is ever read."""
 
 from __future__ import annotations
 

@@ -7,10 +7,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
+from remanence.core.engine import Engine
 
 
 @contextmanager

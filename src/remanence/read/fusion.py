@@ -1,10 +1,8 @@
 """Fusion step of the read path: one ranking per signal in, one ranking out.
 
-Each signal's raw scores are scaled to 0..1, from its floor to its best, raised to its exponent, weighted and
-summed over the union of the rows. A signal that abstained takes no part, and neither does its weight. One that
-searched and found nothing keeps its weight, so a match of half the signals scores lower. (Scaled scores beat
-reciprocal ranks by one to eight points of R@5 over five sets, see benchmarks/README.md: ranks do not say how
-sure a signal was.)
+Each signal's raw scores are scaled to 0..1, raised to its exponent, weighted and summed over the union of the rows. A
+signal that abstained takes no part, and neither does its weight. One that searched and found nothing keeps its weight,
+so a match of half the signals scores lower. (Scaled scores beat reciprocal ranks, see benchmarks/README.md.)
 """
 
 from __future__ import annotations
@@ -25,8 +23,7 @@ _DAY = 86_400 * 1_000_000
 _YEAR = 365 * _DAY
 _RECENCY, _IMPORTANCE = 0.04, 0.06
 _FUTURE_TURN_FACTOR = 0.8
-"""The factor for chat turns dated more than a day after the question. (A day, because clocks differ. Not much
-less than 1, because dates are often wrong, and a wrong date should hide nothing.)"""
+"""The factor for chat turns dated more than a day after the question. A wrong date should hide nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """Step of the read path for questions about another time: what was valid then is ranked first.
 
-"Alice lives in Porto" names no time, but it was valid until she lived elsewhere. So it answers where she lived
-in May, before Lisbon, while she worked at Google, and where she used to live. It is ranked above what is valid
-today and above events of May.
+"Alice lives in Porto" names no time, but it was valid until she lived elsewhere. So it answers where she lived in May,
+before Lisbon, while she worked at Google, and where she used to live.
 """
 
 from __future__ import annotations
@@ -122,8 +121,7 @@ class _State:
 
 
 def _states(index: Index, fused: FusedRanking, snapshot: Snapshot) -> Iterator[_State]:
-    """What the first rows state, with the time in which it was valid: from their claims, or else from the
-    versions of their memory. Long texts are left out: they say more than one claim."""
+    """What the first rows state, and when it was valid: from their claims, or else from the versions of their memory."""
     versions = cache(index.catalog.rows_of)
     for row in fused.rows[:_EXAMINED_ROWS].tolist():
         if not index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH):
@@ -140,8 +138,7 @@ def _states(index: Index, fused: FusedRanking, snapshot: Snapshot) -> Iterator[_
 def _version_period(
     index: Index, row: int, versions: Sequence[int], snapshot: Snapshot
 ) -> list[tuple[Window, Sequence[str]]]:
-    """The time in which a version was the text of its memory, if the text ever changed, and the names in it.
-    Empty for a version that is dated itself."""
+    """The time in which a version without a date was the text of its memory, if that changed, and the names in it."""
     if len(versions) < 2:
         return []
     current, place = index.memories([row])[0], versions.index(row)
@@ -171,8 +168,7 @@ def coverage(window: Window, asked: Window) -> float:
 
 
 def _fit(window: Window, windows: Sequence[Window], relation: TimeRelation, snapshot: Snapshot) -> tuple[float, int]:
-    """How well a window fits, and a number that orders those that fit equally: the last one before a moment and
-    the first one after it come first."""
+    """How well a window fits; and of equals the last one before a moment and the first one after it come first."""
     start, end = window_to_micros(window)
     if not windows:
         ended = relation.order is not None and end <= micros(snapshot.now)
@@ -208,8 +204,7 @@ def _anchor_windows(states: Sequence[_State], relation: TimeRelation, names: set
 def _rivals(
     index: Index, fused: FusedRanking, chosen: Container[int], topic: frozenset[str], names: set[str]
 ) -> dict[int, tuple[Window, int]]:
-    """The other first rows that are about one of these names: when each is valid, and how many of the topic's
-    words it contains."""
+    """The other first rows about one of these names: when each is valid, and how many words of the topic it has."""
     rows = [row for row in fused.rows[:_RIVAL_ROWS].tolist() if row not in chosen]
     return {
         row: (memory.valid, len(topic.intersection(tokens(memory.text))))

@@ -1,8 +1,5 @@
-"""The profile of a space: current facts and preferences in a few sentences, for a system prompt.
-
-Written by template, or by a language model if the space has one. Every sentence names the memories behind it. Nothing
-superseded, expired or forgotten is in it.
-"""
+"""The profile of a space: current facts and preferences in a few sentences, for a system prompt. Written by template, or
+by a language model if the space has one. Every sentence names the memories behind it."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,11 +15,9 @@ from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.framing import estimate_tokens
 from remanence.language.rules.third_person import conjugate
+from remanence.ports import Extractor
 from remanence.read.supersession import is_current_row
 from remanence.schema import SELF, Memory
-
-if TYPE_CHECKING:
-    from remanence.ports import Extractor
 
 _MAX_MEMORIES = 400
 _MIN_IMPORTANCE = 0.3

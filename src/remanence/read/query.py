@@ -58,6 +58,8 @@ def build_query(
 ) -> Query:
     """The query that the signals are asked; `searchable` are the rows that may be found."""
     visible = index.catalog.visible(request.position)
+    # Names of speakers are left to the graph: others use them more than they do.
+    speaker_words = {word for name in speakers for word in tokens(name)}
     return Query(
         text=request.text,
         visible=visible,
@@ -65,7 +67,7 @@ def build_query(
         position=request.position,
         times=parsed.times if request.during is None else (request.during,),
         entity_names=index.with_aliases(_names(index, parsed, speakers, visible), request.position),
-        terms=_terms(parsed, speakers),
+        terms=tuple(word for word in tokens(parsed.search_text) if word not in speaker_words),
         vector=vector,
         similarity_floor=similarity_floor,
         time_mask=_rows_from_asked_time(index, request, parsed, searchable),
@@ -100,12 +102,6 @@ def _names(
     if assistant is not None:
         return (assistant, *(name for name in names if name != SELF))
     return tuple(names)
-
-
-def _terms(parsed: ParsedQuestion, speakers: Mapping[str, str]) -> tuple[str, ...]:
-    """The words to search for. Names of speakers are left to the graph: others use them more than they do."""
-    names = {word for name in speakers for word in tokens(name)}
-    return tuple(word for word in tokens(parsed.search_text) if word not in names)
 
 
 def _rows_from_asked_time(

@@ -5,17 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
-from remanence.ports import Stage
+from remanence.ports import Signal, Stage
 from remanence.read.fusion import fuse
 from remanence.read.receipts import RecallRequest
 from remanence.schema import Query, Ranking
-
-if TYPE_CHECKING:
-    from remanence.ports import Signal
 
 log = logging.getLogger(__name__)
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.ports import Reranker
 from remanence.schema import SELF, Evidence, Hit, Memory
-
-if TYPE_CHECKING:
-    from remanence.ports import Reranker
 
 log = logging.getLogger(__name__)
 

@@ -1,8 +1,8 @@
 """Step of the read path for questions about now: what was superseded is replaced by what superseded it.
 
-A version is superseded when a later version of the same memory exists, when a current `supersedes` link says so,
-or when every claim in it has been replaced by a later value of a single-valued relation. A long text, or one that
-says more than its claims, is not superseded by a claim in it. What contradicts a hit is listed right after it.
+A version is superseded when a later version of the same memory exists, when a current `supersedes` link says so, or
+when every claim in it has been replaced by a later value of a single-valued relation, unless the text says more than
+its claims. What contradicts a hit is listed right after it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Postings: which documents contain which word, and how often.
-
-The base is packed by word. New words are appended to a tail: a short tail is searched directly, a longer one is packed
-before the next question.
-"""
+"""Postings: which documents contain which word, and how often. The base is packed by word. New words are appended to a
+tail: a short tail is searched directly, a longer one is packed before the next question."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-"""Nearest neighbours among many vectors, fast enough for every recall.
-
-Up to 16,384 vectors, all are compared. Beyond, each also has a sketch: its projection on 64 fixed random directions.
-The sketches select 512 candidates, which are compared in full: the scores are exact, and only a distant neighbour
-could be missed.
-"""
+"""Nearest neighbours among many vectors. Up to 16,384, all are compared. Beyond, each also has a sketch, its projection
+on 64 fixed random directions. The sketches select 512 candidates, which are compared in full."""
 
 from __future__ import annotations
 

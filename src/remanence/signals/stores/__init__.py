@@ -1,11 +1,7 @@
 """Vector stores: in memory, in a folder, or on a Qdrant server. All of them search exactly.
 
-exact.py    a numpy matrix: the reference, for spaces in memory and for second processes
-edge.py     the Qdrant engine in this process, one shard for each space
-server.py   a Qdrant server, one collection for all spaces
-
-The ledger has every vector, so a store may lose points: `ids()` is compared with the ledger when a space is
-opened, and missing points are restored.
+The ledger has every vector, so a store may lose points: `ids()` is compared with the ledger when a space is opened, and
+missing points are restored.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The Qdrant engine in this process: one shard in one folder for each space.
 
-The engine's write-ahead log is off: it costs 128 MB of sparse files and eight threads for each shard, and the ledger
-already has every vector. A kill may lose points that were not flushed; the shard still loads. Without the log the
-engine does not refuse a second process, so a lock file beside the folder does.
+The engine's write-ahead log is off: it costs 128 MB and eight threads for each shard, and the ledger already has every
+vector. Without the log the engine does not refuse a second process, so a lock file beside the folder does.
 """
 
 from __future__ import annotations
@@ -43,12 +42,10 @@ class EdgeStore:
         self._folder = folder
         self._dimension = dimension
         self._lock = threading.Lock()
-        self._shard: EdgeShard | None = None  # None until the first point
         self._unpacked = 0
         self._lock_file: IO[bytes] = _lock(folder.with_name(folder.name + ".lock"))
         try:
-            if folder.exists():
-                self._shard = self._load()
+            self._shard = self._load() if folder.exists() else None  # None until the first point
         except BaseException:
             self._lock_file.close()
             raise
@@ -158,10 +155,8 @@ class EdgeStore:
             except BaseException as error:
                 if not _from_engine(error):
                     raise
-                raise ProjectionError(
-                    f"The vectors in {self._folder} cannot be used: {error}. "
-                    "The ledger is not affected: close the space, delete that folder, and open it again."
-                ) from error
+                advice = "The ledger is not affected: close the space, delete that folder, and open it again."
+                raise ProjectionError(f"The vectors in {self._folder} cannot be used: {error}. {advice}") from error
 
     def _load(self) -> EdgeShard | None:
         from qdrant_edge import CountRequest, EdgeShard
@@ -216,11 +211,11 @@ def _lock(path: Path) -> IO[bytes]:
     """The open lock file. The operating system releases it when this process ends, however it ends."""
     try:
         import fcntl
-    except ImportError:  # Windows
-        raise StoreBusy("Folders of vectors cannot be locked on this system.") from None
-    try:
+
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("ab")
+    except ImportError:  # Windows
+        raise StoreBusy("Folders of vectors cannot be locked on this system.") from None
     except OSError as error:
         raise StoreBusy(f"{path} cannot be written: {error}.") from error
     try:

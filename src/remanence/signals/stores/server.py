@@ -1,8 +1,5 @@
-"""A Qdrant server or cluster: one collection for all spaces, as Qdrant advises for many tenants.
-
-A point's id is a UUID made of its space and its number, so spaces cannot overwrite each other; every
-call is also filtered by the space.
-"""
+"""A Qdrant server or cluster: one collection for all spaces. A point's id is a UUID made of its space and its number,
+so spaces cannot overwrite each other; every call is also filtered by the space."""
 
 from __future__ import annotations
 
@@ -28,7 +25,6 @@ PAGE = 10_000
 NAMESPACE = uuid.UUID("5b0d2a39-6d0c-5f0e-9b86-6f1f4b1c7a11")
 
 _locks: WeakKeyDictionary[QdrantClient, threading.RLock] = WeakKeyDictionary()
-_locks_lock = threading.Lock()
 
 
 def connect(qdrant: str | QdrantClient) -> QdrantClient:
@@ -59,10 +55,8 @@ class ServerStore:
         options = client.init_options
         self._in_process = options.get("location") == ":memory:" or options.get("path") is not None
         self._address = options.get("url") or options.get("location") or options.get("host") or "localhost"
-        with _locks_lock:
-            # The in-process client loses points when two threads use it at once; a server does not.
-            lock = _locks.setdefault(client, threading.RLock())
-        self._turn = lock if self._in_process else nullcontext()
+        # The in-process client loses points when two threads use it at once; a server does not.
+        self._turn = _locks.setdefault(client, threading.RLock()) if self._in_process else nullcontext()
 
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
         from qdrant_client.models import PointStruct
@@ -160,19 +154,15 @@ class ServerStore:
                 "otherwise see the server's log."
             ) from error
         except ApiException as error:
-            raise ProjectionError(
-                f"Qdrant at {self._address} does not answer: {error}. "
-                "The ledger is not affected: start the server, or correct its address, and try again."
-            ) from error
+            advice = "The ledger is not affected: start the server, or correct its address, and try again."
+            raise ProjectionError(f"Qdrant at {self._address} does not answer: {error}. {advice}") from error
         except RemanenceError:
             raise
         except (RuntimeError, ValueError) as error:
             # A closed client raises this, and the in-process one for a collection that does not exist.
             self._ready = False
-            raise ProjectionError(
-                f"Qdrant at {self._address} cannot be asked: {error} "
-                "The ledger is not affected: open the space again with a client that is open."
-            ) from error
+            advice = "The ledger is not affected: open the space again with a client that is open."
+            raise ProjectionError(f"Qdrant at {self._address} cannot be asked: {error} {advice}") from error
 
     def _prepare(self) -> None:
         """Create the collection if it does not exist; refuse one of another dimension."""
