@@ -20,6 +20,7 @@ from remanence.core.inputs import as_utc
 from remanence.errors import Closed, EmbedderDown, ProjectionError, ProjectionStale
 from remanence.events import Event, Remembered
 from remanence.language.text import TOKENIZER_VERSION, text_hash
+from remanence.ports import Clock, Extractor, Ledger, Progress, Reranker, Signal, Transaction, VectorStore, VectorStores
 from remanence.schema import Change, Entry, Memory
 from remanence.signals import SIGNALS
 from remanence.signals.stores import QdrantStores
@@ -27,18 +28,7 @@ from remanence.signals.stores.exact import ExactStore
 
 if TYPE_CHECKING:
     from remanence.models.embedders.checked import CheckedEmbedder
-    from remanence.ports import (
-        Clock,
-        Extractor,
-        Ledger,
-        Progress,
-        Reranker,
-        Signal,
-        Transaction,
-        Vector,
-        VectorStore,
-        VectorStores,
-    )
+    from remanence.ports import Vector
 
 log = logging.getLogger(__name__)
 

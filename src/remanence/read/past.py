@@ -121,7 +121,7 @@ class _State:
 
 
 def _states(index: Index, fused: FusedRanking, snapshot: Snapshot) -> Iterator[_State]:
-    """What the first rows state, and when it was valid: from their claims, or else from the versions of their memory."""
+    """What the first rows state, and when it was valid: by their claims, or else by the versions of their memory."""
     versions = cache(index.catalog.rows_of)
     for row in fused.rows[:_EXAMINED_ROWS].tolist():
         if not index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH):

@@ -1,5 +1,5 @@
-"""The profile of a space: current facts and preferences in a few sentences, for a system prompt. Written by template, or
-by a language model if the space has one. Every sentence names the memories behind it."""
+"""The profile of a space: current facts and preferences in a few sentences, for a prompt. Written by template, or by
+a language model if the space has one. Every sentence names the memories behind it."""
 
 from __future__ import annotations
 
