@@ -228,7 +228,7 @@ def test_the_ends_of_the_calendar_are_times_like_any(space: Space, edge: Any) ->
 @pytest.mark.parametrize(
     ("options", "shown"),
     [
-        ({"limit": 0}, ["limit=0", "at least one"]),
+        ({"limit": 0}, ["limit=0", "from 1 on"]),
         ({"limit": -3}, ["limit=-3"]),
         ({"limit": 1.5}, ["limit=1.5"]),
         ({"limit": True}, ["limit=True"]),
@@ -871,3 +871,11 @@ def test_a_text_of_nothing_but_marks_is_read_in_one_go(space: Space, mark: str) 
     [turn] = space.add_turns([{"speaker": "Ann", "content": text}])
 
     assert space.get(turn.id) == turn
+
+
+@pytest.mark.parametrize("verb", ["add_many", "add_turns", "remember"])
+def test_a_progress_that_is_no_function_is_refused_before_anything_is_stored(lived_in: Space, verb: str) -> None:
+    """The message names the value, and nothing is written."""
+    given = [{"content": "Bob drinks water."}] if verb == "add_turns" else ["Bob drinks water."]
+    given = given[0] if verb == "remember" else given  # type: ignore[assignment]
+    refused(lambda space: getattr(space, verb)(given, progress=5), lived_in, "progress=5")

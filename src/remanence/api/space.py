@@ -19,8 +19,7 @@ from remanence.api.job_facet import Jobs
 from remanence.api.view import View
 from remanence.core import inputs
 from remanence.core.engine import Engine
-from remanence.core.inputs import Moment
-from remanence.core.progress import progress_bar
+from remanence.core.inputs import Moment, progress_bar
 from remanence.errors import InvalidInput
 from remanence.language.temporal import parse_moment
 from remanence.language.text import truncate

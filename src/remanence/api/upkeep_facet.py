@@ -18,7 +18,7 @@ from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.index import Index
-from remanence.core.progress import progress_bar
+from remanence.core.inputs import progress_bar
 from remanence.errors import InvalidInput
 from remanence.schema import Memory
 from remanence.upkeep import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from remanence.api.opening import open as open_space
-from remanence.core.progress import progress_bar
+from remanence.core.inputs import progress_bar
 from remanence.testing.evaluation.datasets import Conversation, CorpusItem, Dataset, EvalQuestion
 from remanence.testing.evaluation.measures import mean_scores, score_ranking
 
