@@ -137,7 +137,7 @@ class TestAddAndRecall:
         ("line", "said"),
         [
             ('{"text": "One."', "line 2 is not JSON"),
-            ('["One."]', "line 2 is no JSON object"),
+            ('["One."]', "line 2 is not a JSON object"),
             ('{"txet": "One."}', "row 1"),
         ],
     )

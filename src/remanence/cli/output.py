@@ -32,7 +32,7 @@ def console() -> Console:
 def print_added(memory: Memory, *, as_json: bool) -> None:
     """A memory that was just added: its id, and at a terminal also what was extracted from it."""
     if as_json:
-        _print_json(memory_dict(memory))
+        print_json(memory_dict(memory))
     elif stdout_is_terminal():
         extracted = [mention.name for mention in memory.mentions] + [str(claim) for claim in memory.triples]
         extracted += [str(memory.valid)] if memory.valid.has_bound else []
@@ -44,7 +44,7 @@ def print_added(memory: Memory, *, as_json: bool) -> None:
 def print_added_count(memories: Sequence[Memory], *, as_json: bool) -> None:
     """How many memories were just added."""
     if as_json:
-        _print_json([memory_dict(memory) for memory in memories])
+        print_json([memory_dict(memory) for memory in memories])
     else:
         print(pluralize(len({memory.id for memory in memories}), "memory", "memories"), "added")
 
@@ -55,7 +55,7 @@ def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
         print(recall.explain())
         return
     if as_json:
-        _print_json(recall.to_dicts())
+        print_json(recall.to_dicts())
     elif stdout_is_terminal():
         console().print(recall)  # names the missing signals, too
         for number, hit in enumerate(recall, 1):
@@ -72,7 +72,7 @@ def print_memory(memory: Memory, *, as_json: bool) -> None:
     """One memory, field by field."""
     fields = memory_dict(memory)
     if as_json:
-        _print_json(fields)
+        print_json(fields)
         return
     for name, value in fields.items():
         if value not in (None, [], {}):
@@ -88,7 +88,8 @@ def print_memories(memories: Iterable[Memory], *, as_json: bool) -> None:
             print(f"{memory.id}\t{memory.revised_at.date()}\t{_one_line(memory.text)}")
 
 
-def _print_json(value: Any) -> None:
+def print_json(value: Any) -> None:
+    """A value as indented JSON."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 
