@@ -178,7 +178,7 @@ def rebuild(args: Namespace) -> None:
 def evaluate(args: Namespace) -> None:
     """Measure recall on your own questions."""
     from remanence.models.rerankers import resolve_reranker
-    from remanence.testing import evaluation
+    from remanence.testing import datasets, evaluation
 
     system = partial(
         evaluation.RemanenceSystem,
@@ -188,8 +188,8 @@ def evaluate(args: Namespace) -> None:
         signals=args.signals,
     )
     reports = []
-    for name, corpus, questions in evaluation.find_datasets(args.paths):
-        dataset = evaluation.read_dataset(name, corpus, questions, limit=args.limit, separate_categories=args.apart)
+    for name, corpus, questions in datasets.find_datasets(args.paths):
+        dataset = datasets.read_dataset(name, corpus, questions, limit=args.limit, separate_categories=args.apart)
         if not dataset.conversations:
             raise InvalidInput(f"{questions} has no question that names its evidence: there is nothing to measure.")
         report = evaluation.evaluate(dataset, {"remanence": system}, progress=output.stdout_is_terminal())

@@ -28,7 +28,7 @@ class CheckedEmbedder:
 
     Rows have unit length and always the same dimension; a row of zeros stays zeros.
 
-    >>> from remanence.testing.fake_embedder import HashingEmbedder
+    >>> from remanence.testing.fakes import HashingEmbedder
     >>> class Doubled(HashingEmbedder):
     ...     def embed(self, texts):
     ...         return super().embed([*texts, *texts])
