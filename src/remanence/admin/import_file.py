@@ -145,7 +145,7 @@ class _SpaceWriter:
             self._blank.add(self._start + self.count)
             return
         event = event_from_fields(fields["kind"], fields["event"])
-        if name := first_invalid_field(event):
+        if name := _first_invalid_field(event):
             raise ValueError(f"{fields['kind']}: {name}={getattr(event, name)!r}")
         event = remap_positions(event, self._position)
         if isinstance(event, Served):
@@ -179,13 +179,8 @@ def _decode_vector(text: str, dimension: int) -> Vector:
     return vector
 
 
-def first_invalid_field(value: Any) -> str | None:
-    """The first field of an event with a value of a wrong type; None if there is none.
-
-    >>> from remanence.events import Forgotten
-    >>> first_invalid_field(Forgotten("m1")), first_invalid_field(Forgotten(7))
-    (None, 'memory')
-    """
+def _first_invalid_field(value: Any) -> str | None:
+    """The first field of an event with a value of a wrong type; None if there is none."""
     kind: Any = type(value)
     return next((name for name, hint in _hints(kind).items() if not _fits(getattr(value, name), hint)), None)
 
@@ -208,5 +203,5 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is float:
         return type(value) in (int, float) and math.isfinite(value)
     if is_dataclass(hint):
-        return type(value) is hint and first_invalid_field(value) is None
+        return type(value) is hint and _first_invalid_field(value) is None
     return type(value) is (dict if origin is Mapping else origin or hint)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from io import BufferedIOBase
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from remanence.errors import InvalidInput
 
@@ -97,7 +97,7 @@ class JsonLinesReader:
         try:
             with self._path.open("rb") as file:
                 is_packed = file.read(2) == _GZIP_MAGIC
-            self._file: IO[bytes] = (gzip.open if is_packed else open)(self._path, "rb")
+            self._file: BufferedIOBase = gzip.open(self._path) if is_packed else self._path.open("rb")
         except OSError as error:
             raise InvalidInput(f"{self._path} cannot be read: {error.strerror or error}.") from error
         self._objects = self._read_objects()

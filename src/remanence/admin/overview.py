@@ -253,11 +253,7 @@ def disk_usage(folder: Path | None) -> dict[str, int]:
 
 
 def format_bytes(count: int) -> str:
-    """A number of bytes with a unit.
-
-    >>> format_bytes(512), format_bytes(2_500_000)
-    ('512 bytes', '2.5 MB')
-    """
+    """A number of bytes with a unit: 512 bytes, 2.5 MB."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if abs(count) >= size:
             return f"{count / size:.1f} {unit}"

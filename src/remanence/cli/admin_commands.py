@@ -90,11 +90,12 @@ def upkeep(space: Space, args: Namespace) -> None:
     elif args.every is None:
         _run_upkeep(space, args, apply=args.apply)
     else:
-        repeat(
-            lambda: _run_upkeep(space, args, apply=True),
-            parse_interval(args.every),
-            lambda seconds: bool(time.sleep(seconds)),
-        )
+        repeat(lambda: _run_upkeep(space, args, apply=True), parse_interval(args.every), _sleep)
+
+
+def _sleep(seconds: float) -> bool:
+    time.sleep(seconds)
+    return False  # go on
 
 
 def _run_upkeep(space: Space, args: Namespace, *, apply: bool) -> None:

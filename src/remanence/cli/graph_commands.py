@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from remanence.cli.parser import VALIDITY, group, space_command, view_command
+from remanence.cli.parser import VALIDITY, given, group, space_command, view_command
 from remanence.errors import NotFound
 from remanence.schema import Entity
 
 if TYPE_CHECKING:
     from remanence import Space, View
 
+_VALIDITY_FIELDS = "valid_from valid_until confidence observed_by"
+
 
 @space_command("relate", "relate Alice lives_in Porto", f"subject predicate object {VALIDITY} --evidence", create=True)
 def relate(space: Space, args: Namespace) -> None:
     """State that two entities are related."""
-    relation = space.graph.relate(args.subject, args.predicate, args.object, evidence=args.evidence, **_validity(args))
-    print(relation)
+    print(space.graph.relate(args.subject, args.predicate, args.object, **given(args, f"{_VALIDITY_FIELDS} evidence")))
 
 
 @space_command("link", "link ID supersedes ID", f"a kind b {VALIDITY} --why")
 def link(space: Space, args: Namespace) -> None:
     """Link two memories."""
-    print(space.graph.link(args.a, args.kind, args.b, why=args.why, **_validity(args)))
+    print(space.graph.link(args.a, args.kind, args.b, **given(args, f"{_VALIDITY_FIELDS} why")))
 
 
 @space_command("declare", "declare leads --single-valued", "predicate --single-valued --inverse", create=True)
@@ -162,9 +163,3 @@ def invalidate(space: Space, args: Namespace) -> None:
 
 def _print_entity(entity: Entity) -> None:
     print(f"{entity.id}\t{entity.kind}\t{', '.join(entity.names)}")
-
-
-def _validity(args: Namespace) -> dict[str, Any]:
-    """The options of VALIDITY that were given."""
-    names = ("valid_from", "valid_until", "confidence", "observed_by")
-    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from remanence.cli import output
 from remanence.cli.locations import open_space
-from remanence.cli.parser import VALIDITY, command, space_command, view_command
+from remanence.cli.parser import VALIDITY, command, given, space_command, view_command
 from remanence.errors import InvalidInput, NotFound
 from remanence.ledger.codec import json_objects
 
@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from remanence import Space, View
 
 _SOME_ID = "01998c2f3a7b5d0c1e2f3a4b"
-_ADD_FIELDS = (
-    *("key", "kind", "valid_from", "valid_until", "importance", "confidence", "tags"),
-    *("source", "observed_by", "expires_at", "now"),
-)
+_ADD_FIELDS = "key kind valid_from valid_until importance confidence tags source observed_by expires_at now"
+_RECALL_FIELDS = "limit during history kinds tags min_score now include signals"
 
 
 @command(
@@ -32,7 +30,7 @@ def add(args: Namespace) -> None:
     """Add a text and print its id."""
     text = _text(args.text)
     with open_space(args, create=True) as space:
-        output.print_added(space.add(text, **{name: getattr(args, name) for name in _ADD_FIELDS}), as_json=args.json)
+        output.print_added(space.add(text, **given(args, _ADD_FIELDS)), as_json=args.json)
 
 
 @command("add-many", "add-many facts.jsonl", "file --json")
@@ -59,7 +57,7 @@ def remember(args: Namespace) -> None:
     if (args.text is None) == (args.turns is None):
         raise InvalidInput("give either a text or --turns FILE.")
     text_or_turns = _read_rows(args.turns) if args.turns else _text(args.text)
-    details = {"now": args.now, "source": args.source, "observed_by": args.observed_by}
+    details = given(args, "now source observed_by")
     with open_space(args, create=True) as space:
         if args.no_wait:
             print(space.remember(text_or_turns, wait=False, **details).id)
@@ -77,8 +75,7 @@ def remember(args: Namespace) -> None:
 )
 def recall(view: View, args: Namespace) -> None:
     """Answer a question."""
-    names = ("limit", "during", "history", "kinds", "tags", "min_score", "now", "include", "signals")
-    found = view.recall(args.query, **{name: getattr(args, name) for name in names})
+    found = view.recall(args.query, **given(args, _RECALL_FIELDS))
     output.print_recall(found, explain=args.explain, as_json=args.json)
 
 

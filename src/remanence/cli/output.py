@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def stdout_is_terminal() -> bool:
-    """Whether standard output is a terminal."""
     return sys.stdout.isatty()
 
 
@@ -42,7 +41,6 @@ def print_added(memory: Memory, *, as_json: bool) -> None:
 
 
 def print_added_count(memories: Sequence[Memory], *, as_json: bool) -> None:
-    """How many memories were just added."""
     if as_json:
         print_json([memory_dict(memory) for memory in memories])
     else:
@@ -51,11 +49,11 @@ def print_added_count(memories: Sequence[Memory], *, as_json: bool) -> None:
 
 def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
     """The hits for a question, with the ids that other commands take."""
-    if explain and not as_json:
-        print(recall.explain())
-        return
     if as_json:
         print_json(recall.to_dicts())
+    elif explain:
+        print(recall.explain())
+        return
     elif stdout_is_terminal():
         console().print(recall)  # names the missing signals, too
         for number, hit in enumerate(recall, 1):
@@ -69,14 +67,11 @@ def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
 
 
 def print_memory(memory: Memory, *, as_json: bool) -> None:
-    """One memory, field by field."""
     fields = memory_dict(memory)
     if as_json:
         print_json(fields)
-        return
-    for name, value in fields.items():
-        if value not in (None, [], {}):
-            print(f"{name:<12} {value}")
+    else:
+        print("\n".join(f"{name:<12} {value}" for name, value in fields.items() if value not in (None, [], {})))
 
 
 def print_memories(memories: Iterable[Memory], *, as_json: bool) -> None:
@@ -89,7 +84,6 @@ def print_memories(memories: Iterable[Memory], *, as_json: bool) -> None:
 
 
 def print_json(value: Any) -> None:
-    """A value as indented JSON."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 

@@ -90,6 +90,11 @@ def _opening(opener: Callable[[Namespace], AbstractContextManager[Any]], run: Ru
     return run_opened
 
 
+def given(args: Namespace, names: str) -> dict[str, Any]:
+    """The values of these options that were given."""
+    return {name: getattr(args, name) for name in names.split() if getattr(args, name) is not None}
+
+
 def make_parser() -> ArgumentParser:
     """The parser of the whole command line."""
     parser = ArgumentParser(

@@ -1,8 +1,12 @@
-"""Last step of the write path: versions are embedded and appended, each chunk in one transaction."""
+"""Last step of the write path: it is decided which memory each version belongs to, and the version is appended.
+
+Each chunk of versions is embedded, and then written in one transaction.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -11,9 +15,8 @@ from typing import TYPE_CHECKING
 from remanence.core.engine import Engine
 from remanence.core.index import Index, memory_from_entry
 from remanence.events import Event, Remembered
-from remanence.schema import Entry, Memory
+from remanence.schema import Entry, Memory, Turn
 from remanence.write.extract import PreparedVersion
-from remanence.write.settle import IdentityResolver
 
 if TYPE_CHECKING:
     from remanence.ports import Progress
@@ -63,7 +66,7 @@ def _append_chunk(
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)
             with index.lock:
-                resolver = IdentityResolver(index.catalog, index.recently_recalled, index.latest_version)
+                resolver = _IdentityResolver(index)
                 settled = [resolver.resolve(p) for p in prepared]
                 existing = _existing_memories(index, settled)
                 extra: Sequence[Event] = ()
@@ -85,15 +88,10 @@ def _append_chunk(
 
 def _existing_memories(index: Index, settled: Sequence[tuple[str, Remembered | None]]) -> dict[str, Memory]:
     """The memories that exist already, by id, as they are before anything is written."""
-    # Under the write lock, so that nobody erases them. A later version in the batch may revise one of them.
-    first_versions: dict[str, Remembered | None] = {}
-    for memory_id, version in settled:
-        first_versions.setdefault(memory_id, version)
-    ids = [memory_id for memory_id, version in first_versions.items() if version is None]
-    if not ids:
-        return {}
-    rows = [index.catalog.row_at(index.require_number(each), index.catalog.position) for each in ids]
-    return dict(zip(ids, index.memories([row for row in rows if row is not None]), strict=True))
+    # Under the write lock, so that nobody erases them.
+    rows = {each: index.current_row(each, index.catalog.position) for each, version in settled if version is None}
+    found = {memory_id: row for memory_id, row in rows.items() if row is not None}
+    return dict(zip(found, index.memories(list(found.values())), strict=True))
 
 
 def _written_memories(
@@ -112,3 +110,61 @@ def _written_memories(
                 latest[memory_id] = memory_from_entry(next(written), version, first)
             memories.append(latest[memory_id])
     return memories
+
+
+class _IdentityResolver:
+    """Decides, under the write lock, whether each version is a new memory, a revision or a repetition."""
+
+    def __init__(self, index: Index) -> None:
+        self._index, self._catalog = index, index.catalog
+        self._resolved: dict[str, Remembered] = {}
+        self._next_turns: dict[str, int] = {}
+
+    def resolve(self, prepared: PreparedVersion) -> tuple[str, Remembered | None]:
+        """The id of the memory, and the version to write; None if it repeats what is known."""
+        version = prepared.version
+        if prepared.is_revision:
+            return version.memory, version
+        earlier = self._resolved.get(version.identity)
+        number = self._catalog.with_identity(version.identity)
+        if earlier is not None:
+            if earlier.content == version.content:
+                return earlier.memory, None
+            memory = earlier.memory
+        elif number is not None:
+            memory = self._catalog.ids[number]
+            visible = self._catalog.is_visible(number, self._catalog.position)
+            if visible and self._catalog.content_digests[number] == version.content:
+                return memory, None
+        elif (recalled := self._recalled_memory(prepared)) is not None:
+            return recalled, None
+        else:
+            memory = version.memory
+        settled = version
+        if memory != version.memory or version.turn is not None:
+            settled = replace(version, memory=memory, turn=self._numbered_turn(version, memory))
+        self._resolved[version.identity] = settled
+        return memory, settled
+
+    def _recalled_memory(self, prepared: PreparedVersion) -> str | None:
+        """The memory whose text was just recalled and is now added again, unless it is forgotten."""
+        memory = None if prepared.echo is None else self._index.recently_recalled.get(prepared.echo)
+        number = None if memory is None else self._catalog.number(memory)
+        visible = number is not None and self._catalog.is_visible(number, self._catalog.position)
+        return memory if visible else None
+
+    def _numbered_turn(self, version: Remembered, memory: str) -> Turn | None:
+        """The turn of a version with its number: the next one, or that of the earlier version."""
+        turn = version.turn
+        if turn is None:
+            return None
+        earlier_turn = None
+        if memory != version.memory:
+            earlier = self._resolved.get(version.identity) or self._index.latest_version(memory)
+            earlier_turn = None if earlier is None else earlier.turn
+        if earlier_turn is not None and earlier_turn.conversation == turn.conversation:
+            number = earlier_turn.number
+        else:
+            number = self._next_turns.get(turn.conversation, self._catalog.next_turn(turn.conversation))
+            self._next_turns[turn.conversation] = number + 1
+        return Turn(turn.conversation, number, turn.speaker, turn.at)
