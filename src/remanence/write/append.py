@@ -148,9 +148,8 @@ class _IdentityResolver:
 
     def _recalled_memory(self, prepared: PreparedVersion) -> str | None:
         """The memory whose text was just recalled and is now added again, unless it is forgotten."""
-        memory = None if prepared.echo is None else self._index.recently_recalled.get(prepared.echo)
-        number = None if memory is None else self._catalog.number(memory)
-        visible = number is not None and self._catalog.is_visible(number, self._catalog.position)
+        memory = self._index.recently_recalled.get(prepared.echo or "")
+        visible = memory is not None and self._index.current_row(memory, self._catalog.position) is not None
         return memory if visible else None
 
     def _numbered_turn(self, version: Remembered, memory: str) -> Turn | None:
@@ -158,13 +157,9 @@ class _IdentityResolver:
         turn = version.turn
         if turn is None:
             return None
-        earlier_turn = None
-        if memory != version.memory:
-            earlier = self._resolved.get(version.identity) or self._index.latest_version(memory)
-            earlier_turn = None if earlier is None else earlier.turn
-        if earlier_turn is not None and earlier_turn.conversation == turn.conversation:
-            number = earlier_turn.number
-        else:
-            number = self._next_turns.get(turn.conversation, self._catalog.next_turn(turn.conversation))
-            self._next_turns[turn.conversation] = number + 1
-        return Turn(turn.conversation, number, turn.speaker, turn.at)
+        earlier = self._resolved.get(version.identity) or self._index.latest_version(memory)
+        if earlier is not None and earlier.turn is not None and earlier.turn.conversation == turn.conversation:
+            return replace(turn, number=earlier.turn.number)
+        number = self._next_turns.get(turn.conversation, self._catalog.next_turn(turn.conversation))
+        self._next_turns[turn.conversation] = number + 1
+        return replace(turn, number=number)
