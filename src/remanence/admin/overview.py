@@ -109,9 +109,8 @@ class Stats:
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as a dict for JSON."""
-        moments = {"oldest": self.oldest, "newest": self.newest}
-        texts = {name: None if moment is None else moment.isoformat() for name, moment in moments.items()}
-        return {**asdict(self), "total": self.total, **texts}
+        oldest, newest = (moment and moment.isoformat() for moment in (self.oldest, self.newest))
+        return {**asdict(self), "total": self.total, "oldest": oldest, "newest": newest}
 
     def __str__(self) -> str:
         learned = "" if self.oldest is None else f"{format_moment(self.oldest)} to {format_moment(self.newest)}"
@@ -120,10 +119,7 @@ class Stats:
             ("space", self.space),
             ("memories", f"{self.total:,}{_in_brackets(self.memories)}"),
             ("kinds", ", ".join(f"{count:,} {kind}" for kind, count in self.kinds.items())),
-            ("versions", f"{self.versions:,}"),
-            ("entities", f"{self.entities:,}"),
-            ("relations", f"{self.relations:,}"),
-            ("links", f"{self.links:,}"),
+            *((name, f"{getattr(self, name):,}") for name in ("versions", "entities", "relations", "links")),
             ("jobs", ", ".join(f"{count:,} {status}" for status, count in self.jobs.items())),
             ("ledger entries", f"{self.entries:,}"),
             ("learned", learned),
