@@ -165,7 +165,7 @@ def test_a_bad_row_is_named_and_keeps_out_the_good_ones(lived_in: Space) -> None
 def test_what_is_no_list_of_rows(lived_in: Space, rows: Any) -> None:
     """A single dict or text is the usual slip."""
     refused(lambda s: s.add_many(rows), lived_in, type(rows).__name__, "not a list of texts or dicts")
-    refused(lambda s: s.add_turns(rows), lived_in, type(rows).__name__, "a list of dicts belongs")
+    refused(lambda s: s.add_turns(rows), lived_in, type(rows).__name__, "not a list of dicts")
 
 
 def test_rows_that_raise_midway_leave_nothing(lived_in: Space) -> None:

@@ -20,7 +20,7 @@ from remanence.models import catalogue as models
 from remanence.models.embedders import resolve_embedder
 from remanence.models.embedders.checked import BATCH_SIZE
 from remanence.models.embedders.static import StaticEmbedder, _installed
-from remanence.testing.fake_embedder import HashingEmbedder
+from remanence.testing.fakes import HashingEmbedder
 
 
 class LangChainLike:

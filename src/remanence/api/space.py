@@ -28,7 +28,7 @@ from remanence.write import forget as forgetting
 from remanence.write import remember as remembering
 from remanence.write import validate
 from remanence.write.append import append
-from remanence.write.extract import PreparedVersion, prepare, prepare_conversation, prepare_turns
+from remanence.write.extract import PreparedVersion, prepare, prepare_turns
 from remanence.write.jobs import Job, Worker, enqueue
 
 if TYPE_CHECKING:
@@ -249,8 +249,11 @@ class Space(View):
             True
         """
         show, at = progress_bar(progress, "reading"), self._at(now)
-        handed = validate.conversation(given, source=source, observed_by=observed_by)
-        prepared = prepare_conversation(handed, self._engine.extractor, at)
+        checked = validate.conversation(given, source=source, observed_by=observed_by)
+        if isinstance(checked, validate.Draft):
+            prepared = [prepare(checked, self._engine.extractor, at)]
+        else:
+            prepared = prepare_turns(checked, self._engine.extractor, at)
         if not wait:
             job = enqueue(self._engine, self.name, prepared, at)
             if self._worker is not None:
@@ -306,7 +309,7 @@ class Space(View):
         Raises:
             NotFound: This space has no such memory.
         """
-        forgetting.forget(self._engine, self.name, inputs.memory_id(id), inputs.reason(why))
+        forgetting.forget_many(self._engine, self.name, [inputs.memory_id(id)], inputs.reason(why))
 
     aforget = in_thread(forget)
 
