@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.schema import OPEN_END
-from remanence.state.columns import Column
+from remanence.state.columns import Codec, Column, pack, unpack
 
 _MIN_REBUILD = 4_096
 _MIN_CACHED = 64
@@ -116,5 +116,6 @@ class Endings:
         """The edges that had ended by a moment, as known at a position."""
         return [edge for edge in self._by_edge if self.end_of(edge, position) <= moment]
 
-    def save(self) -> list[tuple[int, list[tuple[int, int]]]]:
-        return list(self._by_edge.items())
+
+GRAPH = Codec(lambda graph: graph.endpoints, Adjacency)
+ENDINGS = Codec(lambda endings: pack(list(endings._by_edge.items())), lambda array: Endings(unpack(array)))

@@ -8,18 +8,17 @@ some of that is visible. So forgetting a memory also hides the claims that have 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from remanence.events import Invalidated, Related, Remembered
 from remanence.language.text import normalize_name
 from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, micros, window_to_micros
-from remanence.state.adjacency import Adjacency, Endings
+from remanence.state.adjacency import ENDINGS, GRAPH, Adjacency, Endings
 from remanence.state.catalog import Catalog
-from remanence.state.columns import Column, Interner, pack, unpack
+from remanence.state.columns import COLUMN, ITEMS, JSON, TUPLES, Codec, Column, Interner, SavedPart, pack, unpack
 from remanence.state.names import Names
 from remanence.state.predicates import Predicates, is_state, normalize_predicate, resulting_states
 
@@ -45,8 +44,18 @@ class StatedClaim(NamedTuple):
     attribution: int
 
 
-class Claims:
+class Claims(SavedPart):
     """The claims of one space, by number, in the order in which they were made."""
+
+    _saved: ClassVar = {
+        "_predicates": Codec(lambda known: pack([known.values, known.declared]), lambda a: Predicates(*unpack(a))),
+        "_graph": GRAPH,
+        **dict.fromkeys(("_columns", "_claims_of_row"), COLUMN),
+        **dict.fromkeys(("_assertion_positions", "_assertion_ids", "_claim_of_id"), JSON),
+        "_evidence": ITEMS,
+        "_attributions": Codec(lambda known: pack(known.values), lambda a: Interner(TUPLES.from_array(a))),
+        "_endings": ENDINGS,
+    }
 
     def __init__(self, names: Names, catalog: Catalog) -> None:
         self._names, self._catalog = names, catalog
@@ -57,7 +66,7 @@ class Claims:
         # Of each assertion: its ledger position, its id, and its evidence (memories by number) if it has any.
         self._assertion_positions: list[int] = []
         self._assertion_ids: list[str] = []
-        self._evidence: dict[int, tuple[int, ...]] = {}
+        self._evidence: dict[int, list[int]] = {}
         self._claim_of_id: dict[str, int] = {}
         self._attributions = Interner[tuple[str | None, float]]()  # observer and confidence
         self._endings = Endings()
@@ -197,10 +206,9 @@ class Claims:
 
     # Applying entries
 
-    def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Add the claims of versions numbered from row `first`."""
-        known = len(self._claims_of_row)
-        for row, version in enumerate(versions[max(0, known - first) :], known):
+    def apply(self, versions: Iterable[Remembered | None]) -> None:
+        """Add the claims of these versions, which are the next rows."""
+        for row, version in enumerate(versions, len(self._claims_of_row)):
             first_claim = len(self)
             if version is not None and version.triples:
                 self._add_claims_of(row, version)
@@ -213,7 +221,7 @@ class Claims:
             number = len(self._assertion_ids)
             memories = [self._catalog.number(memory_id) for memory_id in event.evidence]
             if memories:
-                self._evidence[number] = tuple(-1 if memory is None else memory for memory in memories)
+                self._evidence[number] = [-1 if memory is None else memory for memory in memories]
             self._assertion_positions.append(entry.position)
             self._assertion_ids.append(event.relation)
             self._claim_of_id[event.relation] = len(self)
@@ -223,33 +231,6 @@ class Claims:
         elif isinstance(event, Invalidated):
             for claim in self.with_edge_id(event.edge):
                 self._endings.add(claim, entry.position, micros(event.until))
-
-    def save(self) -> Mapping[str, NDArray[Any]]:
-        values = {
-            "ids": self._assertion_ids,
-            "sayers": self._attributions.values,
-            "evidence": list(self._evidence.items()),
-            "until": self._endings.save(),
-        }
-        return {
-            "claims": pack(values),
-            "ends": self._graph.endpoints,
-            "facts": self._columns.values,
-            "of_row": self._claims_of_row.values,
-            "lines": np.array(self._assertion_positions, np.int64),
-        }
-
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        values = unpack(arrays["claims"])
-        self._assertion_ids, self._assertion_positions = values["ids"], arrays["lines"].tolist()
-        self._attributions = Interner((observer, confidence) for observer, confidence in values["sayers"])
-        self._evidence = {number: tuple(memories) for number, memories in values["evidence"]}
-        self._endings = Endings(values["until"])
-        self._graph = Adjacency(arrays["ends"])
-        self._columns = Column(np.int64, arrays["facts"])
-        self._claims_of_row = Column(np.int64, arrays["of_row"])
-        asserted = np.flatnonzero(self._columns.values[:, _SOURCE] < 0).tolist()
-        self._claim_of_id = dict(zip(self._assertion_ids, asserted, strict=True))
 
     # Helpers
 

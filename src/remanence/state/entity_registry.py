@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar, NamedTuple
 
 from remanence.events import Merged, Registered, Renamed, Split, Undone
 from remanence.language.text import normalize_name
 from remanence.schema import Alias, Entity, Entry, Window, window_to_micros
-from remanence.state.columns import Interner, pack, unpack
+from remanence.state.columns import INTERNED, ITEMS, JSON, Codec, Interner, SavedPart
 from remanence.state.name_similarity import SimilarNames
 from remanence.state.names import Names
 from remanence.state.position_spans import Span, Spans
@@ -70,8 +67,16 @@ class EntityName(NamedTuple):
     is_registered: bool
 
 
-class Registry:
+class Registry(SavedPart):
     """The entities of a space. Entities and names are numbered; entities have ids too."""
+
+    _saved: ClassVar = {
+        "_spans": Codec(lambda spans: spans.rows, Spans),
+        "_entities": INTERNED,
+        "_strings": INTERNED,
+        "_source_names": JSON,
+        "_undone": ITEMS,
+    }
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -297,23 +302,6 @@ class Registry:
             count += 1
             found = f"{default}-{count}"
         return found
-
-    # Snapshots
-
-    def save(self) -> Mapping[str, NDArray[Any]]:
-        return {
-            "words": pack({"ids": self._entities.values, "words": self._strings.values}),
-            "homes": np.array(self._source_names, np.int64),
-            "spans": self._spans.rows,
-            "undone": np.array(list(self._undone.items()), np.int64).reshape(-1, 2),
-        }
-
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        values = unpack(arrays["words"])
-        self._entities, self._strings = Interner(values["ids"]), Interner(values["words"])
-        self._source_names = arrays["homes"].tolist()
-        self._spans = Spans(arrays["spans"])
-        self._undone = dict(arrays["undone"].tolist())
 
     # Applying entries
 

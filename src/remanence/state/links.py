@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,19 +21,27 @@ from remanence.schema import (
     window_from_micros,
     window_to_micros,
 )
-from remanence.state.adjacency import Adjacency, Endings
+from remanence.state.adjacency import ENDINGS, GRAPH, Adjacency, Endings
 from remanence.state.catalog import Catalog
-from remanence.state.columns import Column, pack, unpack
+from remanence.state.columns import COLUMN, JSON, TUPLES, Column, SavedPart
 
 _KIND, _START, _END, _RECORDED_AT, _POSITION = range(5)  # columns
 _SUPERSEDES = LINK_KINDS.index("supersedes")
 
 
-class Links:
+class Links(SavedPart):
     """The links of one space, by number, in the order in which they were added.
 
     A link is active in a snapshot that contains its entry and both its memories.
     """
+
+    _saved: ClassVar = {
+        "_graph": GRAPH,
+        **dict.fromkeys(("_columns", "_confidence"), COLUMN),
+        **dict.fromkeys(("_ids", "_numbers", "_has_cycle"), JSON),
+        "_observers": TUPLES,
+        "_endings": ENDINGS,
+    }
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -142,25 +150,6 @@ class Links:
                 self._add(source, target, event, entry)
         elif isinstance(event, Invalidated) and (number := self._numbers.get(event.edge)) is not None:
             self._endings.add(number, entry.position, micros(event.until))
-
-    def save(self) -> Mapping[str, NDArray[Any]]:
-        values = {"ids": self._ids, "words": self._observers, "until": self._endings.save()}
-        return {
-            "words": pack({**values, "circular": self._has_cycle}),
-            "ends": self._graph.endpoints,
-            "facts": self._columns.values,
-            "confidence": self._confidence.values,
-        }
-
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        values = unpack(arrays["words"])
-        self._ids, self._has_cycle = values["ids"], values["circular"]
-        self._numbers = {link_id: number for number, link_id in enumerate(self._ids)}
-        self._observers = [(observer, why) for observer, why in values["words"]]
-        self._endings = Endings(values["until"])
-        self._graph = Adjacency(arrays["ends"])
-        self._columns = Column(np.int64, arrays["facts"])
-        self._confidence = Column(np.float64, arrays["confidence"])
 
     # Helpers
 

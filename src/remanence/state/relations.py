@@ -6,11 +6,9 @@ when, `claim_view` resolves the claims of a snapshot. Here they become `Relation
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias
-
-from numpy.typing import NDArray
+from typing import TypeAlias
 
 from remanence.events import Declared, Related
 from remanence.schema import (
@@ -28,7 +26,6 @@ from remanence.schema import (
 from remanence.state.catalog import Catalog
 from remanence.state.claim_view import ClaimView, Direction, EntityEdge, NumberedTriple, ResolvedClaim
 from remanence.state.claims import Claims
-from remanence.state.columns import pack, unpack
 from remanence.state.entity_registry import Registry
 from remanence.state.intervals import Claim, DisagreementKind, Interval
 from remanence.state.names import Names
@@ -246,13 +243,6 @@ class Relations(Claims):
             self._predicates.apply_entry(entry, entry.event)
         else:
             super().apply_entry(entry)
-
-    def save(self) -> Mapping[str, NDArray[Any]]:
-        return {**super().save(), "predicates": pack(self._predicates.save())}
-
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._predicates.load(unpack(arrays["predicates"]))
-        super().load(arrays)
 
     # Helpers
 
