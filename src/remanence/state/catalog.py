@@ -139,11 +139,9 @@ class Catalog(SavedPart):
     # Memories and rows
 
     def number(self, memory_id: str) -> int | None:
-        """The number of a memory, or None if this space has none with that id."""
         return self._numbers.number(memory_id)
 
     def is_erased(self, memory: int) -> bool:
-        """Whether the text of a memory was erased."""
         return memory in self._erased
 
     def positions_of_memory(self, memory: int) -> list[int]:
@@ -161,14 +159,12 @@ class Catalog(SavedPart):
         return self._by_identity.get(identity)
 
     def rows_of(self, memory: int) -> list[int]:
-        """Every version of a memory, oldest first."""
         rows = [int(self._last_row.values[memory])]
         while (earlier := int(self._earlier.values[rows[-1]])) >= 0:
             rows.append(earlier)
         return rows[::-1]
 
     def memory_of(self, row: int) -> int:
-        """The memory that a row is a version of."""
         return int(self._memory.values[row])
 
     def memories_among(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -183,19 +179,15 @@ class Catalog(SavedPart):
         return rows
 
     def positions_of_rows(self, rows: Sequence[int]) -> list[int]:
-        """The ledger positions of these rows."""
         return self._opened.values[list(rows)].tolist()  # type: ignore[no-any-return]
 
     def recorded_at(self, row: int) -> datetime:
-        """When a row was recorded."""
         return from_micros(int(self._recorded.values[row]))
 
     def first_recorded(self, memory: int) -> datetime:
-        """When the first version of a memory was recorded."""
         return self.recorded_at(self.rows_of(memory)[0])
 
     def next_turn(self, conversation: str) -> int:
-        """The number of the next turn of this conversation."""
         return self._next_turns.get(conversation, 0)
 
     def is_visible(self, memory: int, position: int) -> bool:
@@ -229,7 +221,6 @@ class Catalog(SavedPart):
         return next((row for row in reversed(self.rows_of(memory)) if opened[row] <= position), None)
 
     def row_count(self, position: int) -> int:
-        """How many rows there are at this position."""
         return int(np.searchsorted(self._opened.values, position, side="right"))
 
     def last_rows(self, position: int) -> NDArray[np.int64]:
@@ -239,12 +230,10 @@ class Catalog(SavedPart):
         return ordered
 
     def count_kinds(self, rows: NDArray[np.int64]) -> dict[str, int]:
-        """How many of these rows have which kind."""
         counts = np.bincount(self._kind.values[rows], minlength=len(MEMORY_KINDS)).tolist()
         return {kind: count for kind, count in zip(MEMORY_KINDS, counts, strict=True) if count}
 
     def erased_mask(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of these rows belong to erased memories."""
         return np.isin(self._memory.values[rows], list(self._erased))
 
     def active(self, rows: NDArray[np.int64], position: int) -> NDArray[np.bool_]:
@@ -265,7 +254,6 @@ class Catalog(SavedPart):
         return None if self._revised.values[row] > position else self.row_at(self.memory_of(row), position)
 
     def importance(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The importance of each row."""
         return self._importance.values[rows]
 
     def event_times(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -46,7 +46,6 @@ class EntityEdge(NamedTuple):
 
     @property
     def triple(self) -> NumberedTriple:
-        """The names and the predicate, as declared."""
         return self.endpoints[0], self.rule.name, self.endpoints[1]
 
     def directed_triples(self, entity: int, direction: Direction) -> Iterator[NumberedTriple]:
@@ -57,9 +56,10 @@ class EntityEdge(NamedTuple):
         if self.rule.inverse and (direction == "both" or entity == inverted_end):
             yield self.endpoints[1], self.rule.inverse, self.endpoints[0]
 
-    def same_statement(self, other: EntityEdge) -> bool:
-        """Whether both state the same relation."""
-        return (self.subject, self.rule.name, self.object) == (other.subject, other.rule.name, other.object)
+    @property
+    def relation(self) -> NumberedTriple:
+        """What it states: the same for all claims of one relation."""
+        return self.subject, self.rule.name, self.object
 
 
 class ResolvedClaim(NamedTuple):
@@ -135,8 +135,8 @@ class ClaimView:
             ends, subject, object_ = ends[::-1], object_, subject
         times = (OPEN_START, OPEN_END, OPEN_START) if rule.immutable else (claim.start, claim.end, claim.recorded_at)
         value = subject if rule.keyed_by_object else object_
-        ended_at = self._claims.ended_at(claim.number, self._position)
-        resolved = Claim(claim.number, value, *times, *self._claims.attribution(claim.attribution), ended_at)
+        ended_at = self._claims.endings.end_of(claim.number, self._position)
+        resolved = Claim(claim.number, value, *times, *self._claims.attributions.values[claim.attribution], ended_at)
         return EntityEdge(claim, resolved, rule, ends, subject, object_)
 
     def resolved_around(
@@ -177,9 +177,8 @@ class ClaimView:
         return _resolved(same, merge_same_value([other.claim for other in same]))
 
     def same_statements(self, edge: EntityEdge) -> list[EntityEdge]:
-        """The active claims that state the same relation."""
         others = self.edges_of(edge.stated_claim.subject, {edge.rule.name})
-        return [other for other in others if other.same_statement(edge)]
+        return [other for other in others if other.relation == edge.relation]
 
     # The claims of one row
 
@@ -249,7 +248,7 @@ class ClaimView:
             if edge.rule.single_valued:
                 groups.setdefault((edge.holder, edge.rule.name), []).append(edge)
             else:
-                others.setdefault((edge.subject, edge.rule.name, edge.object), []).append(edge)
+                others.setdefault(edge.relation, []).append(edge)
         for (holder, _), group_edges in groups.items():
             # For groups of this entity, these are all claims, unless there are more.
             group = self.group_of(group_edges[0], group_edges if holder == entity and not more else None)

@@ -53,8 +53,8 @@ class Claims(SavedPart):
         **dict.fromkeys(("_columns", "_claims_of_row"), COLUMN),
         **dict.fromkeys(("_assertion_positions", "_assertion_ids", "_claim_of_id"), JSON),
         "_evidence": ITEMS,
-        "_attributions": Codec(lambda known: pack(known.values), lambda a: Interner(TUPLES.from_array(a))),
-        "_endings": ENDINGS,
+        "attributions": Codec(lambda known: pack(known.values), lambda a: Interner(TUPLES.from_array(a))),
+        "endings": ENDINGS,
     }
 
     def __init__(self, names: Names, catalog: Catalog) -> None:
@@ -68,8 +68,8 @@ class Claims(SavedPart):
         self._assertion_ids: list[str] = []
         self._evidence: dict[int, list[int]] = {}
         self._claim_of_id: dict[str, int] = {}
-        self._attributions = Interner[tuple[str | None, float]]()  # observer and confidence
-        self._endings = Endings()
+        self.attributions = Interner[tuple[str | None, float]]()  # observer and confidence
+        self.endings = Endings()
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -86,17 +86,14 @@ class Claims(SavedPart):
         return numbers
 
     def asserted_names(self, snapshot: Snapshot) -> set[int]:
-        """The names in active claims that were asserted."""
         asserted = np.flatnonzero(self._columns.values[:, _SOURCE] < 0).tolist()
         active = self.active_claims(asserted, snapshot)
         return {name for claim in active for name in (claim.subject, claim.object)}
 
     def is_asserted(self, name: int, snapshot: Snapshot) -> bool:
-        """Whether an active claim with this name was asserted."""
         return any(claim.source < 0 for claim in self.active_claims(self.with_name(name), snapshot))
 
     def claims_of_row(self, row: int) -> range:
-        """The claims that a row makes."""
         if row >= len(self._claims_of_row):
             return range(0)
         first, count = self._claims_of_row.values[row].tolist()
@@ -130,14 +127,6 @@ class Claims(SavedPart):
         rows = self._columns.values.tolist()
         return len({tuple(values[:3]) for values in rows if self._is_active(values[_SOURCE], snapshot)})
 
-    def attribution(self, number: int) -> tuple[str | None, float]:
-        """Who made a claim, and with which confidence."""
-        return self._attributions.values[number]
-
-    def ended_at(self, claim: int, position: int) -> int:
-        """When a claim was ended, as known at a position."""
-        return self._endings.end_of(claim, position)
-
     def matching_assertions(self, subject: int, event: Related, snapshot: Snapshot) -> Iterator[StatedClaim]:
         """The active claims that were asserted as this one is, whatever their object."""
         predicate = self._predicates.number(normalize_predicate(event.predicate))
@@ -147,7 +136,7 @@ class Claims(SavedPart):
             if (
                 claim.source < 0
                 and (claim.subject, claim.start, claim.end) == (subject, *window)
-                and self.attribution(claim.attribution) == (event.observed_by, event.confidence)
+                and self.attributions.values[claim.attribution] == (event.observed_by, event.confidence)
                 and evidence <= set(self._visible_evidence(claim.source, snapshot))
             ):
                 yield claim
@@ -162,7 +151,7 @@ class Claims(SavedPart):
         claims = self.with_edge_id(edge)
         sources = self._columns.values[claims, _SOURCE].tolist()
         asserted = [self._assertion_positions[~source] for source in sources if source < 0]
-        return [*asserted, *(position for claim in claims for position in self._endings.positions_of(claim))]
+        return [*asserted, *(position for claim in claims for position in self.endings.positions_of(claim))]
 
     def asserted_ids(self, names: Iterable[int]) -> list[str]:
         """The ids of the assertions with one of these names on either side, oldest first, visible or not."""
@@ -215,7 +204,6 @@ class Claims(SavedPart):
             self._claims_of_row.append((first_claim, len(self) - first_claim))
 
     def apply_entry(self, entry: Entry) -> None:
-        """Apply an entry that is not a version of a memory."""
         event = entry.event
         if isinstance(event, Related):
             number = len(self._assertion_ids)
@@ -230,7 +218,7 @@ class Claims(SavedPart):
             self._append(ends, predicate, (*window_to_micros(event.valid), micros(entry.at)), ~number, event)
         elif isinstance(event, Invalidated):
             for claim in self.with_edge_id(event.edge):
-                self._endings.add(claim, entry.position, micros(event.until))
+                self.endings.add(claim, entry.position, micros(event.until))
 
     # Helpers
 
@@ -253,7 +241,7 @@ class Claims(SavedPart):
             # A claim that the previous version made too was learned then, and its end still counts.
             same = previous.get((subject, number, object_))
             if same is not None:
-                self._endings.copy(same, to=len(self))
+                self.endings.copy(same, to=len(self))
             learned_at = recorded_at if same is None else int(self._columns.values[same, _RECORDED_AT])
             self._append((subject, object_), number, (start, claim_end, learned_at), row, version)
 
@@ -274,7 +262,7 @@ class Claims(SavedPart):
         event: Remembered | Related,
     ) -> None:
         self._graph.extend([ends])
-        attribution = self._attributions.intern((event.observed_by, event.confidence))
+        attribution = self.attributions.intern((event.observed_by, event.confidence))
         self._columns.append((*ends, predicate, *times, source, attribution))
 
     def _is_active(self, source: int, snapshot: Snapshot) -> bool:

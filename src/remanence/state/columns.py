@@ -64,19 +64,13 @@ class Column:
 
 
 class Interner(Generic[T]):
-    """Values numbered in the order in which they were added.
-
-    >>> interner = Interner(["a"])
-    >>> interner.intern("b"), interner.intern("a"), interner.number("c"), interner.values
-    (1, 0, None, ['a', 'b'])
-    """
+    """Values numbered in the order in which they were added."""
 
     def __init__(self, values: Iterable[T] = ()) -> None:
         self.values = list(values)
         self._numbers = {value: number for number, value in enumerate(self.values)}
 
     def number(self, value: T) -> int | None:
-        """The number of a value; None if it was not added."""
         return self._numbers.get(value)
 
     def intern(self, value: T) -> int:
@@ -88,11 +82,7 @@ class Interner(Generic[T]):
 
 
 def pack(value: Any) -> NDArray[np.uint8]:
-    """A JSON value as an array (index files contain only arrays, so that no pickle is ever read).
-
-    >>> unpack(pack(["a", "b"]))
-    ['a', 'b']
-    """
+    """A JSON value as an array (index files contain only arrays, so that no pickle is ever read)."""
     return np.frombuffer(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"), dtype=np.uint8)
 
 

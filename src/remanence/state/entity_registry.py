@@ -30,29 +30,16 @@ _MAX_DESCRIBED_NAMES = 16
 
 @lru_cache(1 << 16)
 def entity_id(normalized: str) -> str:
-    """The id of the entity that a normalized name denotes if nothing was registered.
-
-    >>> entity_id("alice")
-    'e4deaec0cce54da89'
-    """
+    """The id of the entity that a normalized name denotes if nothing was registered."""
     return "e" + hashlib.blake2b(normalized.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def is_entity_id(text: str) -> bool:
-    """Whether a text has the form of an entity id.
-
-    >>> is_entity_id(entity_id("alice")), is_entity_id("Alice")
-    (True, False)
-    """
     return _ENTITY_ID.fullmatch(text) is not None
 
 
 def describe_entity(name: str, others: Iterable[str], kind: str) -> str:
-    """The names and the kind of an entity as a text to be embedded.
-
-    >>> describe_entity("AlphaOne LLC", ["AO"], "organization")
-    'AlphaOne LLC, AO (organization)'
-    """
+    """The names and the kind of an entity as a text to be embedded."""
     # Sorted, so that the text does not depend on the order in which the names were added.
     names = ", ".join((name, *sorted({*others} - {name})[:_MAX_DESCRIBED_NAMES]))
     return names if kind == "thing" else f"{names} ({kind})"
@@ -90,7 +77,6 @@ class Registry(SavedPart):
         self.similar_names = SimilarNames(names)
 
     def apply_entry(self, entry: Entry) -> None:
-        """Apply an entry about entities; others are ignored."""
         event, position = entry.event, entry.position
         if isinstance(event, Registered):
             self._register(event, position)
@@ -121,7 +107,6 @@ class Registry(SavedPart):
         return list({self._names.intern(entity.name): _describe(entity) for entity in found if entity}.items())
 
     def descriptions(self, position: int) -> list[str]:
-        """The descriptions of all registered entities at a position."""
         ids = dict.fromkeys(self._root_id(each, position) for each in self._entities.values)
         return [_describe(entity) for each in ids if (entity := self.get(each, position)) is not None]
 
@@ -203,7 +188,6 @@ class Registry(SavedPart):
         return self.registered_kind(entity_id, position) or self.kind_of_names(numbers)
 
     def registered_kind(self, entity_id: str, position: int) -> str | None:
-        """The registered kind of an entity."""
         for member in self._members_of_id(entity_id, position):
             for span in self._spans.with_key(ENTITY_KIND, member, position):
                 return self._strings.values[span.spelling]
@@ -215,7 +199,6 @@ class Registry(SavedPart):
         return next((kind for kind in kinds if kind != "thing"), "thing")
 
     def names_of(self, entity_id: str, position: int) -> list[EntityName]:
-        """The names of an entity."""
         return list(self._names_of_root(self._root_id(entity_id, position), position))
 
     def display_name_among(self, entity_id: str, names: Sequence[EntityName], position: int) -> tuple[int, str]:
@@ -227,7 +210,6 @@ class Registry(SavedPart):
         return names[0].number, names[0].spelling
 
     def has_display_name(self, entity_id: str, position: int) -> bool:
-        """Whether the main name of this entity was registered."""
         return bool(self._spans_of_id(DISPLAY_NAME, entity_id, position))
 
     def is_registered(self, entity_id: str, position: int) -> bool:
@@ -272,12 +254,10 @@ class Registry(SavedPart):
         return [(self._root_id_of(span.value, position), span.valid) for span in overlapping]
 
     def name_windows(self, entity_id: str, name: str, position: int) -> list[Window]:
-        """When an entity has a name."""
         number = self._names.number(name)
         return [each.valid for each in self.names_of(entity_id, position) if each.number == number]
 
     def undone_by(self, position: int) -> int | None:
-        """The position of the entry that undid this one."""
         return self._undone.get(position)
 
     def changed_since(self, position: int) -> int | None:
@@ -295,7 +275,6 @@ class Registry(SavedPart):
         ]
 
     def fresh_id(self, name: str) -> str:
-        """An unused id for another entity with this name."""
         default = found = entity_id(normalize_name(name))
         count = 1
         while self._entities.number(found) is not None:
@@ -381,7 +360,6 @@ class Registry(SavedPart):
         return number
 
     def _default_id(self, number: int) -> str:
-        """The id that is made from a name."""
         default = entity_id(normalize_name(self._names.spellings[number]))
         self._name_of_default_id[default] = number
         return default
@@ -400,7 +378,6 @@ class Registry(SavedPart):
         return self._name_of_default_id.get(id_)
 
     def _owners(self, number: int, position: int) -> list[Span]:
-        """The registered owners of a name."""
         return self._spans.with_key(NAME_OWNER, number, position)
 
     def _root(self, entity: int, position: int) -> int:
@@ -413,7 +390,6 @@ class Registry(SavedPart):
         return self._entities.values[self._root(entity, position)]
 
     def _root_id(self, id_: str, position: int) -> str:
-        """The id of the entity that an entity is merged into."""
         entity = self._entities.number(id_)
         if entity is not None:
             id_ = self._root_id_of(entity, position)

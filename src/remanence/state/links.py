@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import ClassVar, Literal
 
@@ -76,7 +76,6 @@ class Links(SavedPart):
         return out
 
     def get(self, link_id: str, snapshot: Snapshot) -> Link | None:
-        """The link with this id in this snapshot; None if there is none."""
         number = self._numbers.get(link_id)
         return None if number is None else self._link(number, snapshot)
 
@@ -93,7 +92,7 @@ class Links(SavedPart):
             out = np.zeros(len(snapshot.memory_mask), np.bool_)
             if self._ids:
                 edges = self._graph.endpoints[self._superseding_links(snapshot)]
-                out[(_without_cycles(edges) if self._has_cycle else edges)[:, 1]] = True
+                out[_targets_without_cycles(edges.tolist()) if self._has_cycle else edges[:, 1]] = True
             self._superseded = snapshot, out
         return self._superseded[1]
 
@@ -111,16 +110,13 @@ class Links(SavedPart):
         return list(dict.fromkeys(ends[ends[:, 0] == memory, 1].tolist()))
 
     def has_links(self, memory: int) -> bool:
-        """Whether a memory ever had a link."""
         return bool(self._ids) and bool(self._graph.edges_of(memory))
 
     def positions_of_memory(self, memory: int) -> list[int]:
-        """The ledger positions of the links of a memory."""
         positions: list[int] = self._columns.values[self._graph.edges_of(memory), _POSITION].tolist()
         return positions
 
     def edge_ids(self, memory: int) -> list[str]:
-        """The ids of all links of a memory, visible or not."""
         return [self._ids[number] for number in self._graph.edges_of(memory)]
 
     def positions_of_edge(self, link_id: str) -> list[int]:
@@ -142,7 +138,6 @@ class Links(SavedPart):
     # Applying entries
 
     def apply_entry(self, entry: Entry) -> None:
-        """Apply an entry that is not a version of a memory."""
         event = entry.event
         if isinstance(event, Linked):
             source, target = self._catalog.number(event.source), self._catalog.number(event.target)
@@ -156,7 +151,7 @@ class Links(SavedPart):
     def _add(self, source: int, target: int, event: Linked, entry: Entry) -> None:
         kind = LINK_KINDS.index(event.kind)
         if kind == _SUPERSEDES and not self._has_cycle:
-            self._has_cycle = self._supersedes(target, source)
+            self._has_cycle = _reaches(target, source, lambda each: self.ever_linked(each, "supersedes", "out"))
         self._numbers[event.link] = len(self._ids)
         self._ids.append(event.link)
         self._observers.append((event.observed_by, event.why))
@@ -164,20 +159,7 @@ class Links(SavedPart):
         self._columns.append((kind, *window_to_micros(event.valid), micros(entry.at), entry.position))
         self._confidence.append(event.confidence)
 
-    def _supersedes(self, memory: int, other: int) -> bool:
-        """Whether a memory ever superseded another, directly or through others."""
-        waiting, seen = [memory], {memory}
-        while waiting:
-            memory = waiting.pop()
-            if memory == other:
-                return True
-            targets = [each for each in self.ever_linked(memory, "supersedes", "out") if each not in seen]
-            waiting += targets
-            seen.update(targets)
-        return False
-
     def _superseding_links(self, snapshot: Snapshot) -> NDArray[np.int64]:
-        """The links of kind "supersedes" that are active and hold now."""
         columns, now = self._columns.values, micros(snapshot.now)
         mask = (columns[:, _KIND] == _SUPERSEDES) & (columns[:, _POSITION] <= snapshot.position)
         mask &= (columns[:, _START] <= now) & (now < columns[:, _END])
@@ -190,7 +172,6 @@ class Links(SavedPart):
         return links[np.all(snapshot.memory_mask[self._graph.endpoints[links]], axis=1)]
 
     def _link(self, number: int, snapshot: Snapshot) -> Link | None:
-        """One link, if it is active."""
         kind, start, end, recorded_at, position = self._columns.values[number].tolist()
         ends, mask = self._graph.endpoints[number], snapshot.memory_mask
         if position > snapshot.position or not all(memory < len(mask) and mask[memory] for memory in ends):
@@ -209,26 +190,19 @@ class Links(SavedPart):
         )
 
 
-def _without_cycles(edges: NDArray[np.int32]) -> NDArray[np.int32]:
-    """These edges, in the order in which they were added, without those that close a cycle with later ones."""
-    import igraph
-
-    if not len(edges):
-        return edges
-    graph = igraph.Graph(n=int(edges.max()) + 1, edges=np.ascontiguousarray(edges), directed=True)
-    components = np.array(graph.connected_components(mode="strong").membership)
-    in_cycle = np.flatnonzero(components[edges[:, 0]] == components[edges[:, 1]])
+def _targets_without_cycles(edges: Sequence[tuple[int, int]]) -> list[int]:
+    """The targets of these edges, oldest first, without those that close a cycle with later ones."""
     accepted: dict[int, list[int]] = {}
-    dropped: list[int] = []
-    for edge in in_cycle[::-1].tolist():
-        source, target = edges[edge].tolist()
-        waiting, seen = [target], {target}
-        while waiting and source not in seen:
-            targets = [each for each in accepted.get(waiting.pop(), ()) if each not in seen]
-            waiting += targets
-            seen.update(targets)
-        if source in seen:
-            dropped.append(edge)
-        else:
+    for source, target in reversed(edges):
+        if not _reaches(target, source, lambda each: accepted.get(each, ())):
             accepted.setdefault(source, []).append(target)
-    return np.delete(edges, dropped, axis=0)
+    return [target for targets in accepted.values() for target in targets]
+
+
+def _reaches(start: int, goal: int, targets_of: Callable[[int], Iterable[int]]) -> bool:
+    waiting, seen = [start], {start}
+    while waiting and goal not in seen:
+        targets = [each for each in targets_of(waiting.pop()) if each not in seen]
+        waiting += targets
+        seen.update(targets)
+    return goal in seen

@@ -16,14 +16,7 @@ from remanence.state.columns import JSON, TEXTS, SavedPart
 
 
 class Names(SavedPart):
-    """Names by number.
-
-    >>> names = Names()
-    >>> names.intern("Alice", "person"), names.intern("Porto"), names.intern("alice")
-    (0, 1, 0)
-    >>> names.spellings[0], names.kinds[0], names.number("ALICE"), names.number("Bob")
-    ('Alice', 'person', 0, None)
-    """
+    """Names by number."""
 
     _saved: ClassVar = {"spellings": TEXTS, "kinds": TEXTS, "_numbers": JSON}
 
@@ -38,7 +31,6 @@ class Names(SavedPart):
         return len(self.spellings)
 
     def number(self, name: str) -> int | None:
-        """The number of a name, or None for an unknown one."""
         return self._numbers.get(normalize_name(name))
 
     def intern(self, name: str, kind: str = "thing") -> int:

@@ -62,7 +62,6 @@ class Predicates(Interner[str]):
         self._rules: dict[tuple[str, int], PredicateRule] = {}
 
     def apply_entry(self, entry: Entry, event: Declared) -> None:
-        """Add a declaration."""
         inverse = None if event.inverse is None else normalize_predicate(event.inverse)
         self.declared.append((entry.position, normalize_predicate(event.predicate), event.single_valued, inverse))
         self._rules.clear()
@@ -73,7 +72,6 @@ class Predicates(Interner[str]):
         return next((value for value in reversed(values) if value is not None), None)
 
     def rule(self, name: str, position: int) -> PredicateRule:
-        """The properties of a predicate."""
         key = name, self._count(position)
         rule = self._rules.get(key)
         if rule is None:
@@ -111,11 +109,7 @@ class Predicates(Interner[str]):
 
 @lru_cache(1 << 12)
 def normalize_predicate(text: str) -> str:
-    """One form for the spellings of one predicate.
-
-    >>> normalize_predicate("Lives in"), normalize_predicate("works/at"), normalize_predicate("?!")
-    ('lives_in', 'works_at', 'related_to')
-    """
+    """One form for the spellings of one predicate."""
     return _snake_case(text) or "related_to"
 
 
@@ -140,21 +134,12 @@ def parse_predicate(value: object, parameter: str = "predicate") -> str:
 
 
 def resulting_states(predicate: str) -> Sequence[str]:
-    """The states that begin with an event: who moved to Porto lives there.
-
-    >>> resulting_states("moved_to"), resulting_states("lives_in")
-    (('lives_in',), ())
-    """
+    """The states that begin with an event: who moved to Porto lives there."""
     state = STATE_AFTER_EVENT.get(predicate)
     return () if state is None else (state,)
 
 
 def is_state(predicate: str) -> bool:
-    """Whether a predicate describes a state, not an event.
-
-    >>> is_state("lives_in"), is_state("visited")
-    (True, False)
-    """
     return predicate not in EVENT_PREDICATES
 
 
@@ -170,7 +155,6 @@ def _default_key(predicate: str) -> str | None:
 
 
 def _latest_inverses(declared: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Each predicate with its inverse, by the latest declaration of either."""
     out: dict[str, str] = {}
     for name, inverse in declared:
         if out.get(inverse) == name:

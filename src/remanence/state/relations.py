@@ -35,7 +35,6 @@ __all__ = ["Direction", "Relations"]
 
 _MAX_RELATED = 256  # newest claims that `related_names` reads: every recall calls it
 _LARGER_LIMIT = 4
-_MAX_CACHED = 20_000
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 RowDisagreement: TypeAlias = tuple[int, DisagreementKind, str]
@@ -49,8 +48,6 @@ class Relations(Claims):
         super().__init__(names, catalog)
         self._registry = registry
         self._last_view: ClaimView | None = None
-        self._relations: dict[object, Relation] = {}  # of the last view
-        self._disagreements: tuple[Snapshot | None, dict[int, list[RowDisagreement]]] = None, {}
 
     # Relations
 
@@ -168,10 +165,6 @@ class Relations(Claims):
 
     # The claims of a memory
 
-    def has_claims(self, row: int) -> bool:
-        """Whether a row claims anything."""
-        return bool(self.claims_of_row(row))
-
     def edge_ids(self, memory: int) -> list[str]:
         """The ids of all relations that a memory ever claimed or was evidence of, visible or not."""
         claims_by_row = self.claims_with_evidence(self._catalog.rows_of(memory)).values()
@@ -201,7 +194,6 @@ class Relations(Claims):
         return bool(flags) and all(flags)
 
     def is_partly_stale(self, row: int, snapshot: Snapshot) -> bool:
-        """Whether some claim of this row was replaced or ended by an event."""
         return any(self._stale_flags(row, snapshot))
 
     def valid_periods(self, row: int, snapshot: Snapshot) -> list[tuple[Window, tuple[str, str]]]:
@@ -214,25 +206,18 @@ class Relations(Claims):
 
     def disagreements(self, row: int, snapshot: Snapshot) -> list[RowDisagreement]:
         """The rows that disagree with this one: which, how, and about what ("Alice lives_in")."""
-        if self._disagreements[0] is not snapshot:  # a recall asks several times for each of its hits
-            self._disagreements = snapshot, {}
-        cache = self._disagreements[1]
-        if row not in cache:
-            kinds: dict[tuple[int, str], DisagreementKind] = {}
-            for other, kind, edge in self._view(snapshot).disagreements(row):
-                holder = self._names.spellings[edge.endpoints[edge.rule.keyed_by_object]]
-                kinds[other, f"{holder} {edge.rule.name}"] = kind
-            cache[row] = [(other, kind, topic) for (other, topic), kind in kinds.items()]
-        return cache[row]
+        kinds: dict[tuple[int, str], DisagreementKind] = {}
+        for other, kind, edge in self._view(snapshot).disagreements(row):
+            holder = self._names.spellings[edge.endpoints[edge.rule.keyed_by_object]]
+            kinds[other, f"{holder} {edge.rule.name}"] = kind
+        return [(other, kind, topic) for (other, topic), kind in kinds.items()]
 
     # Predicates
 
     def declared_single_valued(self, predicate: str, position: int) -> bool | None:
-        """Whether a predicate was declared single-valued; None if it was not declared."""
         return self._predicates.declared_single_valued(normalize_predicate(predicate), position)
 
     def inverse(self, predicate: str, position: int) -> str | None:
-        """The inverse of a predicate."""
         rule = self._predicates.rule(normalize_predicate(predicate), position)
         return rule.name if rule.is_inverse else rule.inverse
 
@@ -250,7 +235,6 @@ class Relations(Claims):
         """The view of a snapshot. The last one is kept: a graph walk reads the same claims again and again."""
         if self._last_view is None or not self._last_view.matches(snapshot):
             self._last_view = ClaimView(self, self._predicates, self._registry, snapshot)
-            self._relations = {}
         return self._last_view
 
     def _stale_flags(self, row: int, snapshot: Snapshot) -> list[bool]:
@@ -263,14 +247,9 @@ class Relations(Claims):
     def _relation(self, resolved: ResolvedClaim, triple: NumberedTriple, view: ClaimView) -> Relation:
         edge, interval, next_claim = resolved
         stated = edge.stated_claim
-        # The number of claims too: the same claim may be resolved together with more or fewer others.
-        key = stated.number, interval.start, interval.end, len(interval.claims), triple
-        relation = self._relations.get(key)
-        if relation is not None:
-            return relation
         rows = [row for claim in interval.claims for row in self.evidence_rows(claim.number, view.snapshot)]
         memories = dict.fromkeys(map(self._catalog.memory_of, rows))
-        relation = Relation(
+        return Relation(
             id=self.edge_id(stated.number),
             subject=self._names.spellings[triple[0]],
             predicate=triple[1],
@@ -283,10 +262,6 @@ class Relations(Claims):
             evidence=tuple([self._catalog.ids[memory] for memory in memories]),
             replaced_by=None if next_claim is None else self.edge_id(next_claim),
         )
-        if len(self._relations) >= _MAX_CACHED:
-            self._relations.clear()
-        self._relations[key] = relation
-        return relation
 
 
 def _matching(
