@@ -10,8 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from sqlalchemy.exc import DBAPIError
-
 from remanence.errors import Closed, InvalidInput, LedgerCorrupt, LedgerError, LedgerUnavailable
 
 APPLICATION_ID = 0x52454D4E  # "REMN", at byte 68 of the file, which tells our files from those of other programs
@@ -90,7 +88,7 @@ def retry_while_locked(work: Callable[[], T]) -> T:
     while True:
         try:
             return work()
-        except (sqlite3.OperationalError, DBAPIError) as error:
+        except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
@@ -108,21 +106,20 @@ class ErrorTranslator:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None and isinstance(error, DBAPIError | sqlite3.Error | UnicodeEncodeError | OverflowError):
+        if error is not None and isinstance(error, sqlite3.Error | UnicodeEncodeError | OverflowError):
             raise translate_error(error, self._path) from error
 
 
 def translate_error(error: BaseException, path: Path) -> Exception:
     """The exception of this library for a database error."""
-    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    text = str(cause)
+    text = str(error)
 
     def mentions(*fragments: str) -> bool:
         return any(fragment in text for fragment in fragments)
 
-    if isinstance(cause, UnicodeEncodeError):
+    if isinstance(error, UnicodeEncodeError):
         return InvalidInput(f"text with a lone surrogate cannot be stored ({text}). Repair it before adding it.")
-    if isinstance(cause, OverflowError) or mentions("binding", "too big"):
+    if isinstance(error, OverflowError) or mentions("binding", "too big"):
         return InvalidInput(f"a value cannot be stored or searched for: {text}.")
     if mentions("closed database"):
         return Closed("this ledger was closed; open it again to use it.")
