@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
@@ -23,7 +24,7 @@ import numpy as np
 from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
 from remanence.ledger import chain, sqlite, tables
 from remanence.ledger.chain import EMPTY_HEAD, ChainedTransaction, ChainHead, StoredEntry
-from remanence.schema import OPEN_END, OPEN_START, Entry
+from remanence.schema import OPEN_END, Entry
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -52,14 +53,12 @@ class SqlLedger:
         self._pid = os.getpid()
         self._connected = self._closed = self._writing = self._needs_checkpoint = False
         self._write_lock = threading.RLock()
-        self._errors = sqlite.ErrorTranslator(self.path)
+        self._errors = partial(sqlite.translated_errors, self.path)
         for other in self._instances:
             if other.path == self.path and other._connected:
                 other._check_process()
         self._readers: deque[sqlite3.Connection] = deque()
-        self._head, self._last_times = EMPTY_HEAD, dict[str, int]()
-        self._data_version: int | None = None  # for which these two are right
-        with self._errors:
+        with self._errors():
             self._writer = sqlite.connect(self.path)
             self._file = sqlite.file_identity(self.path)
             # 16 and 32 MB: a large batch fits into the cache, and most of its pages are overwritten in the
@@ -88,20 +87,20 @@ class SqlLedger:
                 raise LedgerError("this thread is already in a transaction: end that one first.")
             self._remove_erased_pages(wait=0)
             self._check_file()
-            with self._errors:
+            with self._errors():
                 self._writer.execute("BEGIN IMMEDIATE")
             self._writing = True
             transaction = None
             try:
-                with self._errors:
+                with self._errors():
                     head = self._find_head()
-                transaction = SqlTransaction(self._writer, self._errors, head, self._last_times)
+                transaction = SqlTransaction(self._writer, self.path, head)
                 yield transaction
                 transaction.record_head()
-                with self._errors:
+                with self._errors():
                     self._writer.execute("COMMIT")
             except BaseException:
-                with self._errors:
+                with self._errors():
                     if self._writer.in_transaction:  # on a full disk SQLite has rolled back by itself
                         self._writer.execute("ROLLBACK")
                 raise
@@ -109,26 +108,20 @@ class SqlLedger:
                 self._writing = False
                 if transaction is not None:
                     transaction.ended = True
-            self._head = transaction.chain_head
-            self._last_times.update(transaction.last_times)
             if transaction.erased:
                 self._needs_checkpoint = True
                 self._remove_erased_pages(wait=1000)
 
     def _find_head(self) -> ChainHead:
-        """The end of the chain, read again if another process wrote."""
-        data_version = self._writer.execute("PRAGMA data_version").fetchone()[0]
-        if data_version != self._data_version:
-            row = self._writer.execute(tables.LAST_ENTRY).fetchone()
-            head = EMPTY_HEAD if row is None else ChainHead(*row)
-            if (self._recorded_head(self._writer) or EMPTY_HEAD) != head:
-                raise LedgerTampered(
-                    f"{self.path} does not end with the entry that was written last; its last entry is "
-                    f"{head.position}. Run `verify()`, and restore a backup before writing again.",
-                    position=head.position + 1,
-                )
-            self._head, self._last_times, self._data_version = head, {}, data_version
-        return self._head
+        row = self._writer.execute(tables.LAST_ENTRY).fetchone()
+        head = EMPTY_HEAD if row is None else ChainHead(*row)
+        if (self._recorded_head(self._writer) or EMPTY_HEAD) != head:
+            raise LedgerTampered(
+                f"{self.path} does not end with the entry that was written last; its last entry is "
+                f"{head.position}. Run `verify()`, and restore a backup before writing again.",
+                position=head.position + 1,
+            )
+        return head
 
     def _remove_erased_pages(self, wait: int) -> None:
         """Remove old pages of erased entries from the write-ahead log; if a reader prevents it, next time."""
@@ -181,7 +174,7 @@ class SqlLedger:
 
     def texts_in_other_entries(self, texts: Collection[str], *, excluded_positions: Collection[int]) -> set[str]:
         self._check_open()
-        with self._errors, self._reader() as reader:
+        with self._errors(), self._reader() as reader:
             return chain.texts_in_other_entries(reader.execute(tables.BODIES), texts, excluded_positions)
 
     def get_meta(self, name: str) -> str | None:
@@ -190,10 +183,11 @@ class SqlLedger:
 
     def verify(self) -> tuple[int, bytes]:
         self._check_open()
-        with self._errors, self._reader() as reader:
+        with self._errors(), self._reader() as reader:
             reader.execute("BEGIN")  # one snapshot: entries and recorded head of the same moment
             try:
-                return chain.verify(self._stored_entries(reader), self._recorded_head(reader))
+                entries = map(StoredEntry._make, reader.execute(tables.READ_STORED))
+                return chain.verify(entries, self._recorded_head(reader))
             finally:
                 reader.execute("ROLLBACK")
 
@@ -202,16 +196,10 @@ class SqlLedger:
             self._check_open()
             if self._writing:
                 raise LedgerError("this thread is in a transaction: end it before compacting.")
-            with self._errors:
+            with self._errors():
                 if self._writer.execute("PRAGMA freelist_count").fetchone()[0]:
                     self._writer.execute("VACUUM")
                 self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def _stored_entries(self, reader: sqlite3.Connection) -> Iterator[StoredEntry]:
-        after = OPEN_START
-        while rows := reader.execute(tables.READ_STORED, (after,)).fetchall():
-            yield from map(StoredEntry._make, rows)
-            after = rows[-1][0]
 
     def _recorded_head(self, connection: sqlite3.Connection) -> ChainHead | None:
         row = connection.execute(tables.GET_META, (tables.HEAD_KEY,)).fetchone()
@@ -238,7 +226,7 @@ class SqlLedger:
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         self._check_open()
-        with self._errors, self._reader() as reader:
+        with self._errors(), self._reader() as reader:
             return reader.execute(sql, values).fetchall()
 
     def _value(self, sql: str, values: Sequence[Any] = ()) -> Any:
@@ -272,11 +260,7 @@ class SqlLedger:
 
     def _check_file(self) -> None:
         """Raise if the file was moved or deleted: SQLite would write to it, and the entries would be lost."""
-        try:
-            found: tuple[int, int] | None = sqlite.file_identity(self.path)
-        except OSError:
-            found = None
-        if found != self._file:
+        if sqlite.file_identity(self.path) != self._file:
             raise LedgerUnavailable(
                 f"{self.path} was moved, deleted or replaced while it was open, and nothing of this write was "
                 "stored. Restore the file if necessary, close this space, and open it again."
@@ -293,16 +277,10 @@ class SqlLedger:
 class SqlTransaction(ChainedTransaction):
     """The changes of one writer; the database stores them only if the block ends without an exception."""
 
-    def __init__(
-        self,
-        writer: sqlite3.Connection,
-        errors: sqlite.ErrorTranslator,
-        head: ChainHead,
-        known_times: Mapping[str, int],
-    ) -> None:
+    def __init__(self, writer: sqlite3.Connection, path: Path, head: ChainHead) -> None:
         super().__init__(head)
-        self._writer, self._errors, self._known_times = writer, errors, known_times
-        self._first_head = head
+        self._writer, self._first_head = writer, head
+        self._errors = partial(sqlite.translated_errors, path)
         self.erased = False
 
     def put_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
@@ -331,13 +309,11 @@ class SqlTransaction(ChainedTransaction):
 
     def _write(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
         self._check_open()
-        with self._errors:
+        with self._errors():
             self._writer.executemany(sql, rows)
 
-    def _last_stored_time(self, space: str) -> int | None:
-        if space in self._known_times:
-            return self._known_times[space]
-        with self._errors:
+    def _last_time(self, space: str) -> int | None:
+        with self._errors():
             row = self._writer.execute(tables.LAST_TIME, (space,)).fetchone()
         return None if row is None else int(row[0])
 

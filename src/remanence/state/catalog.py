@@ -32,7 +32,6 @@ from remanence.state.columns import (
 
 MEMORY_ENTRY_KINDS = ("remembered", "forgotten", "restored", "erased")
 """The kinds of entries that change which memories are visible."""
-_MAX_CACHED_MASKS = 8
 
 
 class Catalog(SavedPart):
@@ -72,7 +71,7 @@ class Catalog(SavedPart):
         self._reasons: dict[int, list[int]] = {}  # by memory: the entries that say why it was forgotten
         self._erased: dict[int, int] = {}  # by memory: the entry that erased it
         self._last_change = 0  # the last position at which visibility changed
-        self._masks: dict[int, NDArray[np.bool_]] = {}
+        self._last_mask: tuple[int, NDArray[np.bool_]] | None = None
 
     def __len__(self) -> int:
         return len(self._opened)
@@ -87,7 +86,7 @@ class Catalog(SavedPart):
         if not entries:
             return
         self.position = self._last_change = entries[-1].position
-        self._masks = {}
+        self._last_mask = None
         first_row = len(self)
         memories = [self._numbers.intern(entry.subject) for entry in entries]
         self.content_digests += [""] * (len(self.ids) - len(self.content_digests))
@@ -122,7 +121,7 @@ class Catalog(SavedPart):
             return
         self.position = entry.position
         if entry.kind in MEMORY_ENTRY_KINDS:
-            self._last_change, self._masks = entry.position, {}
+            self._last_change, self._last_mask = entry.position, None
         memory = self._numbers.number(entry.subject)
         if memory is None:
             return
@@ -211,7 +210,7 @@ class Catalog(SavedPart):
         out = copy(self)
         spans, archived = self._hidden.values.copy(), sorted(self._archived)
         spans[archived, 2] = spans[archived, 1]  # empty; the indexes of the others do not change
-        out._hidden, out._masks = Column(np.int64, spans), {}
+        out._hidden, out._last_mask = Column(np.int64, spans), None
         out._open_spans = {m: span for m, span in self._open_spans.items() if span not in self._archived}
         return out
 
@@ -270,17 +269,15 @@ class Catalog(SavedPart):
     def visible(self, position: int) -> NDArray[np.bool_]:
         """The rows that exist at `position` and are not hidden. The array is shared: do not change it."""
         position = min(position, self._last_change)
-        if position in self._masks:
-            return self._masks[position]
+        if self._last_mask is not None and self._last_mask[0] == position:
+            return self._last_mask[1]
         mask = self._opened.values <= position
         if len(self._hidden):
             hidden = np.zeros(len(self.ids), np.bool_)
             hidden[self._hidden_at(self._hidden.values, position)] = True
             mask &= ~hidden[self._memory.values]
         mask.flags.writeable = False
-        if len(self._masks) >= _MAX_CACHED_MASKS:
-            self._masks.clear()
-        self._masks[position] = mask
+        self._last_mask = position, mask
         return mask
 
     def allowed(

@@ -51,7 +51,6 @@ class Spans:
         self._by_key: dict[tuple[int, int], list[int]] = {}
         self._by_value: dict[tuple[int, int], list[int]] = {}
         self._by_entry: dict[int, list[int]] = {}
-        self._by_origin: dict[int, list[int]] = {}
         for row in () if rows is None else rows.tolist():
             self._add(Span._make(row))
 
@@ -100,12 +99,11 @@ class Spans:
         opened = [span for span in self.changed_by(position) if span.opened == position]
         if len(self._open_spans_of(position)) == len(opened):
             return None
-        closed = (self._spans[number].closed for number in self._by_origin[position])
-        return max(end for end in closed if end != OPEN_END)
+        return max(span.closed for span in self._spans if span.origin == position and span.closed != OPEN_END)
 
     def _open_spans_of(self, position: int) -> list[Span]:
         """The spans that an entry added and that are open."""
-        return self._covering(self._by_origin.get(position, ()), OPEN_END - 1)
+        return [span for span in self._spans if span.origin == position and span.closed == OPEN_END]
 
     def _covering(self, numbers: Iterable[int], position: int | None) -> list[Span]:
         spans = [self._spans[number] for number in numbers]
@@ -119,4 +117,3 @@ class Spans:
         self._by_entry.setdefault(span.opened, []).append(number)
         if span.closed != OPEN_END:
             self._by_entry.setdefault(span.closed, []).append(number)
-        self._by_origin.setdefault(span.origin, []).append(number)

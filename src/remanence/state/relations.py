@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import TypeAlias
 
 from remanence.events import Declared, Related
 from remanence.schema import (
@@ -24,10 +23,10 @@ from remanence.schema import (
     window_from_micros,
 )
 from remanence.state.catalog import Catalog
-from remanence.state.claim_view import ClaimView, Direction, EntityEdge, NumberedTriple, ResolvedClaim
+from remanence.state.claim_view import ClaimView, Direction, EntityEdge, NumberedTriple, ResolvedClaim, RowDisagreement
 from remanence.state.claims import Claims
 from remanence.state.entity_registry import Registry
-from remanence.state.intervals import Claim, DisagreementKind, Interval
+from remanence.state.intervals import Claim, DisagreementKind, Interval, classify_disagreement
 from remanence.state.names import Names
 from remanence.state.predicates import normalize_predicate, resulting_states
 
@@ -35,10 +34,8 @@ __all__ = ["Direction", "Relations"]
 
 _MAX_RELATED = 256  # newest claims that `related_names` reads: every recall calls it
 _LARGER_LIMIT = 4
+_MAX_DISAGREEMENTS = 64
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
-
-RowDisagreement: TypeAlias = tuple[int, DisagreementKind, str]
-"""A row that disagrees with another one, how, and about what."""
 
 
 class Relations(Claims):
@@ -183,7 +180,13 @@ class Relations(Claims):
 
         None if some of it still holds, or if it was replaced by an assertion without evidence: see `is_stale`.
         """
-        return self._view(snapshot).superseding_row(row, micros(snapshot.now))
+        found: list[int] = []
+        for status in self._view(snapshot).status_of(row, micros(snapshot.now)):
+            rows = [each for claim in status.replaced_by for each in self.evidence_rows(claim.number, snapshot)]
+            if not rows:
+                return None
+            found.append(max(rows))
+        return max(found, default=None)
 
     def is_stale(self, row: int, snapshot: Snapshot) -> bool:
         """Whether all claims of this row were replaced or ended by an event.
@@ -198,19 +201,21 @@ class Relations(Claims):
 
     def valid_periods(self, row: int, snapshot: Snapshot) -> list[tuple[Window, tuple[str, str]]]:
         """When the claims of this row hold, with their subject and object, if another value holds at another time."""
-        out: list[tuple[Window, tuple[str, str]]] = []
-        for edge, interval in self._view(snapshot).valid_periods(row):
-            subject, object_ = (self._names.spellings[name] for name in edge.endpoints)
-            out.append((window_from_micros(interval.start, interval.end), (subject, object_)))
+        view, out = self._view(snapshot), list[tuple[Window, tuple[str, str]]]()
+        for edge in view.edges_of_row(row):
+            resolved = view.group_of(edge).resolved_claims if edge.rule.single_valued else []
+            if len({each.interval.value for each in resolved}) > 1:
+                subject, object_ = (self._names.spellings[name] for name in edge.endpoints)
+                own = (each.interval for each in resolved if edge.claim in each.interval.claims)
+                out += [(window_from_micros(interval.start, interval.end), (subject, object_)) for interval in own]
         return out
 
     def disagreements(self, row: int, snapshot: Snapshot) -> list[RowDisagreement]:
         """The rows that disagree with this one: which, how, and about what ("Alice lives_in")."""
-        kinds: dict[tuple[int, str], DisagreementKind] = {}
-        for other, kind, edge in self._view(snapshot).disagreements(row):
-            holder = self._names.spellings[edge.endpoints[edge.rule.keyed_by_object]]
-            kinds[other, f"{holder} {edge.rule.name}"] = kind
-        return [(other, kind, topic) for (other, topic), kind in kinds.items()]
+        view = self._view(snapshot)
+        if row not in view.disagreements:  # a recall asks several times for each of its hits
+            view.disagreements[row] = self._find_disagreements(row, view)
+        return view.disagreements[row]
 
     # Predicates
 
@@ -240,6 +245,18 @@ class Relations(Claims):
     def _stale_flags(self, row: int, snapshot: Snapshot) -> list[bool]:
         statuses = self._view(snapshot).status_of(row, micros(snapshot.now))
         return [bool(status.replaced_by) or status.ended for status in statuses]
+
+    def _find_disagreements(self, row: int, view: ClaimView) -> list[RowDisagreement]:
+        kinds: dict[tuple[int, str], DisagreementKind] = {}
+        for edge in view.edges_of_row(row):
+            group = view.group_of(edge).edges if edge.rule.single_valued else []
+            topic = f"{self._names.spellings[edge.endpoints[edge.rule.keyed_by_object]]} {edge.rule.name}"
+            others = [other.claim for other in group if other.claim.value != edge.claim.value]
+            for claim in others[-_MAX_DISAGREEMENTS:]:
+                for other in self.evidence_rows(claim.number, view.snapshot):
+                    if other != row:
+                        kinds[other, topic] = classify_disagreement(edge.claim, claim)
+        return [(other, kind, topic) for (other, topic), kind in kinds.items()]
 
     def _edges_with_id(self, edge_id: str, view: ClaimView) -> Iterator[EntityEdge]:
         return map(view.to_edge, self.active_claims(self.with_edge_id(edge_id), view.snapshot))
