@@ -78,7 +78,6 @@ class Catalog(SavedPart):
 
     @property
     def ids(self) -> list[str]:
-        """The ids of all memories, by number."""
         return self._numbers.values
 
     def apply_versions(self, entries: Sequence[Entry]) -> None:
@@ -173,7 +172,6 @@ class Catalog(SavedPart):
         return out
 
     def rows_among(self, memories: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """The rows that are versions of these memories."""
         rows: NDArray[np.bool_] = memories[self._memory.values]
         return rows
 
@@ -190,7 +188,6 @@ class Catalog(SavedPart):
         return self._next_turns.get(conversation, 0)
 
     def is_visible(self, memory: int, position: int) -> bool:
-        """Whether a memory is not hidden at this position."""
         return memory not in self._hidden_at(self._hidden.values, position)
 
     def hidden_since(self, memory: int) -> int | None:
@@ -199,7 +196,6 @@ class Catalog(SavedPart):
         return None if span is None else int(self._hidden.values[span, 1])
 
     def archived_mask(self, position: int) -> NDArray[np.bool_]:
-        """The memories, by number, that are archived at this position."""
         out = np.zeros(len(self.ids), np.bool_)
         out[self._hidden_at(self._hidden.values[sorted(self._archived)], position)] = True
         out[list(self._erased)] = False
@@ -240,7 +236,6 @@ class Catalog(SavedPart):
         return self._revised.values[rows] > position
 
     def active_among(self, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
-        """The rows of this mask that have no later version."""
         active: NDArray[np.bool_] = rows & (self._revised.values > position)
         return active
 

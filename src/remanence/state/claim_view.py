@@ -43,7 +43,6 @@ class EntityEdge(NamedTuple):
 
     @property
     def holder(self) -> int:
-        """The entity that has the value."""
         return self.object if self.rule.keyed_by_object else self.subject
 
     @property

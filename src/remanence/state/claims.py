@@ -147,7 +147,6 @@ class Claims(SavedPart):
         return [self._assertion_positions[number] for number, memories in sources if set(memories) == {memory}]
 
     def positions_of_edge(self, edge: str) -> list[int]:
-        """The ledger positions at which a relation was asserted and ended."""
         claims = self.with_edge_id(edge)
         sources = self._columns.values[claims, _SOURCE].tolist()
         asserted = [self._assertion_positions[~source] for source in sources if source < 0]

@@ -14,11 +14,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Column:
-    """A numpy array that grows at its end.
-
-    >>> column = Column(np.int64); column.append(3); column.extend([4, 5]); column.values.tolist()
-    [3, 4, 5]
-    """
+    """A numpy array that grows at its end."""
 
     __slots__ = ("_data", "values")
 
@@ -50,7 +46,6 @@ class Column:
             self.fill(len(values), values)
 
     def fill(self, count: int, value: Any) -> None:
-        """Add a value `count` times."""
         size = len(self.values) + count
         if size > len(self._data):
             self._reserve(size)
@@ -74,7 +69,6 @@ class Interner(Generic[T]):
         return self._numbers.get(value)
 
     def intern(self, value: T) -> int:
-        """The number of a value, which is added if necessary."""
         number = self._numbers.setdefault(value, len(self.values))
         if number == len(self.values):
             self.values.append(value)
@@ -161,11 +155,7 @@ def unique_inverse(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]
 
 
 def run_starts(values: NDArray[Any]) -> NDArray[np.int64]:
-    """The index of the first occurrence of each value in a sorted array.
-
-    >>> run_starts(np.array([3, 3, 5])).tolist()
-    [0, 2]
-    """
+    """The index of the first occurrence of each value in a sorted array."""
     changes = np.empty(len(values), np.bool_)
     changes[:1] = True
     np.not_equal(values[1:], values[:-1], out=changes[1:])

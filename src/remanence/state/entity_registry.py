@@ -184,7 +184,7 @@ class Registry(SavedPart):
         return next((name for name in names if self.entity_of(name, position) == owner), number)
 
     def kind_of(self, entity_id: str, numbers: Iterable[int], position: int) -> str:
-        """The kind of an entity: as registered, else as memories have it for these names."""
+        """As registered, else as memories have it for these names."""
         return self.registered_kind(entity_id, position) or self.kind_of_names(numbers)
 
     def registered_kind(self, entity_id: str, position: int) -> str | None:
@@ -417,11 +417,9 @@ class Registry(SavedPart):
 
     def _names_of_root(self, root: str, position: int) -> Iterator[EntityName]:
         """The names of an entity that is not merged into another."""
-        entity = self._entities.number(root)
-        return self._names_of_members(entity, position) if entity is not None else self._unowned_name(root, position)
-
-    def _names_of_members(self, entity: int, position: int) -> Iterator[EntityName]:
-        for member in self._members(entity, position):
+        if self._entities.number(root) is None:
+            yield from self._unowned_name(root, position)
+        for member in self._members_of_id(root, position):
             yield from self._unowned_name(self._entities.values[member], position)
             for span in self._spans.with_value(NAME_OWNER, member, position):
                 yield EntityName(span.key, self._strings.values[span.spelling], span.valid, is_registered=True)

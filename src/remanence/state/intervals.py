@@ -95,12 +95,6 @@ def resolve_single_valued(claims: Iterable[Claim]) -> list[Interval]:
     runs = _runs(nonempty)
     first = min(run[0].effective_start for run in runs)
     starts = [_run_start(run, first) for run in runs]
-    if _each_lasts_until_next(runs):
-        ends = [*starts[1:], OPEN_END]
-        return [
-            Interval(run[0].value, start, end, run[0], tuple(run))
-            for run, start, end in zip(runs, starts, ends, strict=True)
-        ]
     waiting = sorted(range(len(runs)), key=starts.__getitem__, reverse=True)
     moments = {moment for run in runs for moment in (run[0].end, run[0].ended_at)}
     active: list[tuple[int, int]] = []
@@ -159,12 +153,6 @@ def _runs(claims: Sequence[Claim]) -> list[list[Claim]]:
         else:
             out.append([claim])
     return out
-
-
-def _each_lasts_until_next(runs: Sequence[Sequence[Claim]]) -> bool:
-    """Whether no run has an end of its own, and all have different starts."""
-    open_ = all(run[0].end == run[0].ended_at == OPEN_END for run in runs)
-    return open_ and all(a[-1].effective_start < b[0].effective_start for a, b in pairwise(runs))
 
 
 def _run_start(run: Sequence[Claim], first: int) -> int:

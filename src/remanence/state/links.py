@@ -80,7 +80,6 @@ class Links(SavedPart):
         return None if number is None else self._link(number, snapshot)
 
     def count(self, snapshot: Snapshot) -> int:
-        """How many links are active, at whichever time they hold."""
         return len(self._with_visible_ends(self._columns.values[:, _POSITION] <= snapshot.position, snapshot))
 
     def superseded_mask(self, snapshot: Snapshot) -> NDArray[np.bool_]:
@@ -120,14 +119,12 @@ class Links(SavedPart):
         return [self._ids[number] for number in self._graph.edges_of(memory)]
 
     def positions_of_edge(self, link_id: str) -> list[int]:
-        """The ledger positions at which a link was added and ended."""
         number = self._numbers.get(link_id)
         if number is None:
             return []
         return [int(self._columns.values[number, _POSITION]), *self._endings.positions_of(number)]
 
     def find_duplicate(self, event: Linked, snapshot: Snapshot) -> str | None:
-        """The id of a link that was added with the same values and was not ended since."""
         source = self._catalog.number(event.source)
         for link in [] if source is None else self.links_of(source, snapshot, kinds=(event.kind,), direction="out"):
             values = (link.target, link.valid, link.confidence, link.observed_by, link.why)

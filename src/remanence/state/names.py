@@ -34,7 +34,6 @@ class Names(SavedPart):
         return self._numbers.get(normalize_name(name))
 
     def intern(self, name: str, kind: str = "thing") -> int:
-        """The number of a name, which is added if necessary."""
         normalized = normalize_name(name)
         number = self._numbers.get(normalized)
         if number is None:

@@ -79,7 +79,6 @@ class Predicates(Interner[str]):
         return rule
 
     def equivalent_numbers(self, name: str, position: int) -> list[int]:
-        """The numbers of a predicate and its inverse."""
         rule = self.rule(name, position)
         numbers = (self.number(each) for each in {rule.name, rule.inverse} if each is not None)
         return [number for number in numbers if number is not None]

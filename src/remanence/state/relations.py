@@ -91,7 +91,6 @@ class Relations(Claims):
         return [(triple, self._relation(each, triple, view)) for each, triple in found], more
 
     def timeline(self, number: int, predicate: str, snapshot: Snapshot) -> list[Relation]:
-        """The values of one entity and predicate, in the order of time."""
         rule = self._predicates.rule(normalize_predicate(predicate), snapshot.position)
         # For Apple, ceo_of means who led it.
         direction: Direction = "both" if rule.keyed_by_object and not rule.is_inverse else "out"
@@ -128,7 +127,6 @@ class Relations(Claims):
         return None
 
     def supported_by_rows(self, rows: Sequence[int], snapshot: Snapshot) -> dict[int, list[Relation]]:
-        """For each of these rows the relations that it is evidence of."""
         out: dict[int, list[Relation]] = {}
         for row, claims in self.claims_with_evidence(rows).items():
             found = (self.get(edge, snapshot) for edge in dict.fromkeys(map(self.edge_id, claims)))
