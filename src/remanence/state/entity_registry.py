@@ -166,8 +166,8 @@ class Registry(SavedPart):
             entities = [] if default is None else [default]
         out = {number: None}
         for entity in entities:
-            root = self._root(entity, position)
-            out |= {each.number: None for each in self._names_of_members(root, position)}
+            root = self._root_id_of(entity, position)
+            out |= {each.number: None for each in self._names_of_root(root, position)}
         return tuple(out)
 
     def has_several_owners(self, number: int, position: int) -> bool:
