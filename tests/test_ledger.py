@@ -529,10 +529,10 @@ def test_an_older_ledger_is_brought_up_to_date_in_one_go(tmp_path: Path, monkeyp
     ledger.close()
 
     def two(connection: Any) -> None:
-        connection.exec_driver_sql("ALTER TABLE meta ADD COLUMN since INTEGER")
+        connection.execute("ALTER TABLE meta ADD COLUMN since INTEGER")
 
     def three(connection: Any) -> None:
-        connection.exec_driver_sql("UPDATE meta SET since = 3")
+        connection.execute("UPDATE meta SET since = 3")
 
     def broken(connection: Any) -> None:
         raise ZeroDivisionError

@@ -29,11 +29,10 @@ from remanence.signals.vectors import Vectors, passage_texts
 from remanence.signals.words import Words
 from remanence.state.catalog import MEMORY_ENTRY_KINDS, Catalog
 from remanence.state.entity_registry import Registry
-from remanence.state.journal import Journal
+from remanence.state.journal import Journal, Usage
 from remanence.state.links import Links
 from remanence.state.names import Names, names_in
 from remanence.state.relations import Relations
-from remanence.state.usage import Usage
 
 if TYPE_CHECKING:
     from remanence.ports import Ledger, Signal, Vector, VectorStore
@@ -377,8 +376,8 @@ class Index:
         first = len(self.catalog)
         self.catalog.apply_versions(entries)
         versions = [entry.event if isinstance(entry.event, Remembered) else None for entry in entries]
-        self.names.apply(first, versions)
-        self.relations.apply(first, versions)
+        self.names.apply(versions)
+        self.relations.apply(versions)
         for name, signal in self.signals.items():
             if name in self.broken:
                 continue

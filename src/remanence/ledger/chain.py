@@ -53,7 +53,6 @@ class ChainedTransaction(ABC):
 
     def __init__(self, head: ChainHead) -> None:
         self.chain_head = head
-        self.last_times: dict[str, int] = {}  # by space: when the last entry of this transaction was recorded
         self.ended = False
 
     @property
@@ -86,7 +85,6 @@ class ChainedTransaction(ABC):
         if entries:
             self._store(entries)
             self.chain_head = ChainHead(entries[-1].position, entries[-1].digest)
-            self.last_times[entries[-1].space] = entries[-1].at
 
     def _recording_time(self, space: str, at: datetime) -> int:
         """`at`, or just after the last entry of the space if that is later.
@@ -94,7 +92,7 @@ class ChainedTransaction(ABC):
         Not the same moment: a view as of the last entry's moment must not change.
         """
         moment = checked_micros(at)
-        last = self.last_times[space] if space in self.last_times else self._last_stored_time(space)
+        last = self._last_time(space)
         return moment if last is None or moment >= last else last + 1
 
     def _check_open(self) -> None:
@@ -105,16 +103,11 @@ class ChainedTransaction(ABC):
     def _store(self, entries: Sequence[StoredEntry]) -> None: ...
 
     @abstractmethod
-    def _last_stored_time(self, space: str) -> int | None: ...
+    def _last_time(self, space: str) -> int | None: ...
 
 
 def build_entries(head: ChainHead, space: str, events: Sequence[Event], at: int) -> list[StoredEntry]:
-    """Entries for `events`, chained onto `head`.
-
-    >>> from remanence.events import Restored
-    >>> [entry.position for entry in build_entries(EMPTY_HEAD, "home", [Restored("m1"), Restored("m2")], at=0)]
-    [1, 2]
-    """
+    """Entries for `events`, chained onto `head`."""
     position, digest = head
     salts = os.urandom(SALT_SIZE * len(events))
     entries = []
@@ -143,11 +136,7 @@ def checked_micros(at: datetime) -> int:
 
 
 def decode_entry(position: int, at: int, space: str, kind: str, subject: str, body: str | None, digest: bytes) -> Entry:
-    """A stored entry as the rest of the library reads it.
-
-    >>> decode_entry(7, 0, "home", "restored", "m1", '{"memory":"m1"}', b"").event
-    Restored(memory='m1')
-    """
+    """A stored entry as the rest of the library reads it."""
     try:
         event = None if body is None else decode(kind, body)
         return Entry(position, from_micros(at), space, kind, subject, event, digest)
@@ -161,12 +150,7 @@ def decode_entry(position: int, at: int, space: str, kind: str, subject: str, bo
 def texts_in_other_entries(
     bodies: Iterable[tuple[int, str | None]], texts: Collection[str], excluded_positions: Collection[int]
 ) -> set[str]:
-    """Those of these texts that occur in another entry than these, given all positions and bodies.
-
-    >>> entries = [(1, '{"text":"green tea"}'), (2, '{"text":"tea"}'), (3, None)]
-    >>> texts_in_other_entries(entries, ["tea", "green"], excluded_positions=[1])
-    {'tea'}
-    """
+    """Those of these texts that occur in another entry than these, given all positions and bodies."""
     fragments = {text: json_fragment(text) for text in texts}
     excluded, found = set(excluded_positions), set[str]()
     for position, body in bodies:
@@ -181,9 +165,6 @@ def verify(entries: Iterable[StoredEntry], recorded_head: ChainHead | None) -> C
     LedgerTampered names the first entry that is not. LedgerTooNew: none was changed, but an erasure by a
     later release cannot be read. Whoever can rewrite the whole file can also rewrite the whole chain:
     compare the digest with one that is stored elsewhere.
-
-    >>> verify(build_entries(EMPTY_HEAD, "home", [], at=0), recorded_head=None) == EMPTY_HEAD
-    True
     """
     head = EMPTY_HEAD
     fault: tuple[int, str] | None = None
@@ -224,9 +205,9 @@ def _entry_fault(entry: StoredEntry, before: ChainHead) -> tuple[int, str] | Non
         return expected, f"it is missing (the next entry is {entry.position!r})"
     if (entry.body is None) != (entry.salt is None):
         return expected, "it is only partly erased"
-    if entry.body is not None and not _matches_content(entry):
-        return expected, "its text does not match its hash"
     try:
+        if entry.body is not None and not _matches_content(entry):
+            return expected, "its text does not match its hash"
         digest = _digest(before.digest, *entry[:5], entry.content)
     except (TypeError, ValueError, AttributeError):
         return expected, "it contains values of the wrong type"
@@ -238,7 +219,7 @@ def _entry_fault(entry: StoredEntry, before: ChainHead) -> tuple[int, str] | Non
 def _erased_positions(entry: StoredEntry) -> tuple[int, ...]:
     try:
         event = decode(entry.kind, entry.body) if entry.body is not None and _matches_content(entry) else None
-    except (TypeError, ValueError, KeyError):
+    except (TypeError, ValueError, KeyError, AttributeError):
         return ()  # not an entry that this library wrote
     return event.positions if isinstance(event, Erased) else ()
 
@@ -256,10 +237,7 @@ def _head_fault(head: ChainHead, recorded: ChainHead | None) -> tuple[int, str] 
 
 
 def _matches_content(entry: StoredEntry) -> bool:
-    try:
-        return entry.salt is not None and _content_hash(entry.salt, entry.body or "") == entry.content
-    except (TypeError, ValueError, AttributeError):
-        return False
+    return entry.salt is not None and _content_hash(entry.salt, entry.body or "") == entry.content
 
 
 def _content_hash(salt: bytes, body: str) -> bytes:

@@ -23,22 +23,17 @@ _CLASSES: dict[str, type[Any]] = {event.__name__.lower(): event for event in get
 _NAMES = {event: name for name, event in _CLASSES.items()}
 _UPGRADE = "It was written by a later release: upgrade with `pip install -U remanence`."
 
-_CONVERTERS: dict[type, Callable[[Any], Any]] = {
-    Window: lambda window: [window.start, window.end],
-    Mention: lambda mention: [mention.name, mention.kind],
-    Triple: lambda triple: [triple.subject, triple.predicate, triple.object],
-    Turn: lambda turn: [turn.conversation, turn.number, turn.speaker, turn.at],
-    Alias: lambda alias: [alias.name, alias.valid] if alias.valid.has_bound else [alias.name],
-}
+_VALUES = (Window, Mention, Triple, Turn, Alias)  # stored as lists
 
 
 def _to_json(value: Any) -> Any:
     if isinstance(value, datetime):
         return micros(value)
-    convert = _CONVERTERS.get(type(value))
-    if convert is None:
-        raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
-    return convert(value)
+    if isinstance(value, Alias) and not value.valid.has_bound:
+        return [value.name]
+    if isinstance(value, _VALUES):
+        return [getattr(value, field) for field in value.__slots__]
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
 # Digests depend on these options. Without the check, a circular value raises RecursionError.
@@ -85,37 +80,26 @@ def encode(event: Event) -> str:
 
 
 def json_fragment(text: str) -> str:
-    """A text as it appears inside an encoded event.
-
-    >>> json_fragment('say "hi"')
-    'say \\\\"hi\\\\"'
-    """
+    """A text as it appears inside an encoded event."""
     return _ENCODER.encode(text)[1:-1]
 
 
 def decode(name: str, body: str) -> Event:
-    """The event that `encode` stored.
-
-    >>> decode("forgotten", '{"memory":"m1"}')
-    Forgotten(memory='m1', why=None, archived=False)
-    """
+    """The event that `encode` stored."""
     return event_from_fields(name, json.loads(body))
 
 
 def event_from_fields(name: str, stored: dict[str, Any]) -> Event:
-    """The event with these stored fields."""
     event_class = _CLASSES.get(name)
     if event_class is None:
         raise LedgerTooNew(f"this release does not know the kind {name!r} of a ledger entry. {_UPGRADE}")
-    parsers = _PARSERS
     if event_class is Remembered:
-        parsers = _REMEMBERED_PARSERS
         ends = stored.pop("valid_from", None), stored.pop("valid_until", None)
         if ends != (None, None):
             stored["valid"] = ends
     try:
         event: Event = event_class(
-            **{field: parsers[field](value) if field in parsers else value for field, value in stored.items()}
+            **{field: _PARSERS[field](value) if field in _PARSERS else value for field, value in stored.items()}
         )
     except (TypeError, ValueError):
         if unknown := sorted(stored.keys() - {field for field, _ in _FIELDS[event_class]}):
@@ -178,21 +162,16 @@ def _pairs(stored: Iterable[Sequence[Any]]) -> tuple[tuple[Any, Any], ...]:
 
 # The fields whose type JSON does not preserve.
 _PARSERS: dict[str, Callable[[Any], Any]] = {
-    "valid": _window,
-    "until": from_micros,
-    "aliases": lambda stored: tuple(Alias(name, *map(_window, valid)) for name, *valid in stored),
     **dict.fromkeys(
-        "positions names evidence memories facts context made used hidden promoted edges left".split(), tuple
+        "positions names evidence memories facts context made used hidden promoted edges left tags".split(), tuple
     ),
-    "revised": _pairs,
-}
-_REMEMBERED_PARSERS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("until", "expires_at"), from_micros),
+    **dict.fromkeys(("revised", "passages"), _pairs),
     "valid": _window,
-    "expires_at": from_micros,
-    "tags": tuple,
+    "turn": _turn,
+    "aliases": lambda stored: tuple(Alias(name, *map(_window, valid)) for name, *valid in stored),
     "mentions": lambda stored: tuple([cached_mention(*mention) for mention in stored]),
     "triples": lambda stored: tuple([Triple(*triple) for triple in stored]),
-    "times": lambda stored: tuple([_window(ends) for ends in stored]),
-    "turn": _turn,
-    "passages": _pairs,
+    # of a memory: windows; of a use: a number
+    "times": lambda stored: tuple(map(_window, stored)) if isinstance(stored, list) else stored,
 }

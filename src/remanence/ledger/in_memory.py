@@ -5,6 +5,7 @@ Methods are documented in `ports.Ledger` and `ports.Transaction`.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -167,8 +168,9 @@ class InMemoryTransaction(ChainedTransaction):
     def _store(self, entries: Sequence[StoredEntry]) -> None:
         self.entries += entries
 
-    def _last_stored_time(self, space: str) -> int | None:
-        return next((entry.at for entry in reversed(self._ledger._entries) if entry.space == space), None)
+    def _last_time(self, space: str) -> int | None:
+        newest_first = itertools.chain(reversed(self.entries), reversed(self._ledger._entries))
+        return next((entry.at for entry in newest_first if entry.space == space), None)
 
 
 def _head_of(entries: Sequence[StoredEntry]) -> ChainHead:

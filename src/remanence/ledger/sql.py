@@ -20,13 +20,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
 
 import numpy as np
-from sqlalchemy import create_engine
-from sqlalchemy.pool import NullPool
 
 from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered, LedgerUnavailable
 from remanence.ledger import chain, sqlite, tables
 from remanence.ledger.chain import EMPTY_HEAD, ChainedTransaction, ChainHead, StoredEntry
-from remanence.schema import OPEN_END, OPEN_START, Entry
+from remanence.schema import OPEN_END, Entry
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -55,18 +53,12 @@ class SqlLedger:
         self._pid = os.getpid()
         self._connected = self._closed = self._writing = self._needs_checkpoint = False
         self._write_lock = threading.RLock()
-        self._errors = sqlite.ErrorTranslator(self.path)
+        self._errors = partial(sqlite.translated_errors, self.path)
         for other in self._instances:
             if other.path == self.path and other._connected:
                 other._check_process()
-        # The engine only creates the tables and compiles statements; see `_reader`.
-        connect = partial(sqlite.connect, self.path)
-        engine = create_engine("sqlite://", creator=connect, poolclass=NullPool, isolation_level="AUTOCOMMIT")
         self._readers: deque[sqlite3.Connection] = deque()
-        self._sql = tables.Statements(engine.dialect)
-        self._head, self._last_times = EMPTY_HEAD, dict[str, int]()
-        self._data_version: int | None = None  # for which these two are right
-        with self._errors:
+        with self._errors():
             self._writer = sqlite.connect(self.path)
             self._file = sqlite.file_identity(self.path)
             # 16 and 32 MB: a large batch fits into the cache, and most of its pages are overwritten in the
@@ -76,8 +68,8 @@ class SqlLedger:
             self._connected = True
             self._instances.add(self)
             try:
-                sqlite.retry_while_locked(lambda: tables.create_or_migrate(engine, self.path))
-                self._writer.execute(self._sql.last_entry).fetchone()  # finds damage at the end at once
+                sqlite.retry_while_locked(lambda: tables.create_or_migrate(self._writer, self.path))
+                self._writer.execute(tables.LAST_ENTRY).fetchone()  # finds damage at the end at once
                 self._needs_checkpoint = True  # a crash may have left the text of an erased entry in the log
                 self._remove_erased_pages(wait=0)
                 self._needs_checkpoint = False
@@ -95,20 +87,20 @@ class SqlLedger:
                 raise LedgerError("this thread is already in a transaction: end that one first.")
             self._remove_erased_pages(wait=0)
             self._check_file()
-            with self._errors:
+            with self._errors():
                 self._writer.execute("BEGIN IMMEDIATE")
             self._writing = True
             transaction = None
             try:
-                with self._errors:
+                with self._errors():
                     head = self._find_head()
-                transaction = SqlTransaction(self._writer, self._sql, self._errors, head, self._last_times)
+                transaction = SqlTransaction(self._writer, self.path, head)
                 yield transaction
                 transaction.record_head()
-                with self._errors:
+                with self._errors():
                     self._writer.execute("COMMIT")
             except BaseException:
-                with self._errors:
+                with self._errors():
                     if self._writer.in_transaction:  # on a full disk SQLite has rolled back by itself
                         self._writer.execute("ROLLBACK")
                 raise
@@ -116,26 +108,20 @@ class SqlLedger:
                 self._writing = False
                 if transaction is not None:
                     transaction.ended = True
-            self._head = transaction.chain_head
-            self._last_times.update(transaction.last_times)
             if transaction.erased:
                 self._needs_checkpoint = True
                 self._remove_erased_pages(wait=1000)
 
     def _find_head(self) -> ChainHead:
-        """The end of the chain, read again if another process wrote."""
-        data_version = self._writer.execute("PRAGMA data_version").fetchone()[0]
-        if data_version != self._data_version:
-            row = self._writer.execute(self._sql.last_entry).fetchone()
-            head = EMPTY_HEAD if row is None else ChainHead(*row)
-            if (self._recorded_head(self._writer) or EMPTY_HEAD) != head:
-                raise LedgerTampered(
-                    f"{self.path} does not end with the entry that was written last; its last entry is "
-                    f"{head.position}. Run `verify()`, and restore a backup before writing again.",
-                    position=head.position + 1,
-                )
-            self._head, self._last_times, self._data_version = head, {}, data_version
-        return self._head
+        row = self._writer.execute(tables.LAST_ENTRY).fetchone()
+        head = EMPTY_HEAD if row is None else ChainHead(*row)
+        if (self._recorded_head(self._writer) or EMPTY_HEAD) != head:
+            raise LedgerTampered(
+                f"{self.path} does not end with the entry that was written last; its last entry is "
+                f"{head.position}. Run `verify()`, and restore a backup before writing again.",
+                position=head.position + 1,
+            )
+        return head
 
     def _remove_erased_pages(self, wait: int) -> None:
         """Remove old pages of erased entries from the write-ahead log; if a reader prevents it, next time."""
@@ -154,53 +140,54 @@ class SqlLedger:
                 yield from (chain.decode_entry(*row) for row in rows)
                 if len(rows) < tables.CHUNK:
                     return
-                rows = self._rows(self._sql.read_space, (space, rows[-1][0]))
+                rows = self._rows(tables.READ_SPACE, (space, rows[-1][0]))
 
-        return read_from(self._rows(self._sql.read_space, (space, after)))  # a closed ledger raises at the call
+        return read_from(self._rows(tables.READ_SPACE, (space, after)))  # a closed ledger raises at the call
 
     def entries_at(self, positions: Sequence[int]) -> dict[int, Entry]:
         self._check_open()
         found: dict[int, Entry] = {}
         for batch in _batches([p for p in positions if 0 < p <= OPEN_END]):
-            for row in self._rows(self._sql.entries_at(len(batch)), batch):
+            for row in self._rows(tables.ENTRIES_AT + _placeholders(batch), batch):
                 found[row[0]] = chain.decode_entry(*row)
         return found
 
     def position_at(self, space: str, moment: datetime) -> int:
-        return self._value(self._sql.position_at, (space, chain.checked_micros(moment))) or 0
+        return self._value(tables.POSITION_AT, (space, chain.checked_micros(moment))) or 0
 
     def head(self) -> int:
-        return self._value(self._sql.last_entry) or 0
+        return self._value(tables.LAST_ENTRY) or 0
 
     def spaces(self) -> list[str]:
-        return sorted(row[0] for row in self._rows(self._sql.spaces))
+        return sorted(row[0] for row in self._rows(tables.SPACES))
 
     def count(self, space: str, *, up_to: int | None = None) -> int:
-        return int(self._value(self._sql.count, (space, OPEN_END if up_to is None else up_to)))
+        return int(self._value(tables.COUNT, (space, OPEN_END if up_to is None else up_to)))
 
     def vectors(self, model: str, hashes: Sequence[bytes]) -> dict[bytes, Vector]:
         self._check_open()
         found: dict[bytes, Vector] = {}
         for batch in _batches(hashes):
-            for text_hash, blob in self._rows(self._sql.vectors(len(batch)), (model, *batch)):
+            for text_hash, blob in self._rows(tables.VECTORS + _placeholders(batch), (model, *batch)):
                 found[text_hash] = np.frombuffer(blob, VECTOR_DTYPE)
         return found
 
     def texts_in_other_entries(self, texts: Collection[str], *, excluded_positions: Collection[int]) -> set[str]:
         self._check_open()
-        with self._errors, self._reader() as reader:
-            return chain.texts_in_other_entries(reader.execute(self._sql.bodies), texts, excluded_positions)
+        with self._errors(), self._reader() as reader:
+            return chain.texts_in_other_entries(reader.execute(tables.BODIES), texts, excluded_positions)
 
     def get_meta(self, name: str) -> str | None:
-        value: str | None = self._value(self._sql.get_meta, (name,))
+        value: str | None = self._value(tables.GET_META, (name,))
         return value
 
     def verify(self) -> tuple[int, bytes]:
         self._check_open()
-        with self._errors, self._reader() as reader:
+        with self._errors(), self._reader() as reader:
             reader.execute("BEGIN")  # one snapshot: entries and recorded head of the same moment
             try:
-                return chain.verify(self._stored_entries(reader), self._recorded_head(reader))
+                entries = map(StoredEntry._make, reader.execute(tables.READ_STORED))
+                return chain.verify(entries, self._recorded_head(reader))
             finally:
                 reader.execute("ROLLBACK")
 
@@ -209,19 +196,13 @@ class SqlLedger:
             self._check_open()
             if self._writing:
                 raise LedgerError("this thread is in a transaction: end it before compacting.")
-            with self._errors:
+            with self._errors():
                 if self._writer.execute("PRAGMA freelist_count").fetchone()[0]:
                     self._writer.execute("VACUUM")
                 self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _stored_entries(self, reader: sqlite3.Connection) -> Iterator[StoredEntry]:
-        after = OPEN_START
-        while rows := reader.execute(self._sql.read_stored, (after,)).fetchall():
-            yield from map(StoredEntry._make, rows)
-            after = rows[-1][0]
-
     def _recorded_head(self, connection: sqlite3.Connection) -> ChainHead | None:
-        row = connection.execute(self._sql.get_meta, (tables.HEAD_KEY,)).fetchone()
+        row = connection.execute(tables.GET_META, (tables.HEAD_KEY,)).fetchone()
         try:
             position, digest = row[0].split(" ")
             return ChainHead(int(position), bytes.fromhex(digest))
@@ -230,10 +211,7 @@ class SqlLedger:
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
-        """An unused connection. Each read on it is a transaction that ends with its last row.
-
-        A stack, not SQLAlchemy's pool, which needs as long to hand out a connection as SQLite to answer.
-        """
+        """An unused connection. Each read on it is a transaction that ends with its last row."""
         try:
             reader = self._readers.pop()
         except IndexError:
@@ -248,7 +226,7 @@ class SqlLedger:
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         self._check_open()
-        with self._errors, self._reader() as reader:
+        with self._errors(), self._reader() as reader:
             return reader.execute(sql, values).fetchall()
 
     def _value(self, sql: str, values: Sequence[Any] = ()) -> Any:
@@ -282,11 +260,7 @@ class SqlLedger:
 
     def _check_file(self) -> None:
         """Raise if the file was moved or deleted: SQLite would write to it, and the entries would be lost."""
-        try:
-            found: tuple[int, int] | None = sqlite.file_identity(self.path)
-        except OSError:
-            found = None
-        if found != self._file:
+        if sqlite.file_identity(self.path) != self._file:
             raise LedgerUnavailable(
                 f"{self.path} was moved, deleted or replaced while it was open, and nothing of this write was "
                 "stored. Restore the file if necessary, close this space, and open it again."
@@ -303,54 +277,49 @@ class SqlLedger:
 class SqlTransaction(ChainedTransaction):
     """The changes of one writer; the database stores them only if the block ends without an exception."""
 
-    def __init__(
-        self,
-        writer: sqlite3.Connection,
-        sql: tables.Statements,
-        errors: sqlite.ErrorTranslator,
-        head: ChainHead,
-        known_times: Mapping[str, int],
-    ) -> None:
+    def __init__(self, writer: sqlite3.Connection, path: Path, head: ChainHead) -> None:
         super().__init__(head)
-        self._writer, self._sql, self._errors, self._known_times = writer, sql, errors, known_times
-        self._first_head = head
+        self._writer, self._first_head = writer, head
+        self._errors = partial(sqlite.translated_errors, path)
         self.erased = False
 
     def put_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
         rows = ((model, h, np.asarray(v, VECTOR_DTYPE).tobytes()) for h, v in vectors.items())
-        self._write(self._sql.insert_vector, rows)
+        self._write(tables.INSERT_VECTOR, rows)
 
     def erase(self, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> None:
         self._check_open()
         self.erased = True
-        self._write(self._sql.erase_entry, ((p,) for p in positions if 0 < p <= OPEN_END))
-        self._write(self._sql.delete_vectors, ((h,) for h in vector_hashes))
+        self._write(tables.ERASE_ENTRY, ((p,) for p in positions if 0 < p <= OPEN_END))
+        self._write(tables.DELETE_VECTORS, ((h,) for h in vector_hashes))
 
     def put_meta(self, name: str, value: str) -> None:
         if name == tables.HEAD_KEY:
             raise InvalidInput(f"{name!r} is reserved for the ledger. Choose another name.")
-        self._write(self._sql.put_meta, [(name, value)])
+        self._write(tables.PUT_META, [(name, value)])
 
     def record_head(self) -> None:
         """Record the end of the chain, so that `verify` finds it if the last entries are removed later."""
         if self.chain_head != self._first_head:
             value = f"{self.chain_head.position} {self.chain_head.digest.hex()}"
-            self._write(self._sql.put_meta, [(tables.HEAD_KEY, value)])
+            self._write(tables.PUT_META, [(tables.HEAD_KEY, value)])
 
     def _store(self, entries: Sequence[StoredEntry]) -> None:
-        self._write(self._sql.insert_entry, entries)
+        self._write(tables.INSERT_ENTRY, entries)
 
     def _write(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
         self._check_open()
-        with self._errors:
+        with self._errors():
             self._writer.executemany(sql, rows)
 
-    def _last_stored_time(self, space: str) -> int | None:
-        if space in self._known_times:
-            return self._known_times[space]
-        with self._errors:
-            row = self._writer.execute(self._sql.last_time, (space,)).fetchone()
+    def _last_time(self, space: str) -> int | None:
+        with self._errors():
+            row = self._writer.execute(tables.LAST_TIME, (space,)).fetchone()
         return None if row is None else int(row[0])
+
+
+def _placeholders(values: Sequence[Any]) -> str:
+    return f"({', '.join('?' * len(values))})"
 
 
 def _batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import TypeVar
-
-from sqlalchemy.exc import DBAPIError
 
 from remanence.errors import Closed, InvalidInput, LedgerCorrupt, LedgerError, LedgerUnavailable
 
@@ -62,9 +60,12 @@ def ensure_ledger_file(folder: Path) -> Path:
     return path
 
 
-def file_identity(path: Path) -> tuple[int, int]:
-    """The device and inode of a file: they differ if the file was replaced."""
-    status = os.stat(path)
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """The device and inode of a file, which differ if it was replaced; None if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
     return status.st_dev, status.st_ino
 
 
@@ -90,39 +91,30 @@ def retry_while_locked(work: Callable[[], T]) -> T:
     while True:
         try:
             return work()
-        except (sqlite3.OperationalError, DBAPIError) as error:
+        except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
 
 
-class ErrorTranslator:
-    """A context manager that turns database errors into ours, with the path and the next step."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is not None and isinstance(error, DBAPIError | sqlite3.Error | UnicodeEncodeError | OverflowError):
-            raise translate_error(error, self._path) from error
+@contextmanager
+def translated_errors(path: Path) -> Iterator[None]:
+    """Turn database errors into ours, with the path and the next step."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeEncodeError, OverflowError) as error:
+        raise _translate(error, path) from error
 
 
-def translate_error(error: BaseException, path: Path) -> Exception:
-    """The exception of this library for a database error."""
-    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    text = str(cause)
+def _translate(error: Exception, path: Path) -> Exception:
+    text = str(error)
 
     def mentions(*fragments: str) -> bool:
         return any(fragment in text for fragment in fragments)
 
-    if isinstance(cause, UnicodeEncodeError):
+    if isinstance(error, UnicodeEncodeError):
         return InvalidInput(f"text with a lone surrogate cannot be stored ({text}). Repair it before adding it.")
-    if isinstance(cause, OverflowError) or mentions("binding", "too big"):
+    if isinstance(error, OverflowError) or mentions("binding", "too big"):
         return InvalidInput(f"a value cannot be stored or searched for: {text}.")
     if mentions("closed database"):
         return Closed("this ledger was closed; open it again to use it.")

@@ -27,7 +27,7 @@ MAX_CLAIM_TEXT_LENGTH = 240
 
 def is_isolated(index: Index, row: int) -> bool:
     """Whether a row has no claims and no links, so that only a later version can supersede it."""
-    return not index.relations.has_claims(row) and not index.links.has_links(index.catalog.memory_of(row))
+    return not index.relations.claims_of_row(row) and not index.links.has_links(index.catalog.memory_of(row))
 
 
 def is_current_row(index: Index, row: int, snapshot: Snapshot) -> bool:

@@ -13,20 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.schema import OPEN_END
-from remanence.state.columns import Column
+from remanence.state.columns import Codec, Column, pack, unpack
 
 _MIN_REBUILD = 4_096
 _MIN_CACHED = 64
 
 
 class Adjacency:
-    """Edges by number, in the order in which they were added.
-
-    >>> graph = Adjacency()
-    >>> graph.extend([(0, 1), (1, 2)])
-    >>> graph.edges_of(1), graph.edges_of(7)
-    ([0, 1], [])
-    """
+    """Edges by number, in the order in which they were added."""
 
     def __init__(self, endpoints: NDArray[Any] | None = None) -> None:
         self._endpoints = Column(np.int32, endpoints, width=2)
@@ -41,7 +35,6 @@ class Adjacency:
 
     @property
     def endpoints(self) -> NDArray[np.int32]:
-        """The two vertices of each edge."""
         return self._endpoints.values
 
     def extend(self, endpoints: Sequence[tuple[int, int]]) -> None:
@@ -82,13 +75,7 @@ class Adjacency:
 
 
 class Endings:
-    """When edges were ended by an `Invalidated` event, by ledger position.
-
-    >>> endings = Endings()
-    >>> endings.add(3, position=10, end=500)
-    >>> endings.end_of(3, position=9) == OPEN_END, endings.end_of(3, position=10)
-    (True, 500)
-    """
+    """When edges were ended by an `Invalidated` event, by ledger position."""
 
     def __init__(self, stored: Iterable[tuple[int, Iterable[tuple[int, int]]]] = ()) -> None:
         self._by_edge = {edge: [(position, end) for position, end in ends] for edge, ends in stored}
@@ -109,12 +96,12 @@ class Endings:
         return min((end for ended_at, end in ends if ended_at <= position), default=OPEN_END)
 
     def positions_of(self, edge: int) -> list[int]:
-        """The positions of the entries that ended an edge."""
         return [position for position, _ in self._by_edge.get(edge, ())]
 
     def ended_edges(self, position: int, moment: int) -> list[int]:
         """The edges that had ended by a moment, as known at a position."""
         return [edge for edge in self._by_edge if self.end_of(edge, position) <= moment]
 
-    def save(self) -> list[tuple[int, list[tuple[int, int]]]]:
-        return list(self._by_edge.items())
+
+GRAPH = Codec(lambda graph: graph.endpoints, Adjacency)
+ENDINGS = Codec(lambda endings: pack(list(endings._by_edge.items())), lambda array: Endings(unpack(array)))

@@ -22,8 +22,10 @@ from remanence.state.intervals import (
 )
 from remanence.state.predicates import PredicateRule, Predicates
 
-_MAX_GROUPS, _MAX_AROUND, _MAX_DISAGREEMENTS = 20_000, 2_000, 64
+_MAX_GROUPS, _MAX_AROUND = 20_000, 2_000
 
+RowDisagreement: TypeAlias = tuple[int, DisagreementKind, str]
+"""A row that disagrees with another one, how, and about what."""
 Direction: TypeAlias = Literal["out", "in", "both"]
 NumberedTriple: TypeAlias = tuple[int, str, int]
 """A subject, a predicate and an object, by the numbers of their names."""
@@ -41,12 +43,10 @@ class EntityEdge(NamedTuple):
 
     @property
     def holder(self) -> int:
-        """The entity that has the value."""
         return self.object if self.rule.keyed_by_object else self.subject
 
     @property
     def triple(self) -> NumberedTriple:
-        """The names and the predicate, as declared."""
         return self.endpoints[0], self.rule.name, self.endpoints[1]
 
     def directed_triples(self, entity: int, direction: Direction) -> Iterator[NumberedTriple]:
@@ -57,9 +57,10 @@ class EntityEdge(NamedTuple):
         if self.rule.inverse and (direction == "both" or entity == inverted_end):
             yield self.endpoints[1], self.rule.inverse, self.endpoints[0]
 
-    def same_statement(self, other: EntityEdge) -> bool:
-        """Whether both state the same relation."""
-        return (self.subject, self.rule.name, self.object) == (other.subject, other.rule.name, other.object)
+    @property
+    def relation(self) -> NumberedTriple:
+        """What it states: the same for all claims of one relation."""
+        return self.subject, self.rule.name, self.object
 
 
 class ResolvedClaim(NamedTuple):
@@ -93,9 +94,9 @@ class ClaimView:
         self._entities: dict[int, int] = {}  # by the number of a name
         self._first_names: dict[str, int] = {}  # by the id of an entity
         self._reused_names: set[int] = set()  # names that belonged to several entities, one after the other
-        self._rules: dict[int, PredicateRule] = {}
         self._groups: dict[tuple[int, str], ClaimGroup] = {}
         self._around: dict[tuple[int, frozenset[str] | None, int | None], tuple[list[ResolvedClaim], bool]] = {}
+        self.disagreements: dict[int, list[RowDisagreement]] = {}  # by row
         self._status_moment = OPEN_START
         self._status: dict[int, list[ClaimStatus]] = {}
 
@@ -121,10 +122,7 @@ class ClaimView:
 
     def to_edge(self, claim: StatedClaim, start: int | None = None) -> EntityEdge:
         """A claim as an edge; one with a symmetric predicate starts at the entity `start`."""
-        rule = self._rules.get(claim.predicate)
-        if rule is None:
-            name = self._predicates.values[claim.predicate]
-            rule = self._rules[claim.predicate] = self._predicates.rule(name, self._position)
+        rule = self._predicates.rule(self._predicates.values[claim.predicate], self._position)
         ends = claim.subject, claim.object
         subject, object_ = map(self.entity_number, ends)
         if self._reused_names and not self._reused_names.isdisjoint(ends):
@@ -135,8 +133,8 @@ class ClaimView:
             ends, subject, object_ = ends[::-1], object_, subject
         times = (OPEN_START, OPEN_END, OPEN_START) if rule.immutable else (claim.start, claim.end, claim.recorded_at)
         value = subject if rule.keyed_by_object else object_
-        ended_at = self._claims.ended_at(claim.number, self._position)
-        resolved = Claim(claim.number, value, *times, *self._claims.attribution(claim.attribution), ended_at)
+        ended_at = self._claims.endings.end_of(claim.number, self._position)
+        resolved = Claim(claim.number, value, *times, *self._claims.attributions.values[claim.attribution], ended_at)
         return EntityEdge(claim, resolved, rule, ends, subject, object_)
 
     def resolved_around(
@@ -177,11 +175,13 @@ class ClaimView:
         return _resolved(same, merge_same_value([other.claim for other in same]))
 
     def same_statements(self, edge: EntityEdge) -> list[EntityEdge]:
-        """The active claims that state the same relation."""
         others = self.edges_of(edge.stated_claim.subject, {edge.rule.name})
-        return [other for other in others if other.same_statement(edge)]
+        return [other for other in others if other.relation == edge.relation]
 
     # The claims of one row
+
+    def edges_of_row(self, row: int) -> list[EntityEdge]:
+        return list(map(self.to_edge, self._claims.active_claims(self._claims.claims_of_row(row), self.snapshot)))
 
     def status_of(self, row: int, now: int) -> list[ClaimStatus]:
         """The status of each claim of a row at a moment."""
@@ -189,32 +189,8 @@ class ClaimView:
             self._status_moment, self._status = now, {}
         found = self._status.get(row)
         if found is None:
-            found = self._status[row] = [self._status_at(edge, now) for edge in self._edges_of_row(row)]
+            found = self._status[row] = [self._status_at(edge, now) for edge in self.edges_of_row(row)]
         return found
-
-    def superseding_row(self, row: int, now: int) -> int | None:
-        """The newest of the rows that replaced all claims of this one; None unless all were replaced."""
-        rows = [self._newest_row(status.replaced_by) for status in self.status_of(row, now)]
-        return None if None in rows else max((found for found in rows if found is not None), default=None)
-
-    def valid_periods(self, row: int) -> list[tuple[EntityEdge, Interval]]:
-        """The claims of a row and when they hold, for groups in which several values hold one after the other."""
-        out: list[tuple[EntityEdge, Interval]] = []
-        for edge in self._edges_of_row(row):
-            resolved = self.group_of(edge).resolved_claims if edge.rule.single_valued else []
-            if len({each.interval.value for each in resolved}) > 1:
-                out += [(edge, each.interval) for each in resolved if edge.claim in each.interval.claims]
-        return out
-
-    def disagreements(self, row: int) -> Iterator[tuple[int, DisagreementKind, EntityEdge]]:
-        """The rows that disagree with this one, how, and with which of its claims."""
-        for edge in self._edges_of_row(row):
-            if edge.rule.single_valued:
-                others = [other.claim for other in self.group_of(edge).edges if other.claim.value != edge.claim.value]
-                for claim in others[-_MAX_DISAGREEMENTS:]:
-                    for other_row in self._claims.evidence_rows(claim.number, self.snapshot):
-                        if other_row != row:
-                            yield other_row, classify_disagreement(edge.claim, claim), edge
 
     # Helpers
 
@@ -249,16 +225,13 @@ class ClaimView:
             if edge.rule.single_valued:
                 groups.setdefault((edge.holder, edge.rule.name), []).append(edge)
             else:
-                others.setdefault((edge.subject, edge.rule.name, edge.object), []).append(edge)
+                others.setdefault(edge.relation, []).append(edge)
         for (holder, _), group_edges in groups.items():
             # For groups of this entity, these are all claims, unless there are more.
             group = self.group_of(group_edges[0], group_edges if holder == entity and not more else None)
             yield from (each for each in group.resolved_claims if entity in (each.edge.subject, each.edge.object))
         for same in others.values():
             yield from _resolved(same, merge_same_value([edge.claim for edge in same]))
-
-    def _edges_of_row(self, row: int) -> list[EntityEdge]:
-        return list(map(self.to_edge, self._claims.active_claims(self._claims.claims_of_row(row), self.snapshot)))
 
     def _status_at(self, edge: EntityEdge, now: int) -> ClaimStatus:
         intervals = [each.interval for each in self.group_of(edge).resolved_claims] if edge.rule.single_valued else []
@@ -267,10 +240,6 @@ class ClaimView:
         holds = any(interval.end > now and edge.claim in interval.claims for interval in intervals)
         replacing = [each for each in latest if any(_replaces(claim, edge.claim) for claim in each.claims)]
         return ClaimStatus(() if holds or not replacing else replacing[0].claims, edge.claim.ended_at <= now)
-
-    def _newest_row(self, claims: Sequence[Claim]) -> int | None:
-        rows = (row for claim in claims for row in self._claims.evidence_rows(claim.number, self.snapshot))
-        return max(rows, default=None)
 
 
 def _resolved(edges: Sequence[EntityEdge], intervals: Sequence[Interval]) -> list[ResolvedClaim]:

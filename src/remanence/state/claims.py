@@ -8,18 +8,17 @@ some of that is visible. So forgetting a memory also hides the claims that have 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from remanence.events import Invalidated, Related, Remembered
 from remanence.language.text import normalize_name
 from remanence.schema import OPEN_END, OPEN_START, Entry, Snapshot, micros, window_to_micros
-from remanence.state.adjacency import Adjacency, Endings
+from remanence.state.adjacency import ENDINGS, GRAPH, Adjacency, Endings
 from remanence.state.catalog import Catalog
-from remanence.state.columns import Column, Interner, pack, unpack
+from remanence.state.columns import COLUMN, ITEMS, JSON, TUPLES, Codec, Column, Interner, SavedPart, pack, unpack
 from remanence.state.names import Names
 from remanence.state.predicates import Predicates, is_state, normalize_predicate, resulting_states
 
@@ -45,8 +44,18 @@ class StatedClaim(NamedTuple):
     attribution: int
 
 
-class Claims:
+class Claims(SavedPart):
     """The claims of one space, by number, in the order in which they were made."""
+
+    _saved: ClassVar = {
+        "_predicates": Codec(lambda known: pack([known.values, known.declared]), lambda a: Predicates(*unpack(a))),
+        "_graph": GRAPH,
+        **dict.fromkeys(("_columns", "_claims_of_row"), COLUMN),
+        **dict.fromkeys(("_assertion_positions", "_assertion_ids", "_claim_of_id"), JSON),
+        "_evidence": ITEMS,
+        "attributions": Codec(lambda known: pack(known.values), lambda a: Interner(TUPLES.from_array(a))),
+        "endings": ENDINGS,
+    }
 
     def __init__(self, names: Names, catalog: Catalog) -> None:
         self._names, self._catalog = names, catalog
@@ -57,10 +66,10 @@ class Claims:
         # Of each assertion: its ledger position, its id, and its evidence (memories by number) if it has any.
         self._assertion_positions: list[int] = []
         self._assertion_ids: list[str] = []
-        self._evidence: dict[int, tuple[int, ...]] = {}
+        self._evidence: dict[int, list[int]] = {}
         self._claim_of_id: dict[str, int] = {}
-        self._attributions = Interner[tuple[str | None, float]]()  # observer and confidence
-        self._endings = Endings()
+        self.attributions = Interner[tuple[str | None, float]]()  # observer and confidence
+        self.endings = Endings()
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -77,17 +86,14 @@ class Claims:
         return numbers
 
     def asserted_names(self, snapshot: Snapshot) -> set[int]:
-        """The names in active claims that were asserted."""
         asserted = np.flatnonzero(self._columns.values[:, _SOURCE] < 0).tolist()
         active = self.active_claims(asserted, snapshot)
         return {name for claim in active for name in (claim.subject, claim.object)}
 
     def is_asserted(self, name: int, snapshot: Snapshot) -> bool:
-        """Whether an active claim with this name was asserted."""
         return any(claim.source < 0 for claim in self.active_claims(self.with_name(name), snapshot))
 
     def claims_of_row(self, row: int) -> range:
-        """The claims that a row makes."""
         if row >= len(self._claims_of_row):
             return range(0)
         first, count = self._claims_of_row.values[row].tolist()
@@ -121,14 +127,6 @@ class Claims:
         rows = self._columns.values.tolist()
         return len({tuple(values[:3]) for values in rows if self._is_active(values[_SOURCE], snapshot)})
 
-    def attribution(self, number: int) -> tuple[str | None, float]:
-        """Who made a claim, and with which confidence."""
-        return self._attributions.values[number]
-
-    def ended_at(self, claim: int, position: int) -> int:
-        """When a claim was ended, as known at a position."""
-        return self._endings.end_of(claim, position)
-
     def matching_assertions(self, subject: int, event: Related, snapshot: Snapshot) -> Iterator[StatedClaim]:
         """The active claims that were asserted as this one is, whatever their object."""
         predicate = self._predicates.number(normalize_predicate(event.predicate))
@@ -138,7 +136,7 @@ class Claims:
             if (
                 claim.source < 0
                 and (claim.subject, claim.start, claim.end) == (subject, *window)
-                and self.attribution(claim.attribution) == (event.observed_by, event.confidence)
+                and self.attributions.values[claim.attribution] == (event.observed_by, event.confidence)
                 and evidence <= set(self._visible_evidence(claim.source, snapshot))
             ):
                 yield claim
@@ -149,11 +147,10 @@ class Claims:
         return [self._assertion_positions[number] for number, memories in sources if set(memories) == {memory}]
 
     def positions_of_edge(self, edge: str) -> list[int]:
-        """The ledger positions at which a relation was asserted and ended."""
         claims = self.with_edge_id(edge)
         sources = self._columns.values[claims, _SOURCE].tolist()
         asserted = [self._assertion_positions[~source] for source in sources if source < 0]
-        return [*asserted, *(position for claim in claims for position in self._endings.positions_of(claim))]
+        return [*asserted, *(position for claim in claims for position in self.endings.positions_of(claim))]
 
     def asserted_ids(self, names: Iterable[int]) -> list[str]:
         """The ids of the assertions with one of these names on either side, oldest first, visible or not."""
@@ -197,23 +194,21 @@ class Claims:
 
     # Applying entries
 
-    def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Add the claims of versions numbered from row `first`."""
-        known = len(self._claims_of_row)
-        for row, version in enumerate(versions[max(0, known - first) :], known):
+    def apply(self, versions: Iterable[Remembered | None]) -> None:
+        """Add the claims of these versions, which are the next rows."""
+        for row, version in enumerate(versions, len(self._claims_of_row)):
             first_claim = len(self)
             if version is not None and version.triples:
                 self._add_claims_of(row, version)
             self._claims_of_row.append((first_claim, len(self) - first_claim))
 
     def apply_entry(self, entry: Entry) -> None:
-        """Apply an entry that is not a version of a memory."""
         event = entry.event
         if isinstance(event, Related):
             number = len(self._assertion_ids)
             memories = [self._catalog.number(memory_id) for memory_id in event.evidence]
             if memories:
-                self._evidence[number] = tuple(-1 if memory is None else memory for memory in memories)
+                self._evidence[number] = [-1 if memory is None else memory for memory in memories]
             self._assertion_positions.append(entry.position)
             self._assertion_ids.append(event.relation)
             self._claim_of_id[event.relation] = len(self)
@@ -222,34 +217,7 @@ class Claims:
             self._append(ends, predicate, (*window_to_micros(event.valid), micros(entry.at)), ~number, event)
         elif isinstance(event, Invalidated):
             for claim in self.with_edge_id(event.edge):
-                self._endings.add(claim, entry.position, micros(event.until))
-
-    def save(self) -> Mapping[str, NDArray[Any]]:
-        values = {
-            "ids": self._assertion_ids,
-            "sayers": self._attributions.values,
-            "evidence": list(self._evidence.items()),
-            "until": self._endings.save(),
-        }
-        return {
-            "claims": pack(values),
-            "ends": self._graph.endpoints,
-            "facts": self._columns.values,
-            "of_row": self._claims_of_row.values,
-            "lines": np.array(self._assertion_positions, np.int64),
-        }
-
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        values = unpack(arrays["claims"])
-        self._assertion_ids, self._assertion_positions = values["ids"], arrays["lines"].tolist()
-        self._attributions = Interner((observer, confidence) for observer, confidence in values["sayers"])
-        self._evidence = {number: tuple(memories) for number, memories in values["evidence"]}
-        self._endings = Endings(values["until"])
-        self._graph = Adjacency(arrays["ends"])
-        self._columns = Column(np.int64, arrays["facts"])
-        self._claims_of_row = Column(np.int64, arrays["of_row"])
-        asserted = np.flatnonzero(self._columns.values[:, _SOURCE] < 0).tolist()
-        self._claim_of_id = dict(zip(self._assertion_ids, asserted, strict=True))
+                self.endings.add(claim, entry.position, micros(event.until))
 
     # Helpers
 
@@ -272,7 +240,7 @@ class Claims:
             # A claim that the previous version made too was learned then, and its end still counts.
             same = previous.get((subject, number, object_))
             if same is not None:
-                self._endings.copy(same, to=len(self))
+                self.endings.copy(same, to=len(self))
             learned_at = recorded_at if same is None else int(self._columns.values[same, _RECORDED_AT])
             self._append((subject, object_), number, (start, claim_end, learned_at), row, version)
 
@@ -293,7 +261,7 @@ class Claims:
         event: Remembered | Related,
     ) -> None:
         self._graph.extend([ends])
-        attribution = self._attributions.intern((event.observed_by, event.confidence))
+        attribution = self.attributions.intern((event.observed_by, event.confidence))
         self._columns.append((*ends, predicate, *times, source, attribution))
 
     def _is_active(self, source: int, snapshot: Snapshot) -> bool:

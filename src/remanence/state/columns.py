@@ -1,11 +1,11 @@
-"""Growing numpy arrays, numbered values, and their form in snapshot files."""
+"""Growing numpy arrays, numbered values, and their form in index files."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -14,11 +14,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Column:
-    """A numpy array that grows at its end.
-
-    >>> column = Column(np.int64); column.append(3); column.extend([4, 5]); column.values.tolist()
-    [3, 4, 5]
-    """
+    """A numpy array that grows at its end."""
 
     __slots__ = ("_data", "values")
 
@@ -37,7 +33,6 @@ class Column:
         return len(self.values)
 
     def append(self, value: Any) -> None:
-        """Add one value."""
         size = len(self.values)
         if size == len(self._data):
             self._reserve(size + 1)
@@ -45,14 +40,12 @@ class Column:
         self.values = self._data[: size + 1]
 
     def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:
-        """Add several values."""
         if len(values) == 1:
             self.append(values[0])  # twice as fast, and one added memory does it a dozen times
         elif len(values):
             self.fill(len(values), values)
 
     def fill(self, count: int, value: Any) -> None:
-        """Add a value `count` times."""
         size = len(self.values) + count
         if size > len(self._data):
             self._reserve(size)
@@ -66,23 +59,16 @@ class Column:
 
 
 class Interner(Generic[T]):
-    """Values numbered in the order in which they were added.
-
-    >>> interner = Interner(["a"])
-    >>> interner.intern("b"), interner.intern("a"), interner.number("c"), interner.values
-    (1, 0, None, ['a', 'b'])
-    """
+    """Values numbered in the order in which they were added."""
 
     def __init__(self, values: Iterable[T] = ()) -> None:
         self.values = list(values)
         self._numbers = {value: number for number, value in enumerate(self.values)}
 
     def number(self, value: T) -> int | None:
-        """The number of a value; None if it was not added."""
         return self._numbers.get(value)
 
     def intern(self, value: T) -> int:
-        """The number of a value, which is added if necessary."""
         number = self._numbers.setdefault(value, len(self.values))
         if number == len(self.values):
             self.values.append(value)
@@ -90,16 +76,11 @@ class Interner(Generic[T]):
 
 
 def pack(value: Any) -> NDArray[np.uint8]:
-    """A JSON value as an array (snapshots contain only arrays, so that no pickle is ever read).
-
-    >>> unpack(pack(["a", "b"]))
-    ['a', 'b']
-    """
+    """A JSON value as an array (index files contain only arrays, so that no pickle is ever read)."""
     return np.frombuffer(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"), dtype=np.uint8)
 
 
 def unpack(array: NDArray[np.uint8]) -> Any:
-    """The inverse of `pack`."""
     return json.loads(array.tobytes().decode("utf-8", "surrogatepass"))
 
 
@@ -114,12 +95,50 @@ def pack_texts(texts: Collection[str]) -> NDArray[np.uint8]:
 
 
 def unpack_texts(array: NDArray[np.uint8]) -> list[str]:
-    """The inverse of `pack_texts`."""
     raw = array.tobytes()
     [count] = np.frombuffer(raw, "<i8", 1).tolist()
     ends = [0, *np.frombuffer(raw, "<i8", count, offset=8).cumsum().tolist()]
     text = raw[8 * (count + 1) :].decode("utf-8", "surrogatepass")
     return [text[start:end] for start, end in pairwise(ends)]
+
+
+def to_tuples(value: Any) -> Any:
+    """An unpacked value with tuples in place of lists."""
+    return tuple(map(to_tuples, value)) if isinstance(value, list) else value
+
+
+class Codec(NamedTuple):
+    """How a value is turned into an array for the index file, and back."""
+
+    to_array: Callable[[Any], NDArray[Any]]
+    from_array: Callable[[NDArray[Any]], Any]
+
+
+JSON = Codec(pack, unpack)
+TEXTS = Codec(pack_texts, unpack_texts)
+ITEMS = Codec(lambda values: pack(list(values.items())), lambda array: dict(unpack(array)))
+"""For a dictionary whose keys are not strings."""
+TUPLES = Codec(pack, lambda array: list(to_tuples(unpack(array))))
+INTERNED = Codec(lambda interner: pack_texts(interner.values), lambda array: Interner(unpack_texts(array)))
+COLUMN = Codec(lambda column: column.values, lambda array: Column(array.dtype, array))
+
+
+def records(kind: Callable[..., Any]) -> Codec:
+    """For a dictionary of named tuples of this kind."""
+    return Codec(ITEMS.to_array, lambda array: {key: kind(*to_tuples(each)) for key, each in unpack(array)})
+
+
+class SavedPart:
+    """A part of an index; `_saved` lists the attributes that the index file contains."""
+
+    _saved: ClassVar[Mapping[str, Codec]]
+
+    def save(self) -> Mapping[str, NDArray[Any]]:
+        return {name: codec.to_array(getattr(self, name)) for name, codec in self._saved.items()}
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        for name, codec in self._saved.items():
+            setattr(self, name, codec.from_array(arrays[name]))
 
 
 def unique_inverse(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -136,11 +155,7 @@ def unique_inverse(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]
 
 
 def run_starts(values: NDArray[Any]) -> NDArray[np.int64]:
-    """The index of the first occurrence of each value in a sorted array.
-
-    >>> run_starts(np.array([3, 3, 5])).tolist()
-    [0, 2]
-    """
+    """The index of the first occurrence of each value in a sorted array."""
     changes = np.empty(len(values), np.bool_)
     changes[:1] = True
     np.not_equal(values[1:], values[:-1], out=changes[1:])

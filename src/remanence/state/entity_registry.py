@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar, NamedTuple
 
 from remanence.events import Merged, Registered, Renamed, Split, Undone
 from remanence.language.text import normalize_name
 from remanence.schema import Alias, Entity, Entry, Window, window_to_micros
-from remanence.state.columns import Interner, pack, unpack
+from remanence.state.columns import INTERNED, ITEMS, JSON, Codec, Interner, SavedPart
 from remanence.state.name_similarity import SimilarNames
 from remanence.state.names import Names
 from remanence.state.position_spans import Span, Spans
@@ -33,29 +30,16 @@ _MAX_DESCRIBED_NAMES = 16
 
 @lru_cache(1 << 16)
 def entity_id(normalized: str) -> str:
-    """The id of the entity that a normalized name denotes if nothing was registered.
-
-    >>> entity_id("alice")
-    'e4deaec0cce54da89'
-    """
+    """The id of the entity that a normalized name denotes if nothing was registered."""
     return "e" + hashlib.blake2b(normalized.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def is_entity_id(text: str) -> bool:
-    """Whether a text has the form of an entity id.
-
-    >>> is_entity_id(entity_id("alice")), is_entity_id("Alice")
-    (True, False)
-    """
     return _ENTITY_ID.fullmatch(text) is not None
 
 
 def describe_entity(name: str, others: Iterable[str], kind: str) -> str:
-    """The names and the kind of an entity as a text to be embedded.
-
-    >>> describe_entity("AlphaOne LLC", ["AO"], "organization")
-    'AlphaOne LLC, AO (organization)'
-    """
+    """The names and the kind of an entity as a text to be embedded."""
     # Sorted, so that the text does not depend on the order in which the names were added.
     names = ", ".join((name, *sorted({*others} - {name})[:_MAX_DESCRIBED_NAMES]))
     return names if kind == "thing" else f"{names} ({kind})"
@@ -70,8 +54,16 @@ class EntityName(NamedTuple):
     is_registered: bool
 
 
-class Registry:
+class Registry(SavedPart):
     """The entities of a space. Entities and names are numbered; entities have ids too."""
+
+    _saved: ClassVar = {
+        "_spans": Codec(lambda spans: spans.rows, Spans),
+        "_entities": INTERNED,
+        "_strings": INTERNED,
+        "_source_names": JSON,
+        "_undone": ITEMS,
+    }
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -85,7 +77,6 @@ class Registry:
         self.similar_names = SimilarNames(names)
 
     def apply_entry(self, entry: Entry) -> None:
-        """Apply an entry about entities; others are ignored."""
         event, position = entry.event, entry.position
         if isinstance(event, Registered):
             self._register(event, position)
@@ -116,7 +107,6 @@ class Registry:
         return list({self._names.intern(entity.name): _describe(entity) for entity in found if entity}.items())
 
     def descriptions(self, position: int) -> list[str]:
-        """The descriptions of all registered entities at a position."""
         ids = dict.fromkeys(self._root_id(each, position) for each in self._entities.values)
         return [_describe(entity) for each in ids if (entity := self.get(each, position)) is not None]
 
@@ -176,8 +166,8 @@ class Registry:
             entities = [] if default is None else [default]
         out = {number: None}
         for entity in entities:
-            root = self._root(entity, position)
-            out |= {each.number: None for each in self._names_of_members(root, position)}
+            root = self._root_id_of(entity, position)
+            out |= {each.number: None for each in self._names_of_root(root, position)}
         return tuple(out)
 
     def has_several_owners(self, number: int, position: int) -> bool:
@@ -194,11 +184,10 @@ class Registry:
         return next((name for name in names if self.entity_of(name, position) == owner), number)
 
     def kind_of(self, entity_id: str, numbers: Iterable[int], position: int) -> str:
-        """The kind of an entity: as registered, else as memories have it for these names."""
+        """As registered, else as memories have it for these names."""
         return self.registered_kind(entity_id, position) or self.kind_of_names(numbers)
 
     def registered_kind(self, entity_id: str, position: int) -> str | None:
-        """The registered kind of an entity."""
         for member in self._members_of_id(entity_id, position):
             for span in self._spans.with_key(ENTITY_KIND, member, position):
                 return self._strings.values[span.spelling]
@@ -210,7 +199,6 @@ class Registry:
         return next((kind for kind in kinds if kind != "thing"), "thing")
 
     def names_of(self, entity_id: str, position: int) -> list[EntityName]:
-        """The names of an entity."""
         return list(self._names_of_root(self._root_id(entity_id, position), position))
 
     def display_name_among(self, entity_id: str, names: Sequence[EntityName], position: int) -> tuple[int, str]:
@@ -222,7 +210,6 @@ class Registry:
         return names[0].number, names[0].spelling
 
     def has_display_name(self, entity_id: str, position: int) -> bool:
-        """Whether the main name of this entity was registered."""
         return bool(self._spans_of_id(DISPLAY_NAME, entity_id, position))
 
     def is_registered(self, entity_id: str, position: int) -> bool:
@@ -267,12 +254,10 @@ class Registry:
         return [(self._root_id_of(span.value, position), span.valid) for span in overlapping]
 
     def name_windows(self, entity_id: str, name: str, position: int) -> list[Window]:
-        """When an entity has a name."""
         number = self._names.number(name)
         return [each.valid for each in self.names_of(entity_id, position) if each.number == number]
 
     def undone_by(self, position: int) -> int | None:
-        """The position of the entry that undid this one."""
         return self._undone.get(position)
 
     def changed_since(self, position: int) -> int | None:
@@ -290,30 +275,12 @@ class Registry:
         ]
 
     def fresh_id(self, name: str) -> str:
-        """An unused id for another entity with this name."""
         default = found = entity_id(normalize_name(name))
         count = 1
         while self._entities.number(found) is not None:
             count += 1
             found = f"{default}-{count}"
         return found
-
-    # Snapshots
-
-    def save(self) -> Mapping[str, NDArray[Any]]:
-        return {
-            "words": pack({"ids": self._entities.values, "words": self._strings.values}),
-            "homes": np.array(self._source_names, np.int64),
-            "spans": self._spans.rows,
-            "undone": np.array(list(self._undone.items()), np.int64).reshape(-1, 2),
-        }
-
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        values = unpack(arrays["words"])
-        self._entities, self._strings = Interner(values["ids"]), Interner(values["words"])
-        self._source_names = arrays["homes"].tolist()
-        self._spans = Spans(arrays["spans"])
-        self._undone = dict(arrays["undone"].tolist())
 
     # Applying entries
 
@@ -393,7 +360,6 @@ class Registry:
         return number
 
     def _default_id(self, number: int) -> str:
-        """The id that is made from a name."""
         default = entity_id(normalize_name(self._names.spellings[number]))
         self._name_of_default_id[default] = number
         return default
@@ -412,7 +378,6 @@ class Registry:
         return self._name_of_default_id.get(id_)
 
     def _owners(self, number: int, position: int) -> list[Span]:
-        """The registered owners of a name."""
         return self._spans.with_key(NAME_OWNER, number, position)
 
     def _root(self, entity: int, position: int) -> int:
@@ -425,7 +390,6 @@ class Registry:
         return self._entities.values[self._root(entity, position)]
 
     def _root_id(self, id_: str, position: int) -> str:
-        """The id of the entity that an entity is merged into."""
         entity = self._entities.number(id_)
         if entity is not None:
             id_ = self._root_id_of(entity, position)
@@ -453,11 +417,9 @@ class Registry:
 
     def _names_of_root(self, root: str, position: int) -> Iterator[EntityName]:
         """The names of an entity that is not merged into another."""
-        entity = self._entities.number(root)
-        return self._names_of_members(entity, position) if entity is not None else self._unowned_name(root, position)
-
-    def _names_of_members(self, entity: int, position: int) -> Iterator[EntityName]:
-        for member in self._members(entity, position):
+        if self._entities.number(root) is None:
+            yield from self._unowned_name(root, position)
+        for member in self._members_of_id(root, position):
             yield from self._unowned_name(self._entities.values[member], position)
             for span in self._spans.with_value(NAME_OWNER, member, position):
                 yield EntityName(span.key, self._strings.values[span.spelling], span.valid, is_registered=True)

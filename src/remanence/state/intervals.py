@@ -73,12 +73,7 @@ class Interval(NamedTuple):
 
 
 def classify_disagreement(a: Claim, b: Claim, single_valued: bool = True) -> DisagreementKind:
-    """How two claims with different values disagree. See the table above.
-
-    >>> porto, lisbon = Claim(1, value=7, start=10), Claim(2, value=8, start=20)
-    >>> classify_disagreement(porto, lisbon), classify_disagreement(porto, lisbon, single_valued=False)
-    ('succession', 'coexistence')
-    """
+    """How two claims with different values disagree. See the table above."""
     earlier, later = (a, b) if a.number < b.number else (b, a)
     if not single_valued or max(a.effective_start, b.effective_start) >= min(a.effective_end, b.effective_end):
         return "coexistence"
@@ -93,25 +88,13 @@ def classify_disagreement(a: Claim, b: Claim, single_valued: bool = True) -> Dis
 
 
 def resolve_single_valued(claims: Iterable[Claim]) -> list[Interval]:
-    """What holds when, if only one value can hold at a time, in order.
-
-    >>> porto, lisbon = Claim(1, value=7, start=10), Claim(2, value=8, start=50)
-    >>> faro = Claim(3, value=9, start=30, end=40)  # recorded last, but placed by its time
-    >>> [(s.value, s.start, s.end) for s in resolve_single_valued([porto, lisbon, faro])][:3]
-    [(7, 10, 30), (9, 30, 40), (7, 40, 50)]
-    """
+    """What holds when, if only one value can hold at a time, in order."""
     nonempty = [claim for claim in claims if claim.effective_start < claim.effective_end]
     if len(nonempty) < 2:  # the most frequent case
         return [_interval(claim.start, claim.effective_end, [claim]) for claim in nonempty]
     runs = _runs(nonempty)
     first = min(run[0].effective_start for run in runs)
     starts = [_run_start(run, first) for run in runs]
-    if _each_lasts_until_next(runs):
-        ends = [*starts[1:], OPEN_END]
-        return [
-            Interval(run[0].value, start, end, run[0], tuple(run))
-            for run, start, end in zip(runs, starts, ends, strict=True)
-        ]
     waiting = sorted(range(len(runs)), key=starts.__getitem__, reverse=True)
     moments = {moment for run in runs for moment in (run[0].end, run[0].ended_at)}
     active: list[tuple[int, int]] = []
@@ -132,11 +115,7 @@ def resolve_single_valued(claims: Iterable[Claim]) -> list[Interval]:
 
 
 def merge_same_value(claims: Iterable[Claim]) -> list[Interval]:
-    """When a value holds that several claims state, if many values may hold at a time.
-
-    >>> [(s.start, s.end) for s in merge_same_value([Claim(1, 7, 10, 30), Claim(2, 7, 20, 40), Claim(3, 7, 50, 60)])]
-    [(10, 40), (50, 60)]
-    """
+    """When a value holds that several claims state, if many values may hold at a time."""
     nonempty = [claim for claim in claims if claim.start < claim.effective_end]
     out: list[tuple[int, int, list[Claim]]] = []
     for claim in sorted(nonempty, key=lambda claim: (claim.start, claim.number)):
@@ -174,12 +153,6 @@ def _runs(claims: Sequence[Claim]) -> list[list[Claim]]:
         else:
             out.append([claim])
     return out
-
-
-def _each_lasts_until_next(runs: Sequence[Sequence[Claim]]) -> bool:
-    """Whether no run has an end of its own, and all have different starts."""
-    open_ = all(run[0].end == run[0].ended_at == OPEN_END for run in runs)
-    return open_ and all(a[-1].effective_start < b[0].effective_start for a, b in pairwise(runs))
 
 
 def _run_start(run: Sequence[Claim], first: int) -> int:

@@ -1,26 +1,25 @@
-"""Extractions, background jobs, recorded recalls and expiries.
+"""Extractions, background jobs, recorded recalls, expiries, uses, promotions and upkeep runs.
 
-These entries contain no knowledge of their own: they record where memories came from and who received them.
+These entries contain no knowledge of their own: they record where memories came from, who received them and
+how they were used. Uses are only counted on request: reading never writes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from numpy.typing import NDArray
-
-from remanence.events import Expired, Extracted, Queued, Served, Worked
+from remanence.events import Demoted, Expired, Extracted, Promoted, Queued, Ran, Reversed, Served, Used, Worked
 from remanence.schema import Entry, micros
-from remanence.state.columns import pack, unpack
+from remanence.state.columns import JSON, Codec, SavedPart, pack, records, to_tuples, unpack
 
 Status = Literal["queued", "waiting", "done", "given up"]
+MAX_TRACKED_USES = 64
+"""How many uses of a memory are stored with their time, the latest: enough to count those of two weeks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opinion:
+class Opinion(NamedTuple):
     """What an extractor found in a source memory: which extractor, and the ids of the resulting memories."""
 
     position: int
@@ -35,8 +34,7 @@ class Opinion:
         return self.by, self.model, self.prompt
 
 
-@dataclass(frozen=True, slots=True)
-class JobState:
+class JobState(NamedTuple):
     """The state of a job. `until` is when it may be tried (again), in microseconds."""
 
     id: str
@@ -49,16 +47,59 @@ class JobState:
 
     @property
     def is_finished(self) -> bool:
-        """Whether it is done or given up."""
         return self.status in ("done", "given up")
 
     def is_due(self, now: datetime) -> bool:
-        """Whether it may be tried now."""
         return not self.is_finished and self.until <= micros(now)
 
 
-class Journal:
+class MemoryUsage(NamedTuple):
+    """How often a memory was used, how much that raised its strength, and when (in microseconds)."""
+
+    times: int = 0
+    boost: float = 0.0
+    moments: tuple[int, ...] = ()
+    line: int = 0
+    """The position of the last entry about it."""
+
+    def count_since(self, moment: int) -> int:
+        """How many of the stored uses were at `moment` or later."""
+        return sum(each >= moment for each in self.moments)
+
+
+NEVER_USED = MemoryUsage()
+
+
+class RunState(NamedTuple):
+    """What one upkeep run did in all its steps; `line` is the position of its last entry, `at` in microseconds."""
+
+    id: str
+    at: int
+    line: int
+    planned: int
+    steps: tuple[str, ...]
+    given: Mapping[str, Mapping[str, Any]]
+    made: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+    revised: tuple[tuple[str, int], ...] = ()
+    hidden: tuple[str, ...] = ()
+    promoted: tuple[str, ...] = ()
+    edges: tuple[str, ...] = ()
+    undone: bool = False
+
+
+class Journal(SavedPart):
     """Extractions, jobs, recalls served and expiries of one space."""
+
+    _saved: ClassVar = {
+        "extractions": Codec(
+            pack, lambda array: {key: [Opinion(*to_tuples(o)) for o in each] for key, each in unpack(array).items()}
+        ),
+        "jobs": records(JobState),
+        "recall_positions": JSON,
+        "expiry_positions": JSON,
+        "_extraction_positions": JSON,
+    }
 
     def __init__(self) -> None:
         self.extractions: dict[str, list[Opinion]] = {}
@@ -71,15 +112,21 @@ class Journal:
         self._extraction_positions: dict[str, list[int]] = {}  # by source memory, and by resulting memory
 
     def apply_entry(self, entry: Entry) -> None:
-        """Apply an entry."""
         event = entry.event
         if isinstance(event, Extracted):
             opinion = Opinion(entry.position, event.by, event.model, event.prompt, event.facts)
-            self._add_extraction(event.memory, opinion)
+            self.extractions.setdefault(event.memory, []).append(opinion)
+            for memory in dict.fromkeys((event.memory, *event.facts)):
+                self._extraction_positions.setdefault(memory, []).append(entry.position)
         elif isinstance(event, Queued):
             self.jobs[event.job] = JobState(event.job, entry.position)
-        elif isinstance(event, Worked):
-            self._update_job(event)
+        elif isinstance(event, Worked) and event.job in self.jobs:
+            job = self.jobs[event.job]
+            until = 0 if event.until is None else micros(event.until)
+            tries = job.tries + (event.status == "waiting")
+            self.jobs[job.id] = JobState(
+                job.id, job.position, event.status, tries, until, event.problem, event.memories
+            )
         elif isinstance(event, Served):
             for memory in event.memories:
                 self.recall_positions.setdefault(memory, []).append(entry.position)
@@ -99,36 +146,57 @@ class Journal:
         """The jobs that are neither done nor given up, oldest first."""
         return [job for job in list(self.jobs.values()) if not job.is_finished]
 
-    def save(self) -> Mapping[str, NDArray[Any]]:
-        values = {
-            "opinions": {source: [asdict(each) for each in found] for source, found in self.extractions.items()},
-            "jobs": [asdict(job) for job in self.jobs.values()],
-            "served": self.recall_positions,
-            "expired": self.expiry_positions,
-        }
-        return {"words": pack(values)}
 
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        values = unpack(arrays["words"])
-        for source, found in values["opinions"].items():
-            for opinion in found:
-                self._add_extraction(source, Opinion(**{**opinion, "facts": tuple(opinion["facts"])}))
-        states = (JobState(**{**job, "memories": tuple(job["memories"])}) for job in values["jobs"])
-        self.jobs = {job.id: job for job in states}
-        self.recall_positions = values["served"]
-        self.expiry_positions = values["expired"]
+class Usage(SavedPart):
+    """Uses, promotions, recorded recalls and upkeep runs of one space."""
 
-    def _add_extraction(self, source: str, opinion: Opinion) -> None:
-        self.extractions.setdefault(source, []).append(opinion)
-        for memory in dict.fromkeys((source, *opinion.facts)):
-            self._extraction_positions.setdefault(memory, []).append(opinion.position)
+    _saved: ClassVar = {
+        "by_memory": records(MemoryUsage),
+        "promoted_notes": JSON,
+        "runs": records(RunState),
+        "recall_positions": JSON,
+    }
 
-    def _update_job(self, event: Worked) -> None:
-        job = self.jobs.get(event.job)
-        if job is None:
-            return
-        until = 0 if event.until is None else micros(event.until)
-        tries = job.tries + (event.status == "waiting")
-        self.jobs[job.id] = replace(
-            job, status=event.status, tries=tries, until=until, problem=event.problem, memories=event.memories
+    def __init__(self) -> None:
+        self.by_memory: dict[str, MemoryUsage] = {}
+        self.promoted_notes: dict[str, str | None] = {}
+        """The promoted memories, each with its note in the vault, if it has one."""
+        self.runs: dict[str, RunState] = {}
+        self.recall_positions: list[int] = []
+        """The positions of all recorded recalls, also of those without a result."""
+
+    def get(self, memory: str) -> MemoryUsage:
+        return self.by_memory.get(memory, NEVER_USED)
+
+    def last_run(self, step: str, given: Mapping[str, Any]) -> RunState | None:
+        """The last run of a step with these settings that was not undone."""
+        same = (run for run in reversed(self.runs.values()) if not run.undone and run.given.get(step) == given)
+        return next(same, None)
+
+    def apply_entry(self, entry: Entry) -> None:
+        event = entry.event
+        if isinstance(event, Used):
+            before = self.get(event.memory)
+            moments = (*before.moments, micros(entry.at))[-MAX_TRACKED_USES:]
+            use = MemoryUsage(before.times + event.times, before.boost + event.boost, moments, entry.position)
+            self.by_memory[event.memory] = use
+        elif isinstance(event, Promoted):
+            self.promoted_notes[event.memory] = event.note
+        elif isinstance(event, Demoted):
+            self.promoted_notes.pop(event.memory, None)
+        elif isinstance(event, Served):
+            self.recall_positions.append(entry.position)
+        elif isinstance(event, Ran):
+            self._add_step(event, entry)
+        elif isinstance(event, Reversed) and event.run in self.runs:
+            self.runs[event.run] = self.runs[event.run]._replace(undone=True)
+
+    def _add_step(self, event: Ran, entry: Entry) -> None:
+        before = self.runs.get(event.run) or RunState(event.run, micros(entry.at), 0, event.planned, (), {})
+        lists = ("made", "used", "revised", "hidden", "promoted", "edges")
+        self.runs[event.run] = before._replace(
+            line=entry.position,
+            steps=tuple(dict.fromkeys((*before.steps, event.step))),
+            given={**before.given, event.step: dict(event.given)},
+            **{name: getattr(before, name) + getattr(event, name) for name in lists},
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,19 +21,27 @@ from remanence.schema import (
     window_from_micros,
     window_to_micros,
 )
-from remanence.state.adjacency import Adjacency, Endings
+from remanence.state.adjacency import ENDINGS, GRAPH, Adjacency, Endings
 from remanence.state.catalog import Catalog
-from remanence.state.columns import Column, pack, unpack
+from remanence.state.columns import COLUMN, JSON, TUPLES, Column, SavedPart
 
 _KIND, _START, _END, _RECORDED_AT, _POSITION = range(5)  # columns
 _SUPERSEDES = LINK_KINDS.index("supersedes")
 
 
-class Links:
+class Links(SavedPart):
     """The links of one space, by number, in the order in which they were added.
 
     A link is active in a snapshot that contains its entry and both its memories.
     """
+
+    _saved: ClassVar = {
+        "_graph": GRAPH,
+        **dict.fromkeys(("_columns", "_confidence"), COLUMN),
+        **dict.fromkeys(("_ids", "_numbers", "_has_cycle"), JSON),
+        "_observers": TUPLES,
+        "_endings": ENDINGS,
+    }
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -68,12 +76,10 @@ class Links:
         return out
 
     def get(self, link_id: str, snapshot: Snapshot) -> Link | None:
-        """The link with this id in this snapshot; None if there is none."""
         number = self._numbers.get(link_id)
         return None if number is None else self._link(number, snapshot)
 
     def count(self, snapshot: Snapshot) -> int:
-        """How many links are active, at whichever time they hold."""
         return len(self._with_visible_ends(self._columns.values[:, _POSITION] <= snapshot.position, snapshot))
 
     def superseded_mask(self, snapshot: Snapshot) -> NDArray[np.bool_]:
@@ -85,7 +91,7 @@ class Links:
             out = np.zeros(len(snapshot.memory_mask), np.bool_)
             if self._ids:
                 edges = self._graph.endpoints[self._superseding_links(snapshot)]
-                out[(_without_cycles(edges) if self._has_cycle else edges)[:, 1]] = True
+                out[_targets_without_cycles(edges.tolist()) if self._has_cycle else edges[:, 1]] = True
             self._superseded = snapshot, out
         return self._superseded[1]
 
@@ -103,27 +109,22 @@ class Links:
         return list(dict.fromkeys(ends[ends[:, 0] == memory, 1].tolist()))
 
     def has_links(self, memory: int) -> bool:
-        """Whether a memory ever had a link."""
         return bool(self._ids) and bool(self._graph.edges_of(memory))
 
     def positions_of_memory(self, memory: int) -> list[int]:
-        """The ledger positions of the links of a memory."""
         positions: list[int] = self._columns.values[self._graph.edges_of(memory), _POSITION].tolist()
         return positions
 
     def edge_ids(self, memory: int) -> list[str]:
-        """The ids of all links of a memory, visible or not."""
         return [self._ids[number] for number in self._graph.edges_of(memory)]
 
     def positions_of_edge(self, link_id: str) -> list[int]:
-        """The ledger positions at which a link was added and ended."""
         number = self._numbers.get(link_id)
         if number is None:
             return []
         return [int(self._columns.values[number, _POSITION]), *self._endings.positions_of(number)]
 
     def find_duplicate(self, event: Linked, snapshot: Snapshot) -> str | None:
-        """The id of a link that was added with the same values and was not ended since."""
         source = self._catalog.number(event.source)
         for link in [] if source is None else self.links_of(source, snapshot, kinds=(event.kind,), direction="out"):
             values = (link.target, link.valid, link.confidence, link.observed_by, link.why)
@@ -134,7 +135,6 @@ class Links:
     # Applying entries
 
     def apply_entry(self, entry: Entry) -> None:
-        """Apply an entry that is not a version of a memory."""
         event = entry.event
         if isinstance(event, Linked):
             source, target = self._catalog.number(event.source), self._catalog.number(event.target)
@@ -143,31 +143,12 @@ class Links:
         elif isinstance(event, Invalidated) and (number := self._numbers.get(event.edge)) is not None:
             self._endings.add(number, entry.position, micros(event.until))
 
-    def save(self) -> Mapping[str, NDArray[Any]]:
-        values = {"ids": self._ids, "words": self._observers, "until": self._endings.save()}
-        return {
-            "words": pack({**values, "circular": self._has_cycle}),
-            "ends": self._graph.endpoints,
-            "facts": self._columns.values,
-            "confidence": self._confidence.values,
-        }
-
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        values = unpack(arrays["words"])
-        self._ids, self._has_cycle = values["ids"], values["circular"]
-        self._numbers = {link_id: number for number, link_id in enumerate(self._ids)}
-        self._observers = [(observer, why) for observer, why in values["words"]]
-        self._endings = Endings(values["until"])
-        self._graph = Adjacency(arrays["ends"])
-        self._columns = Column(np.int64, arrays["facts"])
-        self._confidence = Column(np.float64, arrays["confidence"])
-
     # Helpers
 
     def _add(self, source: int, target: int, event: Linked, entry: Entry) -> None:
         kind = LINK_KINDS.index(event.kind)
         if kind == _SUPERSEDES and not self._has_cycle:
-            self._has_cycle = self._supersedes(target, source)
+            self._has_cycle = _reaches(target, source, lambda each: self.ever_linked(each, "supersedes", "out"))
         self._numbers[event.link] = len(self._ids)
         self._ids.append(event.link)
         self._observers.append((event.observed_by, event.why))
@@ -175,20 +156,7 @@ class Links:
         self._columns.append((kind, *window_to_micros(event.valid), micros(entry.at), entry.position))
         self._confidence.append(event.confidence)
 
-    def _supersedes(self, memory: int, other: int) -> bool:
-        """Whether a memory ever superseded another, directly or through others."""
-        waiting, seen = [memory], {memory}
-        while waiting:
-            memory = waiting.pop()
-            if memory == other:
-                return True
-            targets = [each for each in self.ever_linked(memory, "supersedes", "out") if each not in seen]
-            waiting += targets
-            seen.update(targets)
-        return False
-
     def _superseding_links(self, snapshot: Snapshot) -> NDArray[np.int64]:
-        """The links of kind "supersedes" that are active and hold now."""
         columns, now = self._columns.values, micros(snapshot.now)
         mask = (columns[:, _KIND] == _SUPERSEDES) & (columns[:, _POSITION] <= snapshot.position)
         mask &= (columns[:, _START] <= now) & (now < columns[:, _END])
@@ -201,7 +169,6 @@ class Links:
         return links[np.all(snapshot.memory_mask[self._graph.endpoints[links]], axis=1)]
 
     def _link(self, number: int, snapshot: Snapshot) -> Link | None:
-        """One link, if it is active."""
         kind, start, end, recorded_at, position = self._columns.values[number].tolist()
         ends, mask = self._graph.endpoints[number], snapshot.memory_mask
         if position > snapshot.position or not all(memory < len(mask) and mask[memory] for memory in ends):
@@ -220,26 +187,19 @@ class Links:
         )
 
 
-def _without_cycles(edges: NDArray[np.int32]) -> NDArray[np.int32]:
-    """These edges, in the order in which they were added, without those that close a cycle with later ones."""
-    import igraph
-
-    if not len(edges):
-        return edges
-    graph = igraph.Graph(n=int(edges.max()) + 1, edges=np.ascontiguousarray(edges), directed=True)
-    components = np.array(graph.connected_components(mode="strong").membership)
-    in_cycle = np.flatnonzero(components[edges[:, 0]] == components[edges[:, 1]])
+def _targets_without_cycles(edges: Sequence[tuple[int, int]]) -> list[int]:
+    """The targets of these edges, oldest first, without those that close a cycle with later ones."""
     accepted: dict[int, list[int]] = {}
-    dropped: list[int] = []
-    for edge in in_cycle[::-1].tolist():
-        source, target = edges[edge].tolist()
-        waiting, seen = [target], {target}
-        while waiting and source not in seen:
-            targets = [each for each in accepted.get(waiting.pop(), ()) if each not in seen]
-            waiting += targets
-            seen.update(targets)
-        if source in seen:
-            dropped.append(edge)
-        else:
+    for source, target in reversed(edges):
+        if not _reaches(target, source, lambda each: accepted.get(each, ())):
             accepted.setdefault(source, []).append(target)
-    return np.delete(edges, dropped, axis=0)
+    return [target for targets in accepted.values() for target in targets]
+
+
+def _reaches(start: int, goal: int, targets_of: Callable[[int], Iterable[int]]) -> bool:
+    waiting, seen = [start], {start}
+    while waiting and goal not in seen:
+        targets = [each for each in targets_of(waiting.pop()) if each not in seen]
+        waiting += targets
+        seen.update(targets)
+    return goal in seen

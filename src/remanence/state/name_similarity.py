@@ -88,15 +88,7 @@ class _ParsedName(NamedTuple):
 
 
 def name_similarity(one: str, other: str) -> NameSimilarity | None:
-    """How similar two names are; None if there is no reason to compare them, or a reason against it.
-
-    >>> name_similarity("AlphaOne", "AlphaOne LLC")
-    NameSimilarity(score=0.9, reason="the same but for 'llc'")
-    >>> name_similarity("A. Smith", "Alice Smith").reason
-    "'a' may stand for 'alice'"
-    >>> name_similarity("Bob Smith", "Alice Smith"), name_similarity("GPT-4", "GPT-5")
-    (None, None)
-    """
+    """How similar two names are; None if there is no reason to compare them, or a reason against it."""
     a, b = _parse(one), _parse(other)
     if not a.words or not b.words or a.is_date or b.is_date or a.numerals != b.numerals:
         return None
@@ -226,14 +218,7 @@ def _join_legal_form(dotted: re.Match[str]) -> str:
 
 
 class SimilarNames:
-    """The names of a space by keys that similar names share, so that few have to be compared.
-
-    >>> names = Names()
-    >>> for name in ("AlphaOne LLC", "Alice Smith", "Bob Smith"):
-    ...     _ = names.intern(name)
-    >>> [(names.spellings[n], similarity.score) for n, similarity in SimilarNames(names).find("A. Smith")]
-    [('Alice Smith', 0.7)]
-    """
+    """The names of a space by keys that similar names share, so that few have to be compared."""
 
     def __init__(self, names: Names) -> None:
         self._names = names

@@ -6,26 +6,19 @@ registry records that different names denote one entity.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-from numpy.typing import NDArray
+from collections.abc import Iterable
+from typing import ClassVar
 
 from remanence.events import Remembered
 from remanence.language.text import normalize_name
 from remanence.schema import SELF
-from remanence.state.columns import pack, unpack
+from remanence.state.columns import JSON, TEXTS, SavedPart
 
 
-class Names:
-    """Names by number.
+class Names(SavedPart):
+    """Names by number."""
 
-    >>> names = Names()
-    >>> names.intern("Alice", "person"), names.intern("Porto"), names.intern("alice")
-    (0, 1, 0)
-    >>> names.spellings[0], names.kinds[0], names.number("ALICE"), names.number("Bob")
-    ('Alice', 'person', 0, None)
-    """
+    _saved: ClassVar = {"spellings": TEXTS, "kinds": TEXTS, "_numbers": JSON}
 
     def __init__(self) -> None:
         self.spellings: list[str] = []
@@ -33,17 +26,14 @@ class Names:
         self.kinds: list[str] = []
         """The kind of each name: the first one other than "thing"."""
         self._numbers: dict[str, int] = {}
-        self._rows = 0
 
     def __len__(self) -> int:
         return len(self.spellings)
 
     def number(self, name: str) -> int | None:
-        """The number of a name, or None for an unknown one."""
         return self._numbers.get(normalize_name(name))
 
     def intern(self, name: str, kind: str = "thing") -> int:
-        """The number of a name, which is added if necessary."""
         normalized = normalize_name(name)
         number = self._numbers.get(normalized)
         if number is None:
@@ -54,22 +44,10 @@ class Names:
             self.kinds[number] = kind
         return number
 
-    def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Add the names in versions numbered from row `first`."""
-        for row, version in enumerate(versions, first):
-            if row < self._rows:
-                continue
-            self._rows = row + 1
+    def apply(self, versions: Iterable[Remembered | None]) -> None:
+        for version in versions:
             for name, kind in () if version is None else names_in(version):
                 self.intern(name, kind)
-
-    def save(self) -> Mapping[str, NDArray[Any]]:
-        return {"words": pack({"spelled": self.spellings, "kinds": self.kinds, "rows": self._rows})}
-
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        values = unpack(arrays["words"])
-        self.spellings, self.kinds, self._rows = values["spelled"], values["kinds"], values["rows"]
-        self._numbers = {normalize_name(name): number for number, name in enumerate(self.spellings)}
 
 
 def names_in(version: Remembered) -> Iterable[tuple[str, str]]:

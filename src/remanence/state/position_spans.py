@@ -33,35 +33,24 @@ class Span(NamedTuple):
     origin: int = 0
 
     def covers(self, position: int) -> bool:
-        """Whether the span covers a ledger position."""
         return self.opened <= position < self.closed
 
     @property
     def valid(self) -> Window:
-        """The window in which it holds."""
         return window_from_micros(self.start, self.end)
 
     def overlaps(self, start: int, end: int) -> bool:
-        """Whether its window overlaps with this one."""
         return self.start < end and start < self.end
 
 
 class Spans:
-    """Spans by attribute and key or value, and by the entries that opened and closed them.
-
-    >>> spans = Spans()
-    >>> spans.open(Span(attribute=0, key=7, value=1), 10)
-    >>> spans.close(spans.with_key(0, 7, 10)[0], 20)
-    >>> [len(spans.with_key(0, 7, position)) for position in (9, 10, 19, 20)]
-    [0, 1, 1, 0]
-    """
+    """Spans by attribute and key or value, and by the entries that opened and closed them."""
 
     def __init__(self, rows: NDArray[Any] | None = None) -> None:
         self._spans: list[Span] = []
         self._by_key: dict[tuple[int, int], list[int]] = {}
         self._by_value: dict[tuple[int, int], list[int]] = {}
         self._by_entry: dict[int, list[int]] = {}
-        self._by_origin: dict[int, list[int]] = {}
         for row in () if rows is None else rows.tolist():
             self._add(Span._make(row))
 
@@ -70,7 +59,6 @@ class Spans:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """All spans as one array."""
         return np.array(self._spans, np.int64).reshape(-1, len(Span._fields))
 
     def with_key(self, attribute: int, key: int, position: int | None = None) -> list[Span]:
@@ -82,7 +70,6 @@ class Spans:
         return self._covering(self._by_value.get((attribute, value), ()), position)
 
     def with_attribute(self, attribute: int, position: int) -> list[Span]:
-        """All spans of one attribute at a position."""
         return [span for span in self._spans if span.attribute == attribute and span.covers(position)]
 
     def changed_by(self, position: int) -> list[Span]:
@@ -90,15 +77,12 @@ class Spans:
         return [self._spans[number] for number in self._by_entry.get(position, ())]
 
     def closed_by(self, position: int) -> list[Span]:
-        """The spans that an entry closed."""
         return [span for span in self.changed_by(position) if span.closed == position]
 
     def open(self, span: Span, position: int) -> None:
-        """Add a span that begins at a position."""
         self._add(span._replace(opened=position, closed=OPEN_END, origin=position))
 
     def close(self, span: Span, position: int) -> None:
-        """End a span at a position."""
         number = next(n for n in self._by_key[span.attribute, span.key] if self._spans[n] == span)
         self._spans[number] = span._replace(closed=position)
         self._by_entry.setdefault(position, []).append(number)
@@ -115,12 +99,11 @@ class Spans:
         opened = [span for span in self.changed_by(position) if span.opened == position]
         if len(self._open_spans_of(position)) == len(opened):
             return None
-        closed = (self._spans[number].closed for number in self._by_origin[position])
-        return max(end for end in closed if end != OPEN_END)
+        return max(span.closed for span in self._spans if span.origin == position and span.closed != OPEN_END)
 
     def _open_spans_of(self, position: int) -> list[Span]:
         """The spans that an entry added and that are open."""
-        return self._covering(self._by_origin.get(position, ()), OPEN_END - 1)
+        return [span for span in self._spans if span.origin == position and span.closed == OPEN_END]
 
     def _covering(self, numbers: Iterable[int], position: int | None) -> list[Span]:
         spans = [self._spans[number] for number in numbers]
@@ -134,4 +117,3 @@ class Spans:
         self._by_entry.setdefault(span.opened, []).append(number)
         if span.closed != OPEN_END:
             self._by_entry.setdefault(span.closed, []).append(number)
-        self._by_origin.setdefault(span.origin, []).append(number)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from remanence.errors import InvalidInput
 from remanence.events import Declared
@@ -54,24 +54,24 @@ class PredicateRule(NamedTuple):
 class Predicates(Interner[str]):
     """The normalized predicates of a space, by number, and their declarations, by ledger position."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._declared: list[tuple[int, str, bool | None, str | None]] = []
+    def __init__(
+        self, names: Iterable[str] = (), declared: Iterable[tuple[int, str, bool | None, str | None]] = ()
+    ) -> None:
+        super().__init__(names)
+        self.declared = list(declared)
         self._rules: dict[tuple[str, int], PredicateRule] = {}
 
     def apply_entry(self, entry: Entry, event: Declared) -> None:
-        """Add a declaration."""
         inverse = None if event.inverse is None else normalize_predicate(event.inverse)
-        self._declared.append((entry.position, normalize_predicate(event.predicate), event.single_valued, inverse))
+        self.declared.append((entry.position, normalize_predicate(event.predicate), event.single_valued, inverse))
         self._rules.clear()
 
     def declared_single_valued(self, name: str, position: int) -> bool | None:
         """Whether a predicate was declared single-valued, by the latest statement; None if there is none."""
-        values = [value for _, each, value, _ in self._declared[: self._count(position)] if each == name]
+        values = [value for _, each, value, _ in self.declared[: self._count(position)] if each == name]
         return next((value for value in reversed(values) if value is not None), None)
 
     def rule(self, name: str, position: int) -> PredicateRule:
-        """The properties of a predicate."""
         key = name, self._count(position)
         rule = self._rules.get(key)
         if rule is None:
@@ -79,23 +79,15 @@ class Predicates(Interner[str]):
         return rule
 
     def equivalent_numbers(self, name: str, position: int) -> list[int]:
-        """The numbers of a predicate and its inverse."""
         rule = self.rule(name, position)
         numbers = (self.number(each) for each in {rule.name, rule.inverse} if each is not None)
         return [number for number in numbers if number is not None]
 
-    def save(self) -> dict[str, Any]:
-        return {"names": self.values, "declared": self._declared}
-
-    def load(self, values: Mapping[str, Any]) -> None:
-        super().__init__(values["names"])
-        self._declared = [(position, name, single, inverse) for position, name, single, inverse in values["declared"]]
-
     def _count(self, position: int) -> int:
-        return bisect_right(self._declared, position, key=lambda declared: declared[0])
+        return bisect_right(self.declared, position, key=lambda declared: declared[0])
 
     def _build_rule(self, name: str, position: int) -> PredicateRule:
-        declared = self._declared[: self._count(position)]
+        declared = self.declared[: self._count(position)]
         inverses = _latest_inverses((each, inverse) for _, each, _, inverse in declared if inverse is not None)
         forward = next((each for each, inverse in inverses.items() if inverse == name), None)
         if name not in inverses and forward is not None:
@@ -116,11 +108,7 @@ class Predicates(Interner[str]):
 
 @lru_cache(1 << 12)
 def normalize_predicate(text: str) -> str:
-    """One form for the spellings of one predicate.
-
-    >>> normalize_predicate("Lives in"), normalize_predicate("works/at"), normalize_predicate("?!")
-    ('lives_in', 'works_at', 'related_to')
-    """
+    """One form for the spellings of one predicate."""
     return _snake_case(text) or "related_to"
 
 
@@ -145,21 +133,12 @@ def parse_predicate(value: object, parameter: str = "predicate") -> str:
 
 
 def resulting_states(predicate: str) -> Sequence[str]:
-    """The states that begin with an event: who moved to Porto lives there.
-
-    >>> resulting_states("moved_to"), resulting_states("lives_in")
-    (('lives_in',), ())
-    """
+    """The states that begin with an event: who moved to Porto lives there."""
     state = STATE_AFTER_EVENT.get(predicate)
     return () if state is None else (state,)
 
 
 def is_state(predicate: str) -> bool:
-    """Whether a predicate describes a state, not an event.
-
-    >>> is_state("lives_in"), is_state("visited")
-    (True, False)
-    """
     return predicate not in EVENT_PREDICATES
 
 
@@ -175,7 +154,6 @@ def _default_key(predicate: str) -> str | None:
 
 
 def _latest_inverses(declared: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Each predicate with its inverse, by the latest declaration of either."""
     out: dict[str, str] = {}
     for name, inverse in declared:
         if out.get(inverse) == name:

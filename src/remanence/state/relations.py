@@ -6,11 +6,8 @@ when, `claim_view` resolves the claims of a snapshot. Here they become `Relation
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias
-
-from numpy.typing import NDArray
 
 from remanence.events import Declared, Related
 from remanence.schema import (
@@ -26,11 +23,10 @@ from remanence.schema import (
     window_from_micros,
 )
 from remanence.state.catalog import Catalog
-from remanence.state.claim_view import ClaimView, Direction, EntityEdge, NumberedTriple, ResolvedClaim
+from remanence.state.claim_view import ClaimView, Direction, EntityEdge, NumberedTriple, ResolvedClaim, RowDisagreement
 from remanence.state.claims import Claims
-from remanence.state.columns import pack, unpack
 from remanence.state.entity_registry import Registry
-from remanence.state.intervals import Claim, DisagreementKind, Interval
+from remanence.state.intervals import Claim, DisagreementKind, Interval, classify_disagreement
 from remanence.state.names import Names
 from remanence.state.predicates import normalize_predicate, resulting_states
 
@@ -38,11 +34,8 @@ __all__ = ["Direction", "Relations"]
 
 _MAX_RELATED = 256  # newest claims that `related_names` reads: every recall calls it
 _LARGER_LIMIT = 4
-_MAX_CACHED = 20_000
+_MAX_DISAGREEMENTS = 64
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
-
-RowDisagreement: TypeAlias = tuple[int, DisagreementKind, str]
-"""A row that disagrees with another one, how, and about what."""
 
 
 class Relations(Claims):
@@ -52,8 +45,6 @@ class Relations(Claims):
         super().__init__(names, catalog)
         self._registry = registry
         self._last_view: ClaimView | None = None
-        self._relations: dict[object, Relation] = {}  # of the last view
-        self._disagreements: tuple[Snapshot | None, dict[int, list[RowDisagreement]]] = None, {}
 
     # Relations
 
@@ -100,7 +91,6 @@ class Relations(Claims):
         return [(triple, self._relation(each, triple, view)) for each, triple in found], more
 
     def timeline(self, number: int, predicate: str, snapshot: Snapshot) -> list[Relation]:
-        """The values of one entity and predicate, in the order of time."""
         rule = self._predicates.rule(normalize_predicate(predicate), snapshot.position)
         # For Apple, ceo_of means who led it.
         direction: Direction = "both" if rule.keyed_by_object and not rule.is_inverse else "out"
@@ -137,7 +127,6 @@ class Relations(Claims):
         return None
 
     def supported_by_rows(self, rows: Sequence[int], snapshot: Snapshot) -> dict[int, list[Relation]]:
-        """For each of these rows the relations that it is evidence of."""
         out: dict[int, list[Relation]] = {}
         for row, claims in self.claims_with_evidence(rows).items():
             found = (self.get(edge, snapshot) for edge in dict.fromkeys(map(self.edge_id, claims)))
@@ -171,10 +160,6 @@ class Relations(Claims):
 
     # The claims of a memory
 
-    def has_claims(self, row: int) -> bool:
-        """Whether a row claims anything."""
-        return bool(self.claims_of_row(row))
-
     def edge_ids(self, memory: int) -> list[str]:
         """The ids of all relations that a memory ever claimed or was evidence of, visible or not."""
         claims_by_row = self.claims_with_evidence(self._catalog.rows_of(memory)).values()
@@ -193,7 +178,13 @@ class Relations(Claims):
 
         None if some of it still holds, or if it was replaced by an assertion without evidence: see `is_stale`.
         """
-        return self._view(snapshot).superseding_row(row, micros(snapshot.now))
+        found: list[int] = []
+        for status in self._view(snapshot).status_of(row, micros(snapshot.now)):
+            rows = [each for claim in status.replaced_by for each in self.evidence_rows(claim.number, snapshot)]
+            if not rows:
+                return None
+            found.append(max(rows))
+        return max(found, default=None)
 
     def is_stale(self, row: int, snapshot: Snapshot) -> bool:
         """Whether all claims of this row were replaced or ended by an event.
@@ -204,38 +195,32 @@ class Relations(Claims):
         return bool(flags) and all(flags)
 
     def is_partly_stale(self, row: int, snapshot: Snapshot) -> bool:
-        """Whether some claim of this row was replaced or ended by an event."""
         return any(self._stale_flags(row, snapshot))
 
     def valid_periods(self, row: int, snapshot: Snapshot) -> list[tuple[Window, tuple[str, str]]]:
         """When the claims of this row hold, with their subject and object, if another value holds at another time."""
-        out: list[tuple[Window, tuple[str, str]]] = []
-        for edge, interval in self._view(snapshot).valid_periods(row):
-            subject, object_ = (self._names.spellings[name] for name in edge.endpoints)
-            out.append((window_from_micros(interval.start, interval.end), (subject, object_)))
+        view, out = self._view(snapshot), list[tuple[Window, tuple[str, str]]]()
+        for edge in view.edges_of_row(row):
+            resolved = view.group_of(edge).resolved_claims if edge.rule.single_valued else []
+            if len({each.interval.value for each in resolved}) > 1:
+                subject, object_ = (self._names.spellings[name] for name in edge.endpoints)
+                own = (each.interval for each in resolved if edge.claim in each.interval.claims)
+                out += [(window_from_micros(interval.start, interval.end), (subject, object_)) for interval in own]
         return out
 
     def disagreements(self, row: int, snapshot: Snapshot) -> list[RowDisagreement]:
         """The rows that disagree with this one: which, how, and about what ("Alice lives_in")."""
-        if self._disagreements[0] is not snapshot:  # a recall asks several times for each of its hits
-            self._disagreements = snapshot, {}
-        cache = self._disagreements[1]
-        if row not in cache:
-            kinds: dict[tuple[int, str], DisagreementKind] = {}
-            for other, kind, edge in self._view(snapshot).disagreements(row):
-                holder = self._names.spellings[edge.endpoints[edge.rule.keyed_by_object]]
-                kinds[other, f"{holder} {edge.rule.name}"] = kind
-            cache[row] = [(other, kind, topic) for (other, topic), kind in kinds.items()]
-        return cache[row]
+        view = self._view(snapshot)
+        if row not in view.disagreements:  # a recall asks several times for each of its hits
+            view.disagreements[row] = self._find_disagreements(row, view)
+        return view.disagreements[row]
 
     # Predicates
 
     def declared_single_valued(self, predicate: str, position: int) -> bool | None:
-        """Whether a predicate was declared single-valued; None if it was not declared."""
         return self._predicates.declared_single_valued(normalize_predicate(predicate), position)
 
     def inverse(self, predicate: str, position: int) -> str | None:
-        """The inverse of a predicate."""
         rule = self._predicates.rule(normalize_predicate(predicate), position)
         return rule.name if rule.is_inverse else rule.inverse
 
@@ -247,25 +232,29 @@ class Relations(Claims):
         else:
             super().apply_entry(entry)
 
-    def save(self) -> Mapping[str, NDArray[Any]]:
-        return {**super().save(), "predicates": pack(self._predicates.save())}
-
-    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._predicates.load(unpack(arrays["predicates"]))
-        super().load(arrays)
-
     # Helpers
 
     def _view(self, snapshot: Snapshot) -> ClaimView:
         """The view of a snapshot. The last one is kept: a graph walk reads the same claims again and again."""
         if self._last_view is None or not self._last_view.matches(snapshot):
             self._last_view = ClaimView(self, self._predicates, self._registry, snapshot)
-            self._relations = {}
         return self._last_view
 
     def _stale_flags(self, row: int, snapshot: Snapshot) -> list[bool]:
         statuses = self._view(snapshot).status_of(row, micros(snapshot.now))
         return [bool(status.replaced_by) or status.ended for status in statuses]
+
+    def _find_disagreements(self, row: int, view: ClaimView) -> list[RowDisagreement]:
+        kinds: dict[tuple[int, str], DisagreementKind] = {}
+        for edge in view.edges_of_row(row):
+            group = view.group_of(edge).edges if edge.rule.single_valued else []
+            topic = f"{self._names.spellings[edge.endpoints[edge.rule.keyed_by_object]]} {edge.rule.name}"
+            others = [other.claim for other in group if other.claim.value != edge.claim.value]
+            for claim in others[-_MAX_DISAGREEMENTS:]:
+                for other in self.evidence_rows(claim.number, view.snapshot):
+                    if other != row:
+                        kinds[other, topic] = classify_disagreement(edge.claim, claim)
+        return [(other, kind, topic) for (other, topic), kind in kinds.items()]
 
     def _edges_with_id(self, edge_id: str, view: ClaimView) -> Iterator[EntityEdge]:
         return map(view.to_edge, self.active_claims(self.with_edge_id(edge_id), view.snapshot))
@@ -273,14 +262,9 @@ class Relations(Claims):
     def _relation(self, resolved: ResolvedClaim, triple: NumberedTriple, view: ClaimView) -> Relation:
         edge, interval, next_claim = resolved
         stated = edge.stated_claim
-        # The number of claims too: the same claim may be resolved together with more or fewer others.
-        key = stated.number, interval.start, interval.end, len(interval.claims), triple
-        relation = self._relations.get(key)
-        if relation is not None:
-            return relation
         rows = [row for claim in interval.claims for row in self.evidence_rows(claim.number, view.snapshot)]
         memories = dict.fromkeys(map(self._catalog.memory_of, rows))
-        relation = Relation(
+        return Relation(
             id=self.edge_id(stated.number),
             subject=self._names.spellings[triple[0]],
             predicate=triple[1],
@@ -293,10 +277,6 @@ class Relations(Claims):
             evidence=tuple([self._catalog.ids[memory] for memory in memories]),
             replaced_by=None if next_claim is None else self.edge_id(next_claim),
         )
-        if len(self._relations) >= _MAX_CACHED:
-            self._relations.clear()
-        self._relations[key] = relation
-        return relation
 
 
 def _matching(

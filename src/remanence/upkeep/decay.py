@@ -22,7 +22,7 @@ from remanence.events import Event, Used
 from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.schema import Memory, Snapshot, from_micros, micros
-from remanence.state.usage import MemoryUsage
+from remanence.state.journal import MemoryUsage
 from remanence.upkeep.step_tools import batches, current_mask, format_table
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from remanence.events import Demoted, Event, Forgotten, Invalidated, Promoted, R
 from remanence.language.text import pluralize
 from remanence.schema import format_moment, from_micros
 from remanence.state.catalog import MEMORY_ENTRY_KINDS
-from remanence.state.usage import RunState
+from remanence.state.journal import RunState
 
 
 @dataclass(frozen=True, slots=True)

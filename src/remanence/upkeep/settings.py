@@ -9,7 +9,7 @@ from typing import Any
 
 from remanence.errors import InvalidInput
 from remanence.schema import MEMORY_KINDS
-from remanence.state.usage import MAX_TRACKED_USES
+from remanence.state.journal import MAX_TRACKED_USES
 from remanence.upkeep.decay import DECAY_MODELS
 
 PREFIX = "REMANENCE_"
