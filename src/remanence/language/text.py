@@ -38,11 +38,22 @@ def tokens(text: str) -> list[str]:
     """
     found: list[str] = []
     for word in _words(text):
-        if not word.isascii() and _IS_UNSPACED.match(word):
-            found.extend(_grams(word))
-        elif stem := _stem(word):
+        stem = _STEMS.get(word)
+        if stem is None:
+            if not word.isascii() and _IS_UNSPACED.match(word):
+                found.extend(_grams(word))
+                continue
+            stem = _stem(word)
+            if len(_STEMS) < _MAX_STEMS:
+                _STEMS[word] = stem
+        if stem:
             found.append(stem)
     return found
+
+
+_STEMS: dict[str, str] = {}
+"""Stems of words met before; "" for a stop word. A plain dict: this is the most called look-up of all."""
+_MAX_STEMS = 400_000
 
 
 def _words(text: str) -> list[str]:
@@ -54,7 +65,6 @@ def _words(text: str) -> list[str]:
     return text.lower().encode().translate(_ASCII_WORDS).decode().split()
 
 
-@lru_cache(maxsize=400_000)
 def _stem(word: str) -> str:
     """The stem of a word; "" for a stop word."""
     if "'" in word or "’" in word:

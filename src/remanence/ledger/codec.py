@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, fields
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, get_args
 
 from remanence.errors import InvalidInput, LedgerTooNew
@@ -46,6 +47,7 @@ def _fields_and_defaults(event: type[Any]) -> list[tuple[str, Any]]:
 
 
 _FIELDS = {event: _fields_and_defaults(event) for event in get_args(Event)}
+_GETTERS = {event: attrgetter(*(name for name, _ in found)) for event, found in _FIELDS.items() if len(found) > 1}
 
 
 def event_kind(event: Event) -> str:
@@ -67,8 +69,7 @@ def encode(event: Event) -> str:
     '{"memory":"m1","why":"she asked"}'
     """
     stored: dict[str, Any] = {}
-    for name, default in _FIELDS[type(event)]:
-        value = getattr(event, name)
+    for (name, default), value in zip(_FIELDS[type(event)], _values(event), strict=True):
         if value is default or value == default:
             continue
         if name == "valid" and isinstance(event, Remembered):  # stored as two fields since the first release
@@ -77,6 +78,11 @@ def encode(event: Event) -> str:
         else:
             stored[name] = value
     return _ENCODER.encode(stored)
+
+
+def _values(event: Event) -> tuple[Any, ...]:
+    values = _GETTERS.get(type(event))
+    return (event_subject(event),) if values is None else values(event)
 
 
 def json_fragment(text: str) -> str:
