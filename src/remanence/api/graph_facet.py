@@ -335,9 +335,6 @@ class GraphView(Facet):
         Args:
             start, relations, depth, at, limit: As for `show`.
 
-        Raises:
-            NotFound: The start is unknown.
-
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -570,7 +567,7 @@ class Graph(GraphView):
 
         Raises:
             NotFound: There is no such relation or link, or none that holds at `until`.
-            InvalidInput: `until` is before the beginning, or a predicate is missing.
+            InvalidInput: `until` is before the beginning, or `edge` is none of these.
 
         Example:
             >>> import remanence

@@ -36,7 +36,11 @@ _LISTED = tuple(status for status in STATUSES if status != "erased")
 
 
 class View(Facet):
-    """A space as it was known at one moment. It cannot be written to."""
+    """A space as it was known at one moment. It cannot be written to.
+
+    Every method, here and on the facets, raises `InvalidInput` if an argument is not valid (the message names it).
+    Methods that read or write raise `Closed` after `close`.
+    """
 
     def __init__(self, engine: Engine, name: str, moment: datetime | None = None) -> None:
         super().__init__(engine, name, self._position_in, self._moment_or_now)
@@ -211,15 +215,7 @@ class View(Facet):
     amemories = iterate_in_thread(memories)
 
     def count(self) -> int:
-        """How many memories `memories()` lists: all that are neither archived nor forgotten.
-
-        Example:
-            >>> import remanence
-            >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice drinks tea.")
-            ...     space.count()
-            1
-        """
+        """How many memories `memories()` lists: all that are neither archived nor forgotten."""
         with self._engine.open_index(self.name) as index:
             return len(index.current_rows(self._position(index)))
 
