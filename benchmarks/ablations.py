@@ -22,7 +22,8 @@ from remanence.read import fusion, query, rankings, recall
 from remanence.read.fusion import FusedRanking
 from remanence.schema import Ranking
 from remanence.signals import SIGNALS, entity_graph, words
-from remanence.testing.evaluation import Conversation, EvalQuestion, RemanenceSystem, SystemFactory
+from remanence.testing.datasets import Conversation, EvalQuestion
+from remanence.testing.evaluation import RemanenceSystem, SystemFactory
 
 Patches = Mapping[ModuleType, Mapping[str, Any]]
 _K = 60

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from remanence.write.prepare import new_id
 
 import remanence
+from remanence.core.identity import new_id
 from remanence.events import Related
 from world import BEGAN, DIMENSION, NOW, Clock, Lookup
 

@@ -28,17 +28,8 @@ from ablations import SEEDS, VARIANTS, ablations
 from remanence.errors import InvalidInput, RemanenceError
 from remanence.models import embedders, rerankers
 from remanence.signals import SIGNALS
-from remanence.testing.evaluation import (
-    Conversation,
-    Dataset,
-    RemanenceSystem,
-    SystemFactory,
-    evaluate,
-    find_datasets,
-    read_dataset,
-    read_jsonl,
-    report_as_markdown,
-)
+from remanence.testing.datasets import Conversation, Dataset, find_datasets, read_dataset, read_jsonl
+from remanence.testing.evaluation import RemanenceSystem, SystemFactory, evaluate, report_as_markdown
 from systems import baselines, peers
 from then import then_and_now
 

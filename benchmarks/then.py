@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from remanence.testing.evaluation import CorpusItem, Dataset, EvalQuestion
+from remanence.testing.datasets import CorpusItem, Dataset, EvalQuestion
 
 PEOPLE = "Alice Bruno Carol Dinis Erin Fausto Grace Hugo Ines Jorge Karin Lucas".split()
 TOWNS = "Porto Lisbon Faro Braga Coimbra Evora Sintra Aveiro Leiria Viseu".split()

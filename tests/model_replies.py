@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from remanence.testing.fake_models import facts_reply
+from remanence.testing.fakes import facts_reply
 
 GOOD_REPLY = '{"facts": [{"text": "Alice lives in Porto.", "kind": "semantic"}]}'
 _WRONG_TYPES = facts_reply({"text": 7, "kind": ["?"], "names": {"a": 1}, "triples": "none", "said": {"x": None}})

@@ -164,8 +164,8 @@ def test_a_bad_row_is_named_and_keeps_out_the_good_ones(lived_in: Space) -> None
 @pytest.mark.parametrize("rows", [None, 7, "text", b"text", {"text": "a"}])
 def test_what_is_no_list_of_rows(lived_in: Space, rows: Any) -> None:
     """A single dict or text is the usual slip."""
-    refused(lambda s: s.add_many(rows), lived_in, type(rows).__name__, "a list of texts or dicts belongs")
-    refused(lambda s: s.add_turns(rows), lived_in, type(rows).__name__, "a list of dicts belongs")
+    refused(lambda s: s.add_many(rows), lived_in, type(rows).__name__, "not a list of texts or dicts")
+    refused(lambda s: s.add_turns(rows), lived_in, type(rows).__name__, "not a list of dicts")
 
 
 def test_rows_that_raise_midway_leave_nothing(lived_in: Space) -> None:
@@ -228,7 +228,7 @@ def test_the_ends_of_the_calendar_are_times_like_any(space: Space, edge: Any) ->
 @pytest.mark.parametrize(
     ("options", "shown"),
     [
-        ({"limit": 0}, ["limit=0", "at least one"]),
+        ({"limit": 0}, ["limit=0", "from 1 on"]),
         ({"limit": -3}, ["limit=-3"]),
         ({"limit": 1.5}, ["limit=1.5"]),
         ({"limit": True}, ["limit=True"]),
@@ -871,3 +871,11 @@ def test_a_text_of_nothing_but_marks_is_read_in_one_go(space: Space, mark: str) 
     [turn] = space.add_turns([{"speaker": "Ann", "content": text}])
 
     assert space.get(turn.id) == turn
+
+
+@pytest.mark.parametrize("verb", ["add_many", "add_turns", "remember"])
+def test_a_progress_that_is_no_function_is_refused_before_anything_is_stored(lived_in: Space, verb: str) -> None:
+    """The message names the value, and nothing is written."""
+    given = [{"content": "Bob drinks water."}] if verb == "add_turns" else ["Bob drinks water."]
+    given = given[0] if verb == "remember" else given  # type: ignore[assignment]
+    refused(lambda space: getattr(space, verb)(given, progress=5), lived_in, "progress=5")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from remanence import InvalidInput, NotFound, Relation, Space
-from remanence.graph.history_events import HistoryEvent
+from remanence.graph.history import HistoryEvent
 from remanence.schema import Link, Memory
 from remanence.testing import FakeClock
 

@@ -19,9 +19,12 @@ from typing import Any
 import pytest
 
 import remanence
+from remanence.admin.overview import STATUSES
 from remanence.cli import main
 from remanence.cli.demo import STORY
 from remanence.cli.parser import make_parser
+from remanence.schema import LINK_KINDS, MEMORY_KINDS
+from remanence.upkeep.pipeline import DEFAULT_STEPS
 
 Run = Callable[..., str]
 COMMAND = [sys.executable, "-m", "remanence.cli"]
@@ -137,7 +140,7 @@ class TestAddAndRecall:
         ("line", "said"),
         [
             ('{"text": "One."', "line 2 is not JSON"),
-            ('["One."]', "line 2 is no JSON object"),
+            ('["One."]', "line 2 is not a JSON object"),
             ('{"txet": "One."}', "row 1"),
         ],
     )
@@ -149,6 +152,16 @@ class TestAddAndRecall:
 
         assert said in run("add-many", str(file), code=1)
         assert run("count") == "1"
+
+
+def test_the_choices_on_the_command_line_are_those_of_the_api() -> None:
+    """options.json repeats some lists, as the parser loads no engine."""
+    parser = Path(remanence.__file__).parent / "cli" / "options.json"
+    options = json.loads(parser.read_text("utf-8"))
+    assert options["add --kind"]["choices"] == options["recall --kind"]["choices"] == list(MEMORY_KINDS)
+    assert options["kind"]["choices"] == list(LINK_KINDS)
+    assert [*options["--status"]["choices"], "erased"] == list(STATUSES)
+    assert set(DEFAULT_STEPS) | {"gc"} == set(options["--step"]["choices"])
 
 
 class TestLettingGo:

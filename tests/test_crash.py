@@ -32,7 +32,7 @@ from remanence.core import engine
 from remanence.models import extractors
 from remanence.models.embedders import checked
 from remanence.ledger import sql
-from remanence.testing import fake_embedder
+from remanence.testing import fakes
 from remanence.signals.stores import edge, exact
 from test_crash import live
 

@@ -20,7 +20,7 @@ from remanence.models import catalogue as models
 from remanence.models.embedders import resolve_embedder
 from remanence.models.embedders.checked import BATCH_SIZE
 from remanence.models.embedders.static import StaticEmbedder, _installed
-from remanence.testing.fake_embedder import HashingEmbedder
+from remanence.testing.fakes import HashingEmbedder
 
 
 class LangChainLike:
@@ -143,7 +143,7 @@ def test_fastembed_says_how_to_install_it() -> None:
 def test_importing_remanence_loads_no_engine() -> None:
     """The package may be imported where only its errors or nouns are wanted."""
     heavy = ("numpy", "tokenizers", "safetensors", "onnxruntime")
-    code = f"import sys, remanence.models.embedders; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, remanence; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"

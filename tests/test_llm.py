@@ -23,7 +23,7 @@ from remanence.models.llm_clients import resolve_llm as resolve_model
 from remanence.models.llm_extractor import MAX_FACTS, LLMExtractor
 from remanence.models.llm_source import split_into_chunks
 from remanence.schema import SELF, UTC, Extraction, ExtractionResult, Fact, Memory, Mention, Triple, Utterance, Window
-from remanence.testing.fake_models import HungModel, ScriptedModel, facts_reply
+from remanence.testing.fakes import HungModel, ScriptedModel, facts_reply
 
 NOW = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)  # a Monday
 CHAT = [

@@ -21,13 +21,11 @@ import networkx
 import pytest
 
 from remanence import InvalidInput, MissingExtra, Relation, Space, Window
-from remanence.graph.history_events import HistoryEvent
-from remanence.graph.pictures import save, save_timeline, show, show_timeline, to_igraph, to_networkx
-from remanence.graph.pictures.html_page import graph_page
-from remanence.graph.pictures.layout import RADIUS, lay_out
+from remanence.graph.history import HistoryEvent
+from remanence.graph.pictures import graph_page, graph_picture, timeline_page, timeline_picture, to_igraph, to_networkx
+from remanence.graph.pictures.layout import LETTER_WIDTH, RADIUS, lay_out, width_in_letters
 from remanence.graph.pictures.svg import graph_svg
-from remanence.graph.pictures.svg_text import LETTER_WIDTH, width_in_letters
-from remanence.graph.pictures.timeline_picture import timeline_page, timeline_svg
+from remanence.graph.pictures.timeline_picture import timeline_svg
 from remanence.graph.traversal import Edge, Node, Subgraph
 from remanence.schema import UTC
 from remanence.testing import FakeClock
@@ -154,7 +152,7 @@ def test_networkx_is_asked_for_only_when_it_is_needed(walked: Subgraph, monkeypa
 
 def test_graphml_reads_back_as_it_was(walked: Subgraph, tmp_path: Path) -> None:
     """Every attribute of every node and edge."""
-    read = igraph.Graph.Read_GraphML(str(save(walked, tmp_path / "graph.graphml")))
+    read = igraph.Graph.Read_GraphML(str(graph_picture(walked).save(tmp_path / "graph.graphml")))
     made = to_igraph(walked)
 
     assert read.get_edgelist() == made.get_edgelist()
@@ -170,7 +168,7 @@ def test_graphml_reads_back_as_it_was(walked: Subgraph, tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 40])
 def test_a_graph_of_any_size_is_saved(tmp_path: Path, name: str, size: int) -> None:
     """Nothing at all is also a picture; and nothing else is left in the folder."""
-    saved = save(scattered(size), tmp_path / name)
+    saved = graph_picture(scattered(size)).save(tmp_path / name)
 
     assert saved.stat().st_size
     assert [file.name for file in tmp_path.iterdir()] == [name]
@@ -180,9 +178,9 @@ def test_a_graph_of_any_size_is_saved(tmp_path: Path, name: str, size: int) -> N
 def test_an_unknown_suffix_is_refused_with_those_there_are(walked: Subgraph, tmp_path: Path, name: str) -> None:
     """A wrong guess leads to a right one."""
     with pytest.raises(InvalidInput, match=r"none of \.html, \.svg, \.graphml"):
-        save(walked, tmp_path / name)
+        graph_picture(walked).save(tmp_path / name)
     with pytest.raises(InvalidInput, match=r"none of \.html, \.svg\."):
-        save_timeline([], tmp_path / name)
+        timeline_picture([]).save(tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -191,22 +189,22 @@ def test_a_place_that_is_none_is_refused(walked: Subgraph, tmp_path: Path) -> No
     (tmp_path / "taken.svg").mkdir()
 
     with pytest.raises(InvalidInput, match=r"no folder .*missing"):
-        save(walked, tmp_path / "missing" / "graph.svg")
+        graph_picture(walked).save(tmp_path / "missing" / "graph.svg")
     with pytest.raises(InvalidInput, match="is a folder"):
-        save(walked, tmp_path / "taken.svg")
+        graph_picture(walked).save(tmp_path / "taken.svg")
     with pytest.raises(InvalidInput, match="path=7 is of type int"):
-        save(walked, 7)  # type: ignore[arg-type]
+        graph_picture(walked).save(7)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["graph.html", "graph.svg", "graph.graphml"])
 def test_what_was_there_stays_if_saving_fails(walked: Subgraph, tmp_path: Path, name: str) -> None:
     """A picture is replaced by a whole one or not at all."""
-    file = save(walked, tmp_path / name)
+    file = graph_picture(walked).save(tmp_path / name)
     before = file.read_bytes()
     broken = replace(walked, nodes=walked.nodes[1:])
 
     with pytest.raises(KeyError):
-        save(broken, file)
+        graph_picture(broken).save(file)
     assert file.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == [name]
 
@@ -216,7 +214,7 @@ def test_saving_through_a_link_writes_where_it_leads(walked: Subgraph, tmp_path:
     file, link = tmp_path / "real.svg", tmp_path / "link.svg"
     file.write_text("old")
     link.symlink_to(file)
-    save(walked, link)
+    graph_picture(walked).save(link)
 
     assert link.is_symlink()
     assert file.read_text("utf-8").startswith("<svg")
@@ -343,27 +341,27 @@ def test_no_text_breaks_out_of_a_picture(tmp_path: Path, text: str) -> None:
     assert "alert(1)" not in scripts[1][1]
     assert not Elements(page).named("img")
     assert not ElementTree.fromstring(graph_svg(graph)).findall(f".//{SVG}script")
-    assert save(graph, tmp_path / "graph.html").exists()
-    assert igraph.Graph.Read_GraphML(str(save(graph, tmp_path / "graph.graphml"))).vcount() == 3
+    assert graph_picture(graph).save(tmp_path / "graph.html").exists()
+    assert igraph.Graph.Read_GraphML(str(graph_picture(graph).save(tmp_path / "graph.graphml"))).vcount() == 3
 
 
 # In a notebook
 
 
-@pytest.mark.parametrize("make", [show, lambda _: show_timeline([])], ids=["graph", "timeline"])
+@pytest.mark.parametrize("make", [graph_picture, lambda _: timeline_picture([])], ids=["graph", "timeline"])
 def test_a_notebook_shows_a_picture_in_a_frame_of_its_own(make: Callable[[Subgraph], Any]) -> None:
     """The page is inside, whole, and can reach nothing outside."""
     shown = make(graph_of(HOSTILE))
     [(frame, _)] = Elements(shown._repr_html_()).named("iframe")
 
-    assert frame["srcdoc"] == shown.html()
+    assert frame["srcdoc"] == shown.formats[".html"]()
     assert frame["sandbox"] == "allow-scripts"
 
 
 def test_elsewhere_a_picture_says_what_to_do(walked: Subgraph) -> None:
     """A terminal shows a line and draws nothing."""
-    assert repr(show(walked)).startswith("<Around Alice: ")
-    assert "save it" in repr(show(walked))
+    assert repr(graph_picture(walked)).startswith("<Around Alice: ")
+    assert "save it" in repr(graph_picture(walked))
 
 
 # Timelines

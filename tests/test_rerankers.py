@@ -14,7 +14,7 @@ import remanence
 from remanence.models import catalogue, rerankers
 from remanence.read.rerank import blended_order
 from remanence.testing import FakeClock
-from remanence.testing.fake_embedder import HashingEmbedder
+from remanence.testing.fakes import HashingEmbedder
 
 NAME = "ms-marco-MiniLM-L-12-v2"
 HARBOUR = ("The harbour of Porto is old and very beautiful indeed.", "The harbour is old.")

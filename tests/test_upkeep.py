@@ -22,8 +22,8 @@ from remanence.errors import LedgerUnavailable
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.upkeep import UpkeepSettings
 from remanence.upkeep.decay import DECAY_MODELS, retention
+from remanence.upkeep.pipeline import Schedule, parse_interval
 from remanence.upkeep.runs import upkeep_lock
-from remanence.upkeep.schedule import Schedule, parse_interval
 
 if TYPE_CHECKING:
     from remanence.ports import Vector

@@ -38,12 +38,6 @@ def recalled(space: remanence.Space, question: str) -> list[tuple[str, float]]:
 
 
 class TestClusters:
-    def test_every_memory_is_looked_at(self, space: remanence.Space, monkeypatch: pytest.MonkeyPatch) -> None:
-        """However many are read at a time."""
-        monkeypatch.setattr(memory_clusters, "_CHUNK", 2)
-        space.add_many(f"The kite number {n} is red." for n in range(5))
-        assert space.upkeep.clusters().examined_count == 5
-
     def test_what_says_the_same_is_found(self, repetitive: remanence.Space) -> None:
         """One group, tight enough to merge; the others stand alone."""
         found = repetitive.upkeep.clusters(similarity=0.7)

@@ -15,7 +15,7 @@ from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.models import prompts
 from remanence.models.llm_extractor import LLMExtractor
 from remanence.testing import FakeClock, HashingEmbedder
-from remanence.testing.fake_models import HungModel, ScriptedModel
+from remanence.testing.fakes import HungModel, ScriptedModel
 from remanence.upkeep.consolidation import ConsolidationPlan
 from remanence.upkeep.merged_text import MAX_FAILURES, TextMerger, merge_sentences
 from test_llm import as_chat_model, as_function, as_llama_llm

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remanence import InvalidInput, NotFound, Relation, Space, Window
+from remanence.api.facet import retry_if_erased
 from remanence.core.index import RowErased
 from remanence.events import Related
-from remanence.graph.graph_at_time import GraphAtTime, GraphNode, retry_if_erased
-from remanence.graph.interval_joins import intersection, join
-from remanence.graph.traversal import FAN_OUT, Subgraph
+from remanence.graph.graph_at_time import GraphAtTime, GraphNode
+from remanence.graph.traversal import FAN_OUT, Subgraph, intersection, join
 from remanence.state.adjacency import Adjacency
 from remanence.testing import FakeClock
 

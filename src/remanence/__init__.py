@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from remanence.api.space import Space
     from remanence.api.view import View
     from remanence.graph.diff import Diff
-    from remanence.graph.history_events import HistoryEvent
+    from remanence.graph.history import HistoryEvent
     from remanence.graph.traversal import Subgraph
     from remanence.language.framing import frame
     from remanence.models.llm_extractor import LLMExtractor
@@ -71,7 +71,7 @@ _NAMES = {
     "api.space": ("Space",),
     "api.view": ("View",),
     "graph.diff": ("Diff",),
-    "graph.history_events": ("HistoryEvent",),
+    "graph.history": ("HistoryEvent",),
     "graph.traversal": ("Subgraph",),
     "language.framing": ("frame",),
     "models.llm_extractor": ("LLMExtractor",),

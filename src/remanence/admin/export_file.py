@@ -135,11 +135,7 @@ def _encoded_vectors(engine: Engine, space: str) -> Iterator[dict[str, str]]:
 
 
 def remap_positions(event: Event, new_position: Callable[[int], int]) -> Event:
-    """The same event with each position of another entry replaced by `new_position` of it.
-
-    >>> remap_positions(Erased("m1", (3, 4)), lambda position: position + 10)
-    Erased(memory='m1', positions=(13, 14))
-    """
+    """The same event with each position of another entry replaced by `new_position` of it."""
     if isinstance(event, Erased):
         return replace(event, positions=tuple(map(new_position, event.positions)))
     if isinstance(event, Undone):

@@ -21,7 +21,7 @@ import numpy as np
 from remanence.admin.export_file import BATCH_SIZE, EXPORT_VERSION, TransferReport, remap_positions
 from remanence.admin.jsonlines import JsonLinesReader
 from remanence.errors import InvalidInput, LedgerTooNew
-from remanence.events import Erased, Event, Served
+from remanence.events import Erased, Served
 from remanence.language.text import truncate
 from remanence.ledger.codec import event_from_fields
 from remanence.schema import from_micros
@@ -131,7 +131,6 @@ class _SpaceWriter:
         self._expected_count = expected_count
         self.count = 0
         self._at: datetime | None = None
-        self._pending: list[Event] = []  # of one moment, to be written together
         self._blank: set[int] = set()  # positions of entries without text for which no Erased has come yet
 
     def write(self, fields: Mapping[str, Any]) -> None:
@@ -139,17 +138,14 @@ class _SpaceWriter:
         at = from_micros(fields["at"])
         if self._at is not None and at < self._at:
             raise ValueError("it is dated before the line above it")
-        if at != self._at or len(self._pending) == BATCH_SIZE:
-            self._flush()
         self._at = at
         self.count += 1
         if "event" not in fields:
-            self._flush()
             self._transaction.append_erased(self._space, fields["kind"], fields["subject"], at=at)
             self._blank.add(self._start + self.count)
             return
         event = event_from_fields(fields["kind"], fields["event"])
-        if name := first_invalid_field(event):
+        if name := _first_invalid_field(event):
             raise ValueError(f"{fields['kind']}: {name}={getattr(event, name)!r}")
         event = remap_positions(event, self._position)
         if isinstance(event, Served):
@@ -157,14 +153,12 @@ class _SpaceWriter:
         if isinstance(event, Erased):
             if present := set(event.positions) - self._blank:
                 # An export has no text that was erased. If this file has, the text is erased here.
-                self._flush()
                 self._transaction.erase(sorted(present), ())
             self._blank.difference_update(event.positions)
-        self._pending.append(event)
+        self._transaction.append(self._space, [event], at=at)
 
     def finish(self) -> None:
-        """Write what is pending, and check that the space is complete."""
-        self._flush()
+        """Check that the space is complete."""
         if self._blank:
             number = min(self._blank) - self._start
             raise ValueError(f"entry {number} of space {self._space!r} is blank, and no entry says that it was erased")
@@ -177,11 +171,6 @@ class _SpaceWriter:
             raise ValueError(f"it points at entry {number!r}, which does not come before it")
         return self._start + number if number else 0
 
-    def _flush(self) -> None:
-        if self._pending and self._at is not None:
-            self._transaction.append(self._space, self._pending, at=self._at)
-        self._pending = []
-
 
 def _decode_vector(text: str, dimension: int) -> Vector:
     vector = np.frombuffer(b64decode(text, validate=True), dtype="<f4")
@@ -190,13 +179,8 @@ def _decode_vector(text: str, dimension: int) -> Vector:
     return vector
 
 
-def first_invalid_field(value: Any) -> str | None:
-    """The first field of an event with a value of a wrong type; None if there is none.
-
-    >>> from remanence.events import Forgotten
-    >>> first_invalid_field(Forgotten("m1")), first_invalid_field(Forgotten(7))
-    (None, 'memory')
-    """
+def _first_invalid_field(value: Any) -> str | None:
+    """The first field of an event with a value of a wrong type; None if there is none."""
     kind: Any = type(value)
     return next((name for name, hint in _hints(kind).items() if not _fits(getattr(value, name), hint)), None)
 
@@ -219,5 +203,5 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is float:
         return type(value) in (int, float) and math.isfinite(value)
     if is_dataclass(hint):
-        return type(value) is hint and first_invalid_field(value) is None
+        return type(value) is hint and _first_invalid_field(value) is None
     return type(value) is (dict if origin is Mapping else origin or hint)

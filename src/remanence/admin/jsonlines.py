@@ -88,7 +88,6 @@ class JsonLinesReader:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._files = ExitStack()
         self.line_number = 0
         """The line that was read last; the first is 1."""
         self.digest = ""
@@ -96,17 +95,16 @@ class JsonLinesReader:
 
     def __enter__(self) -> JsonLinesReader:
         try:
-            file = self._files.enter_context(self._path.open("rb"))
-            self._file: BufferedIOBase = file
-            if file.peek(2)[:2] == _GZIP_MAGIC:
-                self._file = self._files.enter_context(closing(gzip.GzipFile(fileobj=file)))
+            with self._path.open("rb") as file:
+                is_packed = file.read(2) == _GZIP_MAGIC
+            self._file: BufferedIOBase = gzip.open(self._path) if is_packed else self._path.open("rb")
         except OSError as error:
             raise InvalidInput(f"{self._path} cannot be read: {error.strerror or error}.") from error
         self._objects = self._read_objects()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._files.close()
+        self._file.close()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self._objects
@@ -122,12 +120,11 @@ class JsonLinesReader:
         digest = hashlib.sha256()
         for raw in self._read_lines():
             fields = self._parse(raw)
-            end = fields.get("end")
-            if end is None:
+            if "end" not in fields:
                 digest.update(raw)
                 yield fields
                 continue
-            if end != {"lines": self.line_number - 1, "sha256": digest.hexdigest()}:
+            if fields["end"] != {"lines": self.line_number - 1, "sha256": digest.hexdigest()}:
                 raise self.damaged_file_error("lines before it are missing, or were changed")
             if next(self._read_lines(), None) is not None:
                 raise self.damaged_file_error("it follows the last line")

@@ -109,9 +109,8 @@ class Stats:
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as a dict for JSON."""
-        moments = {"oldest": self.oldest, "newest": self.newest}
-        texts = {name: None if moment is None else moment.isoformat() for name, moment in moments.items()}
-        return {**asdict(self), "total": self.total, **texts}
+        oldest, newest = (moment and moment.isoformat() for moment in (self.oldest, self.newest))
+        return {**asdict(self), "total": self.total, "oldest": oldest, "newest": newest}
 
     def __str__(self) -> str:
         learned = "" if self.oldest is None else f"{format_moment(self.oldest)} to {format_moment(self.newest)}"
@@ -120,10 +119,7 @@ class Stats:
             ("space", self.space),
             ("memories", f"{self.total:,}{_in_brackets(self.memories)}"),
             ("kinds", ", ".join(f"{count:,} {kind}" for kind, count in self.kinds.items())),
-            ("versions", f"{self.versions:,}"),
-            ("entities", f"{self.entities:,}"),
-            ("relations", f"{self.relations:,}"),
-            ("links", f"{self.links:,}"),
+            *((name, f"{getattr(self, name):,}") for name in ("versions", "entities", "relations", "links")),
             ("jobs", ", ".join(f"{count:,} {status}" for status, count in self.jobs.items())),
             ("ledger entries", f"{self.entries:,}"),
             ("learned", learned),
@@ -154,9 +150,7 @@ class Overview:
         """The last version of each memory of a status."""
         if status == "all":
             return self._rows
-        # Whether the claims of a memory were ended is checked one by one, so only where it is needed.
-        statuses = self._statuses(self._rows, check_claims=status in ("current", "superseded"))
-        rows: NDArray[np.int64] = self._rows[statuses == STATUSES.index(status)]
+        rows: NDArray[np.int64] = self._rows[self._statuses(self._rows) == STATUSES.index(status)]
         return rows
 
     def get_many(self, ids: Sequence[str]) -> MemoryBatch:
@@ -198,38 +192,35 @@ class Overview:
             **other,
         )
 
-    def _statuses(self, rows: NDArray[np.int64], *, check_claims: bool = True) -> NDArray[np.int64]:
-        """The status of each row, as its place in STATUSES; without `check_claims`, superseded ones are current."""
+    def _statuses(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The status of each row, as its place in STATUSES."""
         catalog, snapshot = self._catalog, self._snapshot
         visible = snapshot.row_mask[rows]
         expired = ~catalog.current(rows, snapshot.position, snapshot.now)
         archived = catalog.rows_among(catalog.archived_mask(snapshot.position))[rows]
         statuses = np.where(visible, np.where(expired, _EXPIRED, _CURRENT), np.where(archived, _ARCHIVED, _FORGOTTEN))
         statuses[catalog.erased_mask(rows)] = _ERASED
-        if check_claims:
-            active = np.flatnonzero(statuses == _CURRENT)
-            superseded = ~current_mask(self._index, rows[active], snapshot)
-            statuses[active[superseded]] = _SUPERSEDED
+        active = np.flatnonzero(statuses == _CURRENT)
+        statuses[active[~current_mask(self._index, rows[active], snapshot)]] = _SUPERSEDED
         return statuses
 
     def _details(self, rows: NDArray[np.int64]) -> tuple[MemoryDetails, ...]:
-        index, snapshot = self._index, self._snapshot
+        index, snapshot, catalog = self._index, self._snapshot, self._catalog
         statuses = dict(zip(rows.tolist(), self._statuses(rows).tolist(), strict=True))
         readable = [row for row, status in statuses.items() if status != _ERASED]
         memories = dict(zip(readable, index.memories(readable), strict=True))
         relations = index.relations.supported_by_rows([r for r in readable if snapshot.row_mask[r]], snapshot)
         details = []
         for row, status in statuses.items():
-            number = self._catalog.memory_of(row)
+            number = catalog.memory_of(row)
             replacement = replacement_row(index, row, snapshot) if status == _SUPERSEDED else None
-            replacement_number = None if replacement is None else self._catalog.memory_of(replacement)
             details.append(
                 MemoryDetails(
-                    id=self._catalog.ids[number],
+                    id=catalog.ids[number],
                     status=STATUSES[status],
                     memory=memories.get(row),
-                    versions=sum(version <= row for version in self._catalog.rows_of(number)),
-                    superseded_by=None if replacement_number is None else self._catalog.ids[replacement_number],
+                    versions=sum(version <= row for version in catalog.rows_of(number)),
+                    superseded_by=None if replacement is None else catalog.ids[catalog.memory_of(replacement)],
                     relations=tuple(relations.get(row, ())),
                     links_out=tuple(index.links.links_of(number, snapshot, direction="out")),
                     links_in=tuple(index.links.links_of(number, snapshot, direction="in")),
@@ -258,11 +249,7 @@ def disk_usage(folder: Path | None) -> dict[str, int]:
 
 
 def format_bytes(count: int) -> str:
-    """A number of bytes with a unit.
-
-    >>> format_bytes(512), format_bytes(2_500_000)
-    ('512 bytes', '2.5 MB')
-    """
+    """A number of bytes with a unit: 512 bytes, 2.5 MB."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if abs(count) >= size:
             return f"{count / size:.1f} {unit}"

@@ -11,8 +11,7 @@ from remanence.admin.overview import Stats, disk_usage
 from remanence.api.facet import Facet
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
-from remanence.core.inputs import Moment
-from remanence.core.progress import progress_bar
+from remanence.core.inputs import Moment, progress_bar
 from remanence.language.temporal import parse_moment
 from remanence.schema import Memory
 from remanence.write import remember

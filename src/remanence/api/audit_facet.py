@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from remanence.api.facet import Facet
+from remanence.api.facet import Facet, retry_if_erased
 from remanence.api.in_thread import in_thread, iterate_in_thread
 from remanence.core import inputs
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, ProjectionStale
 from remanence.events import Served
-from remanence.graph.diff import Diff, difference, exposures
-from remanence.graph.graph_at_time import retry_if_erased
+from remanence.graph.diff import Diff, DiffReader, exposures
 from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall
 from remanence.read.receipts import Exposure, RecallRequest, Receipt
@@ -117,7 +116,7 @@ class AuditView(Facet):
             known = self._position(index)
             before, after = (min(known, ledger.position_at(self._space, moment)) for moment in (start, end))
             after = known if until is None else after
-            return difference(index, ledger, index.snapshot(before, start), index.snapshot(after, end))
+            return DiffReader(index, ledger, index.snapshot(before, start), index.snapshot(after, end)).diff()
 
     adiff = in_thread(diff)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from itertools import islice
 from typing import Any, overload
 
@@ -19,8 +18,8 @@ from remanence.core.inputs import MAX_NAME_LENGTH, Moment
 from remanence.errors import InvalidInput
 from remanence.events import Event
 from remanence.graph import entity_revisions
-from remanence.graph.assertions import EntityRef
 from remanence.graph.entity_revisions import RevisionPlan
+from remanence.graph.graph_at_time import EntityRef
 from remanence.graph.known_entities import KnownEntities
 from remanence.language.temporal import parse_moment
 from remanence.language.text import normalize_name, truncate
@@ -356,25 +355,16 @@ class Entities(EntitiesView):
 
     def _write(self, plan: Callable[[KnownEntities], RevisionPlan]) -> tuple[RevisionPlan, int | None]:
         """Write the event of a plan; returns the plan and the position of the entry, if one was written."""
-        while True:
-            with self._known() as known:
-                made = plan(known)
-            # The texts are embedded before the write lock is taken, so the plan must be the same under the lock.
-            with suppress(_PlanChanged):
-                entries = self._engine.write(
-                    self._space, partial(_decide, plan, made), texts_to_embed=made.texts_to_embed
-                )
-                return made, entries[0].position if entries else None
+        plans: list[RevisionPlan] = []
 
+        def decide(index: Index) -> list[Event]:
+            plans.append(plan(KnownEntities(index, index.catalog.position)))
+            return [] if plans[0].event is None else [plans[0].event]
 
-class _PlanChanged(Exception):
-    """Somebody else wrote about the same entities meanwhile."""
-
-
-def _decide(plan: Callable[[KnownEntities], RevisionPlan], made: RevisionPlan, index: Index) -> list[Event]:
-    if plan(KnownEntities(index, index.catalog.position)) != made:
-        raise _PlanChanged
-    return [] if made.event is None else [made.event]
+        entries = self._engine.write(self._space, decide)
+        if entries:
+            self._engine.embed_descriptions(self._space)
+        return plans[0], entries[0].position if entries else None
 
 
 def _name(value: object, what: str) -> str:

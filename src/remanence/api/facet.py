@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from remanence.admin.overview import Overview
 from remanence.core.engine import Engine
@@ -14,7 +15,21 @@ from remanence.read.answer import Recall
 from remanence.read.recall import recall
 from remanence.read.receipts import RecallRequest
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def retry_if_erased(read: Callable[P, T]) -> Callable[P, T]:
+    """Run a read again if another process erased a memory between finding it and reading it."""
+
+    @wraps(read)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return read(*args, **kwargs)
+        except RowErased:
+            return read(*args, **kwargs)  # the index has caught up with the ledger by now
+
+    return run
 
 
 class Facet:
@@ -53,12 +68,8 @@ class Facet:
         receipt = None if found.receipt is None else replace(found.receipt, position=last, vault=True)
         return replace(merged, position=last, receipt=receipt)
 
+    @retry_if_erased
     def _overview(self, ask: Callable[[Overview], T]) -> T:
         """What an overview of this view answers."""
-        with self._engine.open_index(self._space) as index:
-            while True:
-                try:
-                    with index.lock:
-                        return ask(Overview(index, index.snapshot(self._position(index), self._now())))
-                except RowErased:
-                    index.catch_up()  # another process erased one of the memories meanwhile
+        with self._engine.open_index(self._space) as index, index.lock:
+            return ask(Overview(index, index.snapshot(self._position(index), self._now())))

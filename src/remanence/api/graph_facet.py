@@ -6,25 +6,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from remanence.admin.overview import MAX_PAGE_SIZE, STATUSES, GraphPage, Status
-from remanence.api.facet import Facet
+from remanence.api.facet import Facet, retry_if_erased
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
+from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
-from remanence.graph import assertions, interval_joins, pictures, traversal
-from remanence.graph.assertions import EntityRef, MemoryRef
-from remanence.graph.graph_at_time import GraphAtTime, GraphNode, NodeRef, retry_if_erased
-from remanence.graph.history import HistoryReader
-from remanence.graph.history_events import HistoryEvent
-from remanence.graph.interval_joins import OverlapPeriod
+from remanence.events import Linked, Related
+from remanence.graph import assertions, pictures, traversal
+from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, MemoryRef, NodeRef
+from remanence.graph.history import HistoryEvent, HistoryReader
 from remanence.graph.pictures import NotebookPicture
-from remanence.graph.traversal import MAX_DEPTH, Path, Subgraph
+from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph
 from remanence.language.temporal import parse_moment
-from remanence.schema import UTC, Link, Relation, Snapshot
+from remanence.schema import LINK_KINDS, UTC, Link, Relation, Snapshot
 from remanence.state.predicates import parse_predicate
 from remanence.state.relations import Direction
 
@@ -174,7 +173,7 @@ class GraphView(Facet):
             ...     [(home.object, str(shared)) for home, _, shared in together]
             [('Porto', '2020-01-01 to 2021-01-01')]
         """
-        return interval_joins.join(self.when(*_side(left, "left")), how, self.when(*_side(right, "right")))
+        return traversal.join(self.when(*_side(left, "left")), how, self.when(*_side(right, "right")))
 
     ajoin = in_thread(join)
 
@@ -287,7 +286,7 @@ class GraphView(Facet):
             NotFound: The start is unknown.
             InvalidInput: Another argument is not valid; the message names it.
         """
-        return pictures.show(self._subgraph(start, relations, depth, at, limit))
+        return pictures.graph_picture(self._subgraph(start, relations, depth, at, limit))
 
     ashow = in_thread(show)
 
@@ -318,7 +317,7 @@ class GraphView(Facet):
             ...     space.graph.save(tempfile.mkdtemp() + "/graph.svg").name
             'graph.svg'
         """
-        return pictures.save(self._subgraph(start, relations, depth, at, limit), path)
+        return pictures.graph_picture(self._subgraph(start, relations, depth, at, limit)).save(path)
 
     asave = in_thread(save)
 
@@ -376,7 +375,7 @@ class GraphView(Facet):
         Raises:
             NotFound: The node is unknown.
         """
-        return pictures.show_timeline(self._relations_of(node), self.timeline(node), now=self._now())
+        return pictures.timeline_picture(self._relations_of(node), self.timeline(node), now=self._now())
 
     ashow_timeline = in_thread(show_timeline)
 
@@ -391,7 +390,7 @@ class GraphView(Facet):
             NotFound: The node is unknown.
             InvalidInput: The ending is neither of these, or there is no such folder.
         """
-        return pictures.save_timeline(self._relations_of(node), path, self.timeline(node), now=self._now())
+        return self.show_timeline(node).save(path)
 
     asave_timeline = in_thread(save_timeline)
 
@@ -473,8 +472,20 @@ class Graph(GraphView):
             ...     [str(relation) for relation in space.graph.when("Alice", "lives_in")][0]
             'Alice —lives_in→ Porto (2024-01-01 to 2026-05-03)'
         """
-        edge = subject, predicate, object, valid_from, valid_until
-        return assertions.relate(self._engine, self._space, *edge, confidence, observed_by, evidence)
+        name, valid = parse_predicate(predicate), inputs.window(valid_from, valid_until, self._engine.now())
+        certainty, by = inputs.fraction(confidence, "confidence"), assertions.observer(observed_by)
+        several = [evidence] if isinstance(evidence, MemoryRef) else evidence
+        memory_ids = tuple(dict.fromkeys(inputs.memory_ids(several)))
+        assertions.check_entity_ref(subject, "subject")
+        assertions.check_entity_ref(object, "object")
+
+        def make(index: Index) -> Related:
+            for memory_id in memory_ids:
+                assertions.require_visible(index, memory_id)
+            names = assertions.current_name(index, subject), name, assertions.current_name(index, object)
+            return Related(new_id(), *names, valid, 1.0 if certainty is None else certainty, by, memory_ids)
+
+        return cast(Relation, assertions.state(self._engine, self._space, make))
 
     arelate = in_thread(relate)
 
@@ -514,8 +525,21 @@ class Graph(GraphView):
             ...     [hit.memory.id for hit in space.recall("bridge")] == [new.id]
             True
         """
-        edge = a, kind, b, valid_from, valid_until
-        return assertions.link(self._engine, self._space, *edge, confidence, observed_by, why)
+        source, target = inputs.memory_id(a), inputs.memory_id(b)
+        valid = inputs.window(valid_from, valid_until, self._engine.now())
+        certainty, by = inputs.fraction(confidence, "confidence"), assertions.observer(observed_by)
+        reason = inputs.reason(why)
+        if kind not in LINK_KINDS:
+            raise InvalidInput(f"kind={kind!r} is no link between memories. The kinds are {', '.join(LINK_KINDS)}.")
+        if source == target:
+            raise InvalidInput(f"memory {source!r} cannot be linked to itself. Give two memories.")
+
+        def make(index: Index) -> Linked:
+            assertions.require_visible(index, source)
+            assertions.require_visible(index, target)
+            return Linked(new_id(), source, kind, target, valid, 1.0 if certainty is None else certainty, by, reason)
+
+        return cast(Link, assertions.state(self._engine, self._space, make))
 
     alink = in_thread(link)
 

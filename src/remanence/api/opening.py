@@ -15,7 +15,7 @@ from remanence.admin.jsonlines import JsonLinesReader
 from remanence.api.space import Space, part_of_name
 from remanence.core import inputs
 from remanence.core.engine import Engine
-from remanence.core.progress import progress_bar
+from remanence.core.inputs import progress_bar
 from remanence.errors import InvalidInput
 from remanence.ports import Ledger, Signal, VectorStores
 from remanence.schema import UTC

@@ -19,8 +19,7 @@ from remanence.api.job_facet import Jobs
 from remanence.api.view import View
 from remanence.core import inputs
 from remanence.core.engine import Engine
-from remanence.core.inputs import Moment
-from remanence.core.progress import progress_bar
+from remanence.core.inputs import Moment, progress_bar
 from remanence.errors import InvalidInput
 from remanence.language.temporal import parse_moment
 from remanence.language.text import truncate
@@ -29,7 +28,7 @@ from remanence.write import forget as forgetting
 from remanence.write import remember as remembering
 from remanence.write import validate
 from remanence.write.append import append
-from remanence.write.extract import PreparedVersion, prepare, prepare_conversation, prepare_turns
+from remanence.write.extract import PreparedVersion, prepare, prepare_turns
 from remanence.write.jobs import Job, Worker, enqueue
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     from remanence.api.upkeep_facet import Upkeep
     from remanence.ports import Progress
-    from remanence.upkeep.reinforcement import TouchReport
+    from remanence.upkeep.decay import TouchReport
 
 _MOST_PART = 255
 
@@ -273,8 +272,11 @@ class Space(View):
             True
         """
         show, at = progress_bar(progress, "reading"), self._at(now)
-        handed = validate.conversation(given, source=source, observed_by=observed_by)
-        prepared = prepare_conversation(handed, self._engine.extractor, at)
+        checked = validate.conversation(given, source=source, observed_by=observed_by)
+        if isinstance(checked, validate.Draft):
+            prepared = [prepare(checked, self._engine.extractor, at)]
+        else:
+            prepared = prepare_turns(checked, self._engine.extractor, at)
         if not wait:
             job = enqueue(self._engine, self.name, prepared, at)
             if self._worker is not None:
@@ -330,7 +332,7 @@ class Space(View):
         Raises:
             NotFound: This space has no such memory, or its text was erased.
         """
-        forgetting.forget(self._engine, self.name, inputs.memory_id(id), inputs.reason(why))
+        forgetting.forget_many(self._engine, self.name, [inputs.memory_id(id)], inputs.reason(why))
 
     aforget = in_thread(forget)
 
@@ -423,10 +425,10 @@ class Space(View):
             ...     round(report.old_score, 2), round(report.new_score, 2), report.uses
             (1.0, 1.67, 1)
         """
-        from remanence.upkeep import reinforcement
+        from remanence.upkeep import decay
 
         ids, settings = [inputs.memory_id(id)], self.upkeep.settings
-        return reinforcement.touch(self._engine, self.name, ids, settings, boost=boost)[0]
+        return decay.touch(self._engine, self.name, ids, settings, boost=boost)[0]
 
     atouch = in_thread(touch)
 

@@ -18,7 +18,7 @@ from remanence.api.in_thread import in_thread
 from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.index import Index
-from remanence.core.progress import progress_bar
+from remanence.core.inputs import progress_bar
 from remanence.errors import InvalidInput
 from remanence.schema import Memory
 from remanence.upkeep import (
@@ -28,22 +28,19 @@ from remanence.upkeep import (
     garbage_collection,
     pipeline,
     promotion,
-    reinforcement,
     runs,
     vault_import,
 )
 from remanence.upkeep.consolidation import ConsolidationPlan
-from remanence.upkeep.decay import DecayReport
+from remanence.upkeep.decay import DecayReport, ScoredMemories, TouchReport, score_memories
 from remanence.upkeep.discovery import DiscoveryPlan
 from remanence.upkeep.garbage_collection import GcPlan, RegretReport
 from remanence.upkeep.memory_clusters import Cluster, Clusters, find_clusters
-from remanence.upkeep.pipeline import DEFAULT_STEPS, Pipeline, Plan, Step
+from remanence.upkeep.pipeline import DEFAULT_STEPS, Pipeline, Schedule, Step, parse_interval
 from remanence.upkeep.promotion import PromotionPlan
-from remanence.upkeep.reinforcement import TouchReport
 from remanence.upkeep.runs import Run, UndoReport
-from remanence.upkeep.schedule import Schedule, parse_interval
-from remanence.upkeep.scored_memories import ScoredMemories, score_memories
 from remanence.upkeep.settings import UpkeepSettings
+from remanence.upkeep.step_tools import AnyPlan, Plan
 from remanence.upkeep.vault_import import VaultImportPlan
 from remanence.write.forget import sweep, unforget
 
@@ -51,7 +48,6 @@ if TYPE_CHECKING:
     from remanence.ports import Progress
 
 T = TypeVar("T")
-_AnyPlan = TypeVar("_AnyPlan", bound=Plan | Pipeline)
 
 
 class Upkeep(Facet):
@@ -117,7 +113,7 @@ class Upkeep(Facet):
         """
         memory_ids = inputs.memory_ids([ids] if isinstance(ids, str | Memory) else ids)
         context = inputs.tags(context_tags) or ()
-        return reinforcement.touch(self._engine, self._space, memory_ids, self.settings, context=context)
+        return decay.touch(self._engine, self._space, memory_ids, self.settings, context=context)
 
     aobserve_usage = in_thread(observe_usage)
 
@@ -245,8 +241,8 @@ class Upkeep(Facet):
         """
         if mode not in ("preview", "apply", "link"):
             raise InvalidInput(f"mode={mode!r} is neither 'preview', 'apply' nor 'link'.")
-        action: consolidation.Mode = "link" if mode == "link" else "merge"
-        plan = partial(consolidation.plan, self._engine, settings=self.settings, mode=action, clusters=clusters)
+        step: consolidation.Step = "link" if mode == "link" else "consolidate"
+        plan = partial(consolidation.plan, self._engine, settings=self.settings, step=step, clusters=clusters)
         return self._step(plan, mode != "apply" if dry_run is None else dry_run, progress)
 
     aconsolidate = in_thread(consolidate)
@@ -337,7 +333,7 @@ class Upkeep(Facet):
 
     arun = in_thread(run)
 
-    def apply(self, plan: Plan | Pipeline, *, progress: bool | Progress = False) -> Run | None:
+    def apply(self, plan: Plan, *, progress: bool | Progress = False) -> Run | None:
         """Do exactly what a plan says.
 
         Args:
@@ -350,11 +346,11 @@ class Upkeep(Facet):
         Raises:
             InvalidInput: This is not a plan, it was applied already, or something has changed since it was made.
         """
-        plans = pipeline.plans_to_apply(plan)
-        if not plans:
+        pipeline.check_applicable(plan)
+        if not plan.is_due:
             return None
         with runs.upkeep_lock(self._engine, self._space):
-            run_id = self._apply(plans, progress)
+            run_id = self._apply(plan, progress)
         return next(run for run in self.runs() if run.id == run_id)
 
     aapply = in_thread(apply)
@@ -362,8 +358,8 @@ class Upkeep(Facet):
     @overload
     def undo(self, run: str | Run) -> UndoReport: ...
     @overload
-    def undo(self, run: str | Run | Plan | Pipeline | None) -> UndoReport | None: ...
-    def undo(self, run: str | Run | Plan | Pipeline | None) -> UndoReport | None:
+    def undo(self, run: str | Run | Plan | None) -> UndoReport | None: ...
+    def undo(self, run: str | Run | Plan | None) -> UndoReport | None:
         """Reverse a run by appending the opposite changes.
 
         Args:
@@ -384,8 +380,8 @@ class Upkeep(Facet):
     @overload
     async def aundo(self, run: str | Run) -> UndoReport: ...
     @overload
-    async def aundo(self, run: str | Run | Plan | Pipeline | None) -> UndoReport | None: ...
-    async def aundo(self, run: str | Run | Plan | Pipeline | None) -> UndoReport | None:
+    async def aundo(self, run: str | Run | Plan | None) -> UndoReport | None: ...
+    async def aundo(self, run: str | Run | Plan | None) -> UndoReport | None:
         """`undo` in a worker thread, for use with asyncio."""  # by hand: `in_thread` cannot express overloads
         return await asyncio.to_thread(self.undo, run)
 
@@ -440,24 +436,23 @@ class Upkeep(Facet):
 
     def _step(
         self,
-        plan: Callable[[Index, ScoredMemories, Progress | None], _AnyPlan],
+        plan: Callable[[Index, ScoredMemories, Progress | None], AnyPlan],
         dry_run: bool,
         progress: bool | Progress,
-    ) -> _AnyPlan:
+    ) -> AnyPlan:
         return self._settle(lambda: self._with_memories(plan, progress), dry_run, progress)
 
-    def _settle(self, plan: Callable[[], _AnyPlan], dry_run: bool, progress: bool | Progress) -> _AnyPlan:
+    def _settle(self, plan: Callable[[], AnyPlan], dry_run: bool, progress: bool | Progress) -> AnyPlan:
         """Make a plan; unless dry, apply it too, with no other run in between."""
         if dry_run:
             return plan()
         with runs.upkeep_lock(self._engine, self._space):
             planned = plan()
-            due = pipeline.plans_to_apply(planned)
-            return pipeline.mark_done(planned, self._apply(due, progress)) if due else planned
+            return planned.applied_by(self._apply(planned, progress)) if planned.is_due else planned
 
-    def _apply(self, plans: Sequence[Plan], progress: bool | Progress) -> str:
+    def _apply(self, plan: Plan, progress: bool | Progress) -> str:
         with progress_bar(progress, "writing") as shown:
-            return pipeline.apply_plans(self._engine, self._space, plans, shown)
+            return pipeline.apply_plan(self._engine, self._space, plan, shown)
 
     def _vault(self, folder: str | Path | None) -> Path | None:
         folder = folder or self.settings.vault

@@ -20,7 +20,7 @@ from remanence.core.identity import key_identity
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput
-from remanence.graph.history_events import HistoryEvent
+from remanence.graph.history import HistoryEvent
 from remanence.language.temporal import parse_moment, parse_window
 from remanence.read.answer import Recall
 from remanence.read.profile import Profile, profile

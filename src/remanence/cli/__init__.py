@@ -1,11 +1,10 @@
 """The command `remanence`: each verb calls the method of the same name of a space.
 
-registry.py          how a command is declared
-options.py           the options of the commands
+parser.py            how a command is declared, and the argument parser
+options.json         the options of the commands
 memory_commands.py   the commands about memories
 graph_commands.py    the commands about entities and the graph
 admin_commands.py    the commands about spaces and folders
-parser.py            the argument parser made of them
 locations.py         which folder and space is meant
 output.py            how results are printed
 demo.py              `remanence demo`
@@ -21,6 +20,11 @@ from collections.abc import Sequence
 
 from remanence.cli.parser import make_parser
 from remanence.errors import RemanenceError
+
+# Importing these modules registers their commands, which `--help` lists in this order.
+# isort: off
+from remanence.cli import memory_commands, graph_commands, admin_commands  # noqa: F401
+# isort: on
 
 __all__ = ["main"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from argparse import Namespace
 from functools import partial
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import remanence
 from remanence.cli import output
 from remanence.cli.locations import list_spaces, memory_folder, open_space
-from remanence.cli.registry import command, group, option, space_command, split_names, view_command
+from remanence.cli.parser import command, group, space_command, view_command
 from remanence.errors import InvalidInput, RemanenceError
 from remanence.language.text import pluralize
 
@@ -37,12 +36,13 @@ def spaces(args: Namespace) -> None:
 def stats(view: View, args: Namespace) -> None:
     """Count everything in a space."""
     numbers = view.admin.stats()
-    print(json.dumps(numbers.to_dict(), ensure_ascii=False, indent=2) if args.json else numbers)
+    if args.json:
+        output.print_json(numbers.to_dict())
+    else:
+        print(numbers)
 
 
-@space_command(
-    "reextract", "reextract", option("id", nargs="?", help="one source; all of them if left out"), "--extractor --json"
-)
+@space_command("reextract", "reextract", "id --extractor --json")
 def reextract(space: Space, args: Namespace) -> None:
     """Extract facts again from what was remembered, with another extractor."""
     facts = space.admin.reextract(args.id, progress=output.stdout_is_terminal())
@@ -80,7 +80,7 @@ def sweep(space: Space, args: Namespace) -> None:
 @space_command("upkeep", "upkeep ./memory --every 1h", "folder --apply --every --step --archive --vault --runs --undo")
 def upkeep(space: Space, args: Namespace) -> None:
     """Show what upkeep would do; with --apply, do it."""
-    from remanence.upkeep.schedule import parse_interval, repeat
+    from remanence.upkeep.pipeline import parse_interval, repeat
 
     if args.undo is not None:
         print(space.upkeep.undo(args.undo))
@@ -91,6 +91,11 @@ def upkeep(space: Space, args: Namespace) -> None:
         _run_upkeep(space, args, apply=args.apply)
     else:
         repeat(lambda: _run_upkeep(space, args, apply=True), parse_interval(args.every), _sleep)
+
+
+def _sleep(seconds: float) -> bool:
+    time.sleep(seconds)
+    return False  # go on
 
 
 def _run_upkeep(space: Space, args: Namespace, *, apply: bool) -> None:
@@ -105,12 +110,6 @@ def _run_upkeep(space: Space, args: Namespace, *, apply: bool) -> None:
         print("\nNothing was changed. Give --apply to do this.", flush=True)
 
 
-def _sleep(seconds: float) -> bool:
-    """Wait for the next run; False says that nobody has stopped it."""
-    time.sleep(seconds)
-    return False
-
-
 @command("compact", "compact ./memory", "folder")
 def compact(args: Namespace) -> None:
     """Rebuild indexes and free disk space; ledger entries stay."""
@@ -121,19 +120,14 @@ def compact(args: Namespace) -> None:
             print(space.admin.compact(progress=output.stdout_is_terminal()))
 
 
-@space_command(
-    "export",
-    "export memory.jsonl.gz --children",
-    option("file", help="the file to write; a name that ends in .gz is compressed"),
-    "--children --vectors",
-)
+@space_command("export", "export memory.jsonl.gz --children", "file --children --vectors")
 def export(space: Space, args: Namespace) -> None:
     """Write a space to a file."""
     progress = output.stdout_is_terminal()
     print(space.admin.export(args.file, children=args.children, vectors=args.vectors, progress=progress))
 
 
-@command("import", "import memory.jsonl.gz", option("file", help="a file that `remanence export` wrote"))
+@command("import", "import memory.jsonl.gz", "file")
 def import_(args: Namespace) -> None:
     """Import an export into an empty space."""
     from remanence.admin.import_file import Importer
@@ -160,7 +154,7 @@ def check(args: Namespace) -> int:
     for name in list_spaces(args):
         with open_space(args, name) as space:
             differences = space.admin.check()
-        print(f"{name}: {'the indexes agree with the ledger' if not differences else ''}".rstrip())
+        print(f"{name}:" if differences else f"{name}: the indexes agree with the ledger")
         for index, difference in differences.items():
             print(f"  {index}: {difference}. Run `remanence rebuild {memory_folder(args)}`.")
             code = 1
@@ -181,29 +175,22 @@ def rebuild(args: Namespace) -> None:
         print(f"{name}: rebuilt")
 
 
-@command(
-    "eval",
-    "eval ./my-sets --json",
-    option("paths", nargs="+", help="folders or files: <name>.corpus.jsonl, <name>.questions.jsonl"),
-    "--weights",
-    option("--limit", type=int, help="at most this many questions of a set"),
-    "--apart --signals --reranker --json",
-)
+@command("eval", "eval ./my-sets --json", "paths --weights --limit --apart --signals --reranker --json")
 def evaluate(args: Namespace) -> None:
     """Measure recall on your own questions."""
     from remanence.models.rerankers import resolve_reranker
-    from remanence.testing import evaluation
+    from remanence.testing import datasets, evaluation
 
     system = partial(
         evaluation.RemanenceSystem,
         embedder=args.embedder,
         reranker=resolve_reranker(args.reranker),
         weights=_parse_weights(args.weights),
-        signals=split_names(args.signals),
+        signals=args.signals,
     )
     reports = []
-    for name, corpus, questions in evaluation.find_datasets(args.paths):
-        dataset = evaluation.read_dataset(name, corpus, questions, limit=args.limit, separate_categories=args.apart)
+    for name, corpus, questions in datasets.find_datasets(args.paths):
+        dataset = datasets.read_dataset(name, corpus, questions, limit=args.limit, separate_categories=args.apart)
         if not dataset.conversations:
             raise InvalidInput(f"{questions} has no question that names its evidence: there is nothing to measure.")
         report = evaluation.evaluate(dataset, {"remanence": system}, progress=output.stdout_is_terminal())
@@ -211,7 +198,7 @@ def evaluate(args: Namespace) -> None:
         if not args.json:
             print(evaluation.report_as_markdown(report))
     if args.json:
-        print(json.dumps(reports, ensure_ascii=False, indent=2))
+        output.print_json(reports)
 
 
 def _parse_weights(text: str | None) -> dict[str, float] | None:
@@ -240,7 +227,7 @@ def models_list(args: Namespace) -> None:
         print(f"{model.name:<24}  {model.use}  {location}")
 
 
-@command("models get", "models get bge-small-en-v1.5", option("name", help="as `remanence models list` prints it"))
+@command("models get", "models get bge-small-en-v1.5", "name")
 def models_get(args: Namespace) -> None:
     """Download the files of a model."""
     from remanence.models import catalogue

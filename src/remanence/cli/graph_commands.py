@@ -4,38 +4,28 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from remanence.cli.options import VALIDITY, WHEN
-from remanence.cli.registry import group, option, space_command, view_command
+from remanence.cli.parser import VALIDITY, given, group, space_command, view_command
 from remanence.errors import NotFound
-from remanence.schema import LINK_KINDS, Entity
+from remanence.schema import Entity
 
 if TYPE_CHECKING:
     from remanence import Space, View
 
-_OBJECT = option("object", nargs="?")
+_VALIDITY_FIELDS = "valid_from valid_until confidence observed_by"
 
 
-@space_command("relate", "relate Alice lives_in Porto", "subject predicate object", VALIDITY, "--evidence", create=True)
+@space_command("relate", "relate Alice lives_in Porto", f"subject predicate object {VALIDITY} --evidence", create=True)
 def relate(space: Space, args: Namespace) -> None:
     """State that two entities are related."""
-    relation = space.graph.relate(args.subject, args.predicate, args.object, evidence=args.evidence, **_validity(args))
-    print(relation)
+    print(space.graph.relate(args.subject, args.predicate, args.object, **given(args, f"{_VALIDITY_FIELDS} evidence")))
 
 
-@space_command(
-    "link",
-    "link ID supersedes ID",
-    option("a", metavar="ID"),
-    option("kind", choices=LINK_KINDS),
-    option("b", metavar="ID"),
-    VALIDITY,
-    "--why",
-)
+@space_command("link", "link ID supersedes ID", f"a kind b {VALIDITY} --why")
 def link(space: Space, args: Namespace) -> None:
     """Link two memories."""
-    print(space.graph.link(args.a, args.kind, args.b, why=args.why, **_validity(args)))
+    print(space.graph.link(args.a, args.kind, args.b, **given(args, f"{_VALIDITY_FIELDS} why")))
 
 
 @space_command("declare", "declare leads --single-valued", "predicate --single-valued --inverse", create=True)
@@ -44,19 +34,14 @@ def declare(space: Space, args: Namespace) -> None:
     space.graph.declare(args.predicate, single_valued=args.single_valued, inverse=args.inverse)
 
 
-@view_command("history", "history Alice", option("node", help="the id of a memory, or the name or id of an entity"))
+@view_command("history", "history Alice", "node")
 def history(view: View, args: Namespace) -> None:
     """List everything that happened to a memory or an entity."""
     for event in view.history(args.node):
         print(event)
 
 
-@space_command(
-    "diff",
-    "diff 2026-05-01 2026-06-01",
-    option("since", metavar="WHEN", help=WHEN),
-    option("until", metavar="WHEN", nargs="?", help="now, if left out"),
-)
+@space_command("diff", "diff 2026-05-01 2026-06-01", "since until")
 def diff(space: Space, args: Namespace) -> None:
     """List what was learned between two moments."""
     changes = space.audit.diff(args.since, *([args.until] if args.until else []))
@@ -69,9 +54,7 @@ def diff(space: Space, args: Namespace) -> None:
 group("entities", "The people and things that memories are about", "entities list")
 
 
-@view_command(
-    "entities list", "entities list --kind person", option("--kind", help="only this kind"), "--page --page-size --json"
-)
+@view_command("entities list", "entities list --kind person", "--kind --page --page-size --json")
 def entities_list(view: View, args: Namespace) -> None:
     """List the entities."""
     for entity in view.entities.list(args.kind, page=args.page, page_size=args.page_size):
@@ -82,13 +65,7 @@ def entities_list(view: View, args: Namespace) -> None:
             _print_entity(entity)
 
 
-@space_command(
-    "entities register",
-    "entities register X --alias Twitter",
-    "name --alias",
-    option("--kind", help="such as person or organization"),
-    create=True,
-)
+@space_command("entities register", "entities register X --alias Twitter", "name --alias --kind", create=True)
 def register(space: Space, args: Namespace) -> None:
     """Register an entity under a name."""
     registration = space.entities.register(args.name, aliases=args.aliases, kind=args.kind)
@@ -117,15 +94,13 @@ def merge(space: Space, args: Namespace) -> None:
     print(space.entities.merge(args.a, args.b, why=args.why).position)
 
 
-@space_command("entities split", "entities split Bob Bobby", "entity", option("names", nargs="+"))
+@space_command("entities split", "entities split Bob Bobby", "entity names")
 def split(space: Space, args: Namespace) -> None:
     """Separate some names from an entity."""
     print(space.entities.split(args.entity, args.names).position)
 
 
-@space_command(
-    "entities undo", "entities undo 42", option("position", type=int, help="the number that the change printed")
-)
+@space_command("entities undo", "entities undo 42", "position")
 def undo(space: Space, args: Namespace) -> None:
     """Undo a rename, merge or split."""
     print(space.entities.undo(args.position).position)
@@ -141,12 +116,7 @@ def propose(space: Space, args: Namespace) -> None:
 group("graph", "Query and draw the graph", "graph query Alice")
 
 
-@view_command(
-    "graph query",
-    "graph query Alice --depth 2",
-    option("start", help="a name, or the id of an entity or a memory"),
-    "--relation --depth --at",
-)
+@view_command("graph query", "graph query Alice --depth 2", "start --relation --depth --at")
 def query(view: View, args: Namespace) -> None:
     """List what a node is connected to."""
     subgraph = view.graph.query(args.start, args.relations, args.depth, at=args.at)
@@ -164,7 +134,7 @@ def path(view: View, args: Namespace) -> None:
     print(view.graph.path(args.a, args.b, at=args.at) or "no path was found")
 
 
-@view_command("graph when", "graph when Alice lives_in", "subject predicate", _OBJECT)
+@view_command("graph when", "graph when Alice lives_in", "subject predicate object")
 def when(view: View, args: Namespace) -> None:
     """List from when to when a relation was true."""
     for relation in view.graph.when(args.subject, args.predicate, args.object):
@@ -184,14 +154,7 @@ def save(view: View, args: Namespace) -> None:
     print(view.graph.save(args.file, args.start))
 
 
-@space_command(
-    "graph invalidate",
-    "graph invalidate Alice lives_in",
-    option("subject", help="with a predicate; or the id of a relation or link alone"),
-    option("predicate", nargs="?"),
-    _OBJECT,
-    "--until --why",
-)
+@space_command("graph invalidate", "graph invalidate Alice lives_in", "subject predicate object --until --why")
 def invalidate(space: Space, args: Namespace) -> None:
     """State that a relation or a link is no longer true."""
     for edge in space.graph.invalidate(args.subject, args.predicate, args.object, until=args.until, why=args.why):
@@ -200,9 +163,3 @@ def invalidate(space: Space, args: Namespace) -> None:
 
 def _print_entity(entity: Entity) -> None:
     print(f"{entity.id}\t{entity.kind}\t{', '.join(entity.names)}")
-
-
-def _validity(args: Namespace) -> dict[str, Any]:
-    """The options of VALIDITY that were given."""
-    names = ("valid_from", "valid_until", "confidence", "observed_by")
-    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}

@@ -9,43 +9,31 @@ from typing import TYPE_CHECKING, Any
 
 from remanence.cli import output
 from remanence.cli.locations import open_space
-from remanence.cli.options import VALIDITY
-from remanence.cli.registry import command, option, space_command, split_names, view_command
+from remanence.cli.parser import VALIDITY, command, given, space_command, view_command
 from remanence.errors import InvalidInput, NotFound
 from remanence.ledger.codec import json_objects
-from remanence.schema import MEMORY_KINDS
 
 if TYPE_CHECKING:
     from remanence import Space, View
 
 _SOME_ID = "01998c2f3a7b5d0c1e2f3a4b"
-_FILE = option("file", help="a file of JSON lines; - reads standard input")
-_ADD_FIELDS = (
-    *("key", "kind", "valid_from", "valid_until", "importance", "confidence", "tags"),
-    *("source", "observed_by", "expires_at", "now"),
-)
+_ADD_FIELDS = "key kind valid_from valid_until importance confidence tags source observed_by expires_at now"
+_RECALL_FIELDS = "limit during history kinds tags min_score now include signals"
 
 
 @command(
     "add",
     'add "Alice moved to Lisbon." --valid-from 2026-05-03',
-    option("text", help="the text; - reads it from standard input"),
-    "--key",
-    option("--kind", choices=MEMORY_KINDS, help="the kind of memory"),
-    "--importance",
-    option("--tag", action="append", default=[], dest="tags", help="a tag; repeatable"),
-    "--expires-at --now",
-    VALIDITY,
-    "--source --json",
+    f"text --key --kind --importance --tag --expires-at --now {VALIDITY} --source --json",
 )
 def add(args: Namespace) -> None:
     """Add a text and print its id."""
-    text = _read_text(args.text)
+    text = _text(args.text)
     with open_space(args, create=True) as space:
-        output.print_added(space.add(text, **{name: getattr(args, name) for name in _ADD_FIELDS}), as_json=args.json)
+        output.print_added(space.add(text, **given(args, _ADD_FIELDS)), as_json=args.json)
 
 
-@command("add-many", "add-many facts.jsonl", _FILE, "--json")
+@command("add-many", "add-many facts.jsonl", "file --json")
 def add_many(args: Namespace) -> None:
     """Add many texts, one JSON object a line with the fields of add."""
     rows = _read_rows(args.file)
@@ -53,7 +41,7 @@ def add_many(args: Namespace) -> None:
         output.print_added_count(space.add_many(rows, progress=output.stdout_is_terminal()), as_json=args.json)
 
 
-@command("add-turns", "add-turns chat.jsonl", _FILE, "--json")
+@command("add-turns", "add-turns chat.jsonl", "file --json")
 def add_turns(args: Namespace) -> None:
     """Add chat turns, one JSON object a line: content, and speaker or role, time, conversation."""
     rows = _read_rows(args.file)
@@ -62,17 +50,14 @@ def add_turns(args: Namespace) -> None:
 
 
 @command(
-    "remember",
-    'remember "I moved to Porto."',
-    option("text", nargs="?", help="the text; - reads it from standard input"),
-    "--turns --now --no-wait --source --observed-by --extractor --json",
+    "remember", 'remember "I moved to Porto."', "text --turns --now --no-wait --source --observed-by --extractor --json"
 )
 def remember(args: Namespace) -> None:
     """Store a text or a chat, and the facts in it."""
     if (args.text is None) == (args.turns is None):
         raise InvalidInput("give either a text or --turns FILE.")
-    text_or_turns = _read_rows(args.turns) if args.turns else _read_text(args.text)
-    details = {"now": args.now, "source": args.source, "observed_by": args.observed_by}
+    text_or_turns = _read_rows(args.turns) if args.turns else _text(args.text)
+    details = given(args, "now source observed_by")
     with open_space(args, create=True) as space:
         if args.no_wait:
             print(space.remember(text_or_turns, wait=False, **details).id)
@@ -86,17 +71,11 @@ def remember(args: Namespace) -> None:
 @view_command(
     "recall",
     'recall "Where does Alice live?" --explain',
-    option("query", help="the question"),
-    option("--limit", type=int, default=10, help="how many hits at most (10)"),
-    "--during --history",
-    option("--kind", action="append", choices=MEMORY_KINDS, dest="kinds", help="only this kind; repeatable"),
-    option("--tag", action="append", dest="tags", help="only with this tag; repeatable: all of them"),
-    "--min-score --now --include --explain --signals --reranker --json",
+    "query --limit --during --history --kind --tag --min-score --now --include --explain --signals --reranker --json",
 )
 def recall(view: View, args: Namespace) -> None:
     """Answer a question."""
-    names = ("limit", "during", "history", "kinds", "tags", "min_score", "now", "include")
-    found = view.recall(args.query, signals=split_names(args.signals), **{name: getattr(args, name) for name in names})
+    found = view.recall(args.query, **given(args, _RECALL_FIELDS))
     output.print_recall(found, explain=args.explain, as_json=args.json)
 
 
@@ -167,14 +146,14 @@ def profile(view: View, args: Namespace) -> None:
     print(view.profile(max_tokens=args.max_tokens))
 
 
-def _read_text(argument: str) -> str:
-    return _read_stdin() if argument == "-" else argument
+def _text(argument: str) -> str:
+    return _read_file("-") if argument == "-" else argument
 
 
 def _read_rows(file: str) -> list[dict[str, Any]]:
     """The JSON objects of a file, one a line; blank lines are skipped."""
     # Not splitlines(): a text may contain a line separator that JSON does not count as one.
-    lines = (_read_stdin() if file == "-" else _read_file(file)).split("\n")
+    lines = _read_file(file).split("\n")
     try:
         return [row for _, row in json_objects(lines, file)]
     except InvalidInput as error:
@@ -183,18 +162,11 @@ def _read_rows(file: str) -> list[dict[str, Any]]:
 
 def _read_file(file: str) -> str:
     try:
-        return Path(file).expanduser().read_text("utf-8-sig")
+        return sys.stdin.read() if file == "-" else Path(file).expanduser().read_text("utf-8-sig")
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{file} is not UTF-8 text: {error}.") from None
-
-
-def _read_stdin() -> str:
-    try:
-        return sys.stdin.read()
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"standard input is not UTF-8 text: {error}.") from None
+        raise InvalidInput(f"{'standard input' if file == '-' else file} is not UTF-8 text: {error}.") from None
 
 
 def _confirm(question: str) -> bool:

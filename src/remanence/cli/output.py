@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def stdout_is_terminal() -> bool:
-    """Whether standard output is a terminal."""
     return sys.stdout.isatty()
 
 
@@ -32,7 +31,7 @@ def console() -> Console:
 def print_added(memory: Memory, *, as_json: bool) -> None:
     """A memory that was just added: its id, and at a terminal also what was extracted from it."""
     if as_json:
-        _print_json(memory_dict(memory))
+        print_json(memory_dict(memory))
     elif stdout_is_terminal():
         extracted = [mention.name for mention in memory.mentions] + [str(claim) for claim in memory.triples]
         extracted += [str(memory.valid)] if memory.valid.has_bound else []
@@ -42,20 +41,19 @@ def print_added(memory: Memory, *, as_json: bool) -> None:
 
 
 def print_added_count(memories: Sequence[Memory], *, as_json: bool) -> None:
-    """How many memories were just added."""
     if as_json:
-        _print_json([memory_dict(memory) for memory in memories])
+        print_json([memory_dict(memory) for memory in memories])
     else:
         print(pluralize(len({memory.id for memory in memories}), "memory", "memories"), "added")
 
 
 def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
     """The hits for a question, with the ids that other commands take."""
-    if explain and not as_json:
+    if as_json:
+        print_json(recall.to_dicts())
+    elif explain:
         print(recall.explain())
         return
-    if as_json:
-        _print_json(recall.to_dicts())
     elif stdout_is_terminal():
         console().print(recall)  # names the missing signals, too
         for number, hit in enumerate(recall, 1):
@@ -69,14 +67,11 @@ def print_recall(recall: Recall, *, explain: bool, as_json: bool) -> None:
 
 
 def print_memory(memory: Memory, *, as_json: bool) -> None:
-    """One memory, field by field."""
     fields = memory_dict(memory)
     if as_json:
-        _print_json(fields)
-        return
-    for name, value in fields.items():
-        if value not in (None, [], {}):
-            print(f"{name:<12} {value}")
+        print_json(fields)
+    else:
+        print("\n".join(f"{name:<12} {value}" for name, value in fields.items() if value not in (None, [], {})))
 
 
 def print_memories(memories: Iterable[Memory], *, as_json: bool) -> None:
@@ -88,7 +83,7 @@ def print_memories(memories: Iterable[Memory], *, as_json: bool) -> None:
             print(f"{memory.id}\t{memory.revised_at.date()}\t{_one_line(memory.text)}")
 
 
-def _print_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 

@@ -1,20 +1,98 @@
-"""The command line parser. Imports no engine, so that `--help` answers at once."""
+"""How a command is declared, and the argument parser made of all commands.
+
+A decorator registers a function with its name, an example and the names of its options. Its docstring is the help
+text. The options are in options.json: "recall --kind" is the option `--kind` of `recall`, "--kind" that of the other
+commands. A name that is not there is a positional argument without a help text.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
+from argparse import SUPPRESS, ArgumentParser, BooleanOptionalAction, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial, wraps
+from pathlib import Path
 from typing import Any
 
 from remanence._version import __version__
-from remanence.cli.registry import COMMANDS, Command
+from remanence.cli.locations import open_space, open_view
 
-# Importing these modules registers their commands, which `--help` lists in this order.
-# isort: off
-from remanence.cli import memory_commands, graph_commands, admin_commands  # noqa: F401
-# isort: on
+Run = Callable[[Namespace], "int | None"]
+RunOpened = Callable[[Any, Namespace], "int | None"]  # the first argument is a space or a view
 
+VALIDITY = "--valid-from --valid-until --confidence --observed-by"
 DEFAULT_FOLDER = "./memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command. "graph query" is the command `query` of the group `graph`; a group has no function."""
+
+    name: str
+    run: Run | None
+    help: str
+    example: str
+    options: str = ""
+
+
+def _split_names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+_WORDS: dict[str, Any] = {"int": int, "float": float, "names": _split_names, "boolean": BooleanOptionalAction}
+
+
+def _settings(found: dict[str, Any]) -> dict[str, Any]:
+    """An option of options.json as `ArgumentParser.add_argument` takes it."""
+    return found | {key: _WORDS[found[key]] for key in ("type", "action") if found.get(key) in _WORDS}
+
+
+_OPTIONS_FILE = Path(__file__).with_name("options.json").read_text("utf-8")
+_OPTIONS: dict[str, dict[str, Any]] = json.loads(_OPTIONS_FILE, object_hook=_settings)
+
+COMMANDS: list[Command] = []
+
+
+def group(name: str, help: str, example: str) -> None:
+    """Register a group of commands. If it has a command `list`, the name of the group alone runs it."""
+    COMMANDS.append(Command(name, None, help, example))
+
+
+def command(name: str, example: str, options: str = "") -> Callable[[Run], Run]:
+    """Register a function that opens what it needs."""
+
+    def register(run: Run) -> Run:
+        COMMANDS.append(Command(name, run, run.__doc__ or "", example, options))
+        return run
+
+    return register
+
+
+def space_command(name: str, example: str, options: str = "", *, create: bool = False) -> Callable[[RunOpened], Run]:
+    """Register a function that is given the opened space. With `create`, a missing folder is created."""
+    return lambda run: command(name, example, options)(_opening(partial(open_space, create=create), run))
+
+
+def view_command(name: str, example: str, options: str = "") -> Callable[[RunOpened], Run]:
+    """Register a function that is given the space as of the moment that `--as-of` names."""
+    return lambda run: command(name, example, f"{options} --as-of")(_opening(open_view, run))
+
+
+def _opening(opener: Callable[[Namespace], AbstractContextManager[Any]], run: RunOpened) -> Run:
+    @wraps(run)
+    def run_opened(args: Namespace) -> int | None:
+        with opener(args) as opened:
+            return run(opened, args)
+
+    return run_opened
+
+
+def given(args: Namespace, names: str) -> dict[str, Any]:
+    """The values of these options that were given."""
+    return {name: getattr(args, name) for name in names.split() if getattr(args, name) is not None}
 
 
 def make_parser() -> ArgumentParser:
@@ -41,7 +119,7 @@ def make_parser() -> ArgumentParser:
 
 
 def _add_command(subparsers: Any, verb: str, command: Command) -> ArgumentParser:
-    summary = command.help.splitlines()[0].rstrip(".")
+    summary = command.help.rstrip(".")
     parser: ArgumentParser = subparsers.add_parser(
         verb,
         help=f"{summary[0].lower()}{summary[1:]}",
@@ -51,8 +129,8 @@ def _add_command(subparsers: Any, verb: str, command: Command) -> ArgumentParser
     )
     # An option that is not given after the verb keeps the value given before it.
     _add_location_options(parser, SUPPRESS, SUPPRESS)
-    for name, settings in command.options:
-        parser.add_argument(name, **settings)
+    for word in command.options.split():
+        parser.add_argument(word, **_OPTIONS.get(f"{command.name} {word}") or _OPTIONS.get(word, {}))
     if command.run is not None:
         parser.set_defaults(run=command.run)
     return parser

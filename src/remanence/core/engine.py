@@ -20,6 +20,7 @@ from remanence.core.inputs import as_utc
 from remanence.errors import Closed, EmbedderDown, ProjectionError, ProjectionStale
 from remanence.events import Event, Remembered
 from remanence.language.text import TOKENIZER_VERSION, text_hash
+from remanence.ports import Clock, Extractor, Ledger, Progress, Reranker, Signal, Transaction, VectorStore, VectorStores
 from remanence.schema import Change, Entry, Memory
 from remanence.signals import SIGNALS
 from remanence.signals.stores import QdrantStores
@@ -27,18 +28,7 @@ from remanence.signals.stores.exact import ExactStore
 
 if TYPE_CHECKING:
     from remanence.models.embedders.checked import CheckedEmbedder
-    from remanence.ports import (
-        Clock,
-        Extractor,
-        Ledger,
-        Progress,
-        Reranker,
-        Signal,
-        Transaction,
-        Vector,
-        VectorStore,
-        VectorStores,
-    )
+    from remanence.ports import Vector
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +66,7 @@ class Engine:
         self._index_lock = threading.Lock()
         self._indexes: OrderedDict[str, Index] = OrderedDict()
         self._users: dict[str, int] = {}
+        self.named_locks: dict[str, threading.Lock] = {}
         self._closed = False
         self.on_unfinished_jobs: Callable[[str], None] | None = None
         """Called with the name of a space that is opened with unfinished jobs."""
@@ -94,19 +85,15 @@ class Engine:
 
     @property
     def signal_names(self) -> tuple[str, ...]:
-        """The names of all signals, those of plug-ins last."""
         return (*SIGNALS, *(signal.name for signal in self._extra_signals))
 
     def now(self) -> datetime:
-        """The present moment, in UTC."""
         return as_utc(self._clock(), "the clock")
 
     @contextmanager
     def open_index(self, space: str, *, to_write: bool = False) -> Iterator[Index]:
-        """The index of a space, kept open while in use.
-
-        It is brought up to date with the ledger, except `to_write`: a writer does that in its transaction.
-        """
+        """The index of a space, kept open while in use. It is brought up to date with the ledger, except `to_write`: a
+        writer does that in its transaction."""
         with self._index_lock:
             if self._closed:
                 raise Closed("this space was closed. Open it again with remanence.open(...).")
@@ -114,8 +101,7 @@ class Engine:
             # The embedder is not called here: if it is down that may take long, and `add` calls it anyway.
             if index is None or (index.dimension_unknown and self.embedder.dimension is not None):
                 index = self._indexes[space] = self._open(space)
-                if self.on_unfinished_jobs is not None and index.journal.unfinished_jobs():
-                    self.on_unfinished_jobs(space)
+                self._report_unfinished_jobs(index)
             self._indexes.move_to_end(space)
             self._users[space] = self._users.get(space, 0) + 1
             self._close_idle()
@@ -129,15 +115,9 @@ class Engine:
 
     # Writing
 
-    def write(
-        self, space: str, decide: Callable[[Index], Sequence[Event]], *, texts_to_embed: Sequence[str] = ()
-    ) -> list[Entry]:
-        """Append the events that `decide` returns, in one transaction with the index up to date.
-
-        `texts_to_embed` are texts that will need a vector.
-        """
+    def write(self, space: str, decide: Callable[[Index], Sequence[Event]]) -> list[Entry]:
+        """Append the events that `decide` returns, in one transaction with the index up to date."""
         with self.open_index(space, to_write=True) as index:
-            vectors, made = self.embed(texts_to_embed)  # before the transaction: the embedder may be slow
             entries: list[Entry] = []
             with self.write_lock, self.ledger.transaction() as transaction:
                 index.catch_up(transaction.head)
@@ -145,8 +125,7 @@ class Engine:
                     events = decide(index)
                 if events:
                     entries = transaction.append(space, events, at=self.now())
-                    self.store_vectors(transaction, vectors, made)
-            index.apply_written(entries, vectors)
+            index.apply_written(entries)
             return entries
 
     @contextmanager
@@ -161,12 +140,10 @@ class Engine:
             if not index.dimension_unknown:
                 with self.transaction() as transaction:
                     self._sign(transaction)
-            if self.on_unfinished_jobs is not None and index.journal.unfinished_jobs():
-                self.on_unfinished_jobs(space)
+            self._report_unfinished_jobs(index)
         self.embed_missing(space, progress)
 
     def ledger_id(self) -> str:
-        """The id of this ledger, made when it is first needed."""
         known = self.ledger.get_meta("id")
         if known is None:
             with self.transaction() as transaction:
@@ -177,7 +154,6 @@ class Engine:
     # Reading
 
     def get(self, space: str, memory_id: str, position: int | None) -> Memory | None:
-        """A memory as it is at a position, or None."""
         with self.open_index(space) as index, index.lock:
             row = index.current_row(memory_id, index.catalog.position if position is None else position)
             return next(iter(index.readable_memories([] if row is None else [row])), None)
@@ -188,8 +164,7 @@ class Engine:
             for entry in self.ledger.read(space, after=after):
                 if until is not None and entry.position > until:
                     return
-                change = index.change_from_entry(entry)
-                if change is not None:
+                if change := index.change_from_entry(entry):
                     yield change
 
     # Maintenance
@@ -198,8 +173,8 @@ class Engine:
         """Rebuild the index of a space. Only texts without a vector in the ledger are embedded."""
         with self.open_index(space) as index:
             index.rebuild()
-            if index.broken:
-                reasons = "; ".join(f"{name}: {reason}" for name, reason in index.broken.items())
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in index.broken.items())
+            if reasons:
                 raise ProjectionError(f"space {space!r} was not rebuilt completely. {reasons}")
         self.embed_missing(space, progress)
 
@@ -215,12 +190,10 @@ class Engine:
     def check(self, space: str) -> dict[str, str]:
         """Compare each part of the index with a fresh build from the ledger; what differs, by name."""
         with self.open_index(space) as index, index.lock:
-            dimension = self.embedder.dimension or 1
-            fresh = self._index(space, ExactStore(dimension), None)
+            fresh = self._index(space, ExactStore(self.embedder.dimension or 1), None)
             return index.broken | index.differences(fresh)
 
     def close(self) -> None:
-        """Save the indexes and release every file. Closing twice is fine."""
         with self._index_lock:
             if self._closed:
                 return
@@ -234,27 +207,26 @@ class Engine:
 
     # Helpers
 
+    def _report_unfinished_jobs(self, index: Index) -> None:
+        if self.on_unfinished_jobs is not None and index.journal.unfinished_jobs():
+            self.on_unfinished_jobs(index.space)
+
     def store_vectors(
         self, transaction: Transaction, vectors: Mapping[bytes, Vector], made: Mapping[bytes, Vector]
     ) -> None:
-        """Store new embeddings, and with the first of them which embedder made them."""
         if vectors:
             self._sign(transaction)
             transaction.put_vectors(self.embedder.fingerprint, made)
 
     def _sign(self, transaction: Transaction) -> None:
-        """Record which embedder this ledger is built with, unless it is recorded already."""
         if not self._signed:
             if self.ledger.get_meta("embedder") is None:
                 transaction.put_meta("embedder", json.dumps(self._signature()))
             self._signed = True
 
     def embed(self, texts: Sequence[str]) -> tuple[dict[bytes, Vector], dict[bytes, Vector]]:
-        """Vectors for these texts by hash: all of them, and those that the ledger did not have yet.
-
-        If the embedder is down, texts are stored without a vector, which is made later. If it returns something
-        unusable, the error is raised before anything is written.
-        """
+        """Vectors for these texts by hash: all of them, and those that the ledger did not have yet. If the embedder is
+        down, texts are stored without a vector, which is made later."""
         wanted = {text_hash(text): text for text in texts}
         if not wanted or self._dimension() is None:
             return {}, {}
@@ -287,12 +259,19 @@ class Engine:
                 self._make_vectors(described[begin : begin + _CHUNK])
             index.fill_missing_vectors()
 
-    def _make_vectors(self, texts: Sequence[str]) -> None:
-        """Embed those of these texts that the ledger has no vector for, and store the vectors."""
+    def embed_descriptions(self, space: str) -> None:
+        """Embed the descriptions of entities that have no vector yet."""
+        with self.open_index(space) as index:
+            if self._make_vectors(list(index.missing_descriptions)):
+                index.fill_missing_vectors()
+
+    def _make_vectors(self, texts: Sequence[str]) -> bool:
+        """Embed those of these texts that the ledger has no vector for, and store the vectors; False for none."""
         _, made = self.embed(texts)
         if made:
             with self.transaction() as transaction:
-                transaction.put_vectors(self.embedder.fingerprint, made)
+                self.store_vectors(transaction, made, made)
+        return bool(made)
 
     def _open(self, space: str) -> Index:
         dimension = self._dimension()
@@ -347,9 +326,7 @@ class Engine:
             raise self._stale({"name": written, "fingerprint": "unknown"}, self.embedder.fingerprint) from None
         if self.embedder.dimension is None and recorded["name"] == self.embedder.name:
             # It is not called: that may cost money, or it may be down, and all vectors are stored.
-            self.embedder.expect_dimension(
-                recorded["dimension"], lambda fingerprint: self._stale(recorded, fingerprint)
-            )
+            self.embedder.expect_dimension(recorded["dimension"], lambda made: self._stale(recorded, made))
         if self.embedder.dimension is not None and recorded["fingerprint"] != self.embedder.fingerprint:
             raise self._stale(recorded, self.embedder.fingerprint)
 
@@ -357,8 +334,7 @@ class Engine:
         where = self.folder or "the space"
         return ProjectionStale(
             f"the vectors of {where} were made with {recorded['name']!r} ({recorded['fingerprint']}), but it is "
-            f"opened with {self.embedder.name!r} ({fingerprint}). Answers would mix the "
-            f"two. Open it with embedder={recorded['name']!r}, or embed everything again with "
-            f"remanence.reembed({str(where)!r}, embedder=...) or "
-            f"`remanence rebuild {where} --embedder ...`."
+            f"opened with {self.embedder.name!r} ({fingerprint}). Answers would mix the two. Open it with "
+            f"embedder={recorded['name']!r}, or embed everything again with "
+            f"remanence.reembed({str(where)!r}, embedder=...) or `remanence rebuild {where} --embedder ...`."
         )

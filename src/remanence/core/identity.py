@@ -13,16 +13,11 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 def key_identity(key: str) -> str:
-    """The identity of the memory with this key."""
     return digest("key", key)
 
 
 def new_id() -> str:
-    """A new id. Ids sort by the time they were made.
-
-    >>> len(new_id())
-    24
-    """
+    """A new id. Ids sort by the time they were made."""
     return f"{time.time_ns() // 1_000_000:012x}{_random.getrandbits(48):012x}"
 
 

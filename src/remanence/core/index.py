@@ -1,8 +1,5 @@
-"""The index of one space: the state that its ledger entries add up to, and its signals, at one ledger position.
-
-It is loaded from an index file if there is one, then brought up to date from the ledger. The file only saves time:
-one that does not match the ledger is ignored.
-"""
+"""The index of one space: the state that its ledger entries add up to, and its signals, at one ledger position. It is
+loaded from an index file if there is one that matches the ledger, then brought up to date from the ledger."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
+from dataclasses import fields
 from datetime import datetime
 from itertools import groupby, islice
 from operator import attrgetter
@@ -93,29 +91,11 @@ class Index:
     def __len__(self) -> int:
         return len(self.catalog)
 
-    @property
-    def _parts(self) -> dict[str, IndexPart]:
-        return {"catalog": self.catalog, "names": self.names, **self._state, **self.signals}
-
-    @property
-    def _state(self) -> dict[str, Registry | Relations | Links | Journal | Usage]:
-        return {
-            "registry": self.registry,
-            "relations": self.relations,
-            "links": self.links,
-            "journal": self.journal,
-            "usage": self.usage,
-        }
-
     def signals_for(self, names: Collection[str] | None) -> list[Signal]:
-        """The signals with these names, or all of them, in the order of their stages."""
         return [signal for name, signal in self.signals.items() if names is None or name in names]
 
     def catch_up(self, head: int | None = None) -> None:
-        """Apply what any process has written since. Nearly free if that is nothing.
-
-        `head` is the last position of the ledger, if the caller knows it.
-        """
+        """Apply what any process has written since. `head` is the last position of the ledger, if known."""
         with self.lock:
             head = self._ledger.head() if head is None else head
             if head != self._head:
@@ -134,27 +114,18 @@ class Index:
         with self.lock:
             self._new_vectors = dict(vectors or {})
             erased, started = False, len(self.catalog) > 0
-            first, versions = len(self.catalog), list[Remembered | None]()
+            # In ledger order, so that a rebuild gives names the same numbers.
             for kind, run in groupby(self._new(entries), key=attrgetter("kind")):
                 if kind == "remembered":
                     while batch := list(islice(run, _BATCH)):
-                        self.catalog.apply_versions(batch)
-                        versions += [e.event if isinstance(e.event, Remembered) else None for e in batch]
-                        if len(versions) >= _BATCH:
-                            self._apply_versions(first, versions)
-                            first, versions = len(self.catalog), []
+                        self._apply_versions(batch)
                     continue
-                if kind not in MEMORY_ENTRY_KINDS:
-                    # In ledger order, so that a rebuild gives names the same numbers.
-                    self._apply_versions(first, versions)
-                    first, versions = len(self.catalog), []
                 for entry in run:
                     self.catalog.apply_entry(entry)
                     if kind not in MEMORY_ENTRY_KINDS:
                         self._apply_state(entry)
                     elif isinstance(entry.event, Erased) and started:
                         erased = True
-            self._apply_versions(first, versions)
             self._new_vectors = {}
             if erased:
                 self.rebuild()
@@ -174,8 +145,7 @@ class Index:
             return found
 
     def readable_memories(self, rows: Sequence[int]) -> list[Memory]:
-        """The memories of these rows, in this order, without those that were erased, also by another process a
-        moment ago."""
+        """The memories of these rows, in this order, without those that were erased."""
         with self.lock:
             while True:
                 readable = np.array(rows, np.int64)
@@ -186,17 +156,13 @@ class Index:
                     self.catch_up()
 
     def require_number(self, memory_id: str) -> int:
-        """The number of a memory, erased or not; NotFound if there is none."""
         number = self.catalog.number(memory_id)
         if number is None:
-            raise NotFound(
-                f"space {self.space!r} has no memory {memory_id!r}. "
-                "Ids come from add(), recall() and get(), and belong to one space."
-            )
+            advice = "Ids come from add(), recall() and get(), and belong to one space."
+            raise NotFound(f"space {self.space!r} has no memory {memory_id!r}. {advice}")
         return number
 
     def require_unerased(self, memory_id: str) -> int:
-        """The number of a memory whose text is not erased; NotFound if there is none."""
         number = self.require_number(memory_id)
         if self.catalog.is_erased(number):
             raise NotFound(f"memory {memory_id!r} was erased: its text cannot be restored.")
@@ -210,8 +176,7 @@ class Index:
         return self.catalog.row_at(number, position)
 
     def entry_positions_about(self, memory: int) -> list[int]:
-        """The ledger entries that contain text of a memory or are about it alone: its versions, why it was
-        forgotten, links to it, relations that only it supports, facts that were extracted from it."""
+        """The ledger entries that contain text of a memory or are about it alone."""
         extractions = self.journal.extractions.get(self.catalog.ids[memory], ())
         positions = (
             *self.catalog.positions_of_memory(memory),
@@ -248,10 +213,7 @@ class Index:
         """What an entry did to a memory; None for other entries, and for erased ones."""
         event = entry.event
         if isinstance(event, Remembered):
-            number = self.catalog.number(event.memory)
-            first = entry.at if number is None else self.catalog.first_recorded(number)
-            memory = memory_from_entry(entry, event, first)
-            return Change(entry.position, entry.at, entry.kind, entry.subject, memory)
+            return Change(entry.position, entry.at, entry.kind, entry.subject, self._memory(entry, event))
         if isinstance(event, Forgotten):
             return Change(entry.position, entry.at, entry.kind, entry.subject, why=event.why)
         if isinstance(event, Restored | Erased):
@@ -259,7 +221,6 @@ class Index:
         return None
 
     def snapshot(self, position: int, now: datetime) -> Snapshot:
-        """What a view at this position can read."""
         with self.lock:
             visible = self.catalog.visible(position)
             if self._snapshot_masks is None or self._snapshot_masks[0] is not visible:
@@ -275,7 +236,6 @@ class Index:
             return out
 
     def with_aliases(self, names: Sequence[str], position: int) -> tuple[str, ...]:
-        """These names, and all other names of the same entities."""
         out: dict[str, None] = dict.fromkeys(names)
         for name in names:
             number = self.names.number(name)
@@ -286,9 +246,8 @@ class Index:
     def current_rows(self, position: int) -> list[int]:
         """The active rows at this position, in the order they were written; expired ones included."""
         with self.lock:
-            visible = self.catalog.visible(position)
-            rows: list[int] = np.flatnonzero(self.catalog.active_among(visible, position)).tolist()
-            return rows
+            active = self.catalog.active_among(self.catalog.visible(position), position)
+            return [*np.flatnonzero(active).tolist()]
 
     def expired_rows(self, position: int, now: datetime) -> list[int]:
         """The active rows that have expired and that no sweep has recorded yet."""
@@ -299,7 +258,6 @@ class Index:
             return [row for row in ended if ids[memory_of(row)] not in self.journal.expiry_positions]
 
     def differences(self, other: Index) -> dict[str, str]:
-        """Which parts differ from those of another index."""
         out: dict[str, str] = {}
         for name, part in self._parts.items():
             mine, theirs = part.save(), other._parts[name].save()
@@ -311,25 +269,17 @@ class Index:
         return out
 
     def texts_to_embed(self, versions: Sequence[Remembered]) -> list[str]:
-        """The texts of these versions that may need a vector: passages, and names that are a subject for the
-        first time."""
+        """The passages of these versions, and the names that are a subject for the first time."""
         with self.lock:
-            return [
-                text
-                for version in versions
-                for text in (
-                    *passage_texts(version),
-                    *(n for n in subject_names(version) if not self.graph.is_subject(n)),
-                )
-            ]
+            names = (name for version in versions for name in subject_names(version))
+            new = [name for name in names if not self.graph.is_subject(name)]
+            return [text for version in versions for text in passage_texts(version)] + new
 
     def embedded_text_hashes(self) -> list[bytes]:
-        """The hashes of all texts that have or should have a vector, each once."""
         with self.lock:
             return list(dict.fromkeys((*self.vectors.text_hashes(), *self.graph.text_hashes())))
 
     def fill_missing_vectors(self) -> None:
-        """Index embeddings that were made after their texts were indexed."""
         with self.lock:
             self.vectors.fill_missing_vectors()
             self.graph.fill_missing_vectors()
@@ -337,7 +287,6 @@ class Index:
             self._applied += 1  # the index file lacks them
 
     def note_recalled(self, memories: Iterable[Memory]) -> None:
-        """Remember for a while that these were returned by a recall."""
         with self.lock:
             for memory in memories:
                 text = normalize_text(memory.text)
@@ -365,7 +314,6 @@ class Index:
             self.save()
 
     def save(self) -> None:
-        """Write the index file, so that the next opening need not read the whole ledger."""
         if self._index_file is None or self.broken:
             return
         with self.lock:
@@ -373,7 +321,6 @@ class Index:
             self._saved = self._applied
 
     def close(self) -> None:
-        """Save what is new and close the vector store."""
         with self.lock:
             try:
                 if self._applied > self._saved:
@@ -405,12 +352,20 @@ class Index:
         signals.sort(key=lambda signal: signal.stage)
         self.signals: dict[str, Signal] = {signal.name: signal for signal in signals}
         self.signal_weights = {signal.name: signal.weight for signal in signals}
+        self._state: dict[str, Registry | Relations | Links | Journal | Usage] = {
+            "registry": self.registry,
+            "relations": self.relations,
+            "links": self.links,
+            "journal": self.journal,
+            "usage": self.usage,
+        }
+        self._parts: dict[str, IndexPart] = {"catalog": self.catalog, "names": self.names}
+        self._parts |= {**self._state, **self.signals}
         self.missing_descriptions: dict[str, None] = {}
         """Descriptions of entities that have no vector yet, as after an import."""
         self.broken.clear()
 
     def _new(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Those of these entries that were not applied yet."""
         position = self.catalog.position
         for entry in entries:
             if entry.position > position:
@@ -418,9 +373,10 @@ class Index:
                 self._applied += 1
                 yield entry
 
-    def _apply_versions(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        if not versions:
-            return
+    def _apply_versions(self, entries: Sequence[Entry]) -> None:
+        first = len(self.catalog)
+        self.catalog.apply_versions(entries)
+        versions = [entry.event if isinstance(entry.event, Remembered) else None for entry in entries]
         self.names.apply(first, versions)
         self.relations.apply(first, versions)
         for name, signal in self.signals.items():
@@ -446,13 +402,14 @@ class Index:
     def _read(self, positions: Sequence[int]) -> None:
         entries = self._ledger.entries_at(positions)
         for position in positions:
-            entry = entries[position]
-            event = entry.event
+            event = entries[position].event
             if not isinstance(event, Remembered):
                 raise self._missing_text(position)
-            number = self.catalog.number(event.memory)
-            first = entry.at if number is None else self.catalog.first_recorded(number)
-            self._memories[position] = memory_from_entry(entry, event, first)
+            self._memories[position] = self._memory(entries[position], event)
+
+    def _memory(self, entry: Entry, event: Remembered) -> Memory:
+        number = self.catalog.number(event.memory)
+        return memory_from_entry(entry, event, entry.at if number is None else self.catalog.first_recorded(number))
 
     def _missing_text(self, position: int) -> Exception:
         """Why an entry has no text: another process has just erased it, or the ledger was tampered with."""
@@ -481,13 +438,13 @@ class Index:
     def _load(self) -> bool:
         """Load the index file if it matches the ledger; False leaves everything empty."""
         header = None if self._index_file is None else self._index_file.read(self._parts)
-        if header is None or header != self._header():
-            if header is not None:
-                log.info("space %r has an index file of another release or ledger; it is rebuilt", self.space)
-            self._reset()
-            return False
-        self._applied = self._saved = len(self)
-        return True
+        if header is not None and header == self._header():
+            self._applied = self._saved = len(self)
+            return True
+        if header is not None:
+            log.info("space %r has an index file of another release or ledger; it is rebuilt", self.space)
+        self._reset()
+        return False
 
 
 def embeddable_texts(version: Remembered) -> list[str]:
@@ -496,25 +453,8 @@ def embeddable_texts(version: Remembered) -> list[str]:
 
 
 def memory_from_entry(entry: Entry, event: Remembered, recorded_at: Any) -> Memory:
-    """The memory that an entry records."""
-    return Memory(
-        id=event.memory,
-        space=entry.space,
-        text=event.text,
-        key=event.key,
-        kind=event.kind,
-        valid=event.valid,
-        recorded_at=recorded_at,
-        revised_at=entry.at,
-        importance=event.importance,
-        confidence=event.confidence,
-        strength=event.strength,
-        tags=event.tags,
-        source=event.source,
-        observed_by=event.observed_by,
-        expires_at=event.expires_at,
-        mentions=event.mentions,
-        triples=event.triples,
-        turn=event.turn,
-        meta=event.meta,
-    )
+    shared = {name: getattr(event, name) for name in _SHARED_FIELDS}
+    return Memory(id=event.memory, space=entry.space, recorded_at=recorded_at, revised_at=entry.at, **shared)
+
+
+_SHARED_FIELDS = sorted({field.name for field in fields(Memory)} & {field.name for field in fields(Remembered)})

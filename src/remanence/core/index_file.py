@@ -1,7 +1,4 @@
-"""The file that the index of a space is loaded from. It can be rebuilt from the ledger at any time.
-
-It contains plain arrays only: no pickle is ever read, whoever put the file there.
-"""
+"""The file that the index of a space is loaded from. It contains plain arrays only: no pickle is ever read."""
 
 from __future__ import annotations
 
@@ -29,8 +26,6 @@ _UNREADABLE = (
 
 
 class IndexPart(Protocol):
-    """A part of an index that can be saved to the file and loaded from it."""
-
     def save(self) -> Mapping[str, NDArray[Any]]: ...
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None: ...
 
@@ -58,8 +53,7 @@ class IndexFile:
                 partial.unlink()
 
     def read(self, parts: Mapping[str, IndexPart]) -> dict[str, Any] | None:
-        """Load the parts from the file and return its header; None if the file cannot be read, and then the parts
-        may be incomplete."""
+        """Load the parts and return the header; None if the file cannot be read (parts may then be incomplete)."""
         if not self._path.exists():
             return None
         try:
@@ -81,9 +75,5 @@ class IndexFile:
 
 
 def index_file_name(space: str) -> str:
-    """The file name for the index of a space, whatever the space is called.
-
-    >>> index_file_name("users/../bob")[-8:]
-    '8d25.npz'
-    """
+    """The file name for the index of a space, whatever the space is called."""
     return hashlib.sha256(space.encode("utf-8", "surrogatepass")).hexdigest()[:32] + ".npz"

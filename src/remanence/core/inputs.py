@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import date, datetime
 from numbers import Integral, Real  # numpy's numbers too
 from pathlib import Path
@@ -18,6 +19,8 @@ from remanence.schema import MEMORY_KINDS, UTC, Memory, Window
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from remanence.ports import Progress
 
 Moment: TypeAlias = datetime | date | str
 """A datetime (a naive one is taken as UTC), a date, ISO text, or words such as "last May"."""
@@ -50,9 +53,6 @@ def readable(value: object) -> object:
 
 
 def window(start: Moment | None, end: Moment | None, now: datetime) -> Window:
-    """The window from `valid_from` to `valid_until`."""
-    if start is None and end is None:
-        return _ALWAYS
     found = Window(
         None if start is None else parse_moment(start, now, argument="valid_from"),
         None if end is None else parse_moment(end, now, argument="valid_until"),
@@ -62,9 +62,6 @@ def window(start: Moment | None, end: Moment | None, now: datetime) -> Window:
             f"valid_until={end!r} does not come after valid_from={start!r}. Swap them, or leave one out."
         )
     return found
-
-
-_ALWAYS = Window()
 
 
 def query_text(text: object) -> str:
@@ -78,14 +75,10 @@ def query_text(text: object) -> str:
 
 def limit(value: object) -> int:
     """The number of hits to return: from 1 on, at most `MAX_LIMIT`."""
-    number = _integer(value)
-    if number is None or number < 1:
-        raise InvalidInput(f"limit={value!r} is not a whole number above zero. Ask for at least one hit.")
-    return min(number, MAX_LIMIT)
+    return min(positive_int(value, "limit"), MAX_LIMIT)
 
 
 def kinds(value: object) -> tuple[str, ...] | None:
-    """Kinds of memories."""
     given = _names(value, "kinds")
     for kind in given or ():
         if kind not in MEMORY_KINDS:
@@ -94,12 +87,10 @@ def kinds(value: object) -> tuple[str, ...] | None:
 
 
 def tags(value: object) -> tuple[str, ...] | None:
-    """Tags."""
     return _names(value, "tags")
 
 
 def fraction(value: object, what: str) -> float | None:
-    """A number from 0 to 1, or None."""
     if value is None:
         return None
     number = _real(value)
@@ -138,16 +129,14 @@ def vector(value: object) -> NDArray[np.float32] | None:
 
 
 def positive_int(value: object, what: str, most: int | None = None) -> int:
-    """A whole number above zero."""
-    number = _integer(value)
-    if number is None or number < 1 or (most and number > most):
+    number = 0 if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
+    if number < 1 or (most and number > most):
         upto = f" to {most:,}" if most else " on"
         raise InvalidInput(f"{what}={value!r} is not a whole number from 1{upto}.")
     return number
 
 
 def path(value: object, what: str) -> Path:
-    """The path of a file, with ~ expanded."""
     if not isinstance(value, str | os.PathLike) or not str(value).strip() or "\0" in str(value):
         raise InvalidInput(f"{what}={value!r} is not a file name. Give one such as 'memory.jsonl.gz'.")
     return Path(value).expanduser()
@@ -162,19 +151,16 @@ def memory_id(value: object) -> str:
 
 
 def memory_ids(values: object) -> list[str]:
-    """The ids of several memories."""
     if isinstance(values, str | bytes | Memory) or not isinstance(values, Iterable):
         raise InvalidInput(f"{shown(values)} is {type_name(values)}. Give a list of memories or of their ids.")
     return [memory_id(value) for value in values]
 
 
 def reason(why: object) -> str | None:
-    """The reason for a change, as text."""
     return None if why is None else storable_text(why, "why")
 
 
 def storable_text(value: object, what: str) -> str:
-    """A text that can be stored and read back."""
     if not isinstance(value, str):
         raise InvalidInput(f"{what}={value!r} is {type_name(value)}, not text.")
     try:
@@ -184,15 +170,29 @@ def storable_text(value: object, what: str) -> str:
     return value
 
 
+def progress_bar(progress: bool | Progress, label: str) -> AbstractContextManager[Progress | None]:
+    """The caller's own function; a progress bar for True, None for False. Anything else is refused at once."""
+    if not isinstance(progress, bool) and not callable(progress):
+        raise InvalidInput(f"progress={progress!r} is neither True, False nor a function of (done, total).")
+    return _progress_bar(progress, label)
+
+
+@contextmanager
+def _progress_bar(progress: bool | Progress, label: str) -> Iterator[Progress | None]:
+    if progress is not True:
+        yield progress or None
+        return
+    from rich.progress import Progress as Bar
+
+    with Bar(transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
 def as_utc(moment: object, what: str) -> datetime:
-    """The moment that a clock returned, in UTC."""
     if not isinstance(moment, datetime):
         raise InvalidInput(f"{what} gave {moment!r}, not a datetime. Give a function that returns one.")
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
-def _integer(value: object) -> int | None:
-    return None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
 
 
 def _real(value: object) -> float | None:
@@ -202,7 +202,7 @@ def _real(value: object) -> float | None:
 def _names(value: object, what: str) -> tuple[str, ...] | None:
     if value is None:
         return None
-    given = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else (value,)
+    given = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
     if not all(isinstance(name, str) for name in given):
         raise InvalidInput(f"{what}={value!r} is not a list of names. Give for example {what}=['work'].")
     return given

@@ -1,8 +1,5 @@
-"""Named locks, within this process and between processes.
-
-Between processes it is a file lock in the folder of the ledger, which is released even if a process dies. A space in
-memory is used by one process only.
-"""
+"""Named locks, within this process and between processes: a file in the folder of the ledger is locked too, which is
+released even if a process dies. A space in memory is used by one process only."""
 
 from __future__ import annotations
 
@@ -10,38 +7,28 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-
-_LOCKED: set[tuple[int, str]] = set()
-_LOCKED_GUARD = threading.Lock()
+from remanence.core.engine import Engine
 
 
 @contextmanager
 def try_lock(engine: Engine, name: str) -> Iterator[bool]:
     """Hold a lock during the block; yields False if it is taken."""
-    key = (id(engine), name)
-    with _LOCKED_GUARD:
-        free = key not in _LOCKED
-        _LOCKED.add(key)
-    if not free:
+    lock = engine.named_locks.setdefault(name, threading.Lock())
+    if not lock.acquire(blocking=False):
         yield False
         return
     try:
         with _file_lock(_lock_file(engine.folder, name)) as acquired:
             yield acquired
     finally:
-        with _LOCKED_GUARD:
-            _LOCKED.discard(key)
+        lock.release()
 
 
 def is_locked(engine: Engine, name: str) -> bool:
-    """Whether a lock is held, in this process or another."""
-    with _LOCKED_GUARD:
-        if (id(engine), name) in _LOCKED:
-            return True
+    lock = engine.named_locks.get(name)
+    if lock is not None and lock.locked():
+        return True
     path = _lock_file(engine.folder, name)
     if path is None or not path.exists():
         return False
@@ -54,7 +41,6 @@ def _lock_file(folder: Path | None, name: str) -> Path | None:
 
 
 def remove_lock_file(engine: Engine, name: str) -> None:
-    """Delete the file of a lock that will not be used again."""
     path = _lock_file(engine.folder, name)
     if path is not None:
         path.unlink(missing_ok=True)

@@ -1,114 +1,46 @@
 """Writes to the graph: state relations and links, end them, and declare how a predicate behaves.
 
-Arguments are checked before the write lock is taken, as far as possible. The rest is checked under the lock, so
-that two callers who state the same at once write one entry. A repeated statement writes nothing.
+What depends on the state is checked under the write lock, so that two callers who state the same write one entry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import TypeAlias, cast
 
 from remanence.core import inputs
 from remanence.core.engine import Engine
-from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, NotFound
 from remanence.events import Declared, Event, Invalidated, Linked, Related
+from remanence.graph.graph_at_time import EntityRef
 from remanence.language.temporal import parse_moment
-from remanence.schema import (
-    LINK_KINDS,
-    OPEN_START,
-    Entity,
-    Link,
-    Memory,
-    Relation,
-    Snapshot,
-    Triple,
-    Window,
-    format_moment,
-    from_micros,
-    micros,
-)
+from remanence.schema import Entity, Link, Relation, Snapshot, Triple, format_moment, micros, window_to_micros
 from remanence.state.entity_registry import is_entity_id
 from remanence.state.predicates import parse_predicate
 
-EntityRef: TypeAlias = str | Entity
-"""An entity, its id, or any of its names."""
-MemoryRef: TypeAlias = str | Memory
-"""A memory or its id."""
 
+def state(engine: Engine, space: str, make: Callable[[Index], Related | Linked]) -> Relation | Link:
+    """Write the relation or link that `make` returns under the write lock, unless it was stated before.
 
-def relate(
-    engine: Engine,
-    space: str,
-    subject: EntityRef,
-    predicate: str,
-    object: EntityRef,
-    valid_from: Moment | None,
-    valid_until: Moment | None,
-    confidence: float,
-    observed_by: str | None,
-    evidence: MemoryRef | Iterable[MemoryRef],
-) -> Relation:
-    """See `Graph.relate`."""
+    Returns it as it holds now.
+    """
     now = engine.now()
-    name, valid = parse_predicate(predicate), inputs.window(valid_from, valid_until, now)
-    certainty, observer = _confidence(confidence), _observer(observed_by)
-    memory_ids = tuple(dict.fromkeys(inputs.memory_ids([evidence] if isinstance(evidence, MemoryRef) else evidence)))
-    _check_entity_ref(subject, "subject")
-    _check_entity_ref(object, "object")
     edge_ids: list[str] = []
 
     def decide(index: Index) -> list[Event]:
-        for memory_id in memory_ids:
-            _require_visible(index, memory_id)
-        names = _entity_name(index, subject), name, _entity_name(index, object)
-        event = Related(new_id(), *names, valid, certainty, observer, memory_ids)
-        duplicate = index.relations.find_duplicate(event, _snapshot(index, now))
-        edge_ids.append(duplicate or event.relation)
+        event, snapshot = make(index), _snapshot(index, now)
+        if isinstance(event, Related):
+            edge_id, duplicate = event.relation, index.relations.find_duplicate(event, snapshot)
+        else:
+            edge_id, duplicate = event.link, index.links.find_duplicate(event, snapshot)
+        edge_ids.append(duplicate or edge_id)
         return [] if duplicate else [event]
 
     engine.write(space, decide)
-    [relation] = _read_edges(engine, space, edge_ids, now)
-    return cast(Relation, relation)
-
-
-def link(
-    engine: Engine,
-    space: str,
-    a: MemoryRef,
-    kind: str,
-    b: MemoryRef,
-    valid_from: Moment | None,
-    valid_until: Moment | None,
-    confidence: float,
-    observed_by: str | None,
-    why: str | None,
-) -> Link:
-    """See `Graph.link`."""
-    now = engine.now()
-    source, target, valid = inputs.memory_id(a), inputs.memory_id(b), inputs.window(valid_from, valid_until, now)
-    certainty, observer, reason = _confidence(confidence), _observer(observed_by), inputs.reason(why)
-    if kind not in LINK_KINDS:
-        raise InvalidInput(f"kind={kind!r} is no link between memories. The kinds are {', '.join(LINK_KINDS)}.")
-    if source == target:
-        raise InvalidInput(f"memory {source!r} cannot be linked to itself. Give two memories.")
-    edge_ids: list[str] = []
-
-    def decide(index: Index) -> list[Event]:
-        _require_visible(index, source)
-        _require_visible(index, target)
-        event = Linked(new_id(), source, kind, target, valid, certainty, observer, reason)
-        duplicate = index.links.find_duplicate(event, _snapshot(index, now))
-        edge_ids.append(duplicate or event.link)
-        return [] if duplicate else [event]
-
-    engine.write(space, decide)
-    [made] = _read_edges(engine, space, edge_ids, now)
-    return cast(Link, made)
+    [edge] = _read_edges(engine, space, edge_ids, now)
+    return edge
 
 
 def declare(engine: Engine, space: str, predicate: str, single_valued: bool | None, inverse: str | None) -> None:
@@ -142,22 +74,23 @@ def invalidate(
     """See `Graph.invalidate`. Every claim of the same relation, of whichever memory, is ended with it."""
     now = engine.now()
     end = now if until is None else parse_moment(until, now, argument="until")
-    reason, observer = inputs.reason(why), _observer(observed_by)
+    reason, by = inputs.reason(why), observer(observed_by)
     name = None if predicate is None else parse_predicate(predicate)
-    edge_ids: list[str] = []
+    if name is None and not isinstance(edge, str | Relation | Link):
+        raise InvalidInput(
+            f"{edge!r} is neither a relation, a link nor the id of one. "
+            "To end a relation of an entity, give its predicate too: invalidate('Alice', 'lives_in')."
+        )
+    edge_ids = [edge if isinstance(edge, str) else edge.id]
 
     def decide(index: Index) -> list[Event]:
         snapshot = _snapshot(index, now)
-        if isinstance(edge, Relation | Link):
-            edge_ids[:] = [edge.id]
-        elif name is None:
-            edge_ids[:] = [_edge_id(edge)]
-        else:
-            subject = _entity_name(index, _check_entity_ref(edge, "subject"))
-            other = None if object is None else _entity_name(index, _check_entity_ref(object, "object"))
+        if name is not None and not isinstance(edge, Relation | Link):
+            subject = current_name(index, check_entity_ref(edge, "subject"))
+            other = None if object is None else current_name(index, check_entity_ref(object, "object"))
             edge_ids[:] = _relations_at(index, snapshot, subject, name, other, end)
         claims = dict.fromkeys(claim for each in edge_ids for claim in _claims_to_end(index, snapshot, each, end))
-        return [Invalidated(claim, end, reason, observer) for claim in claims]
+        return [Invalidated(claim, end, reason, by) for claim in claims]
 
     engine.write(space, decide)
     return _read_edges(engine, space, edge_ids, now)
@@ -167,19 +100,15 @@ def invalidation_events(
     index: Index, snapshot: Snapshot, claim: Triple, until: datetime, why: str, by: str
 ) -> list[Invalidated]:
     """The events that end a claim, whichever memories make it; none where it does not hold at `until`."""
-    subject, object_ = index.names.number(claim.subject), index.names.number(claim.object)
-    if subject is None or object_ is None:
-        return []
-    same = {index.names.spellings[number] for number in index.registry.same_entity(object_, snapshot.position)}
     moment = micros(until)
-    edges = [
-        edge
-        for relation in index.relations.timeline(subject, claim.predicate, snapshot)
-        if relation.object in same and _reaches(relation.valid, until)
-        for edge, each in index.relations.equivalent_claims(relation.id, snapshot)
+    ended = {
+        edge_id: Invalidated(edge_id, until, why, by)
+        for relation in _timeline(index, snapshot, claim.subject, claim.predicate, claim.object)
+        if moment <= window_to_micros(relation.valid)[1]
+        for edge_id, each in index.relations.equivalent_claims(relation.id, snapshot)
         if each.effective_start <= moment < each.effective_end
-    ]
-    return [Invalidated(edge, until, why, by) for edge in dict.fromkeys(edges)]
+    }
+    return list(ended.values())
 
 
 def _read_edges(engine: Engine, space: str, edge_ids: Iterable[str], now: datetime) -> list[Relation | Link]:
@@ -197,15 +126,11 @@ def _relations_at(
     index: Index, snapshot: Snapshot, subject: str, predicate: str, object: str | None, end: datetime
 ) -> list[str]:
     """The ids of the relations of a subject under a predicate that hold at `end`, or ended at that moment."""
-    number = index.names.number(subject)
-    found = [] if number is None else index.relations.timeline(number, predicate, snapshot)
-    if object is not None:
-        wanted = index.names.number(object)
-        same = () if wanted is None else index.registry.same_entity(wanted, snapshot.position)
-        found = [r for r in found if {index.names.number(r.object), index.names.number(r.subject)} & set(same)]
+    found, moment = _timeline(index, snapshot, subject, predicate, object), micros(end)
+    windows = [(relation.id, *window_to_micros(relation.valid)) for relation in found]
     # Those that hold up to that moment come first: at the very moment of a move, the old home ends, not the new one.
-    ids = [r.id for r in found if (r.valid.start is None or r.valid.start < end) and _reaches(r.valid, end)]
-    ids = ids or [r.id for r in found if end in r.valid]
+    ids = [id_ for id_, start, until in windows if start < moment <= until]
+    ids = ids or [id_ for id_, start, until in windows if start <= moment < until]
     if not ids:
         claim = f"{subject} {predicate} {'anything' if object is None else object}"
         known = "; ".join(map(str, found[:3])) or "nothing of that kind"
@@ -213,52 +138,44 @@ def _relations_at(
     return list(dict.fromkeys(ids))
 
 
-def _reaches(window: Window, moment: datetime) -> bool:
-    return window.end is None or moment <= window.end
+def _timeline(index: Index, snapshot: Snapshot, subject: str, predicate: str, object: str | None) -> list[Relation]:
+    number, names = index.names.number(subject), index.names
+    found = [] if number is None else index.relations.timeline(number, predicate, snapshot)
+    if object is None:
+        return found
+    wanted = names.number(object)
+    same = set() if wanted is None else set(index.registry.same_entity(wanted, snapshot.position))
+    return [r for r in found if {names.number(r.object), names.number(r.subject)} & same]
 
 
 def _claims_to_end(index: Index, snapshot: Snapshot, edge: str, end: datetime) -> list[str]:
     """The ids of the link or the claims to end, so that a link or relation holds no longer than `end`."""
-    link = index.links.get(edge, snapshot)
-    if link is not None:
-        _check_end(edge, link.valid.start, end)
-        return [edge] if link.valid.end is None or end < link.valid.end else []
-    claims = index.relations.equivalent_claims(edge, snapshot)
-    if not claims:
+    found = index.links.get(edge, snapshot) or index.relations.get(edge, snapshot)
+    if found is None:
         raise NotFound(
             f"space {index.space!r} has no relation or link {edge!r}. "
             "Ids come from relate(), link() and graph.query(); those of a forgotten memory are hidden with it."
         )
-    start = claims[0][1].start
-    _check_end(edge, None if start == OPEN_START else from_micros(start), end)
-    moment = micros(end)
-    return [claim_id for claim_id, claim in claims if claim.start <= moment < claim.effective_end]
-
-
-def _check_end(edge: str, start: datetime | None, end: datetime) -> None:
+    start = found.valid.start if isinstance(found, Link) else found.claimed_window.start
     if start is not None and end < start:
         raise InvalidInput(
             f"until={format_moment(end)} is before {edge!r} begins ({format_moment(start)}). "
             "Give a later moment, or that of its beginning to say that it never held."
         )
+    if isinstance(found, Link):
+        return [edge] if found.valid.end is None or end < found.valid.end else []
+    moment, claims = micros(end), index.relations.equivalent_claims(edge, snapshot)
+    return [claim_id for claim_id, claim in claims if claim.start <= moment < claim.effective_end]
 
 
-def _edge_id(edge: object) -> str:
-    if isinstance(edge, str):
-        return edge
-    raise InvalidInput(
-        f"{edge!r} is neither a relation, a link nor the id of one. "
-        "To end a relation of an entity, give its predicate too: invalidate('Alice', 'lives_in')."
-    )
-
-
-def _require_visible(index: Index, memory_id: str) -> None:
+def require_visible(index: Index, memory_id: str) -> None:
+    """NotFound if a memory is unknown, forgotten or erased."""
     index.require_unerased(memory_id)
     if index.current_row(memory_id, index.catalog.position) is None:
         raise NotFound(f"memory {memory_id!r} is forgotten. Restore it first: unforget({memory_id!r}).")
 
 
-def _entity_name(index: Index, entity: EntityRef) -> str:
+def current_name(index: Index, entity: EntityRef) -> str:
     """The name to write for an entity: the given name, or the current name of the given entity."""
     if isinstance(entity, Entity):
         known = index.registry.get(entity.id, index.catalog.position)
@@ -271,7 +188,8 @@ def _entity_name(index: Index, entity: EntityRef) -> str:
     return known.name
 
 
-def _check_entity_ref(entity: EntityRef, what: str) -> EntityRef:
+def check_entity_ref(entity: EntityRef, what: str) -> EntityRef:
+    """The same entity, if its name can be written."""
     name = inputs.storable_text(entity.name if isinstance(entity, Entity) else entity, what)
     if not name.strip():
         raise InvalidInput(f"{what}={name!r} is blank. Give a name, an entity or its id.")
@@ -280,10 +198,5 @@ def _check_entity_ref(entity: EntityRef, what: str) -> EntityRef:
     return entity
 
 
-def _confidence(value: object) -> float:
-    checked = inputs.fraction(value, "confidence")
-    return 1.0 if checked is None else checked
-
-
-def _observer(value: str | None) -> str | None:
+def observer(value: str | None) -> str | None:
     return None if value is None else inputs.storable_text(value, "observed_by")

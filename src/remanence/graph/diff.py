@@ -10,8 +10,7 @@ import numpy as np
 
 from remanence.core.index import Index
 from remanence.events import Linked, Served
-from remanence.graph.history import HistoryReader
-from remanence.graph.history_events import HistoryEvent
+from remanence.graph.history import HistoryEvent, HistoryReader, version_row
 from remanence.ports import Ledger
 from remanence.read.receipts import Exposure, Receipt
 from remanence.read.supersession import is_current_row, replacement_row
@@ -59,12 +58,9 @@ class Diff:
         return ", ".join(f"{count} {name}" for count, name in counts if count) or "nothing changed"
 
 
-def difference(index: Index, ledger: Ledger, before: Snapshot, after: Snapshot) -> Diff:
-    """What one snapshot has that an earlier one of the same space does not. Call it with the lock of the index."""
-    return _DiffReader(index, ledger, before, after).diff()
+class DiffReader:
+    """What one snapshot has that an earlier one of the same space does not. Use it with the lock of the index."""
 
-
-class _DiffReader:
     def __init__(self, index: Index, ledger: Ledger, before: Snapshot, after: Snapshot) -> None:
         self._index, self._before, self._after = index, before, after
         self._history = HistoryReader(index, ledger, after)
@@ -101,10 +97,7 @@ class _DiffReader:
         return tuple(self._index.memories([row for row in rows if row is not None]))
 
     def _row(self, memory_id: str, snapshot: Snapshot) -> int | None:
-        number = self._index.catalog.number(memory_id)
-        if number is None or self._index.catalog.is_erased(number):
-            return None
-        return self._index.catalog.row_at(number, snapshot.position)
+        return version_row(self._index, self._index.catalog.number(memory_id), snapshot.position)
 
     def _superseded(self, remembered: Iterable[str]) -> tuple[Memory, ...]:
         """The memories that something learned in between has replaced."""

@@ -1,7 +1,4 @@
-"""Plans for changes to entities: the event to write, or an error with the reason why it is refused.
-
-A plan is made twice: before the write lock is taken, for the texts to embed, and under the lock, for what is written.
-"""
+"""Plans for changes to entities: the event to write, or an error with the reason why it is refused."""
 
 from __future__ import annotations
 
@@ -14,16 +11,15 @@ from remanence.events import Event, Merged, Registered, Renamed, Split, Undone
 from remanence.graph.known_entities import KnownEntities
 from remanence.language.text import normalize_name
 from remanence.schema import Alias, Entity, Entry
-from remanence.state.entity_registry import EntityName, describe_entity, entity_id
+from remanence.state.entity_registry import entity_id
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionPlan:
-    """The event to write, if any; the id of the entity to return; and the texts to embed."""
+    """The event to write, if any, and the id of the entity to return; of a registration, also what is new."""
 
     event: Event | None
     entity_id: str
-    texts_to_embed: tuple[str, ...] = ()
     created: bool = False
     added: tuple[str, ...] = ()
 
@@ -44,15 +40,9 @@ def plan_registration(
     kind = None if kind == entity.kind and registered else kind
     if registered and not added and kind is None:
         return RevisionPlan(None, id_)
-    kept = [
-        each.spelling
-        for each in registry.names_of(id_, position)
-        if not any(_same(each.spelling, new.name) and each.valid.overlaps(new.valid) for new in added)
-    ]
     names = tuple(alias.name for alias in added)
-    text = _describe(known, entity.name, [*kept, *names], kind or registry.registered_kind(id_, position))
     created = known.get(id_) is None
-    return RevisionPlan(Registered(id_, entity.name, added, kind, by), id_, (text,), created, names)
+    return RevisionPlan(Registered(id_, entity.name, added, kind, by), id_, created, names)
 
 
 def plan_rename(known: KnownEntities, given: str, name: str, by: str | None, now: datetime) -> RevisionPlan:
@@ -61,9 +51,7 @@ def plan_rename(known: KnownEntities, given: str, name: str, by: str | None, now
     if entity.name == name and known.registry.has_display_name(entity.id, known.position):
         return RevisionPlan(None, entity.id)
     _check_available(known, entity.id, Alias(name))
-    kind = known.registry.registered_kind(entity.id, known.position)
-    text = _describe(known, name, _spellings(known.registry.names_of(entity.id, known.position)), kind)
-    return RevisionPlan(Renamed(entity.id, name, by), entity.id, (text,))
+    return RevisionPlan(Renamed(entity.id, name, by), entity.id)
 
 
 def plan_merge(known: KnownEntities, a: str, b: str, why: str | None, by: str | None, now: datetime) -> RevisionPlan:
@@ -73,12 +61,7 @@ def plan_merge(known: KnownEntities, a: str, b: str, why: str | None, by: str | 
         raise InvalidInput(
             f"{a!r} and {b!r} are one entity already, {target.name!r} ({target.id}). Give two different entities."
         )
-    ids = (target.id, source.id)
-    kinds = [known.registry.registered_kind(id_, known.position) for id_ in ids]
-    names = [each for id_ in ids for each in known.registry.names_of(id_, known.position)]
-    _, name = known.registry.display_name_among(target.id, names, known.position)
-    text = _describe(known, name, _spellings(names), kinds[0] or kinds[1])
-    return RevisionPlan(Merged(source.id, target.id, why, by), target.id, (text,))
+    return RevisionPlan(Merged(source.id, target.id, why, by), target.id)
 
 
 def plan_split(
@@ -100,13 +83,7 @@ def plan_split(
             )
     new_names = [spellings[form] for form in moved]
     new_id = known.registry.fresh_id(new_names[0])
-    every = known.registry.names_of(entity.id, known.position)
-    kind = known.registry.registered_kind(entity.id, known.position)
-    theirs = [each for each in every if normalize_name(each.spelling) in moved]
-    rest = [each for each in every if each not in theirs]
-    _, name = known.registry.display_name_among(entity.id, rest, known.position)
-    texts = (_describe(known, name, _spellings(rest), kind), _describe(known, new_names[0], _spellings(theirs), kind))
-    return RevisionPlan(Split(entity.id, new_id, tuple(new_names), why, by), new_id, texts)
+    return RevisionPlan(Split(entity.id, new_id, tuple(new_names), why, by), new_id)
 
 
 def plan_undo(
@@ -158,17 +135,6 @@ def _check_available(known: KnownEntities, entity: str, alias: Alias) -> None:
                 f"space.entities.merge({entity!r}, {owner!r}); if the name passed from one to the other, "
                 f"give each its time: ({alias.name!r}, valid_from, valid_until)."
             )
-
-
-def _describe(known: KnownEntities, name: str, others: Sequence[str], kind: str | None) -> str:
-    """The text that is embedded for an entity with this display name, these other names and this kind."""
-    numbers = (known.index.names.number(each) for each in (name, *others))
-    implied = known.registry.kind_of_names(number for number in numbers if number is not None)
-    return describe_entity(name, [each for each in others if not _same(each, name)], kind or implied)
-
-
-def _spellings(names: Sequence[EntityName]) -> list[str]:
-    return [each.spelling for each in names]
 
 
 def _label(known: KnownEntities, entity: str) -> str:

@@ -7,20 +7,19 @@ episode hold from its beginning on, without an end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import datetime
-from functools import wraps
 from itertools import islice
-from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.core.index import Index, RowErased
+from remanence.core.index import Index
 from remanence.errors import InvalidInput, NotFound
 from remanence.graph.known_entities import KnownEntities
-from remanence.schema import LINK_KINDS, Entity, Link, Memory, Relation, Snapshot, Window, format_moment
+from remanence.schema import Entity, Link, Memory, Relation, Snapshot, Window, format_moment
 from remanence.state.entity_registry import is_entity_id
 from remanence.state.relations import Direction
 
@@ -29,8 +28,10 @@ _MAX_SUGGESTIONS = 3
 _PROBE_LIMIT = 16
 """How many claims are read to see whether an entity has any relation."""
 
-P = ParamSpec("P")
-T = TypeVar("T")
+EntityRef: TypeAlias = str | Entity
+"""An entity, its id, or any of its names."""
+MemoryRef: TypeAlias = str | Memory
+"""A memory or its id."""
 NodeRef: TypeAlias = str | Memory | Entity
 """A memory, an entity, the id of one, or a name."""
 
@@ -56,7 +57,6 @@ class GraphEdge(NamedTuple):
         return (self.source, self.target) if edge is None else (edge.id, edge.valid.start)
 
     def other_end(self, node: GraphNode) -> GraphNode:
-        """The other end."""
         return self.target if node == self.source else self.source
 
 
@@ -74,7 +74,6 @@ class GraphAtTime:
         self.entities = KnownEntities(index, snapshot.position)
         self.at = None if any_time else moment or snapshot.now
         self._moment = moment
-        self._entity_numbers: dict[int, int] = {}  # by the number of a name
         self._first_names: dict[str, int] = {}  # by the id of an entity
         self._rows = snapshot.row_mask
         if self.at is not None:
@@ -97,7 +96,6 @@ class GraphAtTime:
         return self._entity_node(number)
 
     def name_numbers(self, node: GraphNode) -> list[int]:
-        """The numbers of the names of an entity."""
         same = self.index.registry.same_entity(node.number, self.snapshot.position)
         return [number for number in same if self._entity_number(number) == node.number]
 
@@ -121,33 +119,21 @@ class GraphAtTime:
         """
         mentions = edge_names is None or MENTIONS in edge_names
         if node.kind == "memory":
-            edges = list(self._links(node, edge_names, direction))
+            memory = self.index.catalog.memory_of(node.number)
+            links = self.index.links.links_of(memory, self.snapshot, kinds=edge_names, direction=direction, at=self.at)
+            edges = [GraphEdge(self._memory_node(each.source), self._memory_node(each.target), each) for each in links]
             return edges + self._mentioned_in(node) if mentions and direction != "in" else edges, False
-        edges, more = self._relations(node, edge_names, direction, limit)
+        found, more = self.index.relations.numbered_relations_of(
+            node.number, self.snapshot, self.at, edge_names, direction, limit
+        )
+        to_node = self._entity_node
+        edges = [GraphEdge(to_node(subject), to_node(object_), each) for (subject, _, object_), each in found]
         if mentions and direction != "out":
             rows = self.rows_naming(node)
             rows = rows[self._rows[rows]]
             edges += [GraphEdge(GraphNode("memory", row), node) for row in rows[-limit:].tolist()]
             more |= len(rows) > limit
         return edges, more
-
-    def _relations(
-        self, node: GraphNode, names: Collection[str] | None, direction: Direction, limit: int
-    ) -> tuple[list[GraphEdge], bool]:
-        predicates = None if names is None else [name for name in names if name != MENTIONS]
-        if predicates == []:
-            return [], False
-        found, more = self.index.relations.numbered_relations_of(
-            node.number, self.snapshot, self.at, predicates, direction, limit
-        )
-        to_node = self._entity_node
-        return [GraphEdge(to_node(subject), to_node(object_), each) for (subject, _, object_), each in found], more
-
-    def _links(self, node: GraphNode, names: Collection[str] | None, direction: Direction) -> Iterator[GraphEdge]:
-        kinds = None if names is None else [kind for kind in LINK_KINDS if kind in names]
-        memory = self.index.catalog.memory_of(node.number)
-        for link in self.index.links.links_of(memory, self.snapshot, kinds=kinds, direction=direction, at=self.at):
-            yield GraphEdge(self._memory_node(link.source), self._memory_node(link.target), link)
 
     def _mentioned_in(self, node: GraphNode) -> list[GraphEdge]:
         if not self._rows[node.number]:
@@ -202,13 +188,8 @@ class GraphAtTime:
 
     def _entity_number(self, name: int) -> int:
         """One number for all the names of an entity: that of the name which was met first in this graph."""
-        found = self._entity_numbers.get(name)
-        if found is None:
-            found, registry, position = name, self.index.registry, self.snapshot.position
-            if len(registry.same_entity(name, position)) > 1:
-                found = self._first_names.setdefault(registry.entity_of(name, position), name)
-            self._entity_numbers[name] = found
-        return found
+        entity_id = self.index.registry.entity_of(name, self.snapshot.position)
+        return self._first_names.setdefault(entity_id, name)
 
     def _name_number(self, name: str) -> int | None:
         """The number of a name of the entity with this id or name."""
@@ -240,16 +221,3 @@ class GraphAtTime:
         when = "" if self._moment is None else f" at {format_moment(self._moment)}"
         hint = f"Similar names are {', '.join(similar)}." if similar else "See space.entities.list()."
         return f"space {self.index.space!r} has no memory or entity {name!r}{when}. {hint}"
-
-
-def retry_if_erased(read: Callable[P, T]) -> Callable[P, T]:
-    """Run a read again if another process erased a memory between finding it and reading it."""
-
-    @wraps(read)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return read(*args, **kwargs)
-        except RowErased:
-            return read(*args, **kwargs)  # the index has caught up with the ledger by now
-
-    return run

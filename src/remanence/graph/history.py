@@ -6,30 +6,70 @@ replaces it, and a memory is superseded when everything that it claims has been 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
-from typing import NamedTuple, cast
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
 from remanence.core.index import Index
 from remanence.events import Extracted, Invalidated, Linked, Merged, Registered, Related, Renamed, Served, Split, Undone
 from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphNode
-from remanence.graph.history_events import EventKind, HistoryEvent, quote_memory
 from remanence.graph.known_entities import KnownEntities
+from remanence.language.text import truncate
 from remanence.ports import Ledger
 from remanence.read.receipts import Receipt
 from remanence.read.supersession import replacement_row
-from remanence.schema import Entry, Link, Memory, Relation, Snapshot, format_moment
+from remanence.schema import Entity, Entry, Link, Memory, Relation, Snapshot, format_moment
 from remanence.state.predicates import normalize_predicate, resulting_states
 
+EventKind: TypeAlias = (
+    Literal["memory added", "memory revised", "superseded", "forgotten", "restored", "erased", "expired"]
+    | Literal["edge added", "edge invalidated", "registered", "renamed", "merged", "split", "undone"]
+    | Literal["extracted", "served"]
+)
+_VERBS: dict[EventKind, str] = {
+    "memory added": "learned",
+    "memory revised": "revised",
+    "edge added": "added",
+    "edge invalidated": "ended",
+    "extracted": "read",
+    "served": "returned by a recall",
+}
+_MAX_QUOTE_LENGTH = 80
 
-class _PlannedEvent(NamedTuple):
-    """An event to make once the ledger entry at `position` is read. Derived events follow the others of an entry."""
 
+@dataclass(frozen=True, slots=True)
+class HistoryEvent:
+    """One event in the history of a memory, an entity or an edge. As text it is a sentence.
+
+    Attributes:
+        recorded_at: When it was learned.
+        position: The position of its ledger entry.
+        kind: What happened.
+        description: A text that names what it happened to.
+        actor: Who did it, if known.
+        why: The reason, if one was given.
+        value: What it is about; for "superseded" the replacement. None if its text was erased.
+        edge_name: The predicate or kind of an edge; "mentions" for events of a memory.
+    """
+
+    recorded_at: datetime
     position: int
-    make: Callable[[Entry], HistoryEvent | None]
-    derived: bool = False
+    kind: EventKind
+    description: str
+    actor: str | None = None
+    why: str | None = None
+    value: Memory | Entity | Relation | Link | Receipt | Extracted | None = None
+    edge_name: str | None = None
+
+    def __str__(self) -> str:
+        actor = "" if self.actor is None else f" by {self.actor}"
+        why = "" if self.why is None else f": {self.why}"
+        verb = _VERBS.get(self.kind, self.kind)
+        return f"{format_moment(self.recorded_at)}: {self.description} was {verb}{actor}{why}."
 
 
 class HistoryReader:
@@ -52,12 +92,13 @@ class HistoryReader:
         own = f"{self._index.catalog.ids[number]}:"
         ever = self.evidenced_relations(number, self.full_snapshot)
         edge_ids = [*self._index.links.edge_ids(number), *self._index.relations.edge_ids(number)]
-        return self._read(
+        return _in_order(
             [
-                *self._memory_events(number),
+                *self._memory_events([number]),
                 *self._edge_events(edge_ids, number),
-                *self._claimed(relation for relation in ever if relation.id.startswith(own)),
-                *self._replaced_relations(self.evidenced_relations(number, self._snapshot)),
+                *self._claims(relation for relation in ever if relation.id.startswith(own)),
+                *self._supersessions([number]),
+                *self._replacements(self.evidenced_relations(number, self._snapshot)),
             ]
         )
 
@@ -65,35 +106,38 @@ class HistoryReader:
         """What happened to an entity, to its relations, and to the memories that mention it."""
         catalog, registry, relations = self._index.catalog, self._index.registry, self._index.relations
         rows = graph.rows_naming(node)
-        memories = dict.fromkeys(map(catalog.memory_of, rows[self.full_snapshot.row_mask[rows]].tolist()))
+        memories = list(dict.fromkeys(map(catalog.memory_of, rows[self.full_snapshot.row_mask[rows]].tolist())))
         position = self._snapshot.position
-        entity_positions = registry.positions_of_entity(registry.entity_of(node.number, position), position)
+        entries = self._entries(registry.positions_of_entity(registry.entity_of(node.number, position), position))
         ever = relations.relations_of(node.number, self.full_snapshot)
-        return self._read(
+        return _in_order(
             [
-                *(event for number in memories for event in self._memory_events(number)),
-                *(_PlannedEvent(each, self.entity_event) for each in entity_positions),
-                *self._claimed(ever),
+                *self._memory_events(memories),
+                *map(self.entity_event, entries.values()),
+                *self._claims(ever),
                 *self._edge_events([*self._stated(graph, node), *(relation.id for relation in ever)]),
-                *self._replaced_relations(relations.relations_of(node.number, self._snapshot)),
+                *self._supersessions(memories),
+                *self._replacements(relations.relations_of(node.number, self._snapshot)),
             ]
         )
 
     def evidenced_relations(self, number: int, snapshot: Snapshot) -> list[Relation]:
         """The relations in a snapshot that a memory claims, in any of its versions."""
-        catalog, relations = self._index.catalog, self._index.relations
+        catalog, relations, names = self._index.catalog, self._index.relations, self._index.names
         versions = [] if catalog.is_erased(number) else self._index.memories(catalog.rows_of(number))
         claims = {
             (subject, predicate)
             for version in versions
             for triple in version.triples
-            if (subject := self._index.names.number(triple.subject)) is not None
+            if (subject := names.number(triple.subject)) is not None
             for predicate in (triple.predicate, *resulting_states(normalize_predicate(triple.predicate)))
         }
-        found = (
-            r for subject, name in sorted(claims) for r in relations.relations_of(subject, snapshot, predicates=[name])
-        )
-        return [relation for relation in found if catalog.ids[number] in relation.evidence]
+        return [
+            relation
+            for subject, predicate in sorted(claims)
+            for relation in relations.relations_of(subject, snapshot, predicates=[predicate])
+            if catalog.ids[number] in relation.evidence
+        ]
 
     def entity_event(self, entry: Entry) -> HistoryEvent | None:
         """The event of an entry about the names of an entity, or about merging or splitting it; None for others."""
@@ -112,36 +156,28 @@ class HistoryReader:
 
     # Memories
 
-    def _memory_events(self, number: int) -> Iterator[_PlannedEvent]:
+    def _memory_events(self, numbers: Iterable[int]) -> Iterator[HistoryEvent | None]:
         catalog, journal, links = self._index.catalog, self._index.journal, self._index.links
-        rows = catalog.rows_of(number)
-        for row, position in zip(rows, catalog.positions_of_rows(rows), strict=True):
-            yield _PlannedEvent(position, partial(self._version_event, row == rows[0]))
-        recorded = journal.positions_of_memory(catalog.ids[number])
-        for position in {*catalog.visibility_changes(number), *recorded, *links.positions_of_memory(number)}:
-            yield _PlannedEvent(position, partial(self._memory_event, number))
-        snapshot = self._snapshot
-        latest = catalog.row_at(number, snapshot.position)
-        linked = links.links_of(number, snapshot, kinds=("supersedes",), direction="in")
-        if latest is None or not snapshot.row_mask[latest] or linked:
-            return
-        replacement = replacement_row(self._index, latest, snapshot)
-        if replacement is not None:
-            old, new = self._index.memories([latest, replacement])
-            position = max(catalog.positions_of_rows([latest, replacement]))
-            yield _PlannedEvent(position, partial(_superseded, old, new, new.observed_by, None), derived=True)
-
-    def _version_event(self, first: bool, entry: Entry) -> HistoryEvent:
-        change = self._index.change_from_entry(entry)
-        memory = None if change is None else change.memory
-        kind: EventKind = "memory added" if first else "memory revised"
-        observer = None if memory is None else memory.observed_by
-        return HistoryEvent(entry.at, entry.position, kind, quote_memory(memory), observer, None, memory, MENTIONS)
+        positions = {
+            number: {
+                *catalog.positions_of_rows(catalog.rows_of(number)),
+                *catalog.visibility_changes(number),
+                *journal.positions_of_memory(catalog.ids[number]),
+                *links.positions_of_memory(number),
+            }
+            for number in numbers
+        }
+        entries = self._entries(position for each in positions.values() for position in each)
+        for number, about in positions.items():
+            yield from (self._memory_event(number, entries[position]) for position in sorted(about & entries.keys()))
 
     def _memory_event(self, number: int, entry: Entry) -> HistoryEvent | None:
-        """The event of an entry about the visibility of a memory, its extraction, a recall, or a superseding link."""
         event, memory = entry.event, self._version_at(number, entry.position)
-        make = partial(HistoryEvent, entry.at, entry.position, description=quote_memory(memory), edge_name=MENTIONS)
+        make = partial(HistoryEvent, entry.at, entry.position, description=_quote(memory), edge_name=MENTIONS)
+        if entry.kind == "remembered":
+            first = entry.position == self._index.catalog.positions_of_memory(number)[0]
+            observer = None if memory is None else memory.observed_by
+            return make("memory added" if first else "memory revised", actor=observer, value=memory)
         if isinstance(event, Linked) and self._supersedes(event, number):
             return _superseded(memory, self._latest_version(event.source), event.observed_by, event.why, entry)
         if isinstance(event, Extracted):
@@ -153,43 +189,50 @@ class HistoryReader:
             return make(cast(EventKind, entry.kind), why=getattr(event, "why", None), value=memory)
         return None
 
+    def _supersessions(self, numbers: Iterable[int]) -> Iterator[HistoryEvent]:
+        """Memories of which everything that they claim was replaced, though no link supersedes them."""
+        catalog, snapshot = self._index.catalog, self._snapshot
+        for number in numbers:
+            latest = catalog.row_at(number, snapshot.position)
+            linked = self._index.links.links_of(number, snapshot, kinds=("supersedes",), direction="in")
+            if latest is None or not snapshot.row_mask[latest] or linked:
+                continue
+            replacement = replacement_row(self._index, latest, snapshot)
+            if replacement is not None:
+                old, new = self._index.memories([latest, replacement])
+                entries = self._entries([max(catalog.positions_of_rows([latest, replacement]))])
+                yield from (_superseded(old, new, new.observed_by, None, entry) for entry in entries.values())
+
     def _supersedes(self, event: Linked, number: int) -> bool:
         return event.kind == "supersedes" and self._index.catalog.number(event.target) == number
 
     def _latest_version(self, memory_id: str) -> Memory | None:
-        number = self._index.catalog.number(memory_id)
-        return None if number is None else self._version_at(number, self._snapshot.position)
+        return self._version_at(self._index.catalog.number(memory_id), self._snapshot.position)
 
-    def _version_at(self, number: int, position: int) -> Memory | None:
-        row = self._index.catalog.row_at(number, position)
-        if row is None or self._index.catalog.is_erased(number):
-            return None
-        return self._index.memories([row])[0]
+    def _version_at(self, number: int | None, position: int) -> Memory | None:
+        row = version_row(self._index, number, position)
+        return None if row is None else self._index.memories([row])[0]
 
     # Relations and links
 
-    def _edge_events(self, edge_ids: Iterable[str], memory: int | None = None) -> list[_PlannedEvent]:
+    def _edge_events(self, edge_ids: Iterable[str], memory: int | None = None) -> Iterator[HistoryEvent]:
         """The events of the entries that add or end these edges, without the links that supersede `memory`."""
-        return [_PlannedEvent(each, partial(self._edge_event, memory)) for each in self._edge_positions(edge_ids)]
+        for entry in self._entries(self._edge_positions(edge_ids)).values():
+            event, edge = entry.event, self._edge(entry.subject)
+            if edge is None or (isinstance(event, Linked) and memory is not None and self._supersedes(event, memory)):
+                continue
+            if isinstance(event, Invalidated):
+                why = event.why or f"it held until {format_moment(event.until)}"
+                yield self._edge_event("edge invalidated", edge, event.by, why, entry)
+            elif isinstance(event, Linked | Related):
+                yield self._edge_event("edge added", edge, edge.observed_by, getattr(edge, "why", None), entry)
 
-    def _edge_event(self, memory: int | None, entry: Entry) -> HistoryEvent | None:
-        event, edge = entry.event, self._edge(entry.subject)
-        if edge is None or (isinstance(event, Linked) and memory is not None and self._supersedes(event, memory)):
-            return None
-        if isinstance(event, Invalidated):
-            why = event.why or f"it held until {format_moment(event.until)}"
-            return self._describe_edge("edge invalidated", edge, event.by, why, entry)
-        return self._edge_added(edge, entry) if isinstance(event, Linked | Related) else None
-
-    def _edge_added(self, edge: Relation | Link, entry: Entry) -> HistoryEvent:
-        return self._describe_edge("edge added", edge, edge.observed_by, getattr(edge, "why", None), entry)
-
-    def _describe_edge(
+    def _edge_event(
         self, kind: EventKind, edge: Relation | Link, actor: str | None, why: str | None, entry: Entry
     ) -> HistoryEvent:
         if isinstance(edge, Relation):
             return HistoryEvent(entry.at, entry.position, kind, str(edge), actor, why, edge, edge.predicate)
-        source, target = (quote_memory(self._latest_version(end)) for end in (edge.source, edge.target))
+        source, target = (_quote(self._latest_version(end)) for end in (edge.source, edge.target))
         text = f"{source} —{edge.kind}→ {target}"
         return HistoryEvent(entry.at, entry.position, kind, text, actor, why, edge, edge.kind)
 
@@ -208,62 +251,71 @@ class HistoryReader:
 
     def _stated(self, graph: GraphAtTime, node: GraphNode) -> list[str]:
         """The ids of the relations that a caller stated about an entity, whether they ever held or not."""
-        registry, names = self._index.registry, self._index.names
-        same = registry.same_entity(node.number, self._snapshot.position)
-        edge_ids = self._index.relations.asserted_ids(same)
-        if not any(registry.has_several_owners(name, self._snapshot.position) for name in same):
-            return edge_ids
+        own, number = set(graph.name_numbers(node)), self._index.names.number
+        same = self._index.registry.same_entity(node.number, self._snapshot.position)
+        edges = {edge_id: self._edge(edge_id) for edge_id in self._index.relations.asserted_ids(same)}
         # A name with several owners may have meant another entity in some of them.
-        own = set(graph.name_numbers(node))
-        stated = ((edge_id, self._edge(edge_id)) for edge_id in edge_ids)
         return [
             edge_id
-            for edge_id, edge in stated
-            if isinstance(edge, Relation) and own & {names.number(edge.subject), names.number(edge.object)}
+            for edge_id, edge in edges.items()
+            if isinstance(edge, Relation) and own & {number(edge.subject), number(edge.object)}
         ]
 
-    def _claimed(self, relations: Iterable[Relation]) -> Iterator[_PlannedEvent]:
+    def _claims(self, relations: Iterable[Relation]) -> Iterator[HistoryEvent]:
         """The relations among these that a memory claims, each once, in however many periods it holds."""
-        for relation in {relation.id: relation for relation in relations}.values():
-            position = self._position_of(relation)
-            if position is not None and ":" in relation.id:
-                yield _PlannedEvent(position, partial(self._edge_added, self._edge(relation.id) or relation))
+        claimed = {relation.id: relation for relation in relations if ":" in relation.id}
+        positions = {edge_id: self._position_of(relation) for edge_id, relation in claimed.items()}
+        entries = self._entries(positions.values())
+        for edge_id, position in positions.items():
+            if position in entries:
+                edge = self._edge(edge_id) or claimed[edge_id]
+                yield self._edge_event("edge added", edge, edge.observed_by, None, entries[position])
 
-    def _replaced_relations(self, relations: Iterable[Relation]) -> Iterator[_PlannedEvent]:
+    def _replacements(self, relations: Iterable[Relation]) -> Iterator[HistoryEvent]:
         """The ends of relations that a later relation replaced."""
         for relation in relations:
             after = None if relation.replaced_by is None else self._edge(relation.replaced_by)
             if isinstance(after, Relation):
-                positions = [each for one in (relation, after) if (each := self._position_of(one)) is not None]
-                why = f"followed by {after}"
-                make = partial(self._describe_edge, "edge invalidated", relation, after.observed_by, why)
-                yield _PlannedEvent(max(positions), make, derived=True)
+                position = max(self._position_of(relation), self._position_of(after))
+                for entry in self._entries([position]).values():
+                    why = f"followed by {after}"
+                    yield self._edge_event("edge invalidated", relation, after.observed_by, why, entry)
 
-    def _position_of(self, relation: Relation) -> int | None:
+    def _position_of(self, relation: Relation) -> int:
         """The position of the entry that first states a relation."""
         catalog = self._index.catalog
         memory_id, _, digest = relation.id.rpartition(":")
         number = catalog.number(memory_id) if digest else None
         if number is None:
-            return next(iter(self._edge_positions([relation.id])), None)
+            return self._edge_positions([relation.id])[0]
         rows = [row for row in catalog.rows_of(number) if catalog.recorded_at(row) >= relation.recorded_at]
-        for row, version in zip(rows, self._index.memories(rows), strict=True):
-            if any({relation.subject, relation.object} == {t.subject, t.object} for t in version.triples):
-                return catalog.positions_of_rows([row])[0]
-        return catalog.positions_of_rows(catalog.rows_of(number))[0]
+        return catalog.positions_of_rows(rows)[0]
 
-    def _read(self, planned: Iterable[_PlannedEvent]) -> list[HistoryEvent]:
-        """Make the events of the wanted positions, in order."""
-        wanted = [event for event in planned if self._after < event.position <= self._upto]
-        entries = self._ledger.entries_at(sorted({event.position for event in wanted}))
-        ordered = sorted(wanted, key=lambda event: (event.position, event.derived))
-        made = (event.make(entries[event.position]) for event in ordered)
-        # One entry may be planned twice, for example from both ends of a relation.
-        return list({(e.position, e.kind, e.description): e for e in made if e is not None}.values())
+    def _entries(self, positions: Iterable[int]) -> dict[int, Entry]:
+        """The entries at those of these positions that are wanted."""
+        wanted = sorted({position for position in positions if self._after < position <= self._upto})
+        return dict(self._ledger.entries_at(wanted))
+
+
+def version_row(index: Index, number: int | None, position: int) -> int | None:
+    """The row of the version of a memory at a position, forgotten or not; None if there is none, or it was erased."""
+    if number is None or index.catalog.is_erased(number):
+        return None
+    return index.catalog.row_at(number, position)
+
+
+def _quote(memory: Memory | None) -> str:
+    return "an erased memory" if memory is None else repr(truncate(memory.text, _MAX_QUOTE_LENGTH))
+
+
+def _in_order(events: Iterable[HistoryEvent | None]) -> list[HistoryEvent]:
+    """These events by position, each once: one entry may be found twice, as from both ends of a relation."""
+    made = sorted((event for event in events if event is not None), key=lambda event: event.position)
+    return list({(e.position, e.kind, e.description): e for e in made}.values())
 
 
 def _superseded(
     old: Memory | None, new: Memory | None, actor: str | None, why: str | None, entry: Entry
 ) -> HistoryEvent:
-    reason = why or f"replaced by {quote_memory(new)}"
-    return HistoryEvent(entry.at, entry.position, "superseded", quote_memory(old), actor, reason, new, MENTIONS)
+    reason = why or f"replaced by {_quote(new)}"
+    return HistoryEvent(entry.at, entry.position, "superseded", _quote(old), actor, reason, new, MENTIONS)

@@ -30,7 +30,6 @@ class KnownEntities:
 
     @property
     def registry(self) -> Registry:
-        """The registry of names."""
         return self.index.registry
 
     def get(self, entity_id: str) -> Entity | None:
@@ -99,7 +98,6 @@ class KnownEntities:
         return in_memory or self.index.relations.is_asserted(number, self._snapshot)
 
     def _mentioned_names(self) -> NDArray[np.bool_]:
-        """For each name, whether a visible memory or a stated relation has it."""
         out = np.zeros(len(self.index.names), np.bool_)
         out[self.index.graph.names_in_rows(self._visible)] = True
         out[list(self.index.relations.asserted_names(self._snapshot))] = True

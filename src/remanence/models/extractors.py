@@ -26,16 +26,6 @@ def resolve_extractor(extractor: object | None) -> Extractor:
     None gives the rules. A LangChain chat model or a LlamaIndex LLM finds facts for `remember`. An object with
     `extract` is used as it is. A function goes from text to Extraction. A function from a prompt to text is a
     language model; the two look the same, so it must be wrapped: `LLMExtractor(function)`.
-
-    >>> resolve_extractor(None).name
-    'rules'
-    >>> resolve_extractor(lambda text: Extraction()).name
-    'function:<lambda>'
-    >>> def ask_gpt(prompt: str) -> str: ...
-    >>> resolve_extractor(ask_gpt)
-    Traceback (most recent call last):
-        ...
-    remanence.errors.InvalidInput: extractor=ask_gpt returns text, not an Extraction. A function from ...
     """
     if extractor is None:
         return RuleExtractor()
@@ -57,8 +47,6 @@ def resolve_extractor(extractor: object | None) -> Extractor:
 
 
 class _FunctionExtractor:
-    """A function as an extractor."""
-
     def __init__(self, function: Callable[[str], Extraction]) -> None:
         name = getattr(function, "__name__", type(function).__name__)
         if has_return_type(function, str):

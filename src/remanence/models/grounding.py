@@ -7,11 +7,13 @@ discarded.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from remanence.language.rules.ended_claims import claims_ended_by
@@ -23,7 +25,7 @@ from remanence.language.temporal import parse_window
 from remanence.language.text import normalize_name, normalize_text
 from remanence.models.llm_replies import Row
 from remanence.models.llm_source import USER_LABEL, Chunk
-from remanence.schema import MEMORY_KINDS, SELF, Fact, MemoryKind, Mention, Triple, Utterance, Window
+from remanence.schema import SELF, Fact, MemoryKind, Mention, Triple, Utterance, Window
 
 MAX_FACT_CHARACTERS = 1_000  # a longer text is a copy of the source
 MAX_NAMES, MAX_TRIPLES, MAX_TAGS = 32, 16, 8
@@ -32,23 +34,14 @@ DEFAULT_IMPORTANCE, DEFAULT_CONFIDENCE = 0.6, 0.8
 UNSUPPORTED_FACTOR, MIN_OVERLAP = 0.5, 1 / 3
 
 _RULES = RuleExtractor()
-_NUMBER_WORDS = {"low": 0.3, "minor": 0.3, "medium": 0.6, "moderate": 0.6, "high": 0.9, "certain": 0.95}
-_KINDS: dict[str, MemoryKind] = {
-    **{kind: kind for kind in MEMORY_KINDS},
-    **dict.fromkeys(("event", "episodic", "plan"), "episode"),
-    **dict.fromkeys(("fact", "state", "profile"), "semantic"),
-    **dict.fromkeys(("opinion", "preference", "belief", "view"), "viewpoint"),
-}
-_NAME_KINDS = frozenset("person place organization product title event thing".split())
-_SAME_PREDICATE = {
-    **dict.fromkeys(("works_for", "employed_by", "employed_at", "is_employed_by", "working_at"), "works_at"),
-    **dict.fromkeys(("resides_in", "living_in", "lives_at", "residence"), "lives_in"),
-    **dict.fromkeys(("is_married_to", "spouse", "spouse_of", "husband_of", "wife_of"), "married_to"),
-    **dict.fromkeys(("was_born_in", "birthplace"), "born_in"),
-    **dict.fromkeys(("was_born_on", "birth_date", "date_of_birth"), "born_on"),
-    **dict.fromkeys(("is_allergic_to", "has_allergy_to"), "allergic_to"),
-    **dict.fromkeys(("relocated_to", "moves_to"), "moved_to"),
-}
+_WORDS = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+_NAME_KINDS, _NUMBER_WORDS = _WORDS["name kinds"].split(), _WORDS["numbers"]
+_KINDS: dict[str, MemoryKind]
+_SAME_PREDICATE: dict[str, str]
+_KINDS, _SAME_PREDICATE = (
+    {word: name for name, words in _WORDS[group].items() for word in words.split()}
+    for group in ("memory kinds", "predicates")
+)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = re.compile(r"[^\w]+|_+")
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
@@ -118,11 +111,6 @@ def _claim(triple: Triple) -> tuple[str, str, str]:
 
 
 def _sentence(triple: Triple) -> str:
-    """A claim as a sentence.
-
-    >>> _sentence(Triple("me", "works_at", "Hooli"))
-    'The user works at Hooli.'
-    """
     subject = "The user" if triple.subject == SELF else triple.subject
     return f"{subject} {triple.predicate.replace('_', ' ')} {triple.object}."
 
@@ -132,15 +120,14 @@ def _clean(value: object) -> str:
 
 
 def _is_copy(text: str, chunk: Chunk) -> bool:
-    """Whether the text repeats the chunk, if that is more than a sentence."""
+    """Whether the text repeats the whole chunk, unless that is one sentence."""
     source = normalize_text("\n".join(piece.utterance.text for piece in chunk.pieces))
     return (len(chunk.pieces) > 1 or len(source) > 300) and normalize_text(text) == source
 
 
 def _turns(value: object, chunk: Chunk) -> tuple[int, ...]:
     given = value if isinstance(value, list | tuple) else [value]
-    turns = {piece.turn for piece in chunk.pieces}
-    return tuple(sorted({turn for turn in given if type(turn) is int and turn in turns}))
+    return tuple(sorted({piece.turn for piece in chunk.pieces if piece.turn in given}))
 
 
 def match_spelling(text: str, chunk: Chunk) -> tuple[str, list[Mention], bool]:
@@ -180,14 +167,12 @@ def _mentions(
 
 
 def _name(item: object) -> tuple[str, str]:
-    """A name and its kind, from a text or a mapping."""
     name, kind = (item.get("name"), item.get("kind")) if isinstance(item, Mapping) else (item, None)
     kind = kind.strip().lower() if isinstance(kind, str) else "thing"
     return _clean(name), kind if kind in _NAME_KINDS else "thing"
 
 
 def _with_subjects(mentions: tuple[Mention, ...], triples: Sequence[Triple]) -> tuple[Mention, ...]:
-    """The mentions, and the subjects of the claims."""
     known = {normalize_name(mention.name) for mention in mentions}
     subjects = dict.fromkeys(t.subject for t in triples if normalize_name(t.subject) not in known)
     return (*mentions, *(Mention(name, "person" if name == SELF else "thing") for name in subjects))
@@ -228,11 +213,7 @@ def _is_in_source(part: str, chunk: Chunk) -> bool:
 
 
 def snake_case(predicate: str) -> str:
-    """A predicate in the form that the graph uses.
-
-    >>> snake_case("worksFor"), snake_case("Is allergic-to"), snake_case("!?")
-    ('works_at', 'allergic_to', '')
-    """
+    """A predicate in the form that the graph uses: "worksFor" is "works_at"."""
     plain = _NOT_WORD.sub("_", _CAMEL.sub("_", predicate)).strip("_").lower()[:60]
     return _SAME_PREDICATE.get(plain, plain)
 
@@ -242,7 +223,6 @@ def _kind(value: object) -> MemoryKind | None:
 
 
 def _number(value: object, default: float) -> float:
-    """A number from 0 to 1, from a number or a text."""
     if isinstance(value, str):
         value = _NUMBER_WORDS.get(value.strip().lower(), value)
     try:
@@ -285,7 +265,6 @@ def _expiry(value: object, at: datetime) -> datetime | None:
 
 
 def _read_time(value: Any, at: datetime) -> Window | None:
-    """A time in ISO or in words; None if it cannot be read."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)  # a year
     if not isinstance(value, str) or not value.strip():

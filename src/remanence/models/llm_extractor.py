@@ -233,8 +233,6 @@ class LLMExtractor:
 
 @dataclass(frozen=True, slots=True)
 class _ChunkResult:
-    """The facts of one chunk, and the problem, if any."""
-
     facts: Sequence[Fact]
     problem: str | None
     answered: bool

@@ -73,6 +73,7 @@ def _parse_text(text: str, key: str) -> Rows | None:
 
 _THINKING = re.compile(r"\A\s*<(think\w*)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _LIST = re.compile(r"\[\s*(?=\{)")
+_STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|(?P<unfinished>".*)|[][{}]', re.DOTALL)
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _CLOSED, _CUT, _DAMAGED = "closed", "cut", "damaged"
 _DECODER = json.JSONDecoder(strict=False)  # accepts line breaks inside strings
@@ -81,24 +82,24 @@ _DECODER = json.JSONDecoder(strict=False)  # accepts line breaks inside strings
 def _parse_list(text: str, position: int) -> tuple[tuple[Row, ...], int, str]:
     """The rows of a list that begins at `position`, the position after them, and how the list ended."""
     rows: list[Row] = []
-    valid = True
+    ending = _CLOSED
     while True:
         while position < len(text) and (text[position].isspace() or text[position] == ","):
             position += 1
         if position == len(text):
             return tuple(rows), position, _CUT
         if text[position] == "]":
-            return tuple(rows), position + 1, _CLOSED if valid else _DAMAGED
+            return tuple(rows), position + 1, ending
         if text[position] not in '{"':
             return tuple(rows), position, _DAMAGED
         value, end = _parse_value(text, position)
         if end is None:
             return tuple(rows), len(text), _CUT
         position = end
-        if (row := _row(value)) is None:
-            valid = False
-        else:
+        if (row := _row(value)) is not None:
             rows.append(row)
+        else:
+            ending = _DAMAGED
 
 
 def _parse_objects(text: str) -> Rows | None:
@@ -125,23 +126,13 @@ def _parse_value(text: str, position: int) -> tuple[object, int | None]:
 
 def _find_end(text: str, start: int) -> int | None:
     """Where the object or string at `start` ends, by its brackets and quotes."""
-    depth, quoted, escaped = 0, False, False
-    for position in range(start, len(text)):
-        char = text[position]
-        if escaped:
-            escaped = False
-        elif char == "\\":
-            escaped = quoted
-        elif char == '"':
-            quoted = not quoted
-            if not quoted and depth == 0:
-                return position + 1
-        elif not quoted and char in "{[":
-            depth += 1
-        elif not quoted and char in "}]":
-            depth -= 1
-            if depth <= 0:
-                return position + 1
+    depth = 0
+    for found in _STRING_OR_BRACKET.finditer(text, start):
+        if found["unfinished"]:
+            return None
+        depth += (found.group() in "{[") - (found.group() in "}]")
+        if depth <= 0:
+            return found.end()
     return None
 
 
@@ -187,13 +178,7 @@ def parse_verdicts(rows: Sequence[Row], new: Sequence[Memory], pairs: Sequence[C
 
 
 def have_common_subject(new: Memory, old: Memory) -> bool:
-    """Whether two memories are about the same person or thing.
-
-    >>> from remanence.schema import Triple
-    >>> ann, bob = (Memory("", "", "", triples=(Triple(name, "lives_in", "Oslo"),)) for name in ("Ann", "Bob"))
-    >>> have_common_subject(ann, ann), have_common_subject(ann, bob)
-    (True, False)
-    """
+    """Whether two memories are about the same person or thing."""
     new_subjects, old_subjects = _subjects(new), _subjects(old)
     if new_subjects and old_subjects:
         return not new_subjects.isdisjoint(old_subjects)
@@ -211,11 +196,7 @@ def _subjects(memory: Memory) -> set[str]:
 
 
 def parse_index(value: object, count: int) -> int | None:
-    """An index below `count`, given as a number or as digits.
-
-    >>> parse_index(1, 2), parse_index("1", 2), parse_index(2, 2), parse_index(True, 2)
-    (1, 1, None, None)
-    """
+    """An index below `count`, given as a number or as digits."""
     if isinstance(value, str) and value.strip().isdecimal() and len(value) < 10:
         value = int(value)
     return value if type(value) is int and 0 <= value < count else None

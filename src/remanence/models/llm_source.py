@@ -38,7 +38,6 @@ class Chunk:
     preceding: tuple[Piece, ...] = ()
 
     def prompt_rows(self, pieces: Sequence[Piece], now: datetime) -> Iterator[Mapping[str, object]]:
-        """These pieces as rows of a prompt."""
         for piece in pieces:
             at = piece.utterance.at or now
             name = speaker_name(piece.utterance.speaker)
@@ -48,7 +47,6 @@ class Chunk:
             yield {"turn": piece.turn, "speaker": speaker, "at": when, "text": piece.utterance.text}
 
     def time_of(self, turns: Sequence[int], now: datetime) -> datetime:
-        """The time of the first of these turns that has one."""
         moments = (piece.utterance.at for piece in self.pieces if piece.turn in turns)
         return next((moment for moment in moments if moment is not None), now)
 
@@ -69,7 +67,7 @@ class Chunk:
         >>> chunk.find_spelling("Sao Paulo"), chunk.find_spelling("Anna's"), chunk.find_spelling("Ann")
         ('São Paulo', 'ANNA', None)
         """
-        wanted = "".join(letter for letter, _ in _folded(POSSESSIVE.sub("", name.strip(_EDGES)))).strip()
+        wanted = _folded(POSSESSIVE.sub("", name.strip(_EDGES)))[0].strip()
         letters, positions = self._folded_text
         start = letters.find(wanted) if wanted else -1
         while start >= 0:
@@ -107,8 +105,7 @@ class Chunk:
 
     @cached_property
     def _folded_text(self) -> tuple[str, list[int]]:
-        letters = list(_folded(self._text))
-        return "".join(letter for letter, _ in letters), [position for _, position in letters]
+        return _folded(self._text)
 
 
 def split_into_chunks(utterances: Sequence[Utterance], size: int) -> list[Chunk]:
@@ -127,7 +124,7 @@ def split_into_chunks(utterances: Sequence[Utterance], size: int) -> list[Chunk]
         groups[-1].append(piece)
         group_size += len(piece.utterance.text)
     before = [[], *groups]
-    return [Chunk(tuple(group), tuple(map(_end, before[i][-PRECEDING_TURNS:]))) for i, group in enumerate(groups)]
+    return [Chunk(tuple(group), _ends(before[i][-PRECEDING_TURNS:])) for i, group in enumerate(groups)]
 
 
 def _pieces(utterances: Sequence[Utterance], size: int) -> Iterator[Piece]:
@@ -139,22 +136,19 @@ def _pieces(utterances: Sequence[Utterance], size: int) -> Iterator[Piece]:
                 yield Piece(turn, replace(utterance, text=text[start:end]))
 
 
-def _end(piece: Piece) -> Piece:
-    return replace(piece, utterance=replace(piece.utterance, text=piece.utterance.text[-PRECEDING_SIZE:]))
+def _ends(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    return tuple(Piece(p.turn, replace(p.utterance, text=p.utterance.text[-PRECEDING_SIZE:])) for p in pieces)
 
 
-def _folded(text: str) -> Iterator[tuple[str, int]]:
-    """The letters of a text without case and accents, runs of spaces as one, each with its position."""
-    after_space = True
+def _folded(text: str) -> tuple[str, list[int]]:
+    """The letters of a text without case and accents, runs of spaces as one, and the position of each."""
+    letters, positions = [" "], [0]
     for position, char in enumerate(text):
-        if char.isspace():
-            if not after_space:
-                yield " ", position
-            after_space = True
-            continue
-        after_space = False
-        for letter in strip_accents("'" if char == "’" else char).casefold():
-            yield letter, position
+        folded = " " if char.isspace() else strip_accents("'" if char == "’" else char).casefold()
+        if folded != " " or letters[-1] != " ":
+            letters += folded
+            positions += [position] * len(folded)
+    return "".join(letters), positions
 
 
 def _is_word_edge(letters: str, position: int) -> bool:

@@ -54,9 +54,6 @@ def response_schema(key: str) -> type[BaseModel]:
 
     The framework shows it to the model and does not enforce it: it would discard an answer with "high" for a
     number, while `grounding` can read the rest.
-
-    >>> response_schema("facts")(facts=[{"importance": "high"}]).facts
-    [{'importance': 'high'}]
     """
     from pydantic import WithJsonSchema, create_model
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from remanence.errors import InvalidInput
+from remanence.models.onnx_models import OnnxSession, open_session
 from remanence.ports import Reranker
 
-if TYPE_CHECKING:
-    from remanence.models.onnx_session import OnnxSession
+_ATTRIBUTES = ("fingerprint", "weight", "calibrated")
 
 
 class CrossEncoder:
@@ -25,10 +24,6 @@ class CrossEncoder:
     `weight` is how much of the order is its own. The rest is that of the signals, which use speakers, times and
     relations. Both together do better than either alone (benchmarks/README.md). If the `score_scale` of the model is
     known, its scores are `calibrated`: they mean the same in every list.
-
-    >>> reranker = CrossEncoder.from_catalogue("ms-marco-MiniLM-L-12-v2")  # doctest: +SKIP
-    >>> reranker("Where does Alice live?", ["Alice moved to Porto.", "It rained."])  # doctest: +SKIP
-    [0.6, 0.06]
     """
 
     weight = 0.4
@@ -37,22 +32,6 @@ class CrossEncoder:
         self._session, self._score_scale = session, session.model.score_scale
         self.calibrated = self._score_scale is not None
         self.fingerprint = f"{session.model.name}:{session.fingerprint(self.weight, self._score_scale)}"
-
-    @classmethod
-    def from_catalogue(cls, name: str) -> CrossEncoder:
-        """A model of the catalogue, from the cache folder. It is not downloaded here."""
-        from remanence.models.onnx_session import OnnxSession
-
-        return cls(OnnxSession.from_catalogue(name, "reranker"))
-
-    @classmethod
-    def from_folder(cls, place: Path) -> CrossEncoder:
-        """A cross-encoder of your own: a folder with model.onnx and tokenizer.json."""
-        from remanence.models.catalogue import RERANKER_MAX_TOKENS, ModelSpec
-        from remanence.models.onnx_session import OnnxSession
-
-        name = place.resolve().name
-        return cls(OnnxSession.from_folder(ModelSpec(name, "reranker", max_tokens=RERANKER_MAX_TOKENS), place))
 
     def __call__(self, question: str, texts: Sequence[str]) -> list[float]:
         """One score for each text, higher is better; from 0 to 1 if it is calibrated."""
@@ -64,11 +43,7 @@ class CrossEncoder:
 
 
 class FunctionReranker:
-    """A function as a reranker: it decides the order alone, and its scores may have any scale.
-
-    >>> FunctionReranker(lambda question, texts: [len(text) for text in texts])("?", ["a", "bb"])
-    [1, 2]
-    """
+    """A function as a reranker: it decides the order alone, and its scores may have any scale."""
 
     weight = 1.0
     calibrated = False
@@ -78,27 +53,15 @@ class FunctionReranker:
         self.fingerprint = getattr(function, "__qualname__", type(function).__name__)
 
     def __call__(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        """The scores of the function."""
         return self._function(question, texts)
 
 
 def resolve_reranker(reranker: object) -> Reranker | None:
-    """The reranker for a name, a folder, an object or a function. Nothing is downloaded.
-
-    >>> resolve_reranker(None)
-    >>> resolve_reranker(len).fingerprint
-    'len'
-    >>> resolve_reranker("bm25")
-    Traceback (most recent call last):
-        ...
-    remanence.errors.InvalidInput: No reranker is called 'bm25'. Known: ms-marco-MiniLM-L-12-v2.
-    """
+    """The reranker for a name, a folder, an object or a function. Nothing is downloaded."""
     if reranker is None or isinstance(reranker, Reranker):
         return reranker
     if isinstance(reranker, (str, Path)):
-        if (place := Path(reranker).expanduser()).is_dir():
-            return CrossEncoder.from_folder(place)
-        return CrossEncoder.from_catalogue(str(reranker))
+        return CrossEncoder(open_session(str(reranker), "reranker"))
     missing = [name for name in _ATTRIBUTES if not hasattr(reranker, name)]
     if callable(reranker) and len(missing) < len(_ATTRIBUTES):
         raise InvalidInput(f"The reranker {reranker!r} has no {missing[0]!r}: see remanence.ports.Reranker.")
@@ -108,6 +71,3 @@ def resolve_reranker(reranker: object) -> Reranker | None:
         f"The reranker is {reranker!r}. Give a name as `remanence models list` shows it, a folder with "
         "model.onnx and tokenizer.json, or a function from a question and texts to a score for each."
     )
-
-
-_ATTRIBUTES = ("fingerprint", "weight", "calibrated")

@@ -85,13 +85,10 @@ class Recall(Sequence[Hit]):
         out = [f"{self.question!r}{self._setting()}"]
         for number, hit in enumerate(self.hits, 1):
             out.append(f"{number:>2}. {hit.score:.2f}  {truncate(hit.memory.text, 200)}{_label(hit)}")
-            for evidence in sorted(hit.evidence, key=lambda e: (-e.share, e.signal)):
-                out.append(f"      {evidence.share:+.2f} {evidence.signal} #{evidence.rank}: {evidence.note}")
+            out += [f"      {reason}" for reason in _reasons(hit)]
         if not self.hits:
             out.append("    nothing found")
-        out += [f"    {signal} abstained: {reason}" for signal, reason in self.abstained.items()]
-        out += [f"    {signal} is MISSING: {reason}" for signal, reason in self.missing.items()]
-        return "\n".join(out)
+        return "\n".join([*out, *(f"    {note}" for note in self._notes("MISSING"))])
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The hits as dicts of JSON types."""
@@ -117,12 +114,7 @@ class Recall(Sequence[Hit]):
         for header, style in (("score", "bold"), ("memory", ""), ("when", "cyan"), ("because", "dim")):
             table.add_column(header, style=style)
         for hit in self.hits:
-            table.add_row(
-                f"{hit.score:.2f}",
-                escape(truncate(hit.memory.text, 300) + _label(hit)),
-                str(hit.memory.valid),
-                escape("\n".join(_reasons(hit))),
-            )
+            table.add_row(*map(escape, _table_row(hit)))
         table.caption = escape("; ".join(self._notes())) or None
         table.caption_justify = "left"
         return table
@@ -130,11 +122,11 @@ class Recall(Sequence[Hit]):
     def _repr_html_(self) -> str:
         from html import escape
 
-        rows = "".join(
-            f"<tr><td><b>{hit.score:.2f}</b></td><td>{escape(truncate(hit.memory.text, 300) + _label(hit))}</td>"
-            f"<td>{escape(str(hit.memory.valid))}</td><td>{'<br>'.join(map(escape, _reasons(hit)))}</td></tr>"
-            for hit in self.hits
-        )
+        rows = ""
+        for hit in self.hits:
+            score, text, when, because = map(escape, _table_row(hit))
+            because = because.replace("\n", "<br>")
+            rows += f"<tr><td><b>{score}</b></td><td>{text}</td><td>{when}</td><td>{because}</td></tr>"
         notes = "".join(f"<li>{escape(text)}</li>" for text in self._notes())
         return (
             f"<table><caption>{escape(self.question + self._setting())}</caption>"
@@ -148,9 +140,9 @@ class Recall(Sequence[Hit]):
         parts += ["past versions included"] if self.history else []
         return f"  ({', '.join(parts)})" if parts else ""
 
-    def _notes(self) -> list[str]:
+    def _notes(self, missing: str = "missing") -> list[str]:
         abstained = [f"{signal} abstained: {reason}" for signal, reason in self.abstained.items()]
-        return abstained + [f"{signal} is missing: {reason}" for signal, reason in self.missing.items()]
+        return abstained + [f"{signal} is {missing}: {reason}" for signal, reason in self.missing.items()]
 
 
 def prompt_line(hit: Hit) -> str:
@@ -162,21 +154,13 @@ def prompt_line(hit: Hit) -> str:
 
 
 def mark_archived(hit: Hit) -> Hit:
-    """A hit for an archived memory, labelled as such.
-
-    >>> prompt_line(mark_archived(Hit(Memory("m1", "default", "A dog barked."), 0.5)))
-    '- A dog barked.  (archived)'
-    """
+    """A hit for an archived memory, labelled as such."""
     note = Evidence(_ARCHIVE, 1, 0.0, 0.0, f"archived; space.unforget({hit.memory.id!r}) brings it back")
     return replace(hit, evidence=(*hit.evidence, note), current=False)
 
 
 def memory_dict(memory: Memory) -> dict[str, Any]:
-    """A memory as a dict of JSON types.
-
-    >>> memory_dict(Memory("m1", "default", "Alice lives in Porto."))["text"]
-    'Alice lives in Porto.'
-    """
+    """A memory as a dict of JSON types."""
     turn = memory.turn
     return {
         "id": memory.id,
@@ -214,6 +198,11 @@ def _label(hit: Hit) -> str:
         return f"  (replaced {format_moment(hit.superseded_by.revised_at)} by: {truncate(hit.superseded_by.text, 80)})"
     archived = any(evidence.signal == _ARCHIVE for evidence in hit.evidence)
     return "  (archived)" if archived else "  (expired)"
+
+
+def _table_row(hit: Hit) -> tuple[str, str, str, str]:
+    text = truncate(hit.memory.text, 300) + _label(hit)
+    return f"{hit.score:.2f}", text, str(hit.memory.valid), "\n".join(_reasons(hit))
 
 
 def _reasons(hit: Hit) -> list[str]:

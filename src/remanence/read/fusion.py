@@ -1,16 +1,14 @@
 """Fusion step of the read path: one ranking per signal in, one ranking out.
 
-Each signal's raw scores are scaled to 0..1, from its floor to its best, raised to its exponent, weighted and
-summed over the union of the rows. A signal that abstained takes no part, and neither does its weight. One that
-searched and found nothing keeps its weight, so a match of half the signals scores lower. (Scaled scores beat
-reciprocal ranks by one to eight points of R@5 over five sets, see benchmarks/README.md: ranks do not say how
-sure a signal was.)
+Each signal's raw scores are scaled to 0..1, raised to its exponent, weighted and summed over the union of the rows. A
+signal that abstained takes no part, and neither does its weight. One that searched and found nothing keeps its weight,
+so a match of half the signals scores lower. (Scaled scores beat reciprocal ranks, see benchmarks/README.md.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -25,8 +23,7 @@ _DAY = 86_400 * 1_000_000
 _YEAR = 365 * _DAY
 _RECENCY, _IMPORTANCE = 0.04, 0.06
 _FUTURE_TURN_FACTOR = 0.8
-"""The factor for chat turns dated more than a day after the question. (A day, because clocks differ. Not much
-less than 1, because dates are often wrong, and a wrong date should hide nothing.)"""
+"""The factor for chat turns dated more than a day after the question. A wrong date should hide nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +35,27 @@ class FusedRanking:
     rankings: Sequence[Ranking] = ()
     gains: Sequence[NDArray[np.float64]] = ()
     """For each ranking, what it added to the score of each of its rows."""
+    notes: Mapping[int, Evidence] = field(default_factory=dict)
+    """Evidence for rows that were moved because of time."""
+    pinned_rows: frozenset[int] = frozenset()
+    """Rows that were valid at the time asked about. The ranking begins with them, and a reranker keeps that."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def first(self, count: int) -> FusedRanking:
-        """The best `count` rows."""
-        return FusedRanking(self.rows[:count], self.scores[:count], self.rankings, self.gains)
+        return replace(self, rows=self.rows[:count], scores=self.scores[:count])
 
     def restrict_to(self, mask: NDArray[np.bool_]) -> FusedRanking:
-        """Only the rows in this mask."""
         inside = mask[self.rows]
-        return FusedRanking(self.rows[inside], self.scores[inside], self.rankings, self.gains)
+        return replace(self, rows=self.rows[inside], scores=self.scores[inside])
 
     def with_scores(self, scores: NDArray[np.float64]) -> FusedRanking:
         """The same rows with other scores, in their new order."""
         order = np.lexsort((self.rows, -scores))
-        return FusedRanking(self.rows[order], scores[order], self.rankings, self.gains)
+        return replace(self, rows=self.rows[order], scores=scores[order])
 
     def evidence(self) -> list[list[Evidence]]:
-        """For each row, the evidence of each signal that ranked it."""
         out: dict[int, list[Evidence]] = {row: [] for row in self.rows.tolist()}
         for ranking, gains in zip(self.rankings, self.gains, strict=True):
             place_of = dict(zip(ranking.rows, range(len(ranking.rows)), strict=True))
@@ -93,13 +91,7 @@ def fuse(rankings: Sequence[Ranking], weights: Mapping[str, float]) -> FusedRank
 
 
 def normalize_scores(ranking: Ranking) -> NDArray[np.float64]:
-    """Raw scores scaled from the floor, 0, to the best, 1, and raised to the signal's exponent.
-
-    >>> normalize_scores(Ranking("words", [7, 3], [4.0, 1.0])).tolist()
-    [1.0, 0.25]
-    >>> normalize_scores(Ranking("vectors", [7, 3], [0.8, 0.4], exponent=2.0)).tolist()
-    [1.0, 0.25]
-    """
+    """Raw scores scaled from the floor, 0, to the best, 1, and raised to the signal's exponent."""
     raw = np.asarray(ranking.scores, np.float64)
     span = (ranking.scores[0] if ranking.ceiling is None else ranking.ceiling) - ranking.floor
     if span <= 0:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from remanence.core.index import Index
-from remanence.read.fusion import future_turns
-from remanence.read.supersession import ResolvedRanking, disagreements, is_current_row, is_isolated, replacement_row
+from remanence.read.fusion import FusedRanking, future_turns
+from remanence.read.supersession import disagreements, is_current_row, is_isolated, replacement_row
 from remanence.schema import Disagreement, Evidence, Hit, Snapshot, format_moment
 
 
-def build_hits(index: Index, resolved: ResolvedRanking, snapshot: Snapshot) -> tuple[Hit, ...]:
-    """A hit for each row, in this order."""
-    fused = resolved.fused
+def build_hits(index: Index, fused: FusedRanking, snapshot: Snapshot) -> tuple[Hit, ...]:
     rows = fused.rows.tolist()
     current = index.catalog.current(fused.rows, snapshot.position, snapshot.now).tolist()
     future = set(fused.rows[future_turns(index, fused.rows, snapshot.now)].tolist())
@@ -20,8 +18,8 @@ def build_hits(index: Index, resolved: ResolvedRanking, snapshot: Snapshot) -> t
     ):
         if row in future:
             evidence.append(Evidence("time", 1, 0.0, 0.0, f"said only after {format_moment(snapshot.now)}"))
-        if row in resolved.notes:
-            evidence.append(resolved.notes[row])
+        if row in fused.notes:
+            evidence.append(fused.notes[row])
         successor = index.catalog.successor(row, snapshot.position)
         against: tuple[Disagreement, ...] = ()
         if not is_isolated(index, row):

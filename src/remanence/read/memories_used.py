@@ -8,13 +8,11 @@ says what the question had said already.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from remanence.language.framing import strip_frames
 from remanence.language.text import tokens
-
-if TYPE_CHECKING:
-    from remanence.schema import Memory
+from remanence.schema import Memory
 
 
 class HasMemory(Protocol):

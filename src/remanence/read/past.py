@@ -1,15 +1,14 @@
 """Step of the read path for questions about another time: what was valid then is ranked first.
 
-"Alice lives in Porto" names no time, but it was valid until she lived elsewhere. So it answers where she lived
-in May, before Lisbon, while she worked at Google, and where she used to live. It is ranked above what is valid
-today and above events of May.
+"Alice lives in Porto" names no time, but it was valid until she lived elsewhere. So it answers where she lived in May,
+before Lisbon, while she worked at Google, and where she used to live.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
@@ -20,7 +19,7 @@ from remanence.language.text import normalize_name, tokens
 from remanence.read.fusion import FusedRanking
 from remanence.read.question import ParsedQuestion, TimeRelation
 from remanence.read.receipts import RecallRequest
-from remanence.read.supersession import DEMOTION_FACTOR, MAX_CLAIM_TEXT_LENGTH, ResolvedRanking
+from remanence.read.supersession import DEMOTION_FACTOR, MAX_CLAIM_TEXT_LENGTH
 from remanence.schema import OPEN_END, OPEN_START, Evidence, Memory, Query, Snapshot, Window, micros, window_to_micros
 
 _EXAMINED_ROWS, _RIVAL_ROWS = 64, 32
@@ -41,7 +40,7 @@ def asks_about_past(request: RecallRequest, parsed: ParsedQuestion) -> bool:
     return parsed.asks_about_past or request.during is not None
 
 
-def includes_history(request: RecallRequest, parsed: ParsedQuestion, resolved: ResolvedRanking) -> bool:
+def includes_history(request: RecallRequest, parsed: ParsedQuestion, resolved: FusedRanking) -> bool:
     """Whether superseded memories are returned. "Before" and "when" ask about the past only if something was
     valid at the time that they name."""
     if request.history is not None:
@@ -51,16 +50,14 @@ def includes_history(request: RecallRequest, parsed: ParsedQuestion, resolved: R
 
 def rank_by_validity(
     index: Index, fused: FusedRanking, snapshot: Snapshot, parsed: ParsedQuestion, query: Query
-) -> ResolvedRanking:
-    """Rank first what was valid at the time that the question asks about.
-
-    It must be about one of the names in the question and contain its words, and no other row may contain more
-    of them. Rows that name that time themselves and contain as many words stay above.
-    """
+) -> FusedRanking:
+    """Rank first what was valid at the time that the question asks about. It must be about one of the names in the
+    question and contain its words, and no other row may contain more of them. Rows that name that time themselves and
+    contain as many words stay above."""
     relation, times = parsed.time_relation, query.times
     states = list(_states(index, fused, snapshot)) if times or relation.order or relation.relation else []
     if not states:
-        return ResolvedRanking(fused)
+        return fused
     topic = relation.topic_words(query.entity_names)
     names = {normalize_name(name) for name in query.entity_names if relation.anchor_words.isdisjoint(tokens(name))}
     required = topic.intersection(tokens(" ".join(parsed.uncommon_words)))
@@ -75,7 +72,7 @@ def rank_by_validity(
                 most = max(most, len(topic & state.words))
     rivals = _rivals(index, fused, chosen, topic, names) if chosen else {}
     if not chosen or any(count > most for _, count in rivals.values()):
-        return ResolvedRanking(fused)
+        return fused
     dated = [
         row
         for row, (window, count) in rivals.items()
@@ -87,7 +84,7 @@ def rank_by_validity(
     first = max(float(fused.scores[0]), 1e-9)
     scores = np.where(places < len(leading), first, fused.scores) * DEMOTION_FACTOR**places
     notes = {row: Evidence("time", 1, 0.0, 0.0, f"valid {window}") for row, (_, window) in chosen.items()}
-    return ResolvedRanking(fused.with_scores(scores), notes, frozenset(leading))
+    return replace(fused.with_scores(scores), notes=notes, pinned_rows=frozenset(leading))
 
 
 def drop_repeated_versions(index: Index, fused: FusedRanking, count: int) -> FusedRanking:
@@ -117,17 +114,14 @@ class _State:
     words: frozenset[str]
 
     def is_about(self, names: set[str]) -> bool:
-        """Whether it is about one of these names, if there are any."""
         return not names or not self.names.isdisjoint(names)
 
     def mentions_half_of(self, topic: frozenset[str]) -> bool:
-        """Whether its text contains half of these words."""
         return bool(topic) and 2 * len(topic & self.words) >= len(topic)
 
 
 def _states(index: Index, fused: FusedRanking, snapshot: Snapshot) -> Iterator[_State]:
-    """What the first rows state, with the time in which it was valid: from their claims, or else from the
-    versions of their memory. Long texts are left out: they say more than one claim."""
+    """What the first rows state, and when it was valid: by their claims, or else by the versions of their memory."""
     versions = cache(index.catalog.rows_of)
     for row in fused.rows[:_EXAMINED_ROWS].tolist():
         if not index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH):
@@ -144,8 +138,7 @@ def _states(index: Index, fused: FusedRanking, snapshot: Snapshot) -> Iterator[_
 def _version_period(
     index: Index, row: int, versions: Sequence[int], snapshot: Snapshot
 ) -> list[tuple[Window, Sequence[str]]]:
-    """The time in which a version was the text of its memory, if the text ever changed, and the names in it.
-    Empty for a version that is dated itself."""
+    """The time in which a version without a date was the text of its memory, if that changed, and the names in it."""
     if len(versions) < 2:
         return []
     current, place = index.memories([row])[0], versions.index(row)
@@ -167,12 +160,7 @@ def _version_period(
 
 
 def coverage(window: Window, asked: Window) -> float:
-    """The part of the time asked about that a window covers; 1 or 0 if that time has an open end.
-
-    >>> from remanence.schema import window_from_micros
-    >>> [coverage(window_from_micros(0, 10), window_from_micros(*asked)) for asked in [(2, 4), (8, 12), (10, 12)]]
-    [1.0, 0.5, 0.0]
-    """
+    """The part of the time asked about that a window covers; 1 or 0 if that time has an open end."""
     if asked.start is None or asked.end is None:
         return float(window.overlaps(asked))
     (start, end), (begin, until) = window_to_micros(window), window_to_micros(asked)
@@ -180,8 +168,7 @@ def coverage(window: Window, asked: Window) -> float:
 
 
 def _fit(window: Window, windows: Sequence[Window], relation: TimeRelation, snapshot: Snapshot) -> tuple[float, int]:
-    """How well a window fits, and a number that orders those that fit equally: the last one before a moment and
-    the first one after it come first."""
+    """How well a window fits; and of equals the last one before a moment and the first one after it come first."""
     start, end = window_to_micros(window)
     if not windows:
         ended = relation.order is not None and end <= micros(snapshot.now)
@@ -217,8 +204,7 @@ def _anchor_windows(states: Sequence[_State], relation: TimeRelation, names: set
 def _rivals(
     index: Index, fused: FusedRanking, chosen: Container[int], topic: frozenset[str], names: set[str]
 ) -> dict[int, tuple[Window, int]]:
-    """The other first rows that are about one of these names: when each is valid, and how many of the topic's
-    words it contains."""
+    """The other first rows about one of these names: when each is valid, and how many words of the topic it has."""
     rows = [row for row in fused.rows[:_RIVAL_ROWS].tolist() if row not in chosen]
     return {
         row: (memory.valid, len(topic.intersection(tokens(memory.text))))

@@ -1,8 +1,5 @@
-"""The profile of a space: current facts and preferences in a few sentences, for a system prompt.
-
-Written by template, or by a language model if the space has one. Every sentence names the memories behind it. Nothing
-superseded, expired or forgotten is in it.
-"""
+"""The profile of a space: current facts and preferences in a few sentences, for a prompt. Written by template, or by
+a language model if the space has one. Every sentence names the memories behind it."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,11 +14,10 @@ import numpy as np
 from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.framing import estimate_tokens
+from remanence.language.rules.third_person import conjugate
+from remanence.ports import Extractor
 from remanence.read.supersession import is_current_row
 from remanence.schema import SELF, Memory
-
-if TYPE_CHECKING:
-    from remanence.ports import Extractor
 
 _MAX_MEMORIES = 400
 _MIN_IMPORTANCE = 0.3
@@ -48,12 +43,10 @@ class Profile:
     """The time in which it is valid, if nothing is learned meanwhile."""
 
     def is_valid_at(self, now: datetime) -> bool:
-        """Whether it is valid at a moment."""
         return (self.since is None or self.since <= now) and (self.until is None or now < self.until)
 
     @property
     def text(self) -> str:
-        """All sentences."""
         return " ".join(statement.text for statement in self.statements)
 
     def __str__(self) -> str:
@@ -86,18 +79,16 @@ def profile(
 
 
 def _make_profile(index: Index, extractor: Extractor, position: int, now: datetime, max_tokens: int) -> Profile:
-    """The profile of a space as one view knows it."""
     facts = _current_facts(index, position, now)
-    changes = [moment for fact in facts for moment in _change_times(fact) if moment > now]
-    until = min(changes, default=None)
+    changes = [moment for m in facts for moment in (m.expires_at, m.valid.start, m.valid.end) if moment is not None]
+    until = min((moment for moment in changes if moment > now), default=None)
     memories = [memory for memory in facts if now in memory.valid][:_MAX_MEMORIES]
-    lines = [_sentence(memory) for memory in memories]
+    lines, by = [_sentence(memory) for memory in memories], "template"
+    statements = [Statement(line, (memory.id,)) for line, memory in zip(lines, memories, strict=True)]
     summarise = getattr(extractor, "summarise", None)
     if lines and summarise is not None and (sentences := summarise(lines, max_tokens=max_tokens)):
-        written = [Statement(s.text, tuple(memories[n].id for n in s.lines)) for s in sentences]
-        return Profile(tuple(_fitting(written, max_tokens)), position, extractor.name, now, until)
-    statements = [Statement(line, (memory.id,)) for line, memory in zip(lines, memories, strict=True)]
-    return Profile(tuple(_fitting(statements, max_tokens)), position, since=now, until=until)
+        statements, by = [Statement(s.text, tuple(memories[n].id for n in s.lines)) for s in sentences], extractor.name
+    return Profile(tuple(_fitting(statements, max_tokens)), position, by, now, until)
 
 
 def _current_facts(index: Index, position: int, now: datetime) -> list[Memory]:
@@ -111,34 +102,21 @@ def _current_facts(index: Index, position: int, now: datetime) -> list[Memory]:
         wanted = rows[order].tolist()
         snapshot = index.snapshot(position, now)
         # A sentence of which half is no longer valid would be wrong.
-        current = [
-            row
-            for row in wanted
-            if is_current_row(index, row, snapshot) and not index.relations.is_partly_stale(row, snapshot)
-        ]
-        memories = index.readable_memories(current)
+        current = [row for row in wanted if is_current_row(index, row, snapshot)]
+        memories = index.readable_memories(
+            [row for row in current if not index.relations.is_partly_stale(row, snapshot)]
+        )
         sources = index.journal.extractions
     facts = [m for m in memories if m.turn is None and m.kind != "episode" and len(m.text) <= _LONGEST]
     # A source with several facts is represented by these facts.
-    return [fact for fact in facts if fact.id not in sources or _is_its_own_fact(fact, index)]
-
-
-def _is_its_own_fact(memory: Memory, index: Index) -> bool:
-    return memory.id in index.journal.extractions[memory.id][-1].facts
+    return [fact for fact in facts if fact.id not in sources or fact.id in sources[fact.id][-1].facts]
 
 
 _LONGEST = 300
 """Longer texts are documents, not facts."""
 
 
-def _change_times(memory: Memory) -> Iterator[datetime]:
-    for moment in (memory.expires_at, memory.valid.start, memory.valid.end):
-        if moment is not None:
-            yield moment
-
-
 def _sentence(memory: Memory) -> str:
-    """A memory as a sentence in the third person."""
     text = " ".join(memory.text.split())
     speaker = memory.observed_by if memory.observed_by not in (None, SELF) else None
     sentence = _third_person(text, speaker or "The user")
@@ -148,21 +126,14 @@ def _sentence(memory: Memory) -> str:
 _FIRST_PERSON = re.compile(r"^(?:I|i|me)\b(?!['’])")
 _FIRST_PERSON_WORD = re.compile(r"\b(?:I|I['’]m|I['’]ve|my|me|mine|myself)\b")
 _VERB = re.compile(r"^([a-z]+)\b")
-_IRREGULAR = {"am": "is", "have": "has", "do": "does", "go": "goes", "was": "was", "were": "was"}
-_PRESENT = frozenset(
-    "live work like love hate prefer own study teach drive play speak use want need eat drink run think "
-    "enjoy know believe plan dislike avoid collect".split()
+_CERTAIN_VERBS = frozenset(
+    "am have do go was live work like love hate prefer own study teach drive play speak use want need eat drink run "
+    "think enjoy know believe plan dislike avoid collect".split()
 )
 
 
 def _third_person(text: str, speaker: str) -> str:
-    """The text in the third person if that is certain, else as a quotation.
-
-    >>> _third_person("I live in Porto.", "The user"), _third_person("Alice lives in Porto.", "The user")
-    ('The user lives in Porto.', 'Alice lives in Porto.')
-    >>> _third_person("I told my sister.", "The user")
-    'The user: "I told my sister."'
-    """
+    """The text in the third person if that is certain, else as a quotation."""
     if not _FIRST_PERSON_WORD.search(text):
         return text
     start = _FIRST_PERSON.match(text)
@@ -170,15 +141,8 @@ def _third_person(text: str, speaker: str) -> str:
     verb = _VERB.match(rest)
     if verb is None or _FIRST_PERSON_WORD.search(rest):
         return f'{speaker}: "{text}"'
-    word = verb[1]
-    if word in _IRREGULAR:
-        return f"{speaker} {_IRREGULAR[word]}{rest[verb.end() :]}"
-    if word in _PRESENT:
-        ending = "es" if word.endswith(("ch", "sh", "s", "x", "o")) else "s"
-        stem = word[:-1] + "ie" if word.endswith("y") and word[-2] not in "aeiou" else word
-        return f"{speaker} {stem}{ending}{rest[verb.end() :]}"
-    if word.endswith("ed"):
-        return f"{speaker} {rest}"
+    if verb[1] in _CERTAIN_VERBS or verb[1].endswith("ed"):
+        return f"{speaker} {conjugate(verb[1])}{rest[verb.end() :]}"
     return f'{speaker}: "{text}"'
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,30 +31,19 @@ def find_speakers(index: Index, request: RecallRequest, parsed: ParsedQuestion) 
     return {name: full for name, full in found.items() if full is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionVector:
-    """The embedding of a question, or the reason that there is none."""
-
-    vector: Vector | None = None
-    error: str | None = None
-
-
 def embed_question(
     index: Index, request: RecallRequest, speakers: Collection[str], embedder: CheckedEmbedder
-) -> QuestionVector:
-    """Embed the question if a signal needs it. No lock is held: the embedder may be slow.
-
-    A question about somebody who speaks is embedded in the first person, because speakers say "I" where others
-    say their name.
-    """
+) -> tuple[Vector | None, str | None]:
+    """Embed the question if a signal needs it. No lock is held: the embedder may be slow. A question about somebody
+    who speaks is embedded in the first person, because speakers say "I" where others say their name."""
     if request.vector is not None or not any(s.needs_embedding for s in index.signals_for(request.signals)):
-        return QuestionVector(request.vector)
+        return request.vector, None
     text = in_first_person(request.text, [name for name in speakers if name != SELF])
     try:
-        return QuestionVector(embedder.embed_query(text))
+        return embedder.embed_query(text), None
     except EmbedderError as error:
         log.warning("recall continues without vectors: %s", error)
-        return QuestionVector(error=str(error))
+        return None, str(error)
 
 
 def build_query(
@@ -70,6 +58,8 @@ def build_query(
 ) -> Query:
     """The query that the signals are asked; `searchable` are the rows that may be found."""
     visible = index.catalog.visible(request.position)
+    # Names of speakers are left to the graph: others use them more than they do.
+    speaker_words = {word for name in speakers for word in tokens(name)}
     return Query(
         text=request.text,
         visible=visible,
@@ -77,7 +67,7 @@ def build_query(
         position=request.position,
         times=parsed.times if request.during is None else (request.during,),
         entity_names=index.with_aliases(_names(index, parsed, speakers, visible), request.position),
-        terms=_terms(parsed, speakers),
+        terms=tuple(word for word in tokens(parsed.search_text) if word not in speaker_words),
         vector=vector,
         similarity_floor=similarity_floor,
         time_mask=_rows_from_asked_time(index, request, parsed, searchable),
@@ -112,12 +102,6 @@ def _names(
     if assistant is not None:
         return (assistant, *(name for name in names if name != SELF))
     return tuple(names)
-
-
-def _terms(parsed: ParsedQuestion, speakers: Mapping[str, str]) -> tuple[str, ...]:
-    """The words to search for. Names of speakers are left to the graph: others use them more than they do."""
-    names = {word for name in speakers for word in tokens(name)}
-    return tuple(word for word in tokens(parsed.search_text) if word not in names)
 
 
 def _rows_from_asked_time(

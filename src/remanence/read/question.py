@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Literal, TypeAlias
 
 from remanence.language.rules.lexicon import is_common_word
@@ -16,52 +17,43 @@ from remanence.schema import Window
 
 AnchorRelation: TypeAlias = Literal["before", "after", "during"]
 
+_pattern = partial(re.compile, flags=re.IGNORECASE)
+
 # The first finite verb tells whether a question asks about now, whatever else it mentions.
-_PAST_VERB = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
-_FINITE_VERB = re.compile(
-    r"\b(?:did|was|were|had|do|does|is|are|am|has|have|can|could|should|will|would|may|must)\b", re.IGNORECASE
-)
+_PAST_VERB = _pattern(r"\b(?:did|was|were|had)\b")
+_FINITE_VERB = _pattern(r"\b(?:did|was|were|had|do|does|is|are|am|has|have|can|could|should|will|would|may|must)\b")
 _PREVIOUS = r"used to|previous(?:ly)?|former(?:ly)?|before (?:that|then|it changed)"
 _IN_THE_PAST = r"in the past|back then|back when|at the time|no longer|any ?more|over the years"
 # Asks for what is no longer valid: the last value, or the first.
-_ASKS_PREVIOUS = re.compile(
+_ASKS_PREVIOUS = _pattern(
     rf"\b(?:{_PREVIOUS})\b|{_PAST_VERB.pattern}[^.?!]{{0,99}}\b"
-    r"(?:before\W*$|use to (?:be|have|live|work|like|love|own|study)\b)",
-    re.IGNORECASE,
+    r"(?:before\W*$|use to (?:be|have|live|work|like|love|own|study)\b)"
 )
-_ASKS_FIRST = re.compile(
-    rf"\b(?:originally|at first|initially|in the beginning)\b|{_PAST_VERB.pattern}[^.?!]{{0,99}}\bfirst\W*$",
-    re.IGNORECASE,
+_ASKS_FIRST = _pattern(
+    rf"\b(?:originally|at first|initially|in the beginning)\b|{_PAST_VERB.pattern}[^.?!]{{0,99}}\bfirst\W*$"
 )
 # Asks for superseded memories. Plain past tense does not: "Where did Alice meet Bob?" asks for an event, which is
 # as true today as it was then.
-_ASKS_PAST = re.compile(
+_ASKS_PAST = _pattern(
     rf"\b(?:{_PREVIOUS}|{_IN_THE_PAST}|originally|at first|earlier version|history of|how has|changed over time|"
-    r"how did [^.?!]{1,99} change|first version|old(?:er)? version)\b",
-    re.IGNORECASE,
+    r"how did [^.?!]{1,99} change|first version|old(?:er)? version)\b"
 )
 # Words that say when, and are no part of the topic.
-_PAST_WORDS = re.compile(
-    rf"\b(?:{_PREVIOUS}|{_IN_THE_PAST}|use to|before|originally|at first|initially|in the beginning|first)\b",
-    re.IGNORECASE,
+_PAST_WORDS = _pattern(
+    rf"\b(?:{_PREVIOUS}|{_IN_THE_PAST}|use to|before|originally|at first|initially|in the beginning|first)\b"
 )
 # Asks in the past tense relative to something else: "before she moved to Lisbon", "while at Google".
-_ANCHOR = re.compile(r"\s(before|prior to|after|when|while)\s+(?=\S)", re.IGNORECASE)
+_ANCHOR = _pattern(r"\s(before|prior to|after|when|while)\s+(?=\S)")
 _SENTENCE_ENDS = re.compile(r"[.?!;:]")
-_ANCHOR_RELATIONS: Mapping[str, AnchorRelation] = {
-    "before": "before",
-    "prior to": "before",
-    "after": "after",
-    "when": "during",
-    "while": "during",
-}
+_ANCHOR_RELATIONS: Mapping[str, AnchorRelation] = {"before": "before", "prior to": "before", "after": "after"}
+"""The other words of an anchor mean "during"."""
 # Phrases around a question: "I was going through our last chat. I was wondering if you could remind me of ...".
 # What may be the topic itself ("what was it I wanted to check") counts only at the start of a sentence.
 _LAST_CHAT = (
     r"our (?:previous|last|earlier|past|recent) (?:conversation|chat|discussion|talk|session|exchange)s?"
     r"(?: (?:about|on))?"
 )
-_FRAMING = re.compile(
+_FRAMING = _pattern(
     r"(?:(?:^|(?<=[.!?] ))(?:"
     r"I(?:['’]m| am| was|['’]ve been)? (?:just )?(?:going|looking|thinking|reading) (?:back )?"
     rf"(?:at|to|through|over|about|on) {_LAST_CHAT}"
@@ -72,19 +64,17 @@ _FRAMING = re.compile(
     r"|\b(?:(?:can|could|would|will) you (?:please )?)?remind me(?: again)?(?: (?:of|about))?"
     r"|\b(?:can|could|would|will) you (?:please )?tell me(?: again)?(?: about)?"
     r"|\bdo you (?:remember|recall)|\bI(?:['’]m| am) trying to (?:remember|recall)"
-    r")\b",
-    re.IGNORECASE,
+    r")\b"
 )
 # Asks what the assistant said.
-_ASKS_ASSISTANT = re.compile(
+_ASKS_ASSISTANT = _pattern(
     r"\byou(?:['’]ve| have| had)? (?:said|told|mentioned|recommended|suggested|gave|given|provided|wrote"
     r"|written|listed|described|explained|advised|proposed)\b"
     r"|\bdid you (?:say|tell|mention|recommend|suggest|give|provide|write|list|describe|explain|advise"
-    r"|propose)\b",
-    re.IGNORECASE,
+    r"|propose)\b"
 )
 # Says which sort of answer is wanted; not worth searching for.
-_HOW_MUCH = re.compile(r"\bhow (?:many|much)\b|\bin total\b", re.IGNORECASE)
+_HOW_MUCH = _pattern(r"\bhow (?:many|much)\b|\bin total\b")
 _LOWERCASE_WORD = re.compile(r"(?<![\w'’])[^\W\d_]{2,}")
 # Of a time, only names and numbers are searched for: memories of May may mention May.
 _NAMED_TIME, _NO_WORD = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)"), re.compile(r"(?!)")
@@ -126,13 +116,7 @@ class ParsedQuestion:
 
 
 def parse_question(text: str, now: datetime) -> ParsedQuestion:
-    """Parse a question; times are read relative to `now`.
-
-    >>> from remanence.schema import UTC
-    >>> parsed = parse_question("Where did Alice live in May 2026?", datetime(2026, 11, 15, tzinfo=UTC))
-    >>> parsed.names, str(parsed.times[0])
-    (('Alice',), '2026-05-01 to 2026-06-01')
-    """
+    """Parse a question; times are read relative to `now`."""
     unframed = _FRAMING.sub(" ", text)
     text = unframed if tokens(unframed) else text
     phrases = find_times(text, now)
@@ -174,7 +158,7 @@ def _time_relation(text: str, phrases: Sequence[TimePhrase]) -> TimeRelation:
         clause, relation, anchor = text, None, ""
     else:
         clause, anchor = text[: found.start()], text[found.end() :]
-        relation = _ANCHOR_RELATIONS[found[1].lower()]
+        relation = _ANCHOR_RELATIONS.get(found[1].lower(), "during")
     return TimeRelation(
         clause=_search_text(clause, phrases, _NO_WORD),
         order="last" if _ASKS_PREVIOUS.search(clause) else "first" if _ASKS_FIRST.search(clause) else None,

@@ -5,17 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
-from remanence.ports import Stage
+from remanence.ports import Signal, Stage
 from remanence.read.fusion import fuse
 from remanence.read.receipts import RecallRequest
 from remanence.schema import Query, Ranking
-
-if TYPE_CHECKING:
-    from remanence.ports import Signal
 
 log = logging.getLogger(__name__)
 
@@ -26,12 +22,9 @@ _SPREAD_ROWS = 100
 
 
 def rank_by_signals(index: Index, request: RecallRequest, query: Query, embedding_error: str | None) -> list[Ranking]:
-    """The ranking of each signal that is asked, in the order of their stages.
-
-    Signals of the stage SCORE are also asked about rows that FIND signals found, so that no row counts as
-    unrelated only because it was not among the nearest. Signals of the stage SPREAD start from the rows that
-    the stages before them agree on.
-    """
+    """The ranking of each signal that is asked, in the order of their stages. Signals of the stage SCORE are also
+    asked about rows that FIND signals found, so that no row counts as unrelated only because it was not among the
+    nearest. Signals of the stage SPREAD start from the rows that the stages before them agree on."""
     limit = max(MIN_CANDIDATES, 2 * request.limit)
     weights = index.signal_weights
     rankings: list[Ranking] = []

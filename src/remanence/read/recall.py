@@ -67,17 +67,15 @@ def recall_from_index(
     parsed = parse_question(request.text, request.now)
     with index.lock:
         speakers = find_speakers(index, request, parsed)
-    embedded = embed_question(index, request, speakers, embedder)
+    vector, embedding_error = embed_question(index, request, speakers, embedder)
     with index.lock:
         snapshot = index.snapshot(request.position, request.now)
         # Superseded rows are searched if the question may be about the past. Whether they are returned is
         # decided below, once, when it is known whether anything was valid at the time it asks about.
         search_past = may_ask_about_past(request, parsed)
         searchable = searchable_rows(index, request, snapshot, history=search_past)
-        query = build_query(
-            index, request, parsed, speakers, snapshot, searchable, embedded.vector, embedder.similarity_floor
-        )
-        rankings = rank_by_signals(index, request, query, embedded.error)
+        query = build_query(index, request, parsed, speakers, snapshot, searchable, vector, embedder.similarity_floor)
+        rankings = rank_by_signals(index, request, query, embedding_error)
         fused = adjust_scores(index, fuse(rankings, request.weights or index.signal_weights), request.now)
         wanted = request.limit if reranker is None else max(request.limit, RERANKED_HITS)
         if search_past:

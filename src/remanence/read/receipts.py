@@ -18,12 +18,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecallRequest:
-    """The arguments of a recall, checked, with their defaults filled in."""
+class RecallOptions:
+    """How a question is asked: the optional arguments of a recall, checked."""
 
-    text: str
-    now: datetime
-    position: int
     limit: int = 10
     during: Window | None = None
     history: bool | None = None
@@ -34,28 +31,33 @@ class RecallRequest:
     signals: tuple[str, ...] | None = None
     """None asks all signals."""
     weights: Mapping[str, float] | None = None
+
+    def options(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(RecallOptions)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallRequest(RecallOptions):
+    """The arguments of a recall, checked, with their defaults filled in."""
+
+    text: str
+    now: datetime
+    position: int
     vector: Vector | None = None
 
     def to_receipt(self, space: str, settings: str, *, archive: bool) -> Receipt:
-        """This request as a value that can be stored."""
-        shared = {name: getattr(self, name) for name in _SHARED}
-        return Receipt(
-            space=space,
-            settings=settings,
-            question=self.text,
-            own_vector=self.vector is not None,
-            archive=archive,
-            **shared,
-        )
+        own_vector = self.vector is not None
+        asked = (space, self.position, settings, self.text, self.now)
+        return Receipt(*asked, own_vector=own_vector, archive=archive, **self.options())
 
     @classmethod
     def from_receipt(cls, receipt: Receipt, vector: Vector | None) -> RecallRequest:
-        """The request that a receipt was made of."""
-        return cls(text=receipt.question, vector=vector, **{name: getattr(receipt, name) for name in _SHARED})
+        position, now = receipt.position, receipt.now
+        return cls(text=receipt.question, now=now, position=position, vector=vector, **receipt.options())
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(RecallOptions):
     """A recall as a small value: the question, how it was asked, and which ledger position it was asked of.
 
     Store it as JSON with `to_dict`, read it with `Receipt.from_dict`, and repeat the recall with
@@ -67,14 +69,6 @@ class Receipt:
     settings: str
     question: str
     now: datetime
-    limit: int = 10
-    during: Window | None = None
-    history: bool | None = None
-    kinds: tuple[str, ...] | None = None
-    tags: tuple[str, ...] | None = None
-    min_score: float | None = None
-    signals: tuple[str, ...] | None = None
-    weights: Mapping[str, float] | None = None
     own_vector: bool = False
     """Whether the caller gave the question's embedding; a replay needs it again."""
     archive: bool = False
@@ -96,14 +90,8 @@ class Receipt:
         >>> Receipt.from_dict(receipt.to_dict()) == receipt
         True
         """
-        out: dict[str, Any] = {
-            "space": self.space,
-            "position": self.position,
-            "settings": self.settings,
-            "question": self.question,
-            "now": micros(self.now),
-            "limit": self.limit,
-        }
+        out: dict[str, Any] = {name: getattr(self, name) for name in ("space", "position", "settings", "question")}
+        out |= {"now": micros(self.now), "limit": self.limit}
         if self.during is not None:
             out["during"] = [end and micros(end) for end in (self.during.start, self.during.end)]
         for name in ("history", "kinds", "tags", "min_score", "signals", "weights"):
@@ -133,12 +121,6 @@ class Receipt:
             raise InvalidInput(
                 f"{truncate(str(given), 80)!r} is not a receipt ({error}). Give what `recall(...).receipt` holds."
             ) from None
-
-
-_SHARED = tuple(
-    field.name for field in fields(RecallRequest) if field.name in {other.name for other in fields(Receipt)}
-)
-"""The fields that a request and its receipt have in common."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.ports import Reranker
 from remanence.schema import SELF, Evidence, Hit, Memory
-
-if TYPE_CHECKING:
-    from remanence.ports import Reranker
 
 log = logging.getLogger(__name__)
 
@@ -24,36 +21,26 @@ RERANKED_HITS = 30
 def rerank(
     hits: tuple[Hit, ...], question: str, reranker: Reranker, *, pinned: int
 ) -> tuple[tuple[Hit, ...], dict[str, str]]:
-    """The hits in their new order, and why there is none if the reranker failed.
-
-    The first `pinned` hits stay where they are: time has put them there.
-    """
+    """The hits in their new order, each with the reranker's score as evidence, and why there is none if it failed. The
+    fused scores keep their places. The first `pinned` hits stay where they are: time has put them there."""
     end = max(pinned, RERANKED_HITS)
-    reordered, failure = _reordered(hits[pinned:end], question, reranker)
-    return hits[:pinned] + reordered + hits[end:], failure
-
-
-def _reordered(hits: tuple[Hit, ...], question: str, reranker: Reranker) -> tuple[tuple[Hit, ...], dict[str, str]]:
-    """The hits in the new order, each with the reranker's score as evidence; the scores keep their places.
-
-    A reranker that fails costs the new order, not the answer.
-    """
-    if not hits:
+    read = hits[pinned:end]
+    if not read:
         return hits, {}
     try:
-        scores = _checked_scores(reranker, question, hits)
+        scores = _checked_scores(reranker, question, read)
     except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
         log.warning("recall continues without the reranker: %s", error)
         return hits, {"reranker": f"{type(error).__name__}: {error}"}
-    fused = np.array([hit.score for hit in hits])
+    fused = np.array([hit.score for hit in read])
     order = blended_order(fused, scores, reranker.weight, calibrated=reranker.calibrated).tolist()
     rank_of = np.argsort(np.argsort(-scores, kind="stable")).tolist()
     out = []
-    for place, score in zip(_superseded_after_successor(hits, order), fused.tolist(), strict=True):
+    for place, score in zip(_superseded_after_successor(read, order), fused.tolist(), strict=True):
         raw = float(scores[place])
         evidence = Evidence("reranker", rank_of[place] + 1, 0.0, raw, f"read again: {raw:.2f}")
-        out.append(replace(hits[place], score=score, evidence=(*hits[place].evidence, evidence)))
-    return tuple(out), {}
+        out.append(replace(read[place], score=score, evidence=(*read[place].evidence, evidence)))
+    return (*hits[:pinned], *out, *hits[end:]), {}
 
 
 def _checked_scores(reranker: Reranker, question: str, hits: Sequence[Hit]) -> NDArray[np.float64]:
@@ -89,14 +76,9 @@ def _superseded_after_successor(hits: Sequence[Hit], order: list[int]) -> list[i
 def blended_order(
     fused: NDArray[np.float64], reranker_scores: NDArray[np.float64], weight: float, *, calibrated: bool = False
 ) -> NDArray[np.intp]:
-    """The order by `weight` of the reranker's scores and the rest of the fused ones.
-
-    Scores that are not calibrated may have any scale, so the lowest counts as 0 and the highest as 1. The
-    fused scores keep their distances, so that near ties among them stay near.
-
-    >>> blended_order(np.array([0.9, 0.8, 0.1]), np.array([-1.0, 4.0, 3.0]), weight=0.5).tolist()
-    [1, 0, 2]
-    """
+    """The order by `weight` of the reranker's scores and the rest of the fused ones. Scores that are not calibrated
+    may have any scale, so the lowest counts as 0 and the highest as 1. The fused scores keep their distances, so that
+    near ties among them stay near."""
     scaled = reranker_scores
     if not calibrated:
         span = reranker_scores.max() - reranker_scores.min()

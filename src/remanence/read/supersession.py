@@ -1,14 +1,14 @@
 """Step of the read path for questions about now: what was superseded is replaced by what superseded it.
 
-A version is superseded when a later version of the same memory exists, when a current `supersedes` link says so,
-or when every claim in it has been replaced by a later value of a single-valued relation. A long text, or one that
-says more than its claims, is not superseded by a claim in it. What contradicts a hit is listed right after it.
+A version is superseded when a later version of the same memory exists, when a current `supersedes` link says so, or
+when every claim in it has been replaced by a later value of a single-valued relation, unless the text says more than
+its claims. What contradicts a hit is listed right after it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,24 +23,6 @@ DEMOTION_FACTOR = 0.999
 """The factor for the score of a row that is put right after another."""
 MAX_CLAIM_TEXT_LENGTH = 240
 """A longer text says more than its claims."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedRanking:
-    """A fused ranking after time was taken into account, with evidence for rows that were moved."""
-
-    fused: FusedRanking
-    notes: dict[int, Evidence] = field(default_factory=dict)
-    pinned_rows: frozenset[int] = frozenset()
-    """Rows that were valid at the time asked about. The ranking begins with them, and a reranker keeps that."""
-
-    def first(self, count: int) -> ResolvedRanking:
-        """The best `count` rows."""
-        return replace(self, fused=self.fused.first(count))
-
-    def restrict_to(self, mask: NDArray[np.bool_]) -> ResolvedRanking:
-        """Only the rows in this mask."""
-        return replace(self, fused=self.fused.restrict_to(mask))
 
 
 def is_isolated(index: Index, row: int) -> bool:
@@ -81,36 +63,37 @@ def replacement_row(index: Index, row: int, snapshot: Snapshot) -> int | None:
 
 def disagreements(index: Index, row: int, snapshot: Snapshot) -> tuple[Disagreement, ...]:
     """The memories that disagree with this row, by links and by claims."""
+    rows = _disagreeing_rows(index, row, snapshot)
+    memories = index.memories([other for other, _, _ in rows])
+    return tuple(Disagreement(kind, topic, memory) for (_, kind, topic), memory in zip(rows, memories, strict=True))
+
+
+def _disagreeing_rows(index: Index, row: int, snapshot: Snapshot) -> list[tuple[int, DisagreementKind, str]]:
     catalog = index.catalog
     linked: list[tuple[int | None, DisagreementKind, str]] = [
         (catalog.row_at(number, snapshot.position), "conflict", "as a link says")
         for number in index.links.contradicting(catalog.memory_of(row), snapshot)
     ]
     found = [*linked, *index.relations.disagreements(row, snapshot)]
-    rows = [(other, kind, topic) for other, kind, topic in found if other is not None]
-    memories = index.memories([other for other, _, _ in rows])
-    return tuple(Disagreement(kind, topic, memory) for (_, kind, topic), memory in zip(rows, memories, strict=True))
+    return [(other, kind, topic) for other, kind, topic in found if other is not None]
 
 
 def rank_by_supersession(
     index: Index,
-    resolved: ResolvedRanking,
+    fused: FusedRanking,
     snapshot: Snapshot,
     allowed: NDArray[np.bool_],
     limit: int,
     names: Iterable[str] = (),
-) -> ResolvedRanking:
-    """Put current rows in the place of superseded ones, at the score of whichever ranked higher.
-
-    Stops after the first `limit` current rows. `names` are those in the question: a superseded row that the
-    question asks about by name stays, right after the row that superseded it.
-    """
-    fused = resolved.fused
+) -> FusedRanking:
+    """Put current rows in the place of superseded ones, at the score of whichever ranked higher. Stops after the first
+    `limit` current rows. `names` are those in the question: a superseded row that the question asks about by name
+    stays, right after the row that superseded it."""
     if all(is_isolated(index, row) for row in fused.rows[:limit].tolist()):
-        return replace(resolved, pinned_rows=frozenset())
+        return replace(fused, pinned_rows=frozenset())
     asked_names = {normalize_name(name) for name in names}
     scores = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
-    notes: dict[int, Evidence] = {}
+    notes = dict(fused.notes)
     current: set[int] = set()
     for row in fused.rows.tolist():
         if len(current) >= limit:
@@ -131,14 +114,14 @@ def rank_by_supersession(
     # otherwise than a short one.
     before = dict(scores)
     for row in sorted(current, key=lambda row: -before[row])[:limit]:
-        for other in () if is_isolated(index, row) else _contradicting(index, row, snapshot):
-            score = before[row] * DEMOTION_FACTOR
+        for other, kind, _ in () if is_isolated(index, row) else _disagreeing_rows(index, row, snapshot):
+            score = before[row] * DEMOTION_FACTOR if kind == "conflict" else 0.0
             if score > scores.get(other, 0.0) and allowed[other] and not _is_superseded(index, other, snapshot):
                 scores[other] = score
                 notes[other] = _note(f"contradicts {_quote(index, row)}")
     rows = np.fromiter(scores, np.int64, len(scores))
-    reordered = replace(fused, rows=rows, scores=np.fromiter(scores.values(), np.float64, len(rows)))
-    return ResolvedRanking(reordered.with_scores(reordered.scores), resolved.notes | notes)
+    moved = replace(fused, rows=rows, notes=notes, pinned_rows=frozenset())
+    return moved.with_scores(np.fromiter(scores.values(), np.float64, len(rows)))
 
 
 def _claims_about(index: Index, row: int, names: set[str]) -> bool:
@@ -162,14 +145,6 @@ def _current_successor(index: Index, row: int, snapshot: Snapshot) -> int | None
         if successor in passed:
             return None
     return successor
-
-
-def _contradicting(index: Index, row: int, snapshot: Snapshot) -> list[int]:
-    catalog = index.catalog
-    numbers = index.links.contradicting(catalog.memory_of(row), snapshot)
-    linked = (catalog.row_at(number, snapshot.position) for number in numbers)
-    conflicts = (other for other, kind, _ in index.relations.disagreements(row, snapshot) if kind == "conflict")
-    return [other for other in (*linked, *conflicts) if other is not None]
 
 
 def _note(text: str) -> Evidence:

@@ -2,13 +2,12 @@
 
 Vertices are names and memories. An edge says that somebody said a memory, that a memory is about a name (its heading,
 or the first name in it), or only mentions it. Which names stand for one entity, and how entities are related, comes
-with the query (`same_entity`, `related_names`), because it depends on the view. A chat turn is also connected to the
-turns before and after it and to its session; so is a piece of a document, if the pieces were added one after another
-with one `source`.
+with the query, because it depends on the view. A chat turn is also connected to the turns before and after it and to
+its session; so is a piece of a document, if the pieces were added one after another with one `source`.
 
-The walk starts from three seeds: the names in the question, or if none of them is known, names whose own embedding is
-near it; and the names in the memories that the earlier stages found. It is local: two hops, limited fan-out, never the
-whole graph. Its scores have a fixed scale, so a weak connection stays weak.
+The walk starts from the names in the question, or if none of them is known, from names whose own embedding is near it;
+and from the names in the memories that the earlier stages found. It is local: two hops, limited fan-out. Its scores
+have a fixed scale, so a weak connection stays weak.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ from remanence.events import Remembered
 from remanence.language.text import normalize_name, question_share, text_hash, tokens
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking, micros
-from remanence.signals.graph_walk import Rows, WalkScores
-from remanence.signals.speakers import Speakers
+from remanence.signals.graph_walk import Rows, Speakers, WalkScores
 from remanence.signals.vector_sketch import SketchedVectors
 from remanence.state.adjacency import Adjacency
 from remanence.state.columns import Column, pack, top_indices, unique_inverse, unpack
@@ -103,10 +101,9 @@ class EntityGraph:
         self._last_piece: tuple[str | None, int] = (None, -1)
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Index versions numbered from row `first`."""
         known = len(self._before)
         new = versions[max(0, known - first) :]
-        for column in (*(self._speaker, self._subject), *(self._before, self._after, self._next_short, self._group)):
+        for column in (self._speaker, self._subject, self._before, self._after, self._next_short, self._group):
             column.fill(len(new), -1)
         self._turn.extend([v is not None and v.turn is not None for v in new])
         self._short.extend([1.0 if v is None else min(1.0, _SHORT_TEXT / len(v.text)) for v in new])
@@ -122,16 +119,14 @@ class EntityGraph:
                 self._connect_names(row, version, edges, kinds)
         self._edges.extend(edges)
         self._edge_kind.extend(kinds)
-        self._fill_from(described)
+        self._fill(range(described, len(self._hashes)))
 
     def add_description(self, name: int, text: str, position: int) -> None:
         """Index the description of a registered entity, for the second seed."""
-        described = len(self._hashes)
         self._describe(name, len(self._before), position, text)
-        self._fill_from(described)
+        self._fill([len(self._hashes) - 1])
 
     def rank(self, query: Query, limit: int) -> Ranking:
-        """The rows connected closest to the seeds."""
         walk = WalkScores(query)
         if query.candidate_scores:
             self._score_neighbours(walk)
@@ -152,36 +147,29 @@ class EntityGraph:
         )
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        """Vertices and edges as plain arrays."""
         values = {
             "hubs": list(self._hub_since.items()),
             "last": self._last_turn,
             "piece": self._last_piece,
+            "groups": self._group_count,
             "hashes": [key.hex() for key in self._hashes],
         }
-        out = {
-            "values": pack(values),
-            "groups": np.array([self._group_count]),
-            "mention_counts": np.array(self._mention_counts, np.int32),
-            "ends": self._edges.endpoints,
-        }
-        return out | dict(self._vectors.save()) | {name: getattr(self, f"_{name}").values for name in _COLUMNS}
+        counts = np.array(self._mention_counts, np.int32)
+        columns = {name: getattr(self, f"_{name}").values for name in _COLUMNS}
+        columns |= {"values": pack(values), "mention_counts": counts, "ends": self._edges.endpoints}
+        return columns | dict(self._vectors.save())
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become the index that `save` returned."""
         values = unpack(arrays["values"])
         self._hub_since = dict(values["hubs"])
-        self._last_turn = {name: (row, at, number) for name, (row, at, number) in values["last"].items()}
+        self._last_turn, self._last_piece, self._group_count = values["last"], values["piece"], values["groups"]
         self._hashes = [bytes.fromhex(key) for key in values["hashes"]]
-        self._last_piece = (values["piece"][0], values["piece"][1])
-        self._group_count = int(arrays["groups"][0])
         self._mention_counts = arrays["mention_counts"].tolist()
         self._edges = Adjacency(arrays["ends"])
         self._vectors.load(arrays)
         for name in _COLUMNS:
             setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
         speakers, firsts = np.unique(self._speaker.values, return_index=True)
-        self._speakers = Speakers()
         for number, row in zip(speakers.tolist(), firsts.tolist(), strict=True):
             if number >= 0:
                 self._speakers.add(number, self._names.spellings[number], row)
@@ -189,16 +177,13 @@ class EntityGraph:
             self._subjects.setdefault(name, place)
 
     def is_subject(self, name: str) -> bool:
-        """Whether some memory is about this name, so that it has been embedded."""
         number = self._names.number(name)
         return number is not None and number in self._subjects
 
     def text_hashes(self) -> list[bytes]:
-        """The hashes of the names and descriptions that are embedded."""
         return list(self._hashes)
 
     def fill_missing_vectors(self) -> None:
-        """Load embeddings that did not exist when their names were indexed."""
         self._fill(self._vectors.places_without_vector(len(self._hashes)))
 
     def rows_mentioning(self, number: int) -> NDArray[np.int64]:
@@ -206,15 +191,12 @@ class EntityGraph:
         return self._edges.endpoints[self._edges.edges_of(_name_vertex(number)), 1].astype(np.int64) // 2
 
     def names_in_rows(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The numbers of the names that these rows mention."""
         ends = self._edges.endpoints
         found: NDArray[np.int64] = np.unique(ends[rows[ends[:, 1] // 2], 0] // 2)
         return found
 
     def names_in_row(self, row: int) -> list[int]:
-        """The numbers of the names that a row mentions."""
-        numbers: list[int] = (self._edges.endpoints[self._edges.edges_of(_row_vertex(row)), 0] // 2).tolist()
-        return numbers
+        return [*(self._edges.endpoints[self._edges.edges_of(_row_vertex(row)), 0] // 2).tolist()]
 
     def next_turns(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
         """The turn right after each of these, if both are short; -1 if there is none."""
@@ -227,11 +209,9 @@ class EntityGraph:
         return None if number is None else self._names.spellings[number]
 
     def is_turn(self, row: int) -> bool:
-        """Whether a row is a chat turn."""
         return bool(self._turn.values[row])
 
     def is_short(self, row: int, length: int) -> bool:
-        """Whether the text of a row has at most so many characters."""
         return bool(self._length.values[row] <= length)
 
     # Indexing
@@ -271,7 +251,6 @@ class EntityGraph:
         self._group_count += other is None
 
     def _connect_names(self, row: int, version: Remembered, edges: list[tuple[int, int]], kinds: list[int]) -> None:
-        """Connect a row to the names in it."""
         kind_of: dict[int, int] = {}
         speaker = speaker_of(version)
         if speaker:
@@ -300,12 +279,9 @@ class EntityGraph:
         self._described.append((name, row, position))
         self._hashes.append(text_hash(text))
 
-    def _fill_from(self, first: int) -> None:
-        """Load the embeddings of newly described names from the ledger."""
-        if first < len(self._hashes):
-            self._fill(range(first, len(self._hashes)))
-
     def _fill(self, places: Sequence[int]) -> None:
+        if not places:
+            return
         vectors = self._load_vectors([self._hashes[place] for place in places])
         found = {place: vectors[self._hashes[place]] for place in places if self._hashes[place] in vectors}
         self._vectors.put(found, len(self._hashes))
@@ -313,10 +289,7 @@ class EntityGraph:
     # Ranking
 
     def _specificity(self, number: int, horizon: int) -> float:
-        """How specific a name is: 1 if mentioned once, 0 if every memory mentions it.
-
-        Counted up to the last row of the view, so that what was learned later does not change its scores.
-        """
+        """How specific a name is, as of the last row of the view: 1 if mentioned once, 0 if every memory does."""
         if horizon < 2:
             return 1.0
         if self._is_hub(number, horizon):
@@ -333,7 +306,6 @@ class EntityGraph:
         return any(visible[ends[edge, 1] // 2] for edge in self._edges.edges_of(_name_vertex(number)))
 
     def _is_hub(self, number: int, horizon: int) -> bool:
-        """Whether a name was a hub by the last row of the view."""
         return self._hub_since.get(number, _NEVER) < horizon
 
     def _score_names(self, query: Query, walk: WalkScores) -> None:
@@ -405,11 +377,8 @@ class EntityGraph:
             walk.add_scores(rows, weight * weights[exists] * self._short.values[rows], why)
 
     def _score_groups(self, walk: WalkScores) -> None:
-        """The best turn of a session raises the other candidates of that session.
-
-        So does the best piece of a document, but only as far as the other piece is near itself: the same `source`
-        may also be a label on unrelated notes. A piece that is the only candidate would only raise itself.
-        """
+        """The best turn of a session raises the other candidates of that session. So does the best piece of a document,
+        but only as far as the other piece is near itself: `source` may also be a label on unrelated notes."""
         grouped = self._group.values[walk.near_rows] >= 0
         near, scores = walk.near_rows[grouped], walk.near_scores[grouped]
         if not len(near):
@@ -452,46 +421,26 @@ class EntityGraph:
         return list(best.items())
 
 
-_COLUMNS = (
-    "described",
-    "edge_kind",
-    "speaker",
-    "subject",
-    "before",
-    "after",
-    "group",
-    "turn",
-    "short",
-    "length",
-    "question_share",
-    "next_short",
-)
+_COLUMNS = "described edge_kind speaker subject before after group turn short length question_share next_short".split()
 
 
 @lru_cache(1 << 14)
 def words_of(name: str) -> frozenset[str]:
-    """The words of a name."""
     return frozenset(tokens(name))
 
 
 def subject_names(version: Remembered) -> list[str]:
-    """The names that a memory is about: its heading, and the first name in it that is not the speaker.
-
-    The first name in a chat turn is often the person spoken to, so a turn has no subject.
-    """
+    """The names that a memory is about: its heading, and the first name in it that is not the speaker. A chat turn has
+    none: the first name in it is often the person spoken to."""
     if version.turn is not None or not version.mentions:
         return []
     count = 2 if version.mentions[0].kind == "heading" else 1
-    forms = {normalize_name(speaker) for speaker in (speaker_of(version),) if speaker}
-    found: list[str] = []
+    names: dict[str, str] = {}
     for mention in version.mentions:
-        form = normalize_name(mention.name)
-        if form not in forms:
-            forms.add(form)
-            found.append(mention.name)
-            if len(found) == count:
-                break
-    return found
+        names.setdefault(normalize_name(mention.name), mention.name)
+    if speaker := speaker_of(version):
+        names.pop(normalize_name(speaker), None)
+    return list(names.values())[:count]
 
 
 def _name_vertex(number: int) -> int:

@@ -1,8 +1,5 @@
-"""Postings: which documents contain which word, and how often.
-
-The base is packed by word. New words are appended to a tail: a short tail is searched directly, a longer one is packed
-before the next question.
-"""
+"""Postings: which documents contain which word, and how often. The base is packed by word. New words are appended to a
+tail: a short tail is searched directly, a longer one is packed before the next question."""
 
 from __future__ import annotations
 
@@ -19,17 +16,16 @@ from remanence.state.columns import Column, pack_texts, run_starts, unpack_texts
 _MAX_TAIL = 2_048
 """The length of a tail that is searched directly, plus one word for every 32 in the base."""
 
-_NONE: NDArray[np.int32] = np.empty(0, np.int32)
-
 
 class Postings:
     """Words to the documents that contain them; documents are numbered in the order they are added."""
 
     def __init__(self, terms: Sequence[str] = ()) -> None:
-        self._terms = _numbered(terms)
+        known = {term: number for number, term in enumerate(terms)}
+        self._terms = defaultdict(count(len(known)).__next__, known)  # a new word gets the next number
         self._starts: NDArray[np.int64] = np.zeros(1, np.int64)
-        self._docs: NDArray[np.int32] = _NONE
-        self._counts: NDArray[np.int32] = _NONE
+        self._docs: NDArray[np.int32] = np.empty(0, np.int32)
+        self._counts: NDArray[np.int32] = np.empty(0, np.int32)
         self._tail_terms = Column(np.int32)
         self._tail_docs = Column(np.int32)
 
@@ -45,34 +41,29 @@ class Postings:
     def lookup(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The documents that contain a word, sorted, and how often."""
         term = self._terms.get(word)
-        if term is None:
-            return _NONE, _NONE
         packed = slice(0, 0)
-        if term + 1 < len(self._starts):
+        if term is not None and term + 1 < len(self._starts):
             packed = slice(int(self._starts[term]), int(self._starts[term + 1]))
         docs, counts = self._docs[packed], self._counts[packed]
-        if not len(self._tail_terms):
+        if term is None or not len(self._tail_terms):
             return docs, counts
         places = np.flatnonzero(self._tail_terms.values == term)
         if not len(places):
             return docs, counts
         new = self._tail_docs.values[places]
         firsts = run_starts(new)
-        return np.concatenate((docs, new[firsts])), np.concatenate((counts, _lengths(firsts, len(new))))
+        return np.concatenate((docs, new[firsts])), np.concatenate((counts, np.diff(firsts, append=len(new))))
 
     def pack_if_needed(self) -> None:
-        """Pack the tail if it has grown long."""
         if len(self._tail_terms) > _MAX_TAIL + len(self._docs) // 32:
             self._pack()
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        """The packed postings."""
         self._pack()
         return {"terms": pack_texts(self._terms), "starts": self._starts, "docs": self._docs, "counts": self._counts}
 
     @classmethod
     def load(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings:
-        """The postings that `save` returned."""
         postings = cls(unpack_texts(arrays["terms"]))
         postings._starts, postings._docs, postings._counts = (arrays[name] for name in ("starts", "docs", "counts"))
         return postings
@@ -84,7 +75,7 @@ class Postings:
         order = np.argsort(self._tail_terms.values, kind="stable")
         terms, docs = self._tail_terms.values[order], self._tail_docs.values[order]
         firsts = run_starts(terms.astype(np.int64) << 32 | docs)
-        terms, docs, counts = terms[firsts], docs[firsts], _lengths(firsts, len(terms))
+        terms, docs, counts = terms[firsts], docs[firsts], np.diff(firsts, append=len(terms))
         ends = np.full(len(self._terms), len(self._docs), np.int64)
         ends[: len(self._starts) - 1] = self._starts[1:]
         self._docs = np.insert(self._docs, ends[terms], docs)
@@ -92,14 +83,3 @@ class Postings:
         added = np.bincount(terms, minlength=len(ends)).cumsum()
         self._starts = np.concatenate(([0], ends + added))
         self._tail_terms, self._tail_docs = Column(np.int32), Column(np.int32)
-
-
-def _numbered(terms: Sequence[str]) -> defaultdict[str, int]:
-    """Numbers for words: these first, any other when it is first looked up."""
-    known = {term: number for number, term in enumerate(terms)}
-    return defaultdict(count(len(known)).__next__, known)
-
-
-def _lengths(firsts: NDArray[np.int64], end: int) -> NDArray[np.int64]:
-    """The lengths of the runs that begin at these places; the last one ends at `end`."""
-    return np.diff(firsts, append=end)

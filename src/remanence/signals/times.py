@@ -29,10 +29,8 @@ _FEW, _MANY = 10, 1_000
 
 
 class Times:
-    """Memories by the window in which they are true, the times they mention, and the moment they were said.
-
-    Abstains if the question names no time.
-    """
+    """Memories by the window in which they are true, the times they mention, and the moment they were said. Abstains
+    if the question names no time."""
 
     name = "times"
     weight = 0.8
@@ -48,7 +46,6 @@ class Times:
         self._kind = Column(np.int8)
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Index versions numbered from row `first`."""
         known = max(0, self._rows - first)
         found = [
             (*bounds(window), row, kind)
@@ -57,18 +54,14 @@ class Times:
             for kind, window in windows(version)
         ]
         if found:
-            starts, ends, rows, kinds = zip(*found, strict=True)
-            self._from.extend(starts)
-            self._until.extend(ends)
-            self._row.extend(rows)
-            self._kind.extend(kinds)
+            columns = (self._from, self._until, self._row, self._kind)
+            for column, values in zip(columns, zip(*found, strict=True), strict=True):
+                column.extend(values)
         self._rows = max(self._rows, first + len(versions))
 
     def rows_within(self, times: Sequence[Window], allowed: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-        """The rows that may be returned and are from these times; None if there are none, or many.
-
-        Times with an open end ("since May") are left out.
-        """
+        """The rows that may be returned and are from these times; None if there are none, or many. Times with an open
+        end ("since May") are left out."""
         closed = [window for window in times if window.start is not None and window.end is not None]
         if not closed:
             return None
@@ -107,21 +100,17 @@ class Times:
         return Ranking(self.name, found, best[order].tolist(), ceiling=1.0, explain_rows=why)
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        """The windows."""
         return {"rows": np.array([self._rows])} | {name: getattr(self, f"_{name}").values for name in _COLUMNS}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become the index that `save` returned."""
         self._rows = int(arrays["rows"][0])
         for name in _COLUMNS:
             setattr(self, f"_{name}", Column(arrays[name].dtype, arrays[name]))
 
     def _candidates(self, query: Query, limit: int) -> NDArray[np.int64]:
-        """The places of the windows that may be among the first `limit`.
-
-        A window that overlaps the time asked about scores more than any other, unless the other signals found the
-        row of that one. So if enough windows overlap, only those rows are examined besides.
-        """
+        """The places of the windows that may be among the first `limit`. A window that overlaps the time asked about
+        scores more than any other, unless the other signals found the row of that one. So if enough windows overlap,
+        only those rows are examined besides."""
         inside, near = self._near(query.times, 0), self._near(query.times, _REACH)
         rows = self._row.values[inside]
         if len(run_starts(rows[query.allowed[rows]])) >= limit:
@@ -142,11 +131,8 @@ class Times:
         return found
 
     def _relevance(self, query: Query, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How far the other signals support the rows of these windows.
-
-        Thousands of memories may be from the year that a question names: then the year only counts for those that
-        match the question. From a Saturday there are a dozen.
-        """
+        """How far the other signals support the rows of these windows. Thousands of memories may be from the year that
+        a question names: then the year only counts for those that match the question."""
         if not query.candidate_scores:
             return np.ones(len(places))
         support = np.zeros(len(query.allowed))
@@ -168,7 +154,6 @@ _COLUMNS = ("from", "until", "row", "kind")
 
 
 def windows(version: Remembered) -> Iterator[tuple[int, Window]]:
-    """The windows of a version, each with its kind."""
     if version.valid.has_bound:
         yield VALID, version.valid
     for window in version.times:
@@ -189,12 +174,7 @@ def bounds(window: Window) -> tuple[int, int]:
 
 def nearness(begins: NDArray[np.int64], ends: NDArray[np.int64], start: int, end: int) -> NDArray[np.float64]:
     """How well windows fit [start, end): 1 for one inside it, down to a half for one much wider than it; at most a
-    quarter for one outside, falling with the gap relative to the length.
-
-    >>> day = 86_400_000_000
-    >>> nearness(np.array([0, 2 * day]), np.array([day, 3 * day]), 0, day).round(2).tolist()
-    [1.0, 0.09]
-    """
+    quarter for one outside, falling with the gap relative to the length."""
     length_asked = max(end - start, _DAY)
     gap = np.maximum(np.maximum(begins - end, start - ends), 0)
     inside = np.minimum(ends, end) - np.maximum(begins, start)

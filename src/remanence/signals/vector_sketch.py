@@ -1,9 +1,5 @@
-"""Nearest neighbours among many vectors, fast enough for every recall.
-
-Up to 16,384 vectors, all are compared. Beyond, each also has a sketch: its projection on 64 fixed random directions.
-The sketches select 512 candidates, which are compared in full: the scores are exact, and only a distant neighbour
-could be missed.
-"""
+"""Nearest neighbours among many vectors. Up to 16,384, all are compared. Beyond, each also has a sketch, its projection
+on 64 fixed random directions. The sketches select 512 candidates, which are compared in full."""
 
 from __future__ import annotations
 
@@ -24,13 +20,7 @@ _CANDIDATES = 512
 
 
 class SketchedVectors:
-    """Vectors by place; a missing one is all zeros.
-
-    >>> near = SketchedVectors()
-    >>> near.put({1: np.array([0.0, 1.0], np.float32)}, 3)
-    >>> near.nearest(np.array([0.6, 0.8], np.float32), np.array([True, True, True]), 1)
-    [(1, 0.800000011920929)]
-    """
+    """Vectors by place; a missing one is all zeros."""
 
     def __init__(self) -> None:
         self._vectors: Column | None = None
@@ -75,21 +65,14 @@ class SketchedVectors:
         return list(zip(places.tolist(), similarities[best].tolist(), strict=True))
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        """The vectors as a plain array."""
         return {} if self._vectors is None else {"vectors": self._vectors.values.astype(np.float16)}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become what `save` returned."""
         if "vectors" in arrays:
             self._vectors = Column(np.float32, arrays["vectors"])
 
     def _sketch(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        sketches: NDArray[np.float32] = vectors @ _directions(vectors.shape[1])
-        return sketches
-
-
-def _directions(width: int) -> NDArray[np.float32]:
-    """The same for the same width, always."""
-    random = np.random.default_rng(_DIRECTIONS * width)
-    directions = random.standard_normal((width, _DIRECTIONS), np.float32) / np.float32(np.sqrt(_DIRECTIONS))
-    return np.asarray(directions, np.float32)
+        width = vectors.shape[1]
+        random = np.random.default_rng(_DIRECTIONS * width)  # the same directions for the same width, always
+        directions = random.standard_normal((width, _DIRECTIONS), np.float32) / np.float32(np.sqrt(_DIRECTIONS))
+        return np.asarray(vectors @ directions, np.float32)

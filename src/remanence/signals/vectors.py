@@ -1,8 +1,6 @@
 """The vectors signal: memories near the question in meaning.
 
-The vectors themselves lie in a vector store (`remanence.signals.stores`); the ledger has every one that was ever made,
-by the hash of its text. This module maps points to rows, fills the store from the ledger, and turns nearest points into
-nearest memories.
+The vectors themselves lie in a vector store; the ledger has every one that was ever made, by the hash of its text.
 
 Search is exact under every filter. If few rows are allowed, the store is given their points. If many are, it is asked
 for more than needed without a filter, and what is not allowed is skipped; if too little is left, more is asked for. (An
@@ -37,8 +35,6 @@ LoadVectors = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
 
 
 class Vectors:
-    """Memories by meaning."""
-
     name = "vectors"
     weight = 0.4
     stage = Stage.SCORE
@@ -54,7 +50,6 @@ class Vectors:
         """Points whose text has no embedding yet: the embedder was down when they were added."""
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Index versions numbered from row `first`."""
         points: list[int] = []
         hashes: list[bytes] = []
         for row, version in enumerate(versions, first):
@@ -70,33 +65,24 @@ class Vectors:
             self._fill(points, hashes)
 
     def reconcile(self) -> None:
-        """Make the store contain exactly the points of the indexed rows.
-
-        This repairs a store that was killed, copied or emptied.
-        """
+        """Make the store contain exactly the points of the indexed rows, also if it was killed, copied or emptied."""
         expected = self._points.values
         stored = np.array(self._store.ids(), np.int64)
         surplus = np.setdiff1d(stored, expected)
         if len(surplus):
             self._store.delete(surplus.tolist())
         missing = np.flatnonzero(~np.isin(expected, stored))
-        if len(missing):
-            hashes = self._hashes.values[missing]
-            self._fill(expected[missing].tolist(), [h.tobytes() for h in hashes])
+        self._fill(expected[missing].tolist(), [key.tobytes() for key in self._hashes.values[missing]])
 
     def text_hashes(self) -> list[bytes]:
-        """The hashes of the texts that have a point, each once, in the order they were added."""
         return list(dict.fromkeys(h.tobytes() for h in self._hashes.values))
 
     def rows_missing_vectors(self) -> list[int]:
-        """The rows that have a passage without an embedding."""
         return sorted({point >> PASSAGE_BITS for point in self.missing_vectors})
 
     def fill_missing_vectors(self) -> None:
-        """Load embeddings that did not exist when their texts were indexed."""
-        if self.missing_vectors:
-            missing, self.missing_vectors = self.missing_vectors, {}
-            self._fill(list(missing), list(missing.values()))
+        missing, self.missing_vectors = self.missing_vectors, {}
+        self._fill(list(missing), list(missing.values()))
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows nearest in meaning; a row is as near as its nearest passage."""
@@ -133,12 +119,10 @@ class Vectors:
         )
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        """Which points belong to which rows and texts."""
         self._store.flush()
         return {"points": self._points.values, "hashes": self._hashes.values, "rows": np.array([self._rows])}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become the index that `save` returned."""
         self._points = Column(np.int64, arrays["points"])
         self._hashes = Column(np.uint8, arrays["hashes"])
         self._rows = int(arrays["rows"][0])
@@ -149,11 +133,9 @@ class Vectors:
         return len(expected ^ set(self._store.ids()))
 
     def clear(self) -> None:
-        """Delete every point, before a rebuild."""
         self._store.clear()
 
     def close(self) -> None:
-        """Close the store."""
         self._store.close()
 
     def _fill(self, points: list[int], hashes: list[bytes]) -> None:
@@ -166,7 +148,6 @@ class Vectors:
                 self._store.upsert([point for point, _ in found], np.array([vector for _, vector in found]))
 
     def _score_rows(self, query: Query, rows: set[int]) -> dict[int, float]:
-        """The similarity of these rows."""
         if not rows or query.vector is None:
             return {}
         starts = np.array(sorted(rows), np.int64) << PASSAGE_BITS
@@ -199,9 +180,7 @@ def passage_texts(version: Remembered | None) -> list[str]:
     """The texts of one version that are embedded: each passage, or the whole text."""
     if version is None:
         return []
-    if not version.passages:
-        return [version.text]
-    return [version.text[start:end] for start, end in version.passages]
+    return [version.text[start:end] for start, end in version.passages or [(None, None)]]
 
 
 def _by_row(points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:

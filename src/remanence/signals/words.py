@@ -1,12 +1,9 @@
 """The words signal: memories that share words with the question, weighted by how rare the words are.
 
-The formula and parameters are those of rank-bm25's `BM25Plus`; the postings are our own, because rank-bm25 reads every
-document in Python for each question and cannot add one. Statistics (number of texts, their length, how many contain a
-word) are taken over the texts that the view knows, so that what is learned later does not change past scores. rank-bm25
-adds `delta * idf` of every query word to every document, also without the word; that constant is left out here, so a
-text without any of the words scores zero.
-
-A text without a word of the question also scores by a related one: "trip" for "journey".
+The formula and parameters are those of rank-bm25's `BM25Plus`, without the constant that it adds to every document, so
+that a text without any of the words scores zero. The postings are our own, because rank-bm25 reads every document in
+Python for each question. Statistics are taken over the texts that the view knows, so that what is learned later does
+not change past scores. A text without a word of the question also scores by a related one: "trip" for "journey".
 """
 
 from __future__ import annotations
@@ -52,10 +49,7 @@ class CorpusStatistics:
 
 
 class Words:
-    """Memories by their words.
-
-    A long text is several documents, one for each passage; the best passage counts.
-    """
+    """Memories by their words. A long text is several documents, one for each passage; the best passage counts."""
 
     name = "words"
     weight = 0.6
@@ -67,10 +61,8 @@ class Words:
         self._lengths = Column(np.int32)
         self._row_of = Column(np.int32)
         self._rows = 0
-        self._total_length = 0, 0  # documents, and the number of their words
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
-        """Index versions numbered from row `first`."""
         known = max(0, self._rows - first)
         terms: list[int] = []
         lengths: list[int] = []
@@ -88,7 +80,6 @@ class Words:
             self._rows = rows[-1] + 1
 
     def rank(self, query: Query, limit: int) -> Ranking:
-        """The rows whose words match best."""
         terms = sorted(set(query.terms or tokens(query.text)))
         if not terms:
             return Ranking.abstain(self.name, "the question holds only stop words")
@@ -101,38 +92,35 @@ class Words:
             return Ranking.empty(self.name, f"no memory holds {_listed(terms)}")
         rows, best = self._per_row(scores, query.allowed)
         if not len(rows):
-            found = [*matches, *(word for word in related if word not in matches)]
+            found = list(dict.fromkeys([*matches, *related]))
             return Ranking.empty(self.name, f"no memory that may be returned holds {_listed(found)}")
         order = top_indices(best, limit)
         if query.time_mask is not None:
             inside = np.flatnonzero(query.time_mask[rows])
             order = np.union1d(order, inside[top_indices(best[inside], limit // 2)])
             order = order[top_indices(best[order], len(order))]
+        has_match = any(query.allowed[self._row_of.values[docs]].any() for docs, _ in matches.values())
         return Ranking(
             self.name,
             rows[order].tolist(),
             best[order].tolist(),
             # Related words alone are no full match.
-            ceiling=None if self._any(matches, query.allowed) else float(best[order[0]]) / RELATED_WORD_SHARE,
+            ceiling=None if has_match else float(best[order[0]]) / RELATED_WORD_SHARE,
             explain_rows=lambda wanted: self._reasons(wanted, matches, related),
         )
 
     def corpus_statistics(self, visible: NDArray[np.bool_]) -> CorpusStatistics:
-        """The statistics over the documents of these rows."""
         self._postings.pack_if_needed()
         lengths = self._lengths.values
         mask = None if visible.all() else visible[self._row_of.values]
-        total = len(lengths) if mask is None else int(np.count_nonzero(mask))
-        length = self._all_lengths() if mask is None else int(lengths[mask].sum())
-        return CorpusStatistics(mask, total, length / max(total, 1))
+        known = lengths if mask is None else lengths[mask]
+        return CorpusStatistics(mask, len(known), int(known.sum()) / max(len(known), 1))
 
     def scores(
         self, terms: Sequence[str], corpus: CorpusStatistics, next_turns: NextTurns | None = None
     ) -> tuple[NDArray[np.float64], Matches]:
-        """BM25Plus of every document for these words, without the constant; and the documents that contain each.
-
-        With `next_turns`, a turn also gets a share of the words of the turn before it.
-        """
+        """BM25Plus of every document for these words, without the constant; and the documents that contain each. With
+        `next_turns`, a turn also gets a share of the words of the turn before it."""
         lengths = self._lengths.values
         scores = np.zeros(len(lengths), np.float64)
         matches: Matches = {}
@@ -172,14 +160,6 @@ class Words:
             scores[own] = before
         return related
 
-    def _all_lengths(self) -> int:
-        """The number of words in all documents. Added up once: there may be millions of documents."""
-        count, length = self._total_length
-        if count < len(self._lengths):
-            length += int(self._lengths.values[count:].sum())
-            self._total_length = len(self._lengths), length
-        return length
-
     def _after(self, docs: NDArray[np.int32], next_turns: NextTurns) -> NDArray[np.integer[Any]]:
         """The turn after each of these; -1 if there is none."""
         if len(self._row_of) == self._rows:
@@ -189,32 +169,21 @@ class Words:
         return np.where(rows < 0, -1, self._row_of.values.searchsorted(rows))
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        """The packed postings, and the lengths and rows of the documents."""
-        return {
-            **self._postings.save(),
-            "lengths": self._lengths.values,
-            "row_of": self._row_of.values,
-            "rows": np.array([self._rows]),
-        }
+        columns = {"lengths": self._lengths.values, "row_of": self._row_of.values, "rows": np.array([self._rows])}
+        return {**self._postings.save(), **columns}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become the index that `save` returned."""
         self._postings = Postings.load(arrays)
         self._lengths = Column(np.int32, arrays["lengths"])
         self._row_of = Column(np.int32, arrays["row_of"])
-        self._rows, self._total_length = int(arrays["rows"][0]), (0, 0)
+        self._rows = int(arrays["rows"][0])
 
     def _documents_with(self, word: str, corpus: CorpusStatistics) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The visible documents that contain a word, and how often."""
         docs, counts = self._postings.lookup(word)
         if corpus.mask is None or not len(docs):
             return docs, counts
         visible = corpus.mask[docs]
         return docs[visible], counts[visible]
-
-    def _any(self, matches: Matches, allowed: NDArray[np.bool_]) -> bool:
-        """Whether a row that may be returned contains one of the words."""
-        return any(allowed[self._row_of.values[docs]].any() for docs, _ in matches.values())
 
     def _per_row(
         self, scores: NDArray[np.float64], allowed: NDArray[np.bool_]
@@ -265,9 +234,7 @@ def passage_tokens(version: Remembered | None) -> list[list[str]]:
     """The words of one version: a list for each passage, or one for the text."""
     if version is None:
         return [[]]
-    if not version.passages:
-        return [tokens(version.text)]
-    return [tokens(version.text[start:end]) for start, end in version.passages]
+    return [tokens(version.text[start:end]) for start, end in version.passages or [(None, None)]]
 
 
 def _rarity(docs: NDArray[np.int32], corpus: CorpusStatistics) -> float:

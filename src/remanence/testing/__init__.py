@@ -21,9 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from remanence.testing.fake_clock import FakeClock
-    from remanence.testing.fake_embedder import HashingEmbedder
-    from remanence.testing.fake_models import HungModel, ScriptedModel
+    from remanence.testing.fakes import FakeClock, HashingEmbedder, HungModel, ScriptedModel
     from remanence.testing.ledger_contract import LedgerContract
     from remanence.testing.port_contracts import (
         ClockContract,
@@ -41,12 +39,12 @@ _MODULES = {
     "EmbedderContract": "port_contracts",
     "ExtractorContract": "port_contracts",
     "FactExtractorContract": "port_contracts",
-    "FakeClock": "fake_clock",
-    "HashingEmbedder": "fake_embedder",
-    "HungModel": "fake_models",
+    "FakeClock": "fakes",
+    "HashingEmbedder": "fakes",
+    "HungModel": "fakes",
     "LedgerContract": "ledger_contract",
     "RerankerContract": "port_contracts",
-    "ScriptedModel": "fake_models",
+    "ScriptedModel": "fakes",
     "SignalContract": "port_contracts",
     "VectorStoreContract": "vector_store_contract",
     "VectorStoresContract": "port_contracts",

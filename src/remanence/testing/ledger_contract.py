@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from remanence.events import Erased, Event, Forgotten, Remembered, Restored
 from remanence.schema import Entry, Mention, Triple, Turn, Window
 
 if TYPE_CHECKING:
-    from remanence.ports import Ledger, Transaction
+    from remanence.ports import Ledger
 
 MONDAY = datetime(2026, 5, 4, 9, tzinfo=timezone.utc)
 TUESDAY = MONDAY + timedelta(days=1)
@@ -63,6 +64,8 @@ class LedgerContract:
     def test_positions_are_one_two_three(self, ledger: Ledger) -> None:
         """Positions grow by one, across spaces and transactions, and leave no gap."""
         first = append_events(ledger, remembered_event("a"), remembered_event("b"))
+        list(ledger.read("home"))
+        assert ledger.head() == 2
         second = append_events(ledger, remembered_event("c"), space="work")
         assert [e.position for e in first + second] == [1, 2, 3]
         assert ledger.head() == 3
@@ -103,12 +106,6 @@ class LedgerContract:
         append_events(ledger, remembered_event("b"), at=east)
         assert [e.at for e in ledger.read("home")] == [old, east]
 
-    def test_a_moment_without_a_timezone_is_refused(self, ledger: Ledger) -> None:
-        """A naive time names no moment."""
-        with pytest.raises(InvalidInput):
-            append_events(ledger, remembered_event("a"), at=datetime(2026, 5, 4))
-        assert ledger.head() == 0
-
     def test_a_failed_transaction_leaves_nothing(self, ledger: Ledger) -> None:
         """Not a line, not a vector, not a fact; and the next one works."""
         append_events(ledger, remembered_event("kept"))
@@ -126,14 +123,13 @@ class LedgerContract:
         assert ledger.verify()[0] == 2
 
     def test_a_line_that_cannot_be_written_takes_its_transaction_along(self, ledger: Ledger) -> None:
-        """Lone surrogates and values that are no JSON are InvalidInput, and nothing is half-written."""
-        impossible = remembered_event("a"), Remembered("m1", "a", "i", meta={"x": object()}), remembered_event("\ud800")
-        for bad in impossible[1:]:
+        """Lone surrogates, values that are no JSON and naive times are InvalidInput, and nothing is half-written."""
+        for bad in (Remembered("m1", "a", "i", meta={"x": object()}), remembered_event("\ud800")):
             with pytest.raises(InvalidInput):
-                append_events(ledger, impossible[0], bad)
-        for space, text in (("\udfff", "a"), ("home", "\udfff")):
+                append_events(ledger, remembered_event("a"), bad)
+        for space, at in (("\udfff", MONDAY), ("home", datetime(2026, 5, 4))):
             with pytest.raises(InvalidInput):
-                append_events(ledger, remembered_event(text), space=space)
+                append_events(ledger, remembered_event("a"), space=space, at=at)
         with ledger.transaction() as pen, pytest.raises(InvalidInput):
             pen.put_meta("name", "\ud800")
         assert ledger.head() == 0
@@ -159,9 +155,16 @@ class LedgerContract:
         """A transaction that has ended is refused, not quietly ignored."""
         with ledger.transaction() as pen:
             pass
-        for late in _uses(pen):
+        uses: list[Callable[[], object]] = [
+            lambda: pen.append("home", [remembered_event("late")], at=MONDAY),
+            lambda: pen.append_erased("home", "remembered", "m1", at=MONDAY),
+            lambda: pen.put_vectors("m", {b"h": np.ones(1, dtype=np.float32)}),
+            lambda: pen.erase([1], []),
+            lambda: pen.put_meta("a", "b"),
+        ]
+        for use in uses:
             with pytest.raises(LedgerError):
-                late()
+                use()
         assert ledger.head() == 0
 
     def test_spaces_do_not_see_each_other(self, ledger: Ledger) -> None:
@@ -321,21 +324,12 @@ class LedgerContract:
         assert ledger.vectors("m", [b"h"])[b"h"].tolist() == [1.0, 1.0]
 
     def test_small_facts_are_remembered_and_replaced(self, ledger: Ledger) -> None:
-        """`set_meta` keeps the last value."""
+        """`put_meta` keeps the last value."""
         for value in ("one", "two"):
             with ledger.transaction() as pen:
                 pen.put_meta("name", value)
         assert ledger.get_meta("name") == "two"
         assert ledger.get_meta("other") is None
-
-    def test_the_head_stays_until_somebody_writes(self, ledger: Ledger) -> None:
-        """Reading changes nothing; writing does."""
-        append_events(ledger, remembered_event("a"))
-        before = ledger.head()
-        list(ledger.read("home"))
-        assert ledger.head() == before
-        append_events(ledger, remembered_event("b"))
-        assert ledger.head() != before
 
     def test_who_holds_the_pen_knows_the_head(self, ledger: Ledger) -> None:
         """What it appended itself is part of it; what it takes back is not."""
@@ -345,13 +339,9 @@ class LedgerContract:
             pen.append("home", [remembered_event("b")], at=MONDAY)
             assert pen.head == ledger.head() + 1
 
-        def take_back() -> None:
-            with ledger.transaction() as pen:
-                pen.append("home", [remembered_event("c")], at=MONDAY)
-                raise ZeroDivisionError
-
-        with pytest.raises(ZeroDivisionError):
-            take_back()
+        with suppress(ZeroDivisionError), ledger.transaction() as pen:
+            pen.append("home", [remembered_event("c")], at=MONDAY)
+            raise ZeroDivisionError
         with ledger.transaction() as pen:
             assert pen.head == ledger.head() == 2
 
@@ -363,13 +353,11 @@ class LedgerContract:
 
     def test_threads_may_write_and_read_at_once(self, ledger: Ledger) -> None:
         """No line is lost, none comes twice, and a reader never meets a line below what it has seen."""
-        done, failures = threading.Event(), list[BaseException]()
+        done = threading.Event()
 
         def writing(name: str) -> None:
             for n in range(25):
-                append_events(
-                    ledger, remembered_event(f"{name} {n}", name), remembered_event(f"{name} {n}b", name), space=name
-                )
+                append_events(ledger, *(remembered_event(f"{name} {n}{half}", name) for half in ("", "b")), space=name)
 
         def reading() -> None:
             seen = 0
@@ -377,28 +365,15 @@ class LedgerContract:
                 for entry in ledger.read("w1", after=seen):
                     assert entry.position > seen
                     seen = entry.position
-                ledger.head()
                 assert ledger.head() >= seen
 
-        def guarded(work: Callable[..., None], *args: Any) -> threading.Thread:
-            def run() -> None:
-                try:
-                    work(*args)
-                except BaseException as error:  # noqa: BLE001 - shown by the assertion below
-                    failures.append(error)
-
-            thread = threading.Thread(target=run)
-            thread.start()
-            return thread
-
-        readers = [guarded(reading) for _ in range(2)]
-        writers = [guarded(writing, f"w{n}") for n in range(4)]
-        for thread in writers:
-            thread.join()
-        done.set()
-        for thread in readers:
-            thread.join()
-        assert failures == []
+        with ThreadPoolExecutor(6) as threads:
+            readers = [threads.submit(reading) for _ in range(2)]
+            writers = [threads.submit(writing, f"w{n}") for n in range(4)]
+            wait(writers)
+            done.set()
+        for work in readers + writers:
+            work.result()  # raises what failed there
         for n in range(4):
             texts = [e.event.text for e in ledger.read(f"w{n}") if isinstance(e.event, Remembered)]
             assert texts == [f"w{n} {k}{half}" for k in range(25) for half in ("", "b")]
@@ -412,10 +387,8 @@ class LedgerContract:
         calls: list[Callable[[], object]] = [
             lambda: ledger.transaction().__enter__(),
             lambda: ledger.read("home"),
-            lambda: ledger.entries_at([1]),
             lambda: ledger.entries_at([]),
             lambda: ledger.position_at("home", MONDAY),
-            ledger.head,
             ledger.head,
             ledger.spaces,
             lambda: ledger.count("home"),
@@ -427,13 +400,3 @@ class LedgerContract:
         for call in calls:
             with pytest.raises(Closed):
                 call()
-
-
-def _uses(pen: Transaction) -> list[Callable[[], object]]:
-    return [
-        lambda: pen.append("home", [remembered_event("late")], at=MONDAY),
-        lambda: pen.append_erased("home", "remembered", "m1", at=MONDAY),
-        lambda: pen.put_vectors("m", {b"h": np.ones(1, dtype=np.float32)}),
-        lambda: pen.erase([1], []),
-        lambda: pen.put_meta("a", "b"),
-    ]

@@ -12,29 +12,34 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 import pytest
 
 from remanence.events import Remembered
-from remanence.ports import Embedder, Extractor, FactExtractor, Reranker, Signal, Stage, VectorStores
+from remanence.ports import Clock, Embedder, Extractor, FactExtractor, Reranker, Signal, Stage, VectorStores
 from remanence.schema import Extraction, ExtractionResult, Memory, Query, Ranking, Utterance, Verdict, Window
 
 if TYPE_CHECKING:
-    from remanence.ports import Clock, Vector
+    from remanence.ports import Vector
 
 NOW = datetime(2026, 5, 4, 9, tzinfo=timezone.utc)
 TEXTS = ("Alice lives in Porto.", "Bob drinks green tea.", "The bridge is closed since Monday.")
+Part = TypeVar("Part")
 ODD_TEXTS = ("", " ", "?", "🏔" * 50, "a" * 20_000, "Zoë traf 山田さん.\n\n\tOK", "SELECT 1; --")
 
 
-class ClockContract:
-    """The contract of `ports.Clock`."""
+class Contract(Generic[Part]):
+    """What every contract here has: a method that you implement."""
 
-    def make(self) -> Clock:
-        """The clock to check."""
+    def make(self) -> Part:
+        """The part to check, new and empty."""
         raise NotImplementedError
+
+
+class ClockContract(Contract[Clock]):
+    """The contract of `ports.Clock`."""
 
     def test_it_returns_moments_with_a_timezone(self) -> None:
         """A naive datetime names no moment."""
@@ -47,12 +52,8 @@ class ClockContract:
         assert moments == sorted(moments)
 
 
-class EmbedderContract:
+class EmbedderContract(Contract[Embedder]):
     """The contract of `ports.Embedder`."""
-
-    def make(self) -> Embedder:
-        """The embedder to check."""
-        raise NotImplementedError
 
     def test_it_declares_the_attributes_of_the_port(self) -> None:
         """Name, fingerprint, dimension and similarity floor."""
@@ -92,12 +93,8 @@ class EmbedderContract:
         assert int(np.argmax(similarities)) == 1
 
 
-class ExtractorContract:
+class ExtractorContract(Contract[Extractor]):
     """The contract of `ports.Extractor`."""
-
-    def make(self) -> Extractor:
-        """The extractor to check."""
-        raise NotImplementedError
 
     def test_it_declares_the_attributes_of_the_port(self) -> None:
         """A name, and `extract`."""
@@ -148,12 +145,8 @@ class FactExtractorContract(ExtractorContract):
             assert (verdict.new_index, verdict.old_id) == (0, "o1")
 
 
-class RerankerContract:
+class RerankerContract(Contract[Reranker]):
     """The contract of `ports.Reranker`."""
-
-    def make(self) -> Reranker:
-        """The reranker to check."""
-        raise NotImplementedError
 
     def test_it_declares_the_attributes_of_the_port(self) -> None:
         """Fingerprint, weight and whether its scores are calibrated."""
@@ -178,30 +171,19 @@ class RerankerContract:
         assert first == pytest.approx(second)
 
 
-class SignalContract:
+class SignalContract(Contract[Signal]):
     """The contract of `ports.Signal`. Override `versions` and `query` to give your signal something to find."""
-
-    def make(self) -> Signal:
-        """A new, empty signal."""
-        raise NotImplementedError
 
     def versions(self) -> list[Remembered | None]:
         """What is indexed; None is a version whose text was erased."""
-        days = [Window.from_moment(NOW - timedelta(days=day)) for day in range(30)]
-        texts = [f"Note {number}: {TEXTS[number % len(TEXTS)]}" for number in range(30)]
-        made = [
-            Remembered(f"m{n}", text, f"i{n}", valid=day) for n, (text, day) in enumerate(zip(texts, days, strict=True))
-        ]
-        return [None if number == 7 else version for number, version in enumerate(made)]
+        texts = [f"Note {n}: {TEXTS[n % len(TEXTS)]}" for n in range(30)]
+        days = [Window.from_moment(NOW - timedelta(days=n)) for n in range(30)]
+        return [None if n == 7 else Remembered(f"m{n}", texts[n], f"i{n}", valid=days[n]) for n in range(30)]
 
     def query(self, allowed: Sequence[int] | None = None) -> Query:
         """A question for which the signal finds something, among these rows or all of them."""
-        count = len(self.versions())
-        visible = np.ones(count, np.bool_)
-        visible[[row for row, version in enumerate(self.versions()) if version is None]] = False
-        mask = visible.copy()
-        if allowed is not None:
-            mask &= np.isin(np.arange(count), list(allowed))
+        visible = np.array([version is not None for version in self.versions()], np.bool_)
+        mask = visible if allowed is None else visible & np.isin(np.arange(len(visible)), allowed)
         return Query(
             text="Where does Alice live?",
             visible=visible,
@@ -287,12 +269,8 @@ class SignalContract:
         return list(one.rows) == list(other.rows) and list(one.scores) == pytest.approx(list(other.scores))
 
 
-class VectorStoresContract:
+class VectorStoresContract(Contract[VectorStores]):
     """The contract of `ports.VectorStores`. For the stores that it opens there is `VectorStoreContract`."""
-
-    def make(self) -> VectorStores:
-        """The factory to check, without any points."""
-        raise NotImplementedError
 
     def test_spaces_do_not_share_points(self) -> None:
         """Whatever they are called."""

@@ -8,32 +8,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from remanence.core.engine import Engine
 from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.events import Event, Linked, Ran, Remembered, Used
 from remanence.language.passages import split_passages
 from remanence.language.text import pluralize, text_hash
+from remanence.ports import Progress
 from remanence.schema import LinkKind, Window
+from remanence.upkeep import step_tools
+from remanence.upkeep.decay import ScoredMemories, strength_of
 from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE, MAX_NEIGHBOURS, Cluster, Clusters, find_clusters
 from remanence.upkeep.merged_text import TextMerger, Wording, contains_name
-from remanence.upkeep.scored_memories import ScoredMemories, StalePlan, check_current, check_unchanged, link_lookup
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import batches, format_table
+from remanence.upkeep.step_tools import Plan, StalePlan, batches, format_table
 from remanence.write.append import append
 from remanence.write.extract import PreparedVersion
 
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-    from remanence.ports import Progress
-
-STEP, LINK_STEP = "consolidate", "link"
 OBSERVED_BY = "upkeep"
 _BATCH = 200
 
-Mode = Literal["merge", "link"]
+Step = Literal["consolidate", "link"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +44,22 @@ class Merge:
 
     @property
     def text(self) -> str:
-        """The text of the new memory."""
         return self.version.text
 
 
 @dataclass(frozen=True, slots=True)
-class ConsolidationPlan:
-    """Which memories are merged, and into which text; or, in `link` mode, which are only linked.
+class ConsolidationPlan(Plan):
+    """Which memories are merged, and into which text; or, in `link` mode, which are only linked."""
 
-    It prints as a table; `space.upkeep.apply(plan)` does it.
-    """
-
-    mode: Mode
+    step: Step
     merges: tuple[Merge, ...]
     links: tuple[tuple[str, str], ...]
     positions: dict[str, int]
     """The memories of the plan with the ledger positions of their versions."""
     parameters: dict[str, Any]
-    position: int
-    has_new_memories: bool = False
+    has_new_memories: bool
     """Whether there were new memories to compare. That they were compared is recorded even if nothing is
     merged, so that the next run does not compare them again."""
-    run: str | None = None
-    """The run that applied this plan; None before."""
 
     def __len__(self) -> int:
         return len(self.merges) + len(self.links)
@@ -77,30 +68,67 @@ class ConsolidationPlan:
         return iter(self.merges)
 
     @property
-    def step(self) -> str:
-        """The name of the step in the ledger."""
-        return LINK_STEP if self.mode == "link" else STEP
+    def is_due(self) -> bool:
+        return len(self) > 0 or self.has_new_memories
 
     @property
     def superseded_ids(self) -> tuple[str, ...]:
-        """The ids of the memories that are merged."""
         return tuple(memory for merge in self.merges for memory in merge.cluster.memory_ids)
 
     def __str__(self) -> str:
-        if self.mode == "link":
-            verb = f"run {self.run} added" if self.run else "would add"
-            title = f"link: {verb} {pluralize(len(self.links), 'link')}"
+        if self.step == "link":
+            title = f"link: {self.verb('added', 'add')} {pluralize(len(self.links), 'link')}"
             return format_table(title, ("memory", "related to"), self.links)
-        verb = f"run {self.run} merged" if self.run else "would merge"
         sources = pluralize(len(self.superseded_ids), "memory", "memories")
-        title = f"consolidate: {verb} {sources} into {len(self.merges)}"
+        title = f"consolidate: {self.verb('merged', 'merge')} {sources} into {len(self.merges)}"
         rows = [
             (m.cluster.cohesion, len(m.cluster.items), m.cluster.summary, m.text, m.wording.author_label)
             for m in self.merges
         ]
-        lines = [format_table(title, ("cohesion", "size", "memories", "become", "written by"), rows)]
+        table = format_table(title, ("cohesion", "size", "memories", "become", "written by"), rows)
         problems = dict.fromkeys(m.wording.problem for m in self.merges if m.wording.problem)
-        return "\n".join([*lines, *(f"  the model {problem}, so the rules wrote" for problem in problems)])
+        return "\n".join([table, *(f"  the model {problem}, so the rules wrote" for problem in problems)])
+
+    def check(self, engine: Engine, space: str) -> None:
+        with engine.open_index(space) as index:
+            step_tools.check_current(index, self.positions, engine.now(), unlinked=self.links)
+            last = index.usage.last_run(self.step, self.parameters)
+            if not len(self) and last is not None and last.planned >= self.position:
+                raise StalePlan(f"run {last.id!r} has compared the same memories")
+
+    def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
+        if not self.merges:
+            engine.write(space, partial(self._link_events, run))
+        for batch in batches(self.merges, _BATCH, progress):
+            now = engine.now()
+            versions = [PreparedVersion(merge.version, now) for merge in batch]
+            append(engine, space, versions, extra_events=partial(self._merge_events, run, batch))
+
+    def _merge_events(self, run: str, batch: Sequence[Merge], index: Index, ids: Sequence[str]) -> list[Event]:
+        sources = tuple(memory for merge in batch for memory in merge.cluster.memory_ids)
+        step_tools.check_unchanged(index, {memory: self.positions[memory] for memory in sources})
+        if list(ids) != [merge.version.memory for merge in batch]:
+            raise StalePlan("the same memories were merged")
+        links: list[Linked] = []
+        uses: list[Used] = []
+        for merge in batch:
+            new = merge.version.memory
+            why = f"merged by {merge.wording.author_label}, cohesion {merge.cluster.cohesion:.2f}"
+            for source in merge.cluster.memory_ids:
+                links += [_link(new, "derived_from", source, why), _link(new, "supersedes", source, why)]
+            # The uses of the sources count for the new memory. If the merge was undone and repeated, it has some.
+            times = sum(index.usage.get(memory).times for memory in merge.cluster.memory_ids)
+            times -= index.usage.get(new).times
+            uses += [Used(new, times=times)] if times > 0 else []
+        edges = tuple(link.link for link in links)
+        ran = Ran(run, self.step, self.position, self.parameters, made=tuple(ids), used=sources, edges=edges)
+        return [*links, *uses, ran]
+
+    def _link_events(self, run: str, index: Index) -> list[Event]:
+        step_tools.check_unchanged(index, self.positions)
+        links = [_link(memory, "related_to", other, "they say nearly the same") for memory, other in self.links]
+        edges = tuple(link.link for link in links)
+        return [*links, Ran(run, self.step, self.position, self.parameters, edges=edges)]
 
 
 def plan(
@@ -110,7 +138,7 @@ def plan(
     progress: Progress | None,
     *,
     settings: UpkeepSettings,
-    mode: Mode = "merge",
+    step: Step = "consolidate",
     clusters: Sequence[Cluster] | None = None,
     new_clusters: Clusters | None = None,
 ) -> ConsolidationPlan:
@@ -123,82 +151,31 @@ def plan(
     has_new = False
     if clusters is None:
         if new_clusters is None:
-            new_clusters = find_new_clusters(index, memories, settings, mode, progress)
+            new_clusters = find_new_clusters(index, memories, settings, step, progress)
         has_new = new_clusters.examined_count > 0
         clusters = [cluster for cluster in new_clusters if cluster.action == "merge"]
     positions = _check_clusters(memories, clusters)
     merges: tuple[Merge, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
-    if mode == "link":
-        pairs = [(ids[0], other) for cluster in clusters for ids in [cluster.memory_ids] for other in ids[1:]]
-        linked_to = link_lookup(index, memories.snapshot)
-        links = tuple((first, other) for first, other in pairs if other not in linked_to(first))
+    if step == "link":
+        pairs = [(cluster.memory_ids[0], other) for cluster in clusters for other in cluster.memory_ids[1:]]
+        links = tuple(pair for pair in pairs if not step_tools.are_linked(index, *pair, memories.snapshot))
     else:
         merger = TextMerger(engine.extractor)
         merges = tuple(_merge(merger, index, cluster) for [cluster] in batches(clusters, 1, progress))
-    return ConsolidationPlan(
-        mode, merges, links, positions, _parameters(settings), memories.position, has_new_memories=has_new
-    )
+    parameters = _parameters(settings)
+    return ConsolidationPlan(step, merges, links, positions, parameters, has_new, position=memories.position)
 
 
 def find_new_clusters(
-    index: Index, memories: ScoredMemories, settings: UpkeepSettings, mode: Mode, progress: Progress | None
+    index: Index, memories: ScoredMemories, settings: UpkeepSettings, step: Step, progress: Progress | None
 ) -> Clusters:
     """The clusters with a memory that no run with the same settings has seen. A run every hour must not
     compare everything every hour."""
-    new = _new_rows(index, memories, LINK_STEP if mode == "link" else STEP, _parameters(settings))
+    new = _new_rows(index, memories, step, _parameters(settings))
     found = find_clusters(index, memories, settings, settings.cluster_similarity, seeds=new, progress=progress)
     chosen = tuple(cluster for cluster in found if any(item.row in new for item in cluster.items))
     return replace(found, clusters=chosen, examined_count=len(new))
-
-
-def check(engine: Engine, space: str, plan: ConsolidationPlan) -> None:
-    """Raise StalePlan if a memory of the plan is no longer current, or another run did the same since."""
-    with engine.open_index(space) as index:
-        check_current(index, plan.positions, engine.now(), unlinked=plan.links)
-        last = index.usage.last_run(plan.step, plan.parameters)
-        if not len(plan) and last is not None and last.planned >= plan.position:
-            raise StalePlan(f"run {last.id!r} has compared the same memories")
-
-
-def write(engine: Engine, space: str, plan: ConsolidationPlan, run: str, progress: Progress | None = None) -> None:
-    """Write the merges, some clusters in each transaction; or the links."""
-    if not plan.merges:
-        engine.write(space, partial(_link_events, plan=plan, run=run))
-    for batch in batches(plan.merges, _BATCH, progress):
-        now = engine.now()
-        versions = [PreparedVersion(merge.version, now) for merge in batch]
-        append(engine, space, versions, extra_events=partial(_merge_events, plan=plan, run=run, batch=batch))
-
-
-def _merge_events(
-    index: Index, ids: Sequence[str], plan: ConsolidationPlan, run: str, batch: Sequence[Merge]
-) -> list[Event]:
-    sources = tuple(memory for merge in batch for memory in merge.cluster.memory_ids)
-    check_unchanged(index, {memory: plan.positions[memory] for memory in sources})
-    if list(ids) != [merge.version.memory for merge in batch]:
-        raise StalePlan("the same memories were merged")
-    links: list[Linked] = []
-    uses: list[Used] = []
-    for merge in batch:
-        new = merge.version.memory
-        why = f"merged by {merge.wording.author_label}, cohesion {merge.cluster.cohesion:.2f}"
-        for source in merge.cluster.memory_ids:
-            links += [_link(new, "derived_from", source, why), _link(new, "supersedes", source, why)]
-        # The uses of the sources count for the new memory. If the merge was undone and repeated, it has some already.
-        times = sum(index.usage.get(memory).times for memory in merge.cluster.memory_ids)
-        times -= index.usage.get(new).times
-        uses += [Used(new, times=times)] if times > 0 else []
-    edges = tuple(link.link for link in links)
-    ran = Ran(run, STEP, plan.position, plan.parameters, made=tuple(ids), used=sources, edges=edges)
-    return [*links, *uses, ran]
-
-
-def _link_events(index: Index, plan: ConsolidationPlan, run: str) -> list[Event]:
-    check_unchanged(index, plan.positions)
-    links = [_link(memory, "related_to", other, "they say nearly the same") for memory, other in plan.links]
-    edges = tuple(link.link for link in links)
-    return [*links, Ran(run, plan.step, plan.position, plan.parameters, edges=edges)]
 
 
 def _link(source: str, kind: LinkKind, target: str, why: str) -> Linked:
@@ -259,6 +236,7 @@ def _merge(merger: TextMerger, index: Index, cluster: Cluster) -> Merge:
     wording = merger.merge(cluster.texts, [m.name for m in mentions if contains_name(m.name, sources)])
     identity = text_hash("|".join(("consolidated", *sorted(cluster.memory_ids)))).hex()
     number = index.catalog.with_identity(identity)
+    strongest = max(strength_of(item.memory, item.usage) for item in cluster.items)
     expiries = [version.expires_at for version in versions]
     version = Remembered(
         # A memory that was merged from the same sources and undone is restored.
@@ -270,7 +248,7 @@ def _merge(merger: TextMerger, index: Index, cluster: Cluster) -> Merge:
         valid=_covering([version.valid for version in versions]),
         importance=max(version.importance for version in versions),
         confidence=max(version.confidence for version in versions),
-        strength=round(min(2.0, max(1 + cluster.cohesion / 2, *(i.strength for i in cluster.items))), 4),
+        strength=round(min(2.0, max(1 + cluster.cohesion / 2, strongest)), 4),
         tags=_union(version.tags for version in versions),
         source=_common([version.source for version in versions], None),
         observed_by=_common([version.observed_by for version in versions], None),

@@ -1,4 +1,5 @@
-"""How scores decay without use, and which memories are at risk of being forgotten.
+"""The scores of current memories, which every step starts from: how they decay without use, how use raises
+them, and which memories are at risk.
 
     score = uses^0.6 * retention(days since last use) * strength
 
@@ -7,29 +8,44 @@ Every decay model leaves half after one half-life, and none reaches zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
+from remanence.core.engine import Engine
+from remanence.core.index import Index, RowErased
+from remanence.errors import NotFound
+from remanence.events import Event, Used
 from remanence.language.text import pluralize
-from remanence.upkeep.step_tools import format_table
+from remanence.ports import Progress
+from remanence.schema import Memory, Snapshot, from_micros, micros
+from remanence.state.usage import MemoryUsage
+from remanence.upkeep.step_tools import batches, current_mask, format_table
 
 if TYPE_CHECKING:
-    from remanence.upkeep.scored_memories import ScoredMemories, ScoredMemory
     from remanence.upkeep.settings import UpkeepSettings
 
 Urgency = Literal["high", "medium", "low"]
 Action = Literal["reinforce", "gc candidate", "needs review"]
 
-USE_EXPONENT = 0.6
-"""The score grows with the number of uses to this power."""
-IMPORTANCE_FACTOR = 16.0
+_USE_EXPONENT = 0.6
+_IMPORTANCE_FACTOR = 16.0
 """How many times longer the half-life of a memory of importance 0.9 is."""
 _ORDINARY, _DEFINING = 0.5, 0.9
 _MIN_RETENTION = 1e-9
 _RISK_FROM, _RISK_UNTIL = 0.15, 0.35
 """The scores between which the urgency goes from high to low. What scores more is not at risk."""
 _IMPORTANT = 0.6
+_DAY = 86_400.0
+_CHUNK = 500
+_BOOST = 0.1
+"""How much stronger a boost, or use in another domain, makes a memory."""
+_MAX_STRENGTH = 2.0
+_CROSS_DOMAIN_OVERLAP = 0.3
+"""A use is in another domain if it shares less of its tags (Jaccard) with the memory."""
 
 _POWER = 1.1
 _POWER_SCALE = 2 ** (1 / _POWER) - 1
@@ -62,33 +78,78 @@ DECAY_MODELS: Mapping[str, Callable[[float], float]] = {
 
 
 def retention(model: str, days: float, half_life: float) -> float:
-    """The share that is left after so many days.
-
-    >>> [round(retention(model, 3, half_life=3), 3) for model in DECAY_MODELS]
-    [0.5, 0.5, 0.5]
-    >>> retention("exponential", 1e9, half_life=3) > 0
-    True
-    """
+    """The share that is left after so many days."""
     return max(_MIN_RETENTION, DECAY_MODELS[model](max(0.0, days) / half_life))
 
 
-def half_life_for(half_life: float, importance: float) -> float:
-    """A half-life, longer for important memories.
+def score_of(memory: Memory, usage: MemoryUsage, now: datetime, settings: UpkeepSettings) -> float:
+    """The score of a memory now. Adding it counts as the first use."""
+    last = max(memory.revised_at, from_micros(usage.moments[-1])) if usage.moments else memory.revised_at
+    days = (now - last).total_seconds() / _DAY
+    excess_importance = max(0.0, memory.importance - _ORDINARY) / (_DEFINING - _ORDINARY)
+    half_life = settings.half_life_by_kind.get(memory.kind, settings.half_life_days)
+    retained = retention(settings.decay, days, half_life * _IMPORTANCE_FACTOR**excess_importance)
+    return float((1 + usage.times) ** _USE_EXPONENT * retained * strength_of(memory, usage))
 
-    >>> [half_life_for(3, importance) for importance in (0.3, 0.5, 0.9)]
-    [3.0, 3.0, 48.0]
-    """
-    excess = max(0.0, importance - _ORDINARY) / (_DEFINING - _ORDINARY)
-    return float(half_life * IMPORTANCE_FACTOR**excess)
+
+def strength_of(memory: Memory, usage: MemoryUsage) -> float:
+    """The strength of a memory, from 1 to 2, with what its uses added."""
+    return min(_MAX_STRENGTH, max(1.0, memory.strength + usage.boost))
 
 
-def score(uses: int, retained: float, strength: float) -> float:
-    """The score after so many recorded uses. Adding the memory counts as the first use.
+@dataclass(frozen=True, slots=True)
+class ScoredMemory:
+    """A current memory: the row and ledger position of its version, its usage, and its score now."""
 
-    >>> score(0, 0.5, 2.0)
-    1.0
-    """
-    return float((1 + uses) ** USE_EXPONENT * retained * strength)
+    memory: Memory
+    row: int
+    position: int
+    usage: MemoryUsage
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredMemories:
+    """All current memories of a space, as of one ledger position and moment."""
+
+    items: tuple[ScoredMemory, ...]
+    snapshot: Snapshot
+
+    @property
+    def position(self) -> int:
+        """The last ledger position that was read."""
+        return self.snapshot.position
+
+    def without(self, ids: Iterable[str]) -> ScoredMemories:
+        """The same without some memories."""
+        excluded = set(ids)
+        return ScoredMemories(tuple(item for item in self.items if item.memory.id not in excluded), self.snapshot)
+
+
+def score_memories(
+    index: Index, now: datetime, settings: UpkeepSettings, progress: Progress | None = None
+) -> ScoredMemories:
+    """The memories that are neither forgotten, expired, revised nor superseded."""
+    while True:
+        with index.lock:
+            snapshot = index.snapshot(index.catalog.position, now)
+            rows = np.flatnonzero(snapshot.row_mask)
+            rows = rows[current_mask(index, rows, snapshot)]
+        try:
+            return ScoredMemories(tuple(_scored(index, rows.tolist(), now, settings, progress)), snapshot)
+        except RowErased:
+            index.catch_up()  # another process erased a memory before its text was read
+
+
+def _scored(
+    index: Index, rows: Sequence[int], now: datetime, settings: UpkeepSettings, progress: Progress | None
+) -> Iterator[ScoredMemory]:
+    for chunk in batches(rows, _CHUNK, progress):
+        with index.lock:  # briefly for each chunk, so that others can recall in between
+            memories, positions = index.memories(chunk), index.catalog.positions_of_rows(chunk)
+            for row, position, memory in zip(chunk, positions, memories, strict=True):
+                usage = index.usage.get(memory.id)
+                yield ScoredMemory(memory, row, position, usage, score_of(memory, usage, now, settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +194,77 @@ def report(memories: ScoredMemories, settings: UpkeepSettings) -> DecayReport:
 
 def _at_risk(item: ScoredMemory, settings: UpkeepSettings) -> MemoryAtRisk:
     memory, uses = item.memory, item.usage.times
+    third = (_RISK_UNTIL - _RISK_FROM) / 3
+    urgency: Urgency = "medium" if item.score < _RISK_FROM + 2 * third else "low"
+    if item.score < _RISK_FROM + third:
+        urgency = "high"
     action: Action = "reinforce" if memory.importance >= _IMPORTANT or uses > 0 else "needs review"
     if item.score < settings.forget_below:
         action = "gc candidate"
-    return MemoryAtRisk(memory.id, memory.text, item.score, urgency(item.score), action, uses)
+    return MemoryAtRisk(memory.id, memory.text, item.score, urgency, action, uses)
 
 
-def urgency(score: float) -> Urgency:
-    """How urgent a score is, by thirds of the risk zone.
+@dataclass(frozen=True, slots=True)
+class TouchReport:
+    """The effect of one use on the score of a memory. With `cross_domain`, the memory was used for something
+    that shares hardly any tag with it, which increased its strength."""
 
-    >>> [urgency(score) for score in (0.1, 0.2, 0.25, 0.34)]
-    ['high', 'high', 'medium', 'low']
-    """
-    third = (_RISK_UNTIL - _RISK_FROM) / 3
-    if score < _RISK_FROM + third:
-        return "high"
-    return "medium" if score < _RISK_FROM + 2 * third else "low"
+    memory: str
+    old_score: float
+    new_score: float
+    uses: int
+    strength: float
+    cross_domain: bool = False
+
+    def __str__(self) -> str:
+        strength = f", strength {self.strength:.2f}" if self.strength > 1 else ""
+        uses = pluralize(self.uses, "use")
+        return f"{self.memory}: score {self.old_score:.2f} -> {self.new_score:.2f} ({uses}{strength})"
+
+
+def touch(
+    engine: Engine,
+    space: str,
+    ids: Sequence[str],
+    settings: UpkeepSettings,
+    *,
+    context: Sequence[str] = (),
+    boost: bool = False,
+) -> list[TouchReport]:
+    """Record one use of each of these memories, all in one transaction."""
+    reports: list[TouchReport] = []
+    now = engine.now()
+
+    def decide(index: Index) -> list[Event]:
+        reports.clear()
+        events: list[Event] = []
+        for memory_id in dict.fromkeys(ids):
+            memory, before = _visible_memory(index, memory_id), index.usage.get(memory_id)
+            cross_domain = _is_cross_domain(memory.tags, context)
+            increase = min(_MAX_STRENGTH - strength_of(memory, before), _BOOST) if boost or cross_domain else 0.0
+            use = Used(memory_id, boost=round(increase, 6), context=tuple(context))
+            after = MemoryUsage(before.times + use.times, before.boost + use.boost, (micros(now),))
+            old_score, new_score = (score_of(memory, usage, now, settings) for usage in (before, after))
+            strength = strength_of(memory, after)
+            reports.append(TouchReport(memory_id, old_score, new_score, after.times, strength, cross_domain))
+            events.append(use)
+        return events
+
+    engine.write(space, decide)
+    return reports
+
+
+def _visible_memory(index: Index, memory_id: str) -> Memory:
+    index.require_unerased(memory_id)  # an unknown or erased memory has its own error message
+    row = index.current_row(memory_id, index.catalog.position)
+    if row is None:
+        raise NotFound(
+            f"memory {memory_id!r} is forgotten or archived, so its use cannot be recorded. "
+            f"Restore it first: space.unforget({memory_id!r})."
+        )
+    return index.memories([row])[0]
+
+
+def _is_cross_domain(tags: Sequence[str], context: Sequence[str]) -> bool:
+    own, other = set(tags), set(context)
+    return bool(own and other) and len(own & other) / len(own | other) < _CROSS_DOMAIN_OVERLAP

@@ -10,25 +10,22 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
 from math import log
-from typing import TYPE_CHECKING
 
+from remanence.core.engine import Engine
 from remanence.core.identity import new_id
 from remanence.core.index import Index
 from remanence.events import Event, Linked, Ran
 from remanence.language.text import pluralize
+from remanence.ports import Progress
 from remanence.schema import Mention
+from remanence.upkeep import step_tools
 from remanence.upkeep.consolidation import OBSERVED_BY, Merge
-from remanence.upkeep.scored_memories import ScoredMemories, StalePlan, check_current, check_unchanged, link_lookup
-from remanence.upkeep.step_tools import batches, entity_id, format_table
+from remanence.upkeep.decay import ScoredMemories
+from remanence.upkeep.step_tools import Plan, StalePlan, batches, entity_id, format_table
 
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-    from remanence.ports import Progress
-
-STEP = "discover"
 _MIN_SHARED_ENTITIES = 2
 _MIN_SCORE = 0.3
 _MAX_LINKS = 5
@@ -53,15 +50,12 @@ class RelatedPair:
 
 
 @dataclass(frozen=True, slots=True)
-class DiscoveryPlan:
-    """Which memories are to be linked. It prints as a table; `space.upkeep.apply(plan)` does it."""
+class DiscoveryPlan(Plan):
+    """Which memories are to be linked."""
 
     relations: tuple[RelatedPair, ...]
     positions: dict[str, int]
     """The memories of the plan with the ledger positions of their versions."""
-    position: int
-    run: str | None = None
-    """The run that applied this plan; None before."""
 
     def __len__(self) -> int:
         return len(self.relations)
@@ -70,10 +64,34 @@ class DiscoveryPlan:
         return iter(self.relations)
 
     def __str__(self) -> str:
-        verb = f"run {self.run} added" if self.run else "would add"
         rows = [(pair.score, pair.source, pair.target, pair.why) for pair in self.relations]
-        title = f"discover: {verb} {pluralize(len(self), 'link')}"
+        title = f"discover: {self.verb('added', 'add')} {pluralize(len(self), 'link')}"
         return format_table(title, ("score", "memory", "related to", "because"), rows)
+
+    def check(self, engine: Engine, space: str) -> None:
+        with engine.open_index(space) as index:
+            pairs = [(pair.source, pair.target) for pair in self.relations]
+            step_tools.check_current(index, self.positions, engine.now(), unlinked=pairs)
+
+    def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
+        for batch in batches(self.relations, _BATCH, progress):
+            engine.write(space, partial(self._link_events, run, batch))
+
+    def _link_events(self, run: str, batch: Sequence[RelatedPair], index: Index) -> list[Event]:
+        memories = {memory for pair in batch for memory in (pair.source, pair.target)}
+        step_tools.check_unchanged(
+            index, {memory: self.positions[memory] for memory in memories & self.positions.keys()}
+        )
+        for memory in memories - self.positions.keys():
+            if index.catalog.number(memory) is None:
+                raise StalePlan(f"memory {memory!r}, which the same run was to make, has not been made")
+        links = [
+            Linked(new_id(), p.source, "related_to", p.target, confidence=p.score, observed_by=OBSERVED_BY, why=p.why)
+            for p in batch
+        ]
+        # The keys are part of the ledger format: later runs may compare them.
+        parameters = {"shared": _MIN_SHARED_ENTITIES, "above": _MIN_SCORE, "most": _MAX_LINKS}
+        return [*links, Ran(run, "discover", self.position, parameters, edges=tuple(link.link for link in links))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,50 +108,27 @@ def plan(
     index: Index, memories: ScoredMemories, progress: Progress | None = None, pending_merges: Sequence[Merge] = ()
 ) -> DiscoveryPlan:
     """The links that are missing; `pending_merges` are memories that the same run is about to make."""
-    names = _EntityNames(index, memories.position)
-    nodes = [
-        _Node(i.memory.id, names.ids(i.memory.mentions), frozenset(i.memory.tags), i.position) for i in memories.items
-    ]
-    nodes += [
-        _Node(m.version.memory, names.ids(m.version.mentions), frozenset(m.version.tags), None) for m in pending_merges
-    ]
-    linked_to = link_lookup(index, memories.snapshot)
+    name_of: dict[str, str] = {}
+
+    @cache
+    def id_of(name: str) -> str:
+        id_ = entity_id(index, name, memories.position) or name
+        name_of.setdefault(id_, name)
+        return id_
+
+    def node(memory: str, mentions: Sequence[Mention], tags: Sequence[str], position: int | None) -> _Node:
+        return _Node(memory, frozenset(id_of(mention.name) for mention in mentions), frozenset(tags), position)
+
+    nodes = [node(i.memory.id, i.memory.mentions, i.memory.tags, i.position) for i in memories.items]
+    nodes += [node(m.version.memory, m.version.mentions, m.version.tags, None) for m in pending_merges]
     relations: list[RelatedPair] = []
     positions: dict[str, int] = {}
     for (first, second), score in _best_pairs(nodes, progress):
         a, b = nodes[first], nodes[second]
-        if b.memory not in linked_to(a.memory):
-            relations.append(RelatedPair(a.memory, b.memory, round(score, 4), names.reason(a, b)))
+        if not step_tools.are_linked(index, a.memory, b.memory, memories.snapshot):
+            relations.append(RelatedPair(a.memory, b.memory, round(score, 4), _reason(a, b, name_of)))
             positions |= {node.memory: node.position for node in (a, b) if node.position is not None}
-    return DiscoveryPlan(tuple(relations), positions, memories.position)
-
-
-def check(engine: Engine, space: str, plan: DiscoveryPlan) -> None:
-    """Raise StalePlan if a memory of the plan is no longer current, or two of them were linked since."""
-    with engine.open_index(space) as index:
-        pairs = [(pair.source, pair.target) for pair in plan.relations]
-        check_current(index, plan.positions, engine.now(), unlinked=pairs)
-
-
-def write(engine: Engine, space: str, plan: DiscoveryPlan, run: str, progress: Progress | None = None) -> None:
-    """Write the links of the plan, some thousand in each transaction."""
-    for batch in batches(plan.relations, _BATCH, progress):
-        engine.write(space, partial(_link_events, plan=plan, run=run, batch=batch))
-
-
-def _link_events(index: Index, plan: DiscoveryPlan, run: str, batch: Sequence[RelatedPair]) -> list[Event]:
-    memories = {memory for pair in batch for memory in (pair.source, pair.target)}
-    check_unchanged(index, {memory: plan.positions[memory] for memory in memories & plan.positions.keys()})
-    for memory in memories - plan.positions.keys():
-        if index.catalog.number(memory) is None:
-            raise StalePlan(f"memory {memory!r}, which the same run was to make, has not been made")
-    links = [
-        Linked(new_id(), p.source, "related_to", p.target, confidence=p.score, observed_by=OBSERVED_BY, why=p.why)
-        for p in batch
-    ]
-    # The keys are part of the ledger format: later runs may compare them.
-    parameters = {"shared": _MIN_SHARED_ENTITIES, "above": _MIN_SCORE, "most": _MAX_LINKS}
-    return [*links, Ran(run, STEP, plan.position, parameters, edges=tuple(link.link for link in links))]
+    return DiscoveryPlan(tuple(relations), positions, position=memories.position)
 
 
 def _best_pairs(nodes: Sequence[_Node], progress: Progress | None) -> list[tuple[tuple[int, int], float]]:
@@ -146,7 +141,7 @@ def _best_pairs(nodes: Sequence[_Node], progress: Progress | None) -> list[tuple
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for at, node in enumerate(nodes):
         rarest = sorted(node.entities, key=lambda entity: (counts[entity], entity))[:_MAX_ENTITIES]
-        for shared in combinations(rarest, min(_MIN_SHARED_ENTITIES, 2)):
+        for shared in combinations(rarest, 2):
             groups[shared].append(at)
     candidates: dict[int, list[tuple[float, tuple[int, int]]]] = defaultdict(list)
     pairs = {pair for group in groups.values() if len(group) <= _MAX_GROUP for pair in combinations(group, 2)}
@@ -170,35 +165,18 @@ def _score(a: _Node, b: _Node, rarity: Mapping[str, float]) -> float:
     return _ENTITY_WEIGHT * entities + _TAG_WEIGHT * tags
 
 
-class _EntityNames:
-    """The entities of mentions, and a name for each."""
-
-    def __init__(self, index: Index, position: int) -> None:
-        self._index, self._position = index, position
-        self._id_of: dict[str, str] = {}
-        self._name_of: dict[str, str] = {}
-
-    def ids(self, mentions: Sequence[Mention]) -> frozenset[str]:
-        """The entities of these mentions."""
-        for name in (mention.name for mention in mentions if mention.name not in self._id_of):
-            self._id_of[name] = entity_id(self._index, name, self._position) or name
-            self._name_of.setdefault(self._id_of[name], name)
-        return frozenset(self._id_of[mention.name] for mention in mentions)
-
-    def reason(self, a: _Node, b: _Node) -> str:
-        """Why two memories are related."""
-        entities = sorted(self._name_of[entity] for entity in a.entities & b.entities)
-        tags = sorted(a.tags & b.tags)
-        return f"both name {_enumerate(entities)}" + (f", and are tagged {_enumerate(tags)}" if tags else "")
+def _reason(a: _Node, b: _Node, name_of: Mapping[str, str]) -> str:
+    """Why two memories are related."""
+    entities, tags = sorted(name_of[entity] for entity in a.entities & b.entities), sorted(a.tags & b.tags)
+    return f"both name {_enumerate(entities)}" + (f", and are tagged {_enumerate(tags)}" if tags else "")
 
 
 def _enumerate(names: Sequence[str]) -> str:
     """The names as a phrase.
 
-    >>> _enumerate(["Alice", "Bob", "Porto", "Rome"]), _enumerate(["Alice", "Porto"])
-    ('Alice, Bob, Porto and 1 more', 'Alice and Porto')
+    >>> _enumerate(["Alice", "Bob", "Porto", "Rome"]), _enumerate(["Alice", "Porto"]), _enumerate(["Alice"])
+    ('Alice, Bob, Porto and 1 more', 'Alice and Porto', 'Alice')
     """
-    if len(names) > _MAX_LISTED:
-        return f"{', '.join(names[:_MAX_LISTED])} and {len(names) - _MAX_LISTED} more"
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+    more = len(names) - _MAX_LISTED
+    listed = [*names[:_MAX_LISTED], f"{more} more"] if more > 0 else names
+    return " and ".join(part for part in (", ".join(listed[:-1]), listed[-1]) if part)

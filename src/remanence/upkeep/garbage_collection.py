@@ -7,24 +7,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from remanence.core import inputs
+from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.events import Event, Forgotten, Ran, Served
 from remanence.language.text import pluralize
+from remanence.ports import Progress
 from remanence.read.recall import recall_from_index
 from remanence.read.receipts import RecallRequest, Receipt
+from remanence.upkeep.decay import ScoredMemories
 from remanence.upkeep.runs import still_hidden
-from remanence.upkeep.scored_memories import ScoredMemories, check_current, check_unchanged
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import batches, format_table
+from remanence.upkeep.step_tools import Plan, batches, check_current, check_unchanged, format_table
 
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-    from remanence.ports import Progress
-
-STEP = "gc"
 _BATCH = 1_000
 _TOP = 10
 _MAX_RECALLS = 200
@@ -41,18 +37,15 @@ class GcCandidate:
 
 
 @dataclass(frozen=True, slots=True)
-class GcPlan:
-    """Which memories are to be forgotten or archived. It prints as a table; `space.upkeep.apply(plan)` does it."""
+class GcPlan(Plan):
+    """Which memories are to be forgotten or archived."""
 
     candidates: tuple[GcCandidate, ...]
     threshold: float
-    position: int
-    over_limit_count: int = 0
+    over_limit_count: int
     """How many more score less than the threshold, and stay because of the limit."""
-    how: str = "forget"
+    how: str
     """ "forget" hides the memories, "archive" moves them to the archive."""
-    run: str | None = None
-    """The run that applied this plan; None before."""
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -62,17 +55,32 @@ class GcPlan:
 
     @property
     def total_score(self) -> float:
-        """The sum of all scores."""
         return math.fsum(candidate.score for candidate in self.candidates)
 
     def __str__(self) -> str:
-        past = "archived" if self.how == "archive" else "forgot"
-        verb = f"run {self.run} {past}" if self.run else f"would {self.how}"
+        verb = self.verb("archived" if self.how == "archive" else "forgot", self.how)
         title = f"gc: {verb} {pluralize(len(self), 'memory', 'memories')} scoring less than {self.threshold:g} "
         title += f"(together {self.total_score:.3f})"
         title += f"; {self.over_limit_count} more are over the limit" if self.over_limit_count else ""
         rows = [(f"{each.score:.3f}", each.memory, each.text) for each in self.candidates]
         return format_table(title, ("score", "id", "memory"), rows)
+
+    def check(self, engine: Engine, space: str) -> None:
+        with engine.open_index(space) as index:
+            check_current(index, _positions(self.candidates), engine.now(), used_after=self.position)
+
+    def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
+        for batch in batches(self.candidates, _BATCH, progress):
+            engine.write(space, partial(self._hide, run, batch))
+
+    def _hide(self, run: str, batch: Sequence[GcCandidate], index: Index) -> list[Event]:
+        check_unchanged(index, _positions(batch), used_after=self.position)
+        archived = self.how == "archive"
+        why = f"upkeep run {run}: its score was low" + ("; it is in the archive" if archived else "")
+        hidden = tuple(candidate.memory for candidate in batch)
+        parameters = {"below": self.threshold, "how": self.how}
+        forgotten = [Forgotten(memory, why, archived) for memory in hidden]
+        return [*forgotten, Ran(run, "gc", self.position, parameters, hidden=hidden)]
 
 
 def plan(index: Index, memories: ScoredMemories, settings: UpkeepSettings, limit: int | None) -> GcPlan:
@@ -86,29 +94,8 @@ def plan(index: Index, memories: ScoredMemories, settings: UpkeepSettings, limit
     ]
     found.sort(key=lambda candidate: (candidate.score, candidate.memory))
     chosen = tuple(found[:limit])
-    return GcPlan(chosen, settings.forget_below, memories.position, len(found) - len(chosen), settings.gc)
-
-
-def check(engine: Engine, space: str, plan: GcPlan) -> None:
-    """Raise StalePlan if a memory of the plan is no longer current, or was used since."""
-    with engine.open_index(space) as index:
-        check_current(index, _positions(plan.candidates), engine.now(), used_after=plan.position)
-
-
-def write(engine: Engine, space: str, plan: GcPlan, run: str, progress: Progress | None = None) -> None:
-    """Hide the memories of the plan, a thousand in each transaction."""
-    for batch in batches(plan.candidates, _BATCH, progress):
-        engine.write(space, partial(_hide, plan=plan, run=run, batch=batch))
-
-
-def _hide(index: Index, plan: GcPlan, run: str, batch: Sequence[GcCandidate]) -> list[Event]:
-    check_unchanged(index, _positions(batch), used_after=plan.position)
-    archived = plan.how == "archive"
-    why = f"upkeep run {run}: its score was low" + ("; it is in the archive" if archived else "")
-    hidden = tuple(candidate.memory for candidate in batch)
-    parameters = {"below": plan.threshold, "how": plan.how}
-    forgotten = [Forgotten(memory, why, archived) for memory in hidden]
-    return [*forgotten, Ran(run, STEP, plan.position, parameters, hidden=hidden)]
+    over_limit = len(found) - len(chosen)
+    return GcPlan(chosen, settings.forget_below, over_limit, settings.gc, position=memories.position)
 
 
 def _positions(candidates: Sequence[GcCandidate]) -> dict[str, int]:
@@ -140,7 +127,6 @@ class RegretReport:
 
     @property
     def suggestion(self) -> str:
-        """What to do about it."""
         if not self.recalls:
             return "No recall was recorded since. Record some with space.audit.record(recall)."
         if not self.regretted_memories:
@@ -169,7 +155,8 @@ def measure_regret(engine: Engine, space: str) -> RegretReport:
         with index.lock:
             hidden_by_run = [(run, set(still_hidden(index, run))) for run in index.usage.runs.values()]
         hidden_by_run = [(run, hidden) for run, hidden in hidden_by_run if hidden]
-        recalls = _recorded_recalls(engine, index, min((run.planned for run, _ in hidden_by_run), default=None))
+        first = min((run.planned for run, _ in hidden_by_run), default=math.inf)
+        recalls = _recorded_recalls(engine, index, first)
         for position, receipt, returned in recalls:
             missed = {
                 memory
@@ -189,10 +176,8 @@ def measure_regret(engine: Engine, space: str) -> RegretReport:
     return RegretReport(tuple(regretted), len(recalls), affected)
 
 
-def _recorded_recalls(engine: Engine, index: Index, after: int | None) -> list[tuple[int, Receipt, Sequence[str]]]:
+def _recorded_recalls(engine: Engine, index: Index, after: float) -> list[tuple[int, Receipt, Sequence[str]]]:
     """The last recalls recorded after a ledger position that can be repeated, with the ids each returned."""
-    if after is None:
-        return []
     positions = [position for position in index.usage.recall_positions if position > after][-_MAX_RECALLS:]
     recalls: list[tuple[int, Receipt, Sequence[str]]] = []
     for position, entry in engine.ledger.entries_at(positions).items():

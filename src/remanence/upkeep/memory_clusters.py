@@ -8,24 +8,23 @@ Clusters with such a conflict are left to a person.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from remanence.core.index import Index
 from remanence.language.passages import split_passages
 from remanence.language.text import pluralize, text_hash, truncate
+from remanence.ports import Progress
+from remanence.schema import Memory
+from remanence.upkeep.decay import ScoredMemories, ScoredMemory
 from remanence.upkeep.merged_text import NEGATION_PATTERN, NUMBER_PATTERN
-from remanence.upkeep.near_pairs import NearPairFinder, Pairs
-from remanence.upkeep.scored_memories import ScoredMemories, ScoredMemory
+from remanence.upkeep.near_pairs import NearPairFinder, Pairs, Vector
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import batches, format_table
-
-if TYPE_CHECKING:
-    from remanence.ports import Progress, Vector
+from remanence.upkeep.step_tools import format_table
 
 Action = Literal["merge", "review", "keep"]
 
@@ -34,7 +33,6 @@ MAX_NEIGHBOURS = 16
 """How many of the memories nearest to each are considered."""
 _REVIEW_COHESION = 0.65
 """Clusters with at least this cohesion, but less than `merge_cohesion`, are for a person to review."""
-_CHUNK = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +52,10 @@ class Cluster:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts of the memories."""
         return tuple(item.memory.text for item in self.items)
 
     @property
     def summary(self) -> str:
-        """The beginnings of the texts."""
         return " | ".join(truncate(text, 40) for text in self.texts)
 
 
@@ -91,19 +87,16 @@ def find_clusters(
     settings: UpkeepSettings,
     similarity: float,
     *,
-    seeds: Iterable[int] | None = None,
+    seeds: Collection[int] | None = None,
     progress: Progress | None = None,
 ) -> Clusters:
     """The clusters among the current memories; with `seeds`, those connected to one of these rows.
 
     Left out are chat turns and sources of `remember`, which stay as they were said, and long documents.
     """
-    items, vectors = _with_vectors(index, [item for item in memories.items if _may_be_merged(index, item)])
+    items, vectors = _with_vectors(index, [item for item in memories.items if _may_be_merged(index, item.memory)])
     finder = NearPairFinder(vectors, similarity, MAX_NEIGHBOURS)
-    seed_indices = None
-    if seeds is not None:
-        rows = set(seeds)
-        seed_indices = [at for at, item in enumerate(items) if item.row in rows]
+    seed_indices = None if seeds is None else [at for at, item in enumerate(items) if item.row in seeds]
     clusters: list[Cluster] = []
     for group in _joined(finder.pairs(seed_indices, progress), MAX_CLUSTER_SIZE):
         members, cohesion = tuple(items[at] for at in group), finder.cohesion(group)
@@ -117,30 +110,19 @@ def find_clusters(
 
 def _with_vectors(index: Index, items: Sequence[ScoredMemory]) -> tuple[list[ScoredMemory], Vector]:
     """Those of the items whose text has a vector other than zero, and these vectors as rows."""
-    found: list[ScoredMemory] = []
-    vectors: list[Vector] = []
-    for chunk in batches(items, _CHUNK):
-        hashes = [text_hash(item.memory.text) for item in chunk]
-        stored = index.load_vectors(hashes)
-        for item, key in zip(chunk, hashes, strict=True):
-            if key in stored and np.any(stored[key]):
-                found.append(item)
-                vectors.append(stored[key])
-    return found, np.stack(vectors) if vectors else np.empty((0, 1), np.float32)
+    hashes = [text_hash(item.memory.text) for item in items]
+    vectors = {key: vector for key, vector in index.load_vectors(hashes).items() if np.any(vector)}
+    found = [(item, vectors[key]) for item, key in zip(items, hashes, strict=True) if key in vectors]
+    rows = np.stack([vector for _, vector in found]) if found else np.empty((0, 1), np.float32)
+    return [item for item, _ in found], rows
 
 
-def _may_be_merged(index: Index, item: ScoredMemory) -> bool:
-    memory = item.memory
+def _may_be_merged(index: Index, memory: Memory) -> bool:
     return memory.turn is None and memory.id not in index.journal.extractions and not split_passages(memory.text)
 
 
 def _joined(pairs: Pairs, max_size: int) -> list[list[int]]:
-    """Groups of indices joined by pairs in the order given; none larger than `max_size`.
-
-    >>> def pairs(*given): return Pairs(*(np.array(column) for column in zip(*given)))
-    >>> _joined(pairs((1, 2, 0.99), (2, 3, 0.95), (4, 5, 0.9), (3, 4, 0.85)), 3)
-    [[1, 2, 3], [4, 5]]
-    """
+    """Groups of indices joined by pairs in the order given; none larger than `max_size`."""
     group_of: dict[int, list[int]] = {}
     for first, second in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):
         group, other = group_of.setdefault(first, [first]), group_of.setdefault(second, [second])
@@ -154,12 +136,12 @@ def _joined(pairs: Pairs, max_size: int) -> list[list[int]]:
 def _suggestion(
     index: Index, memories: ScoredMemories, items: Sequence[ScoredMemory], cohesion: float, merge_cohesion: float
 ) -> tuple[Action, str]:
-    if cohesion >= merge_cohesion:
-        conflict = _conflict(index, memories, items)
-        return ("merge", "") if conflict is None else ("review", conflict)
-    if cohesion >= _REVIEW_COHESION:
+    if cohesion < min(_REVIEW_COHESION, merge_cohesion):
+        return "keep", "they are not similar enough"
+    if cohesion < merge_cohesion:
         return "review", "they may say different things"
-    return "keep", "they are not similar enough"
+    conflict = _conflict(index, memories, items)
+    return ("merge", "") if conflict is None else ("review", conflict)
 
 
 def _conflict(index: Index, memories: ScoredMemories, items: Sequence[ScoredMemory]) -> str | None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from remanence.language.rules.name_rules import find_names
 from remanence.language.text import normalize_text, split_sentences, tokens
-
-if TYPE_CHECKING:
-    from remanence.ports import Extractor
+from remanence.ports import Extractor
 
 log = logging.getLogger(__name__)
 
@@ -33,23 +30,15 @@ _MAX_LENGTH = 1.2
 
 
 def merge_sentences(texts: Sequence[str]) -> str:
-    """All of these texts, in this order, each sentence once.
-
-    >>> merge_sentences(["Alice likes tea. She is from Porto.", "Alice likes  tea", "Bob likes tea"])
-    'Alice likes tea. She is from Porto. Bob likes tea.'
-    """
+    """All of these texts, in this order, each sentence once."""
     sentences: dict[str, str] = {}
-    for sentence in (sentence for text in texts for sentence in split_sentences(text)):
+    for sentence in _sentences(texts):
         sentences.setdefault(sentence_key(sentence), sentence)
     return " ".join(each if _SENTENCE_END.search(each) else f"{each}." for each in sentences.values())
 
 
 def sentence_key(sentence: str) -> str:
-    """A form that is the same for two spellings of one sentence.
-
-    >>> sentence_key("Alice likes  Tea.") == sentence_key("alice likes tea")
-    True
-    """
+    """A form that is the same for two spellings of one sentence."""
     return normalize_text(sentence).rstrip(". ")
 
 
@@ -66,7 +55,6 @@ class Wording:
 
     @property
     def author_label(self) -> str:
-        """The author, with model and prompt where there are any."""
         details = ", ".join(part for part in (self.model, self.prompt and f"prompt {self.prompt}") if part)
         return f"{self.author} ({details})" if details else self.author
 
@@ -98,9 +86,7 @@ class TextMerger:
             log.warning("%s %s, so the rules merge %d memories.%s", self._extractor.name, problem, len(texts), more)
             return Wording(by_rule, problem=problem)
         self._failures = 0
-        words = set(tokens(written))
-        sentences = (sentence for text in texts for sentence in split_sentences(text))
-        missing = [sentence for sentence in sentences if not _is_covered(sentence, words)]
+        missing = [sentence for sentence in _sentences(texts) if not _is_covered(sentence, written)]
         return Wording(
             merge_sentences([written, *missing]),
             self._extractor.name,
@@ -109,7 +95,6 @@ class TextMerger:
         )
 
     def _call_extractor(self, texts: Sequence[str]) -> tuple[str, str | None]:
-        """The text that the extractor writes, or a problem."""
         try:
             written = self._extractor.merge(list(texts))  # type: ignore[attr-defined]
         except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
@@ -120,12 +105,7 @@ class TextMerger:
 
 
 def contains_name(name: str, text: str) -> bool:
-    """Whether a text has a name as separate words.
-
-    >>> pairs = ("Al", "Al's dog"), ("Al", "She also has a dog."), ("田中", "田中さんの犬")
-    >>> tuple(contains_name(name, text) for name, text in pairs)
-    (True, False, True)
-    """
+    """Whether a text has a name as separate words."""
     name, text = normalize_text(name), normalize_text(text)
     if name == name.upper():  # a script without capitals may have no spaces either
         return name in text
@@ -177,6 +157,10 @@ def _words(text: str) -> set[str]:
     return set(_WORD.findall(normalize_text(text)))
 
 
-def _is_covered(sentence: str, words: set[str]) -> bool:
+def _sentences(texts: Iterable[str]) -> Iterator[str]:
+    return (sentence for text in texts for sentence in split_sentences(text))
+
+
+def _is_covered(sentence: str, text: str) -> bool:
     needed = set(tokens(sentence))
-    return bool(needed) and len(needed & words) >= _MIN_COVERED * len(needed)
+    return bool(needed) and len(needed.intersection(tokens(text))) >= _MIN_COVERED * len(needed)

@@ -43,12 +43,10 @@ class Note:
 
     @property
     def text_changed(self) -> bool:
-        """Whether its text differs from what was written."""
         return str(self.fields.get("digest", "")).partition("-")[0] != digest(self.body)
 
     @property
     def tags_changed(self) -> bool:
-        """Whether its tags differ from what was written."""
         return str(self.fields.get("digest", "")).partition("-")[2] != self._tags_digest
 
     @property
@@ -57,11 +55,7 @@ class Note:
         return self.tags_spelled_as(())
 
     def tags_spelled_as(self, known: Sequence[str]) -> tuple[str, ...]:
-        """Its tags; those that are known, in their known spelling.
-
-        >>> Note("a.md", {"tags": ["todo", "#new"]}).tags_spelled_as(["#todo"])
-        ('#todo', 'new')
-        """
+        """Its tags; those that are known, in their known spelling."""
         spelling = {_bare(tag): tag for tag in reversed(known)}
         tags = (tag if tag in known else spelling.get(_bare(tag), _bare(tag)) for tag in self._raw_tags)
         return tuple(dict.fromkeys(tag for tag in tags if tag))
@@ -97,11 +91,7 @@ def normalize_newlines(body: str) -> str:
 
 
 def parse(path: str, text: str) -> Note:
-    """The note in a file; without front matter it has no fields.
-
-    >>> parse("a.md", '---\\nid: "m1"\\ntags:\\n  - tea\\n---\\n\\nAlice.\\n')
-    Note(path='a.md', fields={'id': 'm1', 'tags': ['tea']}, body='Alice.')
-    """
+    """The note in a file; without front matter it has no fields."""
     text = text.replace("\r\n", "\n").removeprefix("\ufeff")
     if not text.startswith("---\n") or "\n---" not in text[3:]:
         return Note(path, {}, normalize_newlines(text))
@@ -119,7 +109,6 @@ def read(vault: Path, path: str) -> Note | None:
 
 
 def check_writable(vault: Path) -> None:
-    """Raise an error if no note can be written to a vault."""
     nearest = next(folder for folder in (vault, *vault.parents) if folder.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         raise LedgerUnavailable(
@@ -129,7 +118,6 @@ def check_writable(vault: Path) -> None:
 
 
 def write(vault: Path, note: Note) -> None:
-    """Write a note atomically."""
     target = vault / note.path
     part = target.with_name(f".{target.name}.part")
     try:
@@ -152,13 +140,7 @@ def note_paths(vault: Path) -> Iterator[str]:
 
 
 def safe_name(name: str) -> str:
-    """A safe file name for any name; different names get different file names.
-
-    >>> safe_name("Alice"), safe_name("São José")
-    ('Alice', 'São José')
-    >>> safe_name("../../etc/passwd"), safe_name("CON")
-    ('etc passwd 830a08e2', 'CON c1e04579')
-    """
+    """A safe file name for any name; different names get different file names."""
     safe = _SPACES.sub(" ", _UNSAFE.sub(" ", unicodedata.normalize("NFC", name))).strip(" .")
     safe = safe.encode()[:_MAX_NAME_BYTES].decode(errors="ignore").strip(" .")
     if safe and safe == name and not _RESERVED.match(safe):
@@ -168,11 +150,7 @@ def safe_name(name: str) -> str:
 
 
 def wiki_link(file: str, label: str | None = None) -> str:
-    """A link to a note. No character of the label can end the link.
-
-    >>> wiki_link("Alice"), wiki_link("etc passwd 1f", "../../etc|passwd]]")
-    ('[[Alice]]', '[[etc passwd 1f|../../etc passwd]]')
-    """
+    """A link to a note. No character of the label can end the link."""
     text = file if label is None else _SPACES.sub(" ", re.sub(r"[\[\]|#^\n]", " ", label)).strip()
     return f"[[{file}]]" if text == file or not text else f"[[{file}|{text}]]"
 

@@ -1,61 +1,47 @@
-"""Several steps planned together and applied as one run; and undoing a run."""
+"""Several steps planned together and applied as one run, once or at intervals; and undoing a run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import re
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
+from typing import Literal, get_args
 
+from remanence.core import inputs
+from remanence.core.engine import Engine
 from remanence.core.identity import new_id
 from remanence.core.index import Index
-from remanence.errors import InvalidInput
-from remanence.language.text import truncate
-from remanence.upkeep import consolidation, decay, discovery, garbage_collection, promotion, runs, vault_import
-from remanence.upkeep.consolidation import ConsolidationPlan, Merge
-from remanence.upkeep.decay import DecayReport
-from remanence.upkeep.discovery import DiscoveryPlan
-from remanence.upkeep.garbage_collection import GcPlan
+from remanence.errors import Closed, InvalidInput, LedgerUnavailable
+from remanence.ports import Progress
+from remanence.upkeep import consolidation, decay, discovery, garbage_collection, promotion, runs
+from remanence.upkeep.consolidation import Merge
+from remanence.upkeep.decay import DecayReport, ScoredMemories
 from remanence.upkeep.memory_clusters import Clusters
-from remanence.upkeep.promotion import PromotionPlan
 from remanence.upkeep.runs import Run, UndoReport
-from remanence.upkeep.scored_memories import ScoredMemories, StalePlan
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.vault_import import VaultImportPlan
+from remanence.upkeep.step_tools import Plan, StalePlan
 
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-    from remanence.ports import Progress
+log = logging.getLogger(__name__)
 
 Step = Literal["decay", "gc", "clusters", "consolidate", "promote", "discover"]
 STEPS: tuple[Step, ...] = get_args(Step)
 DEFAULT_STEPS: tuple[Step, ...] = ("decay", "clusters", "consolidate", "promote", "discover")
 """The steps of `run` by default: all but `gc`."""
-
-Plan: TypeAlias = GcPlan | ConsolidationPlan | PromotionPlan | DiscoveryPlan | VaultImportPlan
-_AnyPlan = TypeVar("_AnyPlan", bound="Plan | Pipeline")
-_MODULES: dict[type, ModuleType] = {
-    GcPlan: garbage_collection,
-    ConsolidationPlan: consolidation,
-    PromotionPlan: promotion,
-    DiscoveryPlan: discovery,
-    VaultImportPlan: vault_import,
-}
-"""The modules with the functions `check` and `write` for each plan."""
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_INTERVAL = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline:
-    """Several steps planned together. Each plan takes the changes of the earlier ones into account.
-
-    It prints as a table for each; `space.upkeep.apply(pipeline)` does all of them as one run.
-    """
+class Pipeline(Plan):
+    """Several steps planned together, and applied as one run. Each plan takes the changes of the earlier ones
+    into account."""
 
     reports: tuple[DecayReport | Clusters, ...]
     plans: tuple[Plan, ...]
-    run: str | None = None
-    """The run that applied the plans; None before."""
 
     def __len__(self) -> int:
         return sum(len(plan) for plan in self.plans)
@@ -63,6 +49,23 @@ class Pipeline:
     def __str__(self) -> str:
         done = [f"done as run {self.run}"] if self.run else []
         return "\n\n".join([*(str(part) for part in (*self.reports, *self.plans)), *done])
+
+    @property
+    def is_due(self) -> bool:
+        return any(plan.is_due for plan in self.plans)
+
+    def check(self, engine: Engine, space: str) -> None:
+        for plan in self.plans:
+            if plan.is_due:
+                plan.check(engine, space)
+
+    def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
+        for plan in self.plans:
+            if plan.is_due:
+                plan.write(engine, space, run, progress)
+
+    def applied_by(self, run: str) -> Pipeline:
+        return replace(self, plans=tuple(plan.applied_by(run) if plan.is_due else plan for plan in self.plans), run=run)
 
 
 def plan_steps(
@@ -89,7 +92,7 @@ def plan_steps(
         plans.append(gc_plan)
         memories = memories.without(candidate.memory for candidate in gc_plan)
     if "clusters" in steps or "consolidate" in steps:
-        clusters = consolidation.find_new_clusters(index, memories, settings, "merge", progress)
+        clusters = consolidation.find_new_clusters(index, memories, settings, "consolidate", progress)
         reports += [clusters] if "clusters" in steps else []
         if "consolidate" in steps:
             merged = consolidation.plan(engine, index, memories, progress, settings=settings, new_clusters=clusters)
@@ -99,34 +102,18 @@ def plan_steps(
         plans.append(promotion.plan(index, memories, settings, vault))
     if "discover" in steps:
         plans.append(discovery.plan(index, memories, progress, merges))
-    return Pipeline(tuple(reports), tuple(plans))
+    return Pipeline(tuple(reports), tuple(plans), position=memories.position)
 
 
-def is_due(plan: Plan | Pipeline) -> bool:
-    """Whether applying a plan writes anything: changes, or that new memories were compared."""
-    if isinstance(plan, Pipeline):
-        return any(map(is_due, plan.plans))
-    return len(plan) > 0 or (isinstance(plan, ConsolidationPlan) and plan.has_new_memories)
-
-
-def mark_done(plan: _AnyPlan, run: str) -> _AnyPlan:
-    """The same plan with the run that applied it."""
-    if isinstance(plan, Pipeline):
-        parts = tuple(replace(part, run=run) if is_due(part) else part for part in plan.plans)
-        return replace(plan, plans=parts, run=run)
-    return replace(plan, run=run)
-
-
-def plans_to_apply(plan: object) -> list[Plan]:
-    """The plans to apply; an error if this is not a plan, or was applied already."""
-    if not isinstance(plan, Plan | Pipeline):
+def check_applicable(plan: object) -> None:
+    """Raise an error if this is not a plan, or was applied already."""
+    if not isinstance(plan, Plan):
         raise InvalidInput(
-            f"apply({_shown(plan)}) was given {type(plan).__name__}, which is no plan. "
+            f"apply({inputs.shown(plan)}) was given {type(plan).__name__}, which is no plan. "
             "Give what gc(), consolidate(), promote(), discover(), index_vault() or run() returned."
         )
     if plan.run is not None:
         raise InvalidInput(f"this plan was applied already, by run {plan.run!r}. Make a new plan.")
-    return [part for part in (plan.plans if isinstance(plan, Pipeline) else [plan]) if is_due(part)]
 
 
 def run_id_of(run: object) -> str | None:
@@ -135,35 +122,32 @@ def run_id_of(run: object) -> str | None:
         return run
     if isinstance(run, Run):
         return run.id
-    if not isinstance(run, Plan | Pipeline):
+    if not isinstance(run, Plan):
         raise InvalidInput(
-            f"undo({_shown(run)}) was given {type(run).__name__}, which is no run. "
+            f"undo({inputs.shown(run)}) was given {type(run).__name__}, which is no run. "
             "Give what apply() returned, or the id of a run: `space.upkeep.runs()` lists them."
         )
-    if run.run is None and is_due(run):
+    if run.run is None and run.is_due:
         raise InvalidInput("this plan was not applied, so there is nothing to undo.")
     return run.run
 
 
-def apply_plans(engine: Engine, space: str, plans: Sequence[Plan], progress: Progress | None) -> str:
-    """Apply these plans as one run, or none of them if something has changed since; returns the id of the run.
+def apply_plan(engine: Engine, space: str, plan: Plan, progress: Progress | None) -> str:
+    """Apply a plan, or nothing of it if something has changed since; returns the id of the run.
 
-    All plans are checked before anything is written. What others write in the meantime is checked again in
+    Everything is checked before anything is written. What others write in the meantime is checked again in
     each transaction; then a part may have been done, and the error says so.
     """
     run = new_id()
-    planned = min((plan.position for plan in plans), default=0)
     try:
-        for plan in plans:
-            _MODULES[type(plan)].check(engine, space, plan)
-        for plan in plans:
-            _MODULES[type(plan)].write(engine, space, plan, run, progress)
+        plan.check(engine, space)
+        plan.write(engine, space, run, progress)
     except StalePlan as change:
         outcome = "Nothing was done."
         if _spaces_of_run(engine, space, run):
             outcome = f"A part was done already: space.upkeep.undo({run!r}) reverses it."
         raise InvalidInput(
-            f"this plan was made at ledger position {planned}, and {change} since. {outcome} Make a new plan."
+            f"this plan was made at ledger position {plan.position}, and {change} since. {outcome} Make a new plan."
         ) from None
     return run
 
@@ -171,12 +155,13 @@ def apply_plans(engine: Engine, space: str, plans: Sequence[Plan], progress: Pro
 def undo_run(engine: Engine, space: str, run: str) -> UndoReport:
     """Undo a run, in the space and among a person's own notes."""
     with runs.upkeep_lock(engine, space):
-        undos = [runs.reverse_run(engine, name, run) for name in _spaces_of_run(engine, space, run) or [space]]
+        names = _spaces_of_run(engine, space, run) or [space]
+        skipped = [memory for name in names for memory in runs.reverse_run(engine, name, run)]
         with engine.open_index(space) as index:
             state = index.usage.runs.get(run)
             parameters = {} if state is None else state.given.get(promotion.STEP, {})
             promotion.remove_undone_notes(index, index.snapshot(index.catalog.position, engine.now()), parameters)
-    return UndoReport(run, tuple(memory for undo in undos for memory in undo.skipped))
+    return UndoReport(run, tuple(skipped))
 
 
 def _spaces_of_run(engine: Engine, space: str, run: str) -> list[str]:
@@ -188,5 +173,63 @@ def _spaces_of_run(engine: Engine, space: str, run: str) -> list[str]:
     return found
 
 
-def _shown(value: object) -> str:
-    return truncate(repr(value), 80)
+def parse_interval(every: str | float | timedelta) -> float:
+    """An interval in seconds, from a number of seconds, a timedelta, or a text such as "90s", "15m", "1h", "2d".
+
+    >>> parse_interval("1h"), parse_interval("1.5m"), parse_interval(10), parse_interval(timedelta(minutes=1))
+    (3600.0, 90.0, 10.0, 60.0)
+    """
+    seconds = 0.0
+    if isinstance(every, timedelta):
+        seconds = every.total_seconds()
+    elif isinstance(every, str) and (match := _INTERVAL.fullmatch(every.strip().lower())):
+        seconds = float(match[1]) * _UNITS[match[2]]
+    elif isinstance(every, int | float) and not isinstance(every, bool):
+        seconds = float(every)
+    if not 0 < seconds < threading.TIMEOUT_MAX:
+        raise InvalidInput(f"every={every!r} is not a valid interval. Use one such as '30m', '1h' or '2d'.")
+    return seconds
+
+
+class Schedule:
+    """Calls a function at once and then at intervals, in a thread, until it is stopped.
+
+    A call that fails is logged and repeated at the next interval. As a context manager it stops at the end.
+    """
+
+    def __init__(self, work: Callable[[], object], every: float) -> None:
+        self._stopped = threading.Event()
+        arguments = (work, every, self._stopped.wait)
+        self._thread = threading.Thread(target=repeat, args=arguments, name="remanence-upkeep", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Schedule:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def running(self) -> bool:
+        return self._thread.is_alive() and not self._stopped.is_set()
+
+    def stop(self, wait: float = 5.0) -> None:
+        """Start no new call, and wait at most so many seconds for the current one."""
+        self._stopped.set()
+        if self._thread is not threading.current_thread():
+            self._thread.join(wait)
+
+
+def repeat(work: Callable[[], object], every: float, wait: Callable[[float], bool]) -> None:
+    """Call a function again and again; `wait` sleeps for so many seconds, and returns True to stop."""
+    while True:
+        try:
+            work()
+        except Closed:
+            return
+        except LedgerUnavailable as error:
+            log.info("upkeep did not run: %s", error)
+        except Exception:
+            log.exception("upkeep failed; the next attempt is in %g seconds", every)
+        if wait(every):
+            return

@@ -9,22 +9,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.events import Event, Promoted, Ran
 from remanence.language.text import pluralize
-from remanence.schema import Snapshot, micros
+from remanence.ports import Progress
+from remanence.schema import Memory, Snapshot, micros
 from remanence.upkeep import notes
+from remanence.upkeep.decay import ScoredMemories, ScoredMemory
 from remanence.upkeep.notes import Note
-from remanence.upkeep.scored_memories import ScoredMemories, ScoredMemory, StalePlan, check_current
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import batches, format_table
-from remanence.upkeep.vault import VaultChanges, compare_vault, note_path
-
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-    from remanence.ports import Progress
+from remanence.upkeep.step_tools import Plan, StalePlan, batches, check_current, format_table
+from remanence.upkeep.vault import VaultNotes, note_path, subject_of
 
 STEP = "promote"
 _USE_PERIOD = timedelta(days=14)
@@ -46,26 +44,22 @@ class Promotion:
 
 
 @dataclass(frozen=True, slots=True)
-class PromotionPlan:
-    """Which memories are promoted, and what changes in the vault. It prints as a table;
-    `space.upkeep.apply(plan)` does it."""
+class PromotionPlan(Plan):
+    """Which memories are promoted, and what changes in the vault."""
 
     promotions: tuple[Promotion, ...]
-    notes_added: tuple[tuple[str, str], ...]
+    vault: str | None = None
+    notes_added: tuple[tuple[str, str], ...] = ()
     """Memories promoted before there was a vault, and the notes they get now."""
-    writes: tuple[Note, ...]
-    removes: tuple[str, ...]
+    writes: tuple[Note, ...] = ()
+    removes: tuple[str, ...] = ()
     """Notes of memories that were forgotten or erased since."""
-    edited_notes: tuple[str, ...]
+    edited_notes: tuple[str, ...] = ()
     """Notes that would be written or removed if a person had not edited them."""
-    deleted_notes: tuple[str, ...]
+    deleted_notes: tuple[str, ...] = ()
     """Notes that somebody has deleted; their memories stay."""
-    backfilled_notes: tuple[str, ...]
+    backfilled_notes: tuple[str, ...] = ()
     """Of the writes, notes that another vault has, and this one, which is new, does not."""
-    vault: str | None
-    position: int
-    run: str | None = None
-    """The run that applied this plan; None before."""
 
     def __len__(self) -> int:
         return len(self.promotions) + len(self.notes_added) + len(self.writes) + len(self.removes)
@@ -74,8 +68,8 @@ class PromotionPlan:
         return iter(self.promotions)
 
     def __str__(self) -> str:
-        verb = f"run {self.run} promoted" if self.run else "would promote"
-        title = f"promote: {verb} {pluralize(len(self.promotions), 'memory', 'memories')}"
+        promotions = pluralize(len(self.promotions), "memory", "memories")
+        title = f"promote: {self.verb('promoted', 'promote')} {promotions}"
         if self.vault is not None:
             title += f"; in {self.vault}: {pluralize(len(self.writes), 'note')} written, {len(self.removes)} removed"
         rows = [(each.score, each.why, each.memory, each.text) for each in self.promotions]
@@ -83,6 +77,34 @@ class PromotionPlan:
         lines += [f"  {note} was edited by hand and stays as it is" for note in self.edited_notes]
         lines += [f"  {note} was deleted; its memory stays" for note in self.deleted_notes]
         return "\n".join(lines)
+
+    def check(self, engine: Engine, space: str) -> None:
+        with engine.open_index(space) as index:
+            now = engine.now()
+            check_current(index, {promotion.memory: promotion.position for promotion in self.promotions}, now)
+            promoted = dict(index.usage.promoted_notes)
+            for promotion in self.promotions:
+                if promotion.memory in promoted:
+                    raise StalePlan(f"memory {promotion.memory!r} was promoted")
+            if self.vault is not None:
+                notes.check_writable(Path(self.vault))
+                snapshot = index.snapshot(index.catalog.position, now)
+                needed = _compare_vault(index, snapshot, Path(self.vault), promoted, self.promotions)
+                if (needed.writes, needed.removes) != (self.writes, self.removes):
+                    raise StalePlan(f"the vault {self.vault}, or what is to be written there, has changed")
+
+    def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
+        # The notes first: after a crash in between, they are correct anyway.
+        if self.vault is not None:
+            _write_notes(Path(self.vault), self.writes, self.removes, progress)
+        noted = [memory for memory, _ in self.notes_added]
+        parameters = {"vault": self.vault, "noted": noted, "filled": list(self.backfilled_notes)}
+        parameters = {name: value for name, value in parameters.items() if value}
+        events: list[Event] = [Promoted(promotion.memory, promotion.note) for promotion in self.promotions]
+        events += [Promoted(memory, note) for memory, note in self.notes_added]
+        promoted = tuple(promotion.memory for promotion in self.promotions)
+        events.append(Ran(run, STEP, self.position, parameters, promoted=promoted))
+        engine.write(space, lambda _: events)
 
 
 def plan(index: Index, memories: ScoredMemories, settings: UpkeepSettings, vault: Path | None) -> PromotionPlan:
@@ -94,54 +116,9 @@ def plan(index: Index, memories: ScoredMemories, settings: UpkeepSettings, vault
         if i.memory.id not in promoted and (why := _reason(i, memories, settings)) is not None
     ]
     new.sort(key=lambda promotion: (-promotion.score, promotion.memory))
-    changes = VaultChanges()
-    if vault is not None:
-        changes = compare_vault(index, memories.snapshot, vault, {**promoted, **_without_notes(new)})
-    new_ids = {promotion.memory for promotion in new}
-    return PromotionPlan(
-        promotions=tuple(new),
-        notes_added=tuple(item for item in changes.new_note_paths.items() if item[0] not in new_ids),
-        writes=changes.writes,
-        removes=changes.removes,
-        edited_notes=changes.edited_notes,
-        deleted_notes=changes.deleted_notes,
-        backfilled_notes=changes.backfilled_notes,
-        vault=None if vault is None else str(vault),
-        position=memories.position,
-    )
-
-
-def check(engine: Engine, space: str, plan: PromotionPlan) -> None:
-    """Raise StalePlan if a memory of the plan is no longer current or was promoted since, or if other notes
-    would be written by now, because a person has edited the vault or a memory has changed."""
-    with engine.open_index(space) as index:
-        now = engine.now()
-        check_current(index, {promotion.memory: promotion.position for promotion in plan.promotions}, now)
-        promoted = dict(index.usage.promoted_notes)
-        for promotion in plan.promotions:
-            if promotion.memory in promoted:
-                raise StalePlan(f"memory {promotion.memory!r} was promoted")
-        if plan.vault is not None:
-            notes.check_writable(Path(plan.vault))
-            snapshot = index.snapshot(index.catalog.position, now)
-            promoted |= _without_notes(plan.promotions)
-            changes = compare_vault(index, snapshot, Path(plan.vault), promoted)
-            if (changes.writes, changes.removes) != (plan.writes, plan.removes):
-                raise StalePlan(f"the vault {plan.vault}, or what is to be written there, has changed")
-
-
-def write(engine: Engine, space: str, plan: PromotionPlan, run: str, progress: Progress | None = None) -> None:
-    """Write the notes, then the promotions: after a crash in between, the notes are correct anyway."""
-    if plan.vault is not None:
-        _write_notes(Path(plan.vault), plan.writes, plan.removes, progress)
-    noted = [memory for memory, _ in plan.notes_added]
-    parameters = {"vault": plan.vault, "noted": noted, "filled": list(plan.backfilled_notes)}
-    parameters = {name: value for name, value in parameters.items() if value}
-    events: list[Event] = [Promoted(promotion.memory, promotion.note) for promotion in plan.promotions]
-    events += [Promoted(memory, note) for memory, note in plan.notes_added]
-    promoted = tuple(promotion.memory for promotion in plan.promotions)
-    events.append(Ran(run, STEP, plan.position, parameters, promoted=promoted))
-    engine.write(space, lambda _: events)
+    if vault is None:
+        return PromotionPlan(tuple(new), position=memories.position)
+    return _compare_vault(index, memories.snapshot, vault, promoted, new)
 
 
 def remove_undone_notes(index: Index, snapshot: Snapshot, parameters: Mapping[str, Any]) -> None:
@@ -152,13 +129,49 @@ def remove_undone_notes(index: Index, snapshot: Snapshot, parameters: Mapping[st
     vault, filled = Path(parameters["vault"]), set(parameters.get("filled", ()))
     recorded = index.usage.promoted_notes.items()
     remaining = {memory: note for memory, note in recorded if note is not None and note not in filled}
-    changes = compare_vault(index, snapshot, vault, remaining)
+    changes = _compare_vault(index, snapshot, vault, remaining)
     _write_notes(vault, [note for note in changes.writes if (vault / note.path).exists()], changes.removes, None)
 
 
-def _without_notes(promotions: Sequence[Promotion]) -> dict[str, str | None]:
-    """The memories of these promotions, which have no recorded note yet."""
-    return dict.fromkeys(promotion.memory for promotion in promotions)
+def _compare_vault(
+    index: Index,
+    snapshot: Snapshot,
+    vault: Path,
+    promoted: Mapping[str, str | None],
+    promotions: Sequence[Promotion] = (),
+) -> PromotionPlan:
+    """What these promotions change in a vault, given the memories promoted before and their recorded notes."""
+    new = dict.fromkeys(promotion.memory for promotion in promotions)
+    memories = [memory for each in {**promoted, **new} for memory in _visible(index, each)]
+    recorded = {memory.id: path for memory in memories if (path := promoted.get(memory.id)) is not None}
+    found = VaultNotes(index, snapshot, vault)
+    # A vault without any of the recorded notes is a new one, and gets them all.
+    is_new = not any(found.has_note(memory) for memory in recorded)
+    deleted = {memory: path for memory, path in recorded.items() if not is_new and not found.has_note(memory)}
+    wanted = found.wanted(memories, recorded)
+    writes, edited = list[Note](), list[str]()
+    for note in wanted:
+        old = found.files.get(note.path)
+        if note.fields.get("id") in deleted or (old is not None and str(old) == str(note)):
+            continue
+        if note.path not in found.files or (old is not None and subject_of(old) is not None and not old.is_edited):
+            writes.append(note)
+        elif old is None or not _has_same_content(old, note):  # None: not UTF-8, so an editor wrote it
+            edited.append(note.path)
+    surplus = found.surplus(wanted)
+    edited += [note.path for note in surplus if note.is_edited]
+    missing = [note for note in writes if note.path not in found.files]
+    return PromotionPlan(
+        promotions=tuple(promotions),
+        vault=str(vault),
+        notes_added=tuple((m.id, note_path(m)) for m in memories if m.id not in recorded and m.id not in new),
+        writes=tuple(writes),
+        removes=tuple(note.path for note in surplus if not note.is_edited),
+        edited_notes=tuple(sorted(set(edited))),
+        deleted_notes=tuple(sorted(deleted.values())),
+        backfilled_notes=tuple(recorded[id_] for note in missing if (id_ := note.fields.get("id")) in recorded),
+        position=snapshot.position,
+    )
 
 
 def _write_notes(vault: Path, writes: Sequence[Note], removes: Sequence[str], progress: Progress | None) -> None:
@@ -166,6 +179,17 @@ def _write_notes(vault: Path, writes: Sequence[Note], removes: Sequence[str], pr
         notes.write(vault, note)
     for path in removes:
         (vault / path).unlink(missing_ok=True)
+
+
+def _visible(index: Index, memory_id: str) -> list[Memory]:
+    """The memory, or nothing if it is hidden or erased."""
+    with index.lock:
+        row = index.current_row(memory_id, index.catalog.position)
+        return index.readable_memories([] if row is None else [row])
+
+
+def _has_same_content(found: Note, wanted: Note) -> bool:
+    return notes.strip_links(found.body) == wanted.body and set(found.tags) == set(wanted.tags)
 
 
 def _reason(item: ScoredMemory, memories: ScoredMemories, settings: UpkeepSettings) -> str | None:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.core.index_file import index_file_name
 from remanence.core.locks import try_lock
@@ -21,9 +21,6 @@ from remanence.language.text import pluralize
 from remanence.schema import format_moment, from_micros
 from remanence.state.catalog import MEMORY_ENTRY_KINDS
 from remanence.state.usage import RunState
-
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +43,6 @@ class Run:
 
     @classmethod
     def from_state(cls, state: RunState) -> Run:
-        """A run as the ledger records it."""
         return cls(
             id=state.id,
             recorded_at=from_micros(state.at),
@@ -128,20 +124,19 @@ def list_runs(engine: Engine, space: str) -> list[Run]:
     return sorted(runs.values(), key=lambda run: (run.recorded_at, run.id))
 
 
-def reverse_run(engine: Engine, space: str, run_id: str) -> UndoReport:
-    """Append the events that reverse a run."""
-    reports: list[UndoReport] = []
+def reverse_run(engine: Engine, space: str, run_id: str) -> tuple[str, ...]:
+    """Append the events that reverse a run; returns the memories that were changed since and left as they are."""
+    skipped: list[str] = []
 
     def decide(index: Index) -> list[Event]:
         run = _run_to_undo(index, run_id)
         changed = _changed_since(engine, index, run)
         memories = (*run.made, *(memory for memory, _ in run.revised), *run.hidden)
-        skipped = tuple(memory for memory in memories if memory in changed)
-        reports[:] = [UndoReport(run_id, skipped)]
-        return [*_reversal(engine, index, run, set(skipped)), Reversed(run_id, skipped)]
+        skipped[:] = [memory for memory in memories if memory in changed]
+        return [*_reversal(engine, index, run, changed), Reversed(run_id, tuple(skipped))]
 
     engine.write(space, decide)
-    return reports[0]
+    return tuple(skipped)
 
 
 def restore(engine: Engine, space: str, ids: Iterable[str]) -> int:
@@ -208,15 +203,15 @@ def _notes_added(run: RunState) -> tuple[str, ...]:
     return tuple(run.given.get("promote", {}).get("noted", ()))
 
 
-def _reversal(engine: Engine, index: Index, run: RunState, skipped: set[str]) -> Iterator[Event]:
+def _reversal(engine: Engine, index: Index, run: RunState, changed: set[str]) -> Iterator[Event]:
     now, why = engine.now(), f"upkeep run {run.id} was undone"
     yield from (Invalidated(edge, now, why=why) for edge in run.edges)
-    yield from (Forgotten(memory, why) for memory in run.made if memory not in skipped)
+    yield from (Forgotten(memory, why) for memory in run.made if memory not in changed)
     entries = engine.ledger.entries_at([position for _, position in run.revised])
     for memory, position in run.revised:
         before = entries[position].event if position in entries else None
-        if memory not in skipped and isinstance(before, Remembered):
+        if memory not in changed and isinstance(before, Remembered):
             yield before
-    yield from (Restored(memory) for memory in run.hidden if memory not in skipped)
+    yield from (Restored(memory) for memory in run.hidden if memory not in changed)
     yield from (Demoted(memory) for memory in run.promoted)
     yield from (Promoted(memory) for memory in _notes_added(run) if memory in index.usage.promoted_notes)

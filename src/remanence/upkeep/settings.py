@@ -27,8 +27,7 @@ _RANGES: Mapping[str, tuple[float, float]] = {
 }
 
 
-def _default_half_lives() -> Mapping[str, float]:
-    return {"semantic": 30.0, "viewpoint": 30.0}
+_HALF_LIVES: Mapping[str, float] = {"semantic": 30.0, "viewpoint": 30.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class UpkeepSettings:
     """The decay model: "power_law", "exponential" or "two_component"."""
     half_life_days: float = 3.0
     """Days without use until half of the score is left, for a memory of ordinary importance."""
-    half_life_by_kind: Mapping[str, float] = field(default_factory=_default_half_lives)
+    half_life_by_kind: Mapping[str, float] = field(default_factory=lambda: _HALF_LIVES)
     """Half-lives of kinds that differ from `half_life_days`."""
     forget_below: float = 0.05
     """`gc` hides memories that score less."""
@@ -103,7 +102,7 @@ class UpkeepSettings:
             variable = PREFIX + setting.name.upper()
             if setting.name != "half_life_by_kind" and environ.get(variable):
                 changes[setting.name] = _parse(variable, environ[variable], setting.type)
-        half_lives = dict(_default_half_lives())
+        half_lives = dict(_HALF_LIVES)
         for kind in MEMORY_KINDS:
             variable = f"{PREFIX}HALF_LIFE_DAYS_{kind.upper()}"
             if environ.get(variable):

@@ -1,19 +1,64 @@
-"""Helpers that several steps share: tables, batches, progress and entity ids."""
+"""What all steps share: the base of their plans, checks that a plan still fits, tables and batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.text import truncate
-
-if TYPE_CHECKING:
-    from remanence.ports import Progress
+from remanence.ports import Progress
+from remanence.read import supersession
+from remanence.schema import Snapshot
 
 T = TypeVar("T")
+AnyPlan = TypeVar("AnyPlan", bound="Plan")
 _MAX_CELL_WIDTH = 60
 _MAX_ROWS = 40
+
+
+class StalePlan(Exception):
+    """Something has changed since a plan was made; the message says what."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a step is going to do. It prints as a table; `space.upkeep.apply(plan)` does it."""
+
+    position: int
+    """The last ledger position that was read."""
+    run: str | None = None
+    """The run that applied this plan; None before."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def is_due(self) -> bool:
+        """Whether applying the plan writes anything."""
+        return len(self) > 0
+
+    def verb(self, past: str, infinitive: str) -> str:
+        """The verb of the title, with the run that applied this plan."""
+        return f"run {self.run} {past}" if self.run else f"would {infinitive}"
+
+    def check(self, engine: Engine, space: str) -> None:
+        """Raise StalePlan if something that the plan depends on has changed since it was made."""
+        raise NotImplementedError
+
+    def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
+        """Do what the plan says. What others may change in the meantime is checked in each transaction."""
+        raise NotImplementedError
+
+    def applied_by(self: AnyPlan, run: str) -> AnyPlan:
+        """The same plan with the run that applied it."""
+        return replace(self, run=run)
 
 
 def format_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -37,11 +82,7 @@ def format_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obj
 
 
 def batches(items: Sequence[T], size: int, progress: Progress | None = None) -> Iterator[Sequence[T]]:
-    """Consecutive batches of the items. Progress is reported after each batch was processed.
-
-    >>> list(batches("abcde", 2))
-    ['ab', 'cd', 'e']
-    """
+    """Consecutive batches of the items. Progress is reported after each batch was processed."""
     for begin in range(0, len(items), size):
         batch = items[begin : begin + size]
         yield batch
@@ -54,6 +95,56 @@ def entity_id(index: Index, name: str, position: int) -> str | None:
     with index.lock:
         number = index.names.number(name)
         return None if number is None else index.registry.entity_of(number, position)
+
+
+def check_unchanged(index: Index, positions: Mapping[str, int], *, used_after: int | None = None) -> None:
+    """Raise StalePlan if one of these memories, given with the positions of their versions, is hidden or
+    has another version by now; or was used after a position, if one is given."""
+    catalog = index.catalog
+    for memory, position in positions.items():
+        row = index.current_row(memory, catalog.position)
+        if row is None or catalog.positions_of_rows([row]) != [position]:
+            raise StalePlan(f"memory {memory!r} was hidden or has changed")
+        if used_after is not None and index.usage.get(memory).line > used_after:
+            raise StalePlan(f"memory {memory!r} was used")
+
+
+def check_current(
+    index: Index,
+    positions: Mapping[str, int],
+    now: datetime,
+    *,
+    used_after: int | None = None,
+    unlinked: Iterable[tuple[str, str]] = (),
+) -> None:
+    """Raise StalePlan as `check_unchanged` does, and also if one of the memories has expired or was superseded,
+    or if two of those that should be unlinked are linked."""
+    with index.lock:
+        check_unchanged(index, positions, used_after=used_after)
+        snapshot = index.snapshot(index.catalog.position, now)
+        rows = [index.current_row(memory, snapshot.position) for memory in positions]
+        current = current_mask(index, np.array(rows, np.int64), snapshot)
+    for memory, is_current in zip(positions, current.tolist(), strict=True):
+        if not is_current:
+            raise StalePlan(f"memory {memory!r} was replaced or has expired")
+    for memory, other in unlinked:
+        if are_linked(index, memory, other, snapshot):
+            raise StalePlan(f"memories {memory!r} and {other!r} were linked")
+
+
+def are_linked(index: Index, memory: str, other: str, snapshot: Snapshot) -> bool:
+    """Whether there is a valid link of any kind between two memories."""
+    with index.lock:
+        number = index.catalog.number(memory)
+        links = [] if number is None else index.links.links_of(number, snapshot, at=snapshot.now)
+    return any(other in (link.source, link.target) for link in links)
+
+
+def current_mask(index: Index, rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
+    """Which of these rows have neither expired nor been superseded."""
+    mask = index.catalog.current(rows, snapshot.position, snapshot.now)
+    mask[mask] = supersession.current_mask(index, rows[mask], snapshot)
+    return mask
 
 
 def _cell(value: object) -> str:

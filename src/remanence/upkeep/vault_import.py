@@ -11,30 +11,25 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from remanence.core.engine import Engine
 from remanence.core.identity import key_identity
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.events import Event, Ran
 from remanence.language.passages import split_passages
 from remanence.language.text import normalize_text, pluralize
+from remanence.ports import Progress
 from remanence.read.answer import Recall
 from remanence.schema import Evidence, Hit
 from remanence.upkeep import notes
 from remanence.upkeep.notes import Note
 from remanence.upkeep.runs import vault_space
-from remanence.upkeep.scored_memories import StalePlan, check_unchanged
-from remanence.upkeep.step_tools import batches, format_table
+from remanence.upkeep.step_tools import Plan, StalePlan, batches, check_unchanged, format_table
 from remanence.write import validate
 from remanence.write.append import append
 from remanence.write.extract import PreparedVersion, prepare
 
-if TYPE_CHECKING:
-    from remanence.core.engine import Engine
-    from remanence.ports import Progress
-
-STEP = "index_vault"
 _BATCH = 500
 
 
@@ -51,18 +46,16 @@ class NoteChange:
 
     @property
     def memory(self) -> str:
-        """The id of the memory."""
         return self.prepared.version.memory
 
     @property
     def text(self) -> str:
-        """The text of the note."""
         return self.prepared.version.text
 
 
 @dataclass(frozen=True, slots=True)
-class VaultImportPlan:
-    """What a person did to a vault. It prints as a table; `space.upkeep.apply(plan)` stores it."""
+class VaultImportPlan(Plan):
+    """What a person did to a vault."""
 
     edits: tuple[NoteChange, ...]
     """Edited notes of memories."""
@@ -73,9 +66,6 @@ class VaultImportPlan:
     skipped_notes: tuple[tuple[str, str], ...]
     """Notes that cannot be read in, and why."""
     vault: str
-    position: int
-    run: str | None = None
-    """The run that applied this plan; None before."""
 
     def __len__(self) -> int:
         return len(self.edits) + len(self.new_notes)
@@ -84,13 +74,35 @@ class VaultImportPlan:
         return iter((*self.edits, *self.new_notes))
 
     def __str__(self) -> str:
-        verb = f"run {self.run} read" if self.run else "would read"
+        verb = self.verb("read", "read")
         edited, new = pluralize(len(self.edits), "edited note"), pluralize(len(self.new_notes), "new note")
         rows = [(change.note, change.before, change.text) for change in self]
         lines = [format_table(f"index_vault: {verb} {edited} and {new} of {self.vault}", ("note", "was", "is"), rows)]
         lines += [f"  {note} was deleted; its memory stays" for note in self.deleted_notes]
         lines += [f"  {note} is left out: {why}" for note, why in self.skipped_notes]
         return "\n".join(lines)
+
+    def check(self, engine: Engine, space: str) -> None:
+        for name, changes in self._changes_by_space(space):
+            with engine.open_index(name) as index:
+                _check_unread(index, changes)
+
+    def write(self, engine: Engine, space: str, run: str, progress: Progress | None) -> None:
+        for name, changes in self._changes_by_space(space):
+            for batch in batches(changes, _BATCH, progress):
+                prepared = [change.prepared for change in batch]
+                append(engine, name, prepared, extra_events=partial(self._events, run, batch))
+
+    def _changes_by_space(self, space: str) -> list[tuple[str, Sequence[NoteChange]]]:
+        by_space = [(space, self.edits), (vault_space(space), self.new_notes)]
+        return [(name, changes) for name, changes in by_space if changes]
+
+    def _events(self, run: str, batch: Sequence[NoteChange], index: Index, ids: Sequence[str]) -> list[Event]:
+        _check_unread(index, batch)
+        stored = list(zip(ids, (change.position for change in batch), strict=True))
+        made = tuple(memory for memory, position in stored if not position)
+        revised = tuple((memory, position) for memory, position in stored if position)
+        return [Ran(run, "index_vault", index.catalog.position, {"vault": self.vault}, made=made, revised=revised)]
 
 
 class _Skipped(Exception):
@@ -127,33 +139,8 @@ def plan(engine: Engine, space: str, vault: Path, now: datetime, progress: Progr
             for memory, path in index.usage.promoted_notes.items()
             if path is not None and memory not in noted and index.current_row(memory, position) is not None
         ]
-    return VaultImportPlan(
-        edits=tuple(edits),
-        new_notes=tuple(new_notes),
-        deleted_notes=tuple(sorted(deleted)),
-        skipped_notes=tuple(skipped),
-        vault=str(vault),
-        position=position,
-    )
-
-
-def check(engine: Engine, space: str, plan: VaultImportPlan) -> None:
-    """Raise StalePlan if a memory whose note was edited, or a person's own note, was stored anew since."""
-    with engine.open_index(space) as index:
-        check_unchanged(index, {edit.memory: edit.position for edit in plan.edits})
-    if plan.new_notes:
-        with engine.open_index(vault_space(space)) as notes_index:
-            _check_not_stored(notes_index, plan.new_notes)
-
-
-def write(engine: Engine, space: str, plan: VaultImportPlan, run: str, progress: Progress | None = None) -> None:
-    """Store the new versions, and in the child space the person's own notes; some in each transaction."""
-    for edits in batches(plan.edits, _BATCH, progress):
-        events = partial(_edit_events, plan=plan, run=run, edits=edits)
-        append(engine, space, [edit.prepared for edit in edits], extra_events=events)
-    for new_notes in batches(plan.new_notes, _BATCH, progress):
-        also = partial(_note_events, plan=plan, run=run, new_notes=new_notes)
-        append(engine, vault_space(space), [new.prepared for new in new_notes], extra_events=also)
+    changes = tuple(edits), tuple(new_notes), tuple(sorted(deleted)), tuple(skipped)
+    return VaultImportPlan(*changes, str(vault), position=position)
 
 
 def merge_recalls(memories: Recall, notes: Recall, limit: int, weight: float) -> Recall:
@@ -170,24 +157,6 @@ def merge_recalls(memories: Recall, notes: Recall, limit: int, weight: float) ->
 def _weighted(hit: Hit, weight: float) -> Hit:
     evidence = Evidence("vault", 1, 0.0, 0.0, f"a note of yours: {hit.memory.key}")
     return replace(hit, score=hit.score * weight, evidence=(*hit.evidence, evidence))
-
-
-def _edit_events(
-    index: Index, ids: Sequence[str], plan: VaultImportPlan, run: str, edits: Sequence[NoteChange]
-) -> list[Event]:
-    revised = tuple((edit.memory, edit.position) for edit in edits)
-    check_unchanged(index, dict(revised))
-    return [Ran(run, STEP, plan.position, {"vault": plan.vault}, revised=revised)]
-
-
-def _note_events(
-    index: Index, ids: Sequence[str], plan: VaultImportPlan, run: str, new_notes: Sequence[NoteChange]
-) -> list[Event]:
-    _check_not_stored(index, new_notes)
-    stored = list(zip(ids, (new.position for new in new_notes), strict=True))
-    made = tuple(memory for memory, position in stored if not position)
-    revised = tuple((memory, position) for memory, position in stored if position)
-    return [Ran(run, STEP, index.catalog.position, {"vault": plan.vault}, made=made, revised=revised)]
 
 
 def _own_note(engine: Engine, notes_index: Index, note: Note, text: str, now: datetime) -> list[NoteChange]:
@@ -240,11 +209,12 @@ def _prepare(
     return prepare(draft, engine.extractor, now)
 
 
-def _check_not_stored(notes_index: Index, new_notes: Sequence[NoteChange]) -> None:
-    """Raise StalePlan if one of a person's own notes was stored since."""
-    for new in new_notes:
-        if _stored_position(notes_index, new.note) != new.position:
-            raise StalePlan(f"the note {new.note!r} was read in")
+def _check_unread(index: Index, changes: Sequence[NoteChange]) -> None:
+    """Raise StalePlan if a memory whose note was edited, or a person's own note, was stored anew since."""
+    check_unchanged(index, {each.memory: each.position for each in changes if each.prepared.is_revision})
+    for each in changes:
+        if not each.prepared.is_revision and _stored_position(index, each.note) != each.position:
+            raise StalePlan(f"the note {each.note!r} was read in")
 
 
 def _stored_position(notes_index: Index, path: str) -> int:

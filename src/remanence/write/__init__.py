@@ -2,10 +2,8 @@
 
 validate.py    checks what callers give
 extract.py     finds names, claims and times in it: versions ready to be written
-settle.py      decides which memory each version belongs to
-append.py      writes the versions, in transactions
-remember.py    the facts of a text or a conversation as memories
-evolve.py      compares new memories with older ones
+append.py      decides which memory each version belongs to, and writes the versions, in transactions
+remember.py    the facts of a text or a conversation as memories, compared with older ones
 forget.py      forget, unforget, erase, sweep
 jobs.py        `remember` in the background
 message_analysis.py   whether a message is worth storing, and whether it needs a recall

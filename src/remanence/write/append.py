@@ -63,7 +63,7 @@ def _append_chunk(
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)
             with index.lock:
-                resolver = IdentityResolver(index.catalog, index.recently_recalled, index.latest_version)
+                resolver = IdentityResolver(index)
                 settled = [resolver.resolve(p) for p in prepared]
                 existing = _existing_memories(index, settled)
                 extra: Sequence[Event] = ()
@@ -85,15 +85,10 @@ def _append_chunk(
 
 def _existing_memories(index: Index, settled: Sequence[tuple[str, Remembered | None]]) -> dict[str, Memory]:
     """The memories that exist already, by id, as they are before anything is written."""
-    # Under the write lock, so that nobody erases them. A later version in the batch may revise one of them.
-    first_versions: dict[str, Remembered | None] = {}
-    for memory_id, version in settled:
-        first_versions.setdefault(memory_id, version)
-    ids = [memory_id for memory_id, version in first_versions.items() if version is None]
-    if not ids:
-        return {}
-    rows = [index.catalog.row_at(index.require_number(each), index.catalog.position) for each in ids]
-    return dict(zip(ids, index.memories([row for row in rows if row is not None]), strict=True))
+    # Under the write lock, so that nobody erases them.
+    rows = {each: index.current_row(each, index.catalog.position) for each, version in settled if version is None}
+    found = {memory_id: row for memory_id, row in rows.items() if row is not None}
+    return dict(zip(found, index.memories(list(found.values())), strict=True))
 
 
 def _written_memories(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -25,10 +25,7 @@ _MIN_ECHO_LENGTH = 16  # shorter texts ("yes", "thank you") are often said again
 
 @dataclass(frozen=True, slots=True)
 class PreparedVersion:
-    """A version ready to be settled and written.
-
-    Its memory id and the number of its turn are final only once it is settled, under the write lock.
-    """
+    """A version to be written. Its memory id and the number of its turn become final under the write lock."""
 
     version: Remembered
     recorded_at: datetime
@@ -114,13 +111,6 @@ def prepare_turns(turns: Iterable[TurnDraft], extractor: Extractor, now: datetim
     return prepared
 
 
-def prepare_conversation(
-    given: Draft | Sequence[TurnDraft], extractor: Extractor, now: datetime
-) -> list[PreparedVersion]:
-    """The versions that a text or a conversation becomes."""
-    return [prepare(given, extractor, now)] if isinstance(given, Draft) else prepare_turns(given, extractor, now)
-
-
 def prepare_fact(fact: Fact, now: datetime, *, source: Memory | None) -> PreparedVersion:
     """The version that a fact found in a source becomes."""
     version = Remembered(
@@ -155,10 +145,7 @@ def _with_fact(version: Remembered, fact: Fact) -> Remembered:
 
 
 def _echo(normalized: str, key: str | None, dated: bool) -> str | None:
-    """The text to compare with recently recalled ones, or None.
-
-    A text that the caller dated is not compared: the same dinner a week later is another dinner.
-    """
+    """The text to compare with recently recalled ones. A text that the caller dated may be about another dinner."""
     return normalized if key is None and not dated and len(normalized) >= _MIN_ECHO_LENGTH else None
 
 

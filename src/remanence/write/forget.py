@@ -14,13 +14,8 @@ from remanence.language.text import text_hash
 from remanence.schema import Memory
 
 
-def forget(engine: Engine, space: str, memory_id: str, why: str | None) -> None:
-    """Hide a memory from now on. A second call writes nothing, except for one that was only archived."""
-    forget_many(engine, space, [memory_id], why)
-
-
 def forget_many(engine: Engine, space: str, ids: Sequence[str], why: str | None) -> int:
-    """Hide these memories in one transaction. Returns how many were not forgotten before."""
+    """Hide these memories in one transaction, also archived ones. Returns how many were not forgotten before."""
 
     def decide(index: Index) -> list[Event]:
         forgettable = _visible_memories(index) | index.catalog.archived_mask(index.catalog.position)

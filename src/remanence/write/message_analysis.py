@@ -1,6 +1,6 @@
 """Whether a message is worth storing, and whether it needs a recall: by rules, in about a millisecond.
 
-It uses the rules that find facts, and the patterns in message_patterns.txt. It calls no model and reads no index.
+It uses the rules that find facts. It calls no model and reads no index.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from remanence.core import inputs
 from remanence.language.rules.fact_attributes import tags_of
+from remanence.language.rules.lexicon import compile_pattern
 from remanence.language.rules.sentences import is_question, is_request
 from remanence.language.text import split_sentences
 from remanence.models.extractors import RuleExtractor, find_question_names
@@ -19,6 +19,12 @@ from remanence.schema import UTC, Utterance
 
 _MAX_LENGTH = 4_000  # characters: the purpose of a long message shows early
 _RULES = RuleExtractor()
+_EARLIER_CONVERSATION = compile_pattern("message_earlier_conversation", re.IGNORECASE)
+_SPEAKER = compile_pattern("message_speaker", re.IGNORECASE)
+_ADVICE = compile_pattern("message_advice", re.IGNORECASE)
+_GENERAL_KNOWLEDGE = compile_pattern("message_general_knowledge", re.IGNORECASE)
+_INTRODUCTION = compile_pattern("message_introduction", re.IGNORECASE)
+_GREETING = compile_pattern("message_greeting", re.IGNORECASE)
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)  # the date does not matter for whether there is a fact
 
 
@@ -62,7 +68,7 @@ def analyze_message(text: str) -> MessageAnalysis:
     facts = _RULES.facts([Utterance(head)], now=_SOME_DAY).facts
     names = find_question_names(head)
     if not facts:
-        certain = is_question(head) or _is_greeting(head) or len(head.split()) < 4 or not tags_of(head)
+        certain = is_question(head) or _GREETING.fullmatch(head) or len(head.split()) < 4 or not tags_of(head)
         reason = "no fact in it: a greeting, a question, a request or small talk"
         return MessageAnalysis(False, 0.7 if certain else 0.5, names, (), 0.0, reason)
     best = max(facts, key=lambda fact: (fact.importance, fact.confidence))
@@ -87,17 +93,14 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
     names = find_question_names(head)
     query = _without_introduction(head)
     asks = any(is_question(sentence) for sentence in split_sentences(head))
-    about_speaker = _PATTERNS["speaker"].search(head)
+    about_speaker = _SPEAKER.search(head)
     # The first rule that matches decides; the last one always does.
     rules = (
-        (True, 0.95, "it refers to an earlier conversation", _PATTERNS["earlier_conversation"].search(head)),
-        (False, 0.8, "it is blank or only a greeting", not query or _is_greeting(query)),
+        (True, 0.95, "it refers to an earlier conversation", _EARLIER_CONVERSATION.search(head)),
+        (False, 0.8, "it is blank or only a greeting", not query or _GREETING.fullmatch(query)),
         (True, 0.85, "it asks about the speaker", asks and about_speaker),
-        (True, 0.7, "it asks for advice that depends on the speaker", _PATTERNS["advice"].search(head)),
-        (
-            *(True, 0.6, f"it asks about {', '.join(names)}"),
-            asks and names and not _PATTERNS["general_knowledge"].match(query),
-        ),
+        (True, 0.7, "it asks for advice that depends on the speaker", _ADVICE.search(head)),
+        (True, 0.6, f"it asks about {', '.join(names)}", asks and names and not _GENERAL_KNOWLEDGE.match(query)),
         (False, 0.6, "it asks for general knowledge", asks),
         (True, 0.55, "it is a request about something of the speaker", is_request(query) and about_speaker),
         (False, 0.7, "it asks nothing", True),
@@ -106,29 +109,12 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
     return RecallAnalysis(recall, query, names, confidence, reason)
 
 
-def _load_patterns() -> dict[str, re.Pattern[str]]:
-    sections: dict[str, list[str]] = {}
-    for line in Path(__file__).with_name("message_patterns.txt").read_text("utf-8").splitlines():
-        if line.startswith("[") and line.endswith("]"):
-            alternatives = sections.setdefault(line[1:-1], [])
-        elif line and not line.startswith("#"):
-            alternatives.append(line)
-    return {name: re.compile(f"(?:{'|'.join(lines)})", re.IGNORECASE) for name, lines in sections.items()}
-
-
-_PATTERNS = _load_patterns()
-
-
 def _without_introduction(text: str) -> str:
     """The request in a message, without "hey", "could you tell me" and the like."""
     rest = text
     for _ in range(5):
-        introduction = _PATTERNS["introduction"].match(rest)
+        introduction = _INTRODUCTION.match(rest)
         if introduction is None or not introduction.group():
             break
         rest = rest[introduction.end() :].lstrip()
     return rest or text
-
-
-def _is_greeting(text: str) -> bool:
-    return _PATTERNS["greeting"].fullmatch(text) is not None

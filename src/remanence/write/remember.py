@@ -2,14 +2,15 @@
 
 1. the source is written verbatim (by the caller), so that nothing is lost if a later step fails
 2. `extract_facts`: an extractor finds the facts, without holding a lock, because a model may be slow
-3. `judge` (evolve.py): what the facts mean for older memories
-4. `store_facts`: facts, links to sources and older memories, and the extraction itself, in one transaction
+3. `_judge`: whether the facts update, extend or contradict older memories, which are similar or about the same subject
+4. `store_facts`: facts, links to sources and older memories, and the extraction itself, in one transaction; older
+   entries stay as they are
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
@@ -21,19 +22,32 @@ from remanence.errors import NotFound
 from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued
 from remanence.graph.assertions import invalidation_events
 from remanence.language.rules.rule_extractor import RuleExtractor
-from remanence.language.text import normalize_text
-from remanence.schema import Entry, ExtractionResult, Fact, Memory, Snapshot, Triple, Utterance
+from remanence.language.text import normalize_text, text_hash
+from remanence.schema import (
+    Entry,
+    ExtractionResult,
+    Fact,
+    LinkKind,
+    Memory,
+    Query,
+    Snapshot,
+    Triple,
+    Utterance,
+    Verdict,
+)
 from remanence.write.append import ExtraEvents, append
-from remanence.write.evolve import comparison_candidates, judge, verdict_links
 from remanence.write.extract import PreparedVersion, prepare_fact, prepare_revision
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
-    from remanence.ports import Extractor, Progress
+    from remanence.ports import Extractor, Progress, Vector
 
 log = logging.getLogger(__name__)
 
 _BATCH = 200  # turns that are read, judged and written at once
+_MIN_SIMILARITY = 0.55  # less similar memories are compared only if they are about the same subject
+_MAX_CANDIDATES = 8
+_LINK_KINDS: Mapping[str, LinkKind] = {"updates": "supersedes", "extends": "extends", "contradicts": "contradicts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +145,12 @@ def store_facts(
         snapshot = index.snapshot(index.catalog.position, now)
         vectors, _ = engine.embed([p.version.text for p in prepared])
         new = [_provisional_memory(place, space, p) for place, p in enumerate(prepared)]
-        old = comparison_candidates(index, new, vectors, snapshot, {source.id for source in reading.sources})
-    verdicts = judge(engine.extractor, new, old)
+        old = _comparison_candidates(index, new, vectors, snapshot, {source.id for source in reading.sources})
+    verdicts = _judge(engine.extractor, new, old)
 
     def decide(index: Index, ids: Sequence[str]) -> list[Event]:
         return [
-            *verdict_links(verdicts, {f"new:{place}": memory for place, memory in enumerate(ids)}, by),
+            *_verdict_links(verdicts, {f"new:{place}": memory for place, memory in enumerate(ids)}, by),
             *_source_links(reading, facts, ids),
             *_extractions(reading, facts, ids),
             *_forgotten_facts(index, reading, ids),
@@ -239,3 +253,71 @@ def _forgotten_facts(index: Index, reading: Reading, ids: Sequence[str]) -> list
     dropped = sorted(earlier - set(ids) - sources)
     why = f"read again by {reading.result.by}"
     return [Forgotten(fact, why) for fact in dropped if index.current_row(fact, index.catalog.position) is not None]
+
+
+def _comparison_candidates(
+    index: Index, new: Sequence[Memory], vectors: Mapping[bytes, Vector], snapshot: Snapshot, sources: Container[str]
+) -> list[list[Memory]]:
+    """For each new memory the memories to compare it with, including those before it in `new`.
+
+    Turns and other sources are not among them, nor are `sources`: what was said does not change.
+    """
+    candidates: list[list[Memory]] = []
+    for place, memory in enumerate(new):
+        with index.lock:
+            rows = _similar_rows(index, memory, vectors.get(text_hash(memory.text)), snapshot)
+            rows += [row for row in _same_subject_rows(index, memory, snapshot) if row not in rows]
+            older = [m for m in index.readable_memories(rows) if m.turn is None and m.id not in sources]
+            facts = [m for m in older if m.id not in index.journal.extractions]
+        candidates.append([*facts, *(other for other in new[:place] if _share_a_name(memory, other))])
+    return candidates
+
+
+def _judge(extractor: Extractor, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
+    """The extractor's verdicts, without those about memories that were not given to it."""
+    if not any(old):
+        return []
+    ask = getattr(extractor, "judge", None) or RuleExtractor().judge
+    candidate_ids = [{memory.id for memory in candidates} for candidates in old]
+    return [
+        verdict
+        for verdict in ask(new, old)
+        if 0 <= verdict.new_index < len(new)
+        and verdict.old_id in candidate_ids[verdict.new_index]
+        and verdict.effect in _LINK_KINDS
+    ]
+
+
+def _verdict_links(verdicts: Sequence[Verdict], ids: Mapping[str, str], by: str) -> list[Linked]:
+    """The verdicts as links. `ids` maps the provisional ids of new memories to their final ids."""
+    links: dict[tuple[str, str, str], Linked] = {}
+    for verdict in verdicts:
+        new, old = ids[f"new:{verdict.new_index}"], ids.get(verdict.old_id, verdict.old_id)
+        if new != old:
+            kind = _LINK_KINDS[verdict.effect]
+            link = Linked(new_id(), new, kind, old, observed_by=by, why=verdict.why or None)
+            links.setdefault((new, kind, old), link)
+    return list(links.values())
+
+
+def _similar_rows(index: Index, memory: Memory, vector: Vector | None, snapshot: Snapshot) -> list[int]:
+    if vector is None:
+        return []
+    query = Query(memory.text, visible=snapshot.row_mask, allowed=snapshot.row_mask, vector=vector)
+    ranking = index.vectors.rank(query, _MAX_CANDIDATES)
+    pairs = zip(ranking.rows, ranking.scores, strict=True)
+    return [row for row, score in pairs if score >= _MIN_SIMILARITY][:_MAX_CANDIDATES]
+
+
+def _same_subject_rows(index: Index, memory: Memory, snapshot: Snapshot) -> list[int]:
+    """The rows with a claim of the same subject and predicate as a claim of this memory."""
+    rows: dict[int, None] = {}
+    for triple in memory.triples:
+        subject = index.names.number(triple.subject)
+        if subject is not None:
+            rows |= dict.fromkeys(index.relations.rows_claiming(subject, triple.predicate, snapshot))
+    return list(rows)[-_MAX_CANDIDATES:]
+
+
+def _share_a_name(a: Memory, b: Memory) -> bool:
+    return not {m.name for m in a.mentions}.isdisjoint(m.name for m in b.mentions)

@@ -1,31 +1,20 @@
-"""Third step of the write path: whether a version is a new memory, a revision, or a repetition."""
+"""Third step of the write path: whether a version is a new memory, a revision, or a repetition of a known one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from remanence.core.index import Index
 from remanence.events import Remembered
 from remanence.schema import Turn
 from remanence.write.extract import PreparedVersion
 
-if TYPE_CHECKING:
-    from remanence.state.catalog import Catalog
-
 
 class IdentityResolver:
-    """Decides, under the write lock, which memory each prepared version belongs to.
+    """Decides, under the write lock, whether each version is a new memory, a revision or a repetition."""
 
-    It uses the catalog and the versions that it has resolved itself since.
-    """
-
-    def __init__(
-        self, catalog: Catalog, recently_recalled: Mapping[str, str], latest_version: Callable[[str], Remembered | None]
-    ) -> None:
-        self._catalog = catalog
-        self._recently_recalled = recently_recalled
-        self._latest_version = latest_version
+    def __init__(self, index: Index) -> None:
+        self._index, self._catalog = index, index.catalog
         self._resolved: dict[str, Remembered] = {}
         self._next_turns: dict[str, int] = {}
 
@@ -57,9 +46,8 @@ class IdentityResolver:
 
     def _recalled_memory(self, prepared: PreparedVersion) -> str | None:
         """The memory whose text was just recalled and is now added again, unless it is forgotten."""
-        memory = None if prepared.echo is None else self._recently_recalled.get(prepared.echo)
-        number = None if memory is None else self._catalog.number(memory)
-        visible = number is not None and self._catalog.is_visible(number, self._catalog.position)
+        memory = self._index.recently_recalled.get(prepared.echo or "")
+        visible = memory is not None and self._index.current_row(memory, self._catalog.position) is not None
         return memory if visible else None
 
     def _numbered_turn(self, version: Remembered, memory: str) -> Turn | None:
@@ -67,12 +55,11 @@ class IdentityResolver:
         turn = version.turn
         if turn is None:
             return None
-        earlier_turn = None
+        earlier = None
         if memory != version.memory:
-            earlier = self._resolved.get(version.identity) or self._latest_version(memory)
-            earlier_turn = None if earlier is None else earlier.turn
-        if earlier_turn is not None and earlier_turn.conversation == turn.conversation:
-            number = earlier_turn.number
+            earlier = self._resolved.get(version.identity) or self._index.latest_version(memory)
+        if earlier is not None and earlier.turn is not None and earlier.turn.conversation == turn.conversation:
+            number = earlier.turn.number
         else:
             number = self._next_turns.get(turn.conversation, self._catalog.next_turn(turn.conversation))
             self._next_turns[turn.conversation] = number + 1

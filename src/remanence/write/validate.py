@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -14,6 +15,8 @@ from remanence.schema import MemoryKind, Mention, Triple
 
 _PERSON_ROLES = (None, "user", "human")
 _IGNORED_ROLES = ("system", "tool", "function", "developer")
+_MENTION = {"name": None, "kind": "thing"}
+_TRIPLE = dict.fromkeys(("subject", "predicate", "object"))
 
 
 def _as_tuple(value: object) -> object:
@@ -23,33 +26,27 @@ def _as_tuple(value: object) -> object:
 def _mentions(value: object) -> object:
     if value is None:
         return None
-    return tuple(_mention(item) for item in ([value] if isinstance(value, str | Mention) else _items(value)))
-
-
-def _mention(item: object) -> Mention:
-    if isinstance(item, Mention):
-        item = (item.name, item.kind)
-    if isinstance(item, Mapping):
-        item = (item.get("name"), item.get("kind", "thing"))
-    parts = (item, "thing") if isinstance(item, str) else item
-    if isinstance(parts, Sequence) and len(parts) == 2 and all(isinstance(p, str) and p.strip() for p in parts):
-        return Mention(str(inputs.storable(parts[0])), str(inputs.storable(parts[1])))
-    raise ValueError(f"holds {item!r}. Give names as 'Alice' or ('Alice', 'person')")
+    items = [value] if isinstance(value, str | Mention) else _items(value)
+    return tuple(Mention(*_parts(item, _MENTION, "names as 'Alice' or ('Alice', 'person')")) for item in items)
 
 
 def _triples(value: object) -> object:
-    return None if value is None else tuple(_triple(item) for item in _items(value))
+    if value is None:
+        return None
+    return tuple(Triple(*_parts(item, _TRIPLE, "claims as ('Alice', 'lives_in', 'Porto')")) for item in _items(value))
 
 
-def _triple(item: object) -> Triple:
-    if isinstance(item, Triple):
-        item = (item.subject, item.predicate, item.object)
-    if isinstance(item, Mapping):
-        item = (item.get("subject"), item.get("predicate"), item.get("object"))
-    parts = () if isinstance(item, str) or not isinstance(item, Sequence) else item
-    if len(parts) == 3 and all(isinstance(part, str) and part.strip() for part in parts):
-        return Triple(*(str(inputs.storable(part)) for part in parts))
-    raise ValueError(f"holds {item!r}. Give claims as ('Alice', 'lives_in', 'Porto')")
+def _parts(item: object, fields: Mapping[str, str | None], example: str) -> list[str]:
+    """The values of these fields, which have a default or None, in an object, a dict, a sequence or one text."""
+    given = astuple(item) if isinstance(item, Mention | Triple) else item
+    if isinstance(given, Mapping):
+        given = [given.get(name, default) for name, default in fields.items()]
+    elif isinstance(given, str):
+        given = [given, *list(fields.values())[1:]]
+    texts = given if isinstance(given, Sequence) and len(given) == len(fields) else [None]
+    if all(isinstance(part, str) and part.strip() for part in texts):
+        return [str(inputs.storable(part)) for part in texts]
+    raise ValueError(f"holds {item!r}. Give {example}")
 
 
 def _items(value: object) -> Iterable[object]:
@@ -126,12 +123,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def draft(fields: Mapping[str, Any]) -> Draft:
-    """Check one memory; InvalidInput names the field, the value and the next step.
-
-    >>> draft({"text": "  "})
-    Traceback (most recent call last):
-    remanence.errors.InvalidInput: text='  ' is blank. Give it at least one visible character.
-    """
+    """Check one memory; InvalidInput names the field, the value and the next step."""
     return _validated(Draft, fields)
 
 
@@ -146,9 +138,6 @@ def conversation(
     """A text, or the messages of a conversation, as dicts or as the message objects of frameworks.
 
     Messages of a system or a tool and messages without text are left out.
-
-    >>> [turn.content for turn in conversation([{"role": "user", "content": "Hello."}])]
-    ['Hello.']
     """
     if isinstance(given, str):
         return draft({"text": given, "source": source, "observed_by": observed_by})

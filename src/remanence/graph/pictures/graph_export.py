@@ -6,12 +6,11 @@ which every file format can hold.
 
 from __future__ import annotations
 
-from datetime import datetime
-from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from remanence.errors import MissingExtra
-from remanence.graph.pictures.svg_text import replace_invalid_xml
+from remanence.graph.pictures.layout import replace_invalid_xml
 
 if TYPE_CHECKING:
     import igraph
@@ -53,14 +52,17 @@ def to_networkx(subgraph: Subgraph) -> networkx.MultiDiGraph:
     return graph
 
 
-def write_graphml(subgraph: Subgraph, path: Path) -> None:
-    """Write a GraphML file, for Gephi, yEd, Cytoscape and the like."""
+def to_graphml(subgraph: Subgraph) -> str:
+    """The content of a GraphML file, for Gephi, yEd, Cytoscape and the like."""
     graph = to_igraph(subgraph)
     for sequence in (graph.vs, graph.es):
         for name in sequence.attributes():
             values = sequence[name]
             sequence[name] = [replace_invalid_xml(value) if isinstance(value, str) else value for value in values]
-    graph.write_graphml(str(path))
+    with TemporaryFile() as file:
+        graph.write_graphml(file)
+        file.seek(0)
+        return file.read().decode()
 
 
 def node_fields(node: Node) -> dict[str, Any]:
@@ -69,10 +71,7 @@ def node_fields(node: Node) -> dict[str, Any]:
 
 
 def _edge_fields(edge: Edge) -> dict[str, Any]:
-    moments = (edge.valid.start, edge.valid.end, edge.recorded_at)
+    ends = (edge.valid.start, edge.valid.end, edge.recorded_at)
+    moments = ("" if end is None else end.isoformat() for end in ends)
     details = (float(edge.confidence), " ".join(edge.evidence), edge.observed_by or "", edge.id)
-    return dict(zip(_EDGE_FIELDS, (edge.name, *map(_iso, moments), *details), strict=True))
-
-
-def _iso(moment: datetime | None) -> str:
-    return "" if moment is None else moment.isoformat()
+    return dict(zip(_EDGE_FIELDS, (edge.name, *moments, *details), strict=True))

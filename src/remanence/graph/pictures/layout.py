@@ -1,28 +1,32 @@
-"""The coordinates of each node and the bend of each edge: the same for the same graph, every time."""
+"""The coordinates of each node, the lines of its label and the bend of each edge: the same every time."""
 
 from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
+from unicodedata import combining, east_asian_width
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remanence.graph.pictures.svg_text import LETTER_WIDTH, width_in_letters, wrap
+from remanence.language.text import truncate
 
 if TYPE_CHECKING:
     import igraph
 
     from remanence.graph.traversal import Node, Subgraph
 
+LETTER_WIDTH = 7.2
+"""The width of an average letter at 12 pixels. The font is not known here, so this is rather too wide."""
 RADIUS = {"entity": 9.0, "memory": 7.0}
 LINE_HEIGHT = 15.0
-"""The height of a line of a label."""
 _EDGE_LENGTH = 180.0
 """The length of a typical edge: its name has to fit on it."""
 _BEND = 52.0
@@ -32,6 +36,7 @@ _KAMADA_KAWAI_LIMIT = 150
 _AREA_FACTOR = 5.0
 """How many times the area of all labels a picture has at least."""
 _SEPARATION_ROUNDS = 80
+_NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _random_lock = Lock()
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -39,11 +44,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A layout in pixels.
-
-    Each node has coordinates and the lines of its label. Each edge has the numbers of its two nodes, and its distance
-    from the straight line, or, if it ends where it begins, the size of its loop.
-    """
+    """A layout in pixels. The bend of an edge is its distance from the straight line, or the size of its loop."""
 
     coordinates: tuple[tuple[float, float], ...]
     labels: tuple[tuple[str, ...], ...]
@@ -54,27 +55,55 @@ class Layout:
 
 
 def lay_out(subgraph: Subgraph) -> Layout:
-    """Compute the layout of a part of the graph."""
+    import igraph
+
+    if not subgraph.nodes:
+        return Layout((), (), (), (), 0.0, 0.0)
     numbers = {node.id: number for number, node in enumerate(subgraph.nodes)}
     ends = tuple((numbers[edge.source], numbers[edge.target]) for edge in subgraph.edges)
-    labels = tuple(wrap(node.label, *((24, 2) if node.kind == "entity" else (26, 3))) for node in subgraph.nodes)
-    boxes = np.array([_box(*each) for each in zip(subgraph.nodes, labels, strict=True)]).reshape(-1, 2)
+    labels = tuple(_wrap_label(node.label, *((24, 2) if node.kind == "entity" else (26, 3))) for node in subgraph.nodes)
+    boxes = np.array([_box(*each) for each in zip(subgraph.nodes, labels, strict=True)])
+    # Each component has its own layout: in one layout for all, they drift far apart or overlap.
+    graph = igraph.Graph(n=len(boxes), edges=ends).simplify()
+    parts = sorted(graph.connected_components(), key=lambda part: (-len(part), part))
+    layouts = [_separate(_component_layout(graph.induced_subgraph(part), boxes[part]), boxes[part]) for part in parts]
+    corners = _pack([_size(points, boxes[part]) for part, points in zip(parts, layouts, strict=True)])
     centers = np.zeros_like(boxes)
-    parts = [(part, _separate(_spread(points, boxes[part]), boxes[part])) for part, points in _parts(len(boxes), ends)]
-    corners = _pack([_size(points, boxes[part]) for part, points in parts])
-    for (part, points), corner in zip(parts, corners, strict=True):
-        centers[part] = points - _upper_left(points, boxes[part]) + corner
+    for part, points, corner in zip(parts, layouts, corners, strict=True):
+        centers[part] = points - (points - boxes[part] / 2).min(axis=0) + corner
     # A label is below its node, so the node is not at the center of the box that holds both.
-    above = np.array([RADIUS[node.kind] for node in subgraph.nodes]) - boxes[:, 1] / 2
+    centers_of_marks = centers.copy()
+    centers_of_marks[:, 1] += np.array([RADIUS[node.kind] for node in subgraph.nodes]) - boxes[:, 1] / 2
+    coordinates = tuple((round(x, 1), round(y, 1)) for x, y in centers_of_marks.tolist())
     width, height = _size(centers, boxes)
-    return Layout(
-        coordinates=tuple((round(x, 1), round(y, 1)) for x, y in (centers + np.c_[0 * above, above]).tolist()),
-        labels=labels,
-        edge_ends=ends,
-        bends=_bends(ends),
-        width=round(width, 1),
-        height=round(height, 1),
-    )
+    return Layout(coordinates, labels, ends, _bends(ends), round(width, 1), round(height, 1))
+
+
+def replace_invalid_xml(text: str) -> str:
+    """A text without the characters that XML does not allow, not even escaped."""
+    return _NOT_IN_XML.sub("\ufffd", text)
+
+
+def width_in_letters(text: str) -> int:
+    """The width of a text in average letters. Wide characters, such as Chinese ones, count twice.
+
+    >>> width_in_letters("Porto"), width_in_letters("東京")
+    (5, 4)
+    """
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _wrap_label(text: str, width: int, lines: int) -> tuple[str, ...]:
+    """A text in a few lines of about `width` letters, the last one cut with "…" if there was more.
+
+    >>> _wrap_label("Alice moved to Lisbon in May", 12, lines=2)
+    ('Alice moved', 'to Lisbon i…')
+    """
+    text = replace_invalid_xml(" ".join(text.split()))
+    characters = max(width * len(text) // max(width_in_letters(text), 1), 2)
+    wrapped = wrap(text, characters, break_on_hyphens=False)
+    rest = truncate(" ".join(wrapped[lines - 1 :]), characters)
+    return (*wrapped[: lines - 1], rest) if rest else tuple(wrapped)
 
 
 def _box(node: Node, label: Sequence[str]) -> tuple[float, float]:
@@ -83,53 +112,37 @@ def _box(node: Node, label: Sequence[str]) -> tuple[float, float]:
     return max(width, 2 * RADIUS[node.kind]) + _GAP, 2 * RADIUS[node.kind] + LINE_HEIGHT * len(label) + _GAP
 
 
-def _parts(size: int, ends: Sequence[tuple[int, int]]) -> Iterator[tuple[list[int], Floats]]:
-    """The connected components of a graph, the largest first, each with its own layout.
-
-    In one layout for all, unconnected parts drift far apart or overlap.
-    """
-    import igraph
-
-    graph = igraph.Graph(n=size, edges=ends).simplify()
-    for part in sorted(graph.connected_components(), key=lambda part: (-len(part), part)):
-        yield part, _component_layout(graph.induced_subgraph(part))
-
-
-def _component_layout(graph: igraph.Graph) -> Floats:
-    """The layout of one component, scaled so that its median edge has the typical length."""
+def _component_layout(graph: igraph.Graph, boxes: Floats) -> Floats:
+    """The layout of one component, scaled so that its median edge has the typical length, and that the boxes cover only
+    a part of the area: to separate crowded boxes would distort the layout."""
     size = graph.vcount()
     if size < 3:
-        return np.array([(_EDGE_LENGTH * 1.2 * number, 0.0) for number in range(size)])
+        points = np.array([(_EDGE_LENGTH * 1.2 * number, 0.0) for number in range(size)])
+    else:
+        points = np.array(_igraph_layout(graph).coords)
+        starts, ends = np.array(graph.get_edgelist()).T
+        lengths = np.hypot(*(points[starts] - points[ends]).T)
+        points *= _EDGE_LENGTH / max(float(np.median(lengths)), 1e-9)
+    width, height = _size(points, boxes)
+    return points * max(1.0, math.sqrt(_AREA_FACTOR * float(boxes.prod(axis=1).sum()) / (width * height)))
+
+
+def _igraph_layout(graph: igraph.Graph) -> igraph.Layout:
+    import igraph
+
+    size = graph.vcount()
     angles = np.arange(size) * 2 * math.pi / size
     circle = (np.c_[np.cos(angles), np.sin(angles)] * math.sqrt(size)).tolist()
     if size <= _KAMADA_KAWAI_LIMIT:
-        points = np.array(graph.layout_kamada_kawai(seed=circle).coords)
-    else:
-        points = np.array(_fruchterman_reingold(graph, circle))
-    starts, ends = np.array(graph.get_edgelist()).T
-    lengths = np.hypot(*(points[starts] - points[ends]).T)
-    scaled: Floats = points * (_EDGE_LENGTH / max(float(np.median(lengths)), 1e-9))
-    return scaled
-
-
-def _fruchterman_reingold(graph: igraph.Graph, circle: list[list[float]]) -> list[list[float]]:
-    import igraph
-
+        return graph.layout_kamada_kawai(seed=circle)
     # igraph has one random generator for the whole process and cannot return the one that is set. Afterwards it is
     # `random` again, igraph's default. The state of `random` itself does not change.
     with _random_lock:
         igraph.set_random_number_generator(random.Random(1))
         try:
-            return list(graph.layout_fruchterman_reingold(seed=circle, niter=500, grid=True).coords)
+            return graph.layout_fruchterman_reingold(seed=circle, niter=500, grid=True)
         finally:
             igraph.set_random_number_generator(random)
-
-
-def _spread(points: Floats, boxes: Floats) -> Floats:
-    """Scale the points up until the boxes cover only a part of the area: to separate crowded boxes would distort the
-    layout."""
-    width, height = _size(points, boxes)
-    return points * max(1.0, math.sqrt(_AREA_FACTOR * float(boxes.prod(axis=1).sum()) / (width * height)))
 
 
 def _separate(points: Floats, boxes: Floats) -> Floats:
@@ -161,17 +174,10 @@ def _overlapping_pairs(left: Floats, right: Floats) -> tuple[NDArray[np.int64], 
     return order[first], order[second]
 
 
-def _upper_left(points: Floats, boxes: Floats) -> Floats:
-    corner: Floats = (points - boxes / 2).min(axis=0)
-    return corner
-
-
 def _size(points: Floats, boxes: Floats) -> tuple[float, float]:
     """The width and height of some boxes together."""
-    if not len(points):
-        return 0.0, 0.0
-    width, height = (points + boxes / 2).max(axis=0) - _upper_left(points, boxes)
-    return float(width), float(height)
+    width, height = ((points + boxes / 2).max(axis=0) - (points - boxes / 2).min(axis=0)).tolist()
+    return width, height
 
 
 def _pack(sizes: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

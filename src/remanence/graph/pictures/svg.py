@@ -3,49 +3,49 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
-import numpy as np
-
 from remanence.graph.graph_at_time import MENTIONS
-from remanence.graph.pictures.layout import LINE_HEIGHT, RADIUS, Floats, Layout, lay_out
-from remanence.graph.pictures.svg_text import LETTER_WIDTH, replace_invalid_xml, subgraph_title, width_in_letters, wrap
+from remanence.graph.pictures.layout import LINE_HEIGHT, RADIUS, Layout, lay_out, replace_invalid_xml
 from remanence.graph.traversal import Edge, Node, Subgraph
-from remanence.schema import format_moment
+from remanence.language.text import pluralize, truncate
+from remanence.schema import Relation, format_moment
 
 Point: TypeAlias = tuple[float, float]
 MARGIN = 30.0
 _LEGEND_HEIGHT = 40.0
-_ARROW_TIP = (
-    '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
-    'orient="auto"><path class="tip" d="M0 0 8 4 0 8z"/></marker></defs>'
-)
 
 
 def graph_svg(subgraph: Subgraph) -> str:
     """A part of the graph as SVG. The tooltip of each element has its full text, its window and its evidence."""
     layout = lay_out(subgraph)
     texts = {node.id: node.label for node in subgraph.nodes}
-    boxes = _node_boxes(subgraph, layout)
     lines, names = [], []
     for edge, (source, target), bend in zip(subgraph.edges, layout.edge_ends, layout.bends, strict=True):
         ends = layout.coordinates[source], layout.coordinates[target]
-        path, points = _curve(*ends, bend, RADIUS[subgraph.nodes[target].kind])
-        title, style = tooltip(_edge_text(edge, texts)), f'opacity="{opacity(edge.confidence)}"'
+        path, middle = _curve(*ends, bend, RADIUS[subgraph.nodes[target].kind])
+        statement = f"{texts[edge.source]} —{edge.name}→ {texts[edge.target]}"
+        title, style = tooltip(edge_text(statement, edge, texts)), f'opacity="{opacity(edge.confidence)}"'
         kind = "edge mention" if edge.name == MENTIONS else "edge"
         lines.append(f'<path class="{kind}" {style} marker-end="url(#tip)" d="{path}">{title}</path>')
         if edge.name != MENTIONS:
-            name, box = _edge_name(edge, points, boxes)
-            boxes = np.column_stack([boxes, box])
-            names.append(f"<g>{title}{name}</g>")
+            names.append(f"<g>{title}{_edge_name(edge, *middle)}</g>")
     nodes = [_node(node, number, layout) for number, node in enumerate(subgraph.nodes)]
     group = f'<g transform="translate({MARGIN:.0f} {MARGIN + _LEGEND_HEIGHT:.0f})">'
-    body = [_ARROW_TIP, _legend(subgraph), group, *lines, *names, *nodes, "</g>"]
+    title = text_element(MARGIN, MARGIN, subgraph_title(subgraph), "called")
+    body = [_read("legend.svg"), title, group, *lines, *names, *nodes, "</g>"]
     width, height = max(layout.width, 560) + 2 * MARGIN, layout.height + 2 * MARGIN + _LEGEND_HEIGHT
     return svg_document("graph", subgraph_title(subgraph), width, height, body)
+
+
+def subgraph_title(subgraph: Subgraph) -> str:
+    starts = [node.label for node in subgraph.nodes if node.depth == 0]
+    subject = f"Around {truncate(starts[0], 60)}" if len(starts) == 1 and starts[0].strip() else "The graph"
+    more = ", and more that is not shown" if subgraph.truncated else ""
+    return f"{subject}: {pluralize(len(subgraph.nodes), 'node')}, {pluralize(len(subgraph.edges), 'edge')}{more}"
 
 
 def svg_document(kind: str, name: str, width: float, height: float, body: Iterable[str]) -> str:
@@ -54,9 +54,8 @@ def svg_document(kind: str, name: str, width: float, height: float, body: Iterab
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}" role="img" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" aria-label={quoteattr(replace_invalid_xml(name))}>'
     )
-    style = (files(__package__) / "picture.css").read_text("utf-8")
     background = '<rect class="paper" width="100%" height="100%"/>'
-    return "\n".join([head, f"<style>\n{style}</style>", background, *body, "</svg>\n"])
+    return "\n".join([head, f"<style>\n{_read('picture.css')}</style>", background, *body, "</svg>\n"])
 
 
 def text_element(x: float, y: float, text: str, kind: str = "") -> str:
@@ -74,9 +73,8 @@ def opacity(confidence: float) -> str:
     return f"{0.35 + 0.65 * confidence:.2f}"
 
 
-def _edge_text(edge: Edge, texts: dict[str, str]) -> str:
-    """What an edge states, when it holds, when it was learned, and its evidence."""
-    statement = f"{texts[edge.source]} —{edge.name}→ {texts[edge.target]}"
+def edge_text(statement: str, edge: Edge | Relation, texts: Mapping[str, str]) -> str:
+    """A statement, when it holds, when it was learned, and its evidence; `texts` are those of memories by id."""
     details = f"{edge.valid}; learned {format_moment(edge.recorded_at)}; confidence {edge.confidence:.2f}"
     return "\n".join([statement, details, *(f"evidence: {texts.get(memory, memory)}" for memory in edge.evidence)])
 
@@ -91,67 +89,36 @@ def _node(node: Node, number: int, layout: Layout) -> str:
     return f"<g>{tooltip(node.label)}{_mark(node.kind, x, y)}{''.join(lines)}</g>"
 
 
-def _node_boxes(subgraph: Subgraph, layout: Layout) -> Floats:
-    """The boxes of the marks and of the labels of all nodes, as rows: left, top, right, bottom."""
-    boxes: list[tuple[float, ...]] = []
-    for node, (x, y), label in zip(subgraph.nodes, layout.coordinates, layout.labels, strict=True):
-        radius, half = RADIUS[node.kind], max(map(width_in_letters, label), default=0) * LETTER_WIDTH / 2
-        boxes.append((x - radius, y - radius, x + radius, y + radius))
-        boxes.append((x - half, y + radius, x + half, y + radius + LINE_HEIGHT * len(label)))
-    out: Floats = np.array(boxes).reshape(-1, 4).T
-    return out
-
-
-def _edge_name(edge: Edge, points: Sequence[Point], boxes: Floats) -> tuple[str, Floats]:
-    """The name of an edge, and below it when it holds, at the point where it covers least of the boxes; and its box."""
-    name, when = "".join(wrap(edge.name, 30)), str(edge.valid) if edge.valid.has_bound else ""
-    width = max(width_in_letters(name) * 0.9, width_in_letters(when) * 0.8) * LETTER_WIDTH
-    half = np.array([width, 25 if when else 13]) / 2
-    low, high = np.array(points) - half, np.array(points) + half
-    overlap_x, overlap_y = (
-        (np.minimum(high[:, [axis]], boxes[axis + 2]) - np.maximum(low[:, [axis]], boxes[axis])).clip(min=0)
-        for axis in (0, 1)
-    )
-    best = int((overlap_x * overlap_y).sum(axis=1).argmin())
-    (x, y), box = points[best], np.concatenate([low[best], high[best]])
-    if not when:
-        return text_element(x, y + 4, name, "middle edge-name"), box
-    below = text_element(x, y + 10, when, "middle edge-when")
-    return text_element(x, y - 2, name, "middle edge-name") + below, box
+def _edge_name(edge: Edge, x: float, y: float) -> str:
+    """The name of an edge, and below it when it holds."""
+    name = truncate(edge.name, 30)
+    if not edge.valid.has_bound:
+        return text_element(x, y + 4, name, "middle edge-name")
+    below = text_element(x, y + 10, str(edge.valid), "middle edge-when")
+    return text_element(x, y - 2, name, "middle edge-name") + below
 
 
 def _mark(kind: str, x: float, y: float) -> str:
     """The mark of a node: a circle for an entity, a square for a memory."""
-    radius = RADIUS[kind]
-    if kind == "entity":
-        return f'<circle class="entity" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.0f}"/>'
-    side = f'width="{2 * radius:.0f}" height="{2 * radius:.0f}" rx="3"'
-    return f'<rect class="memory" x="{x - radius:.1f}" y="{y - radius:.1f}" {side}/>'
+    radius, corner = RADIUS[kind], RADIUS[kind] if kind == "entity" else 3
+    size = f'width="{2 * radius:.0f}" height="{2 * radius:.0f}" rx="{corner:.0f}"'
+    return f'<rect class="{kind}" x="{x - radius:.1f}" y="{y - radius:.1f}" {size}/>'
 
 
-def _curve(start: Point, end: Point, bend: float, radius: float) -> tuple[str, list[Point]]:
-    """The path of an edge, and some points along it, its middle first. `curve` in `graph.html` draws the same."""
+def _curve(start: Point, end: Point, bend: float, radius: float) -> tuple[str, Point]:
+    """The path of an edge, and the middle of it. `curve` in `graph.html` draws the same."""
     (x1, y1), (x2, y2) = start, end
     if start == end:
         out, rise = bend * 0.8, y1 - bend * 1.4
         path = f"M{x1 - 6:.1f} {y1 - 7:.1f}C{x1 - out:.1f} {rise:.1f} {x1 + out:.1f} {rise:.1f} "
-        return f"{path}{x1 + 7:.1f} {y1 - radius:.1f}", [(x1, y1 - bend * 1.15)]
+        return f"{path}{x1 + 7:.1f} {y1 - radius:.1f}", (x1, y1 - bend * 1.15)
     length = math.hypot(x2 - x1, y2 - y1)
     x, y = (x1 + x2) / 2 - (y2 - y1) / length * bend, (y1 + y2) / 2 + (x2 - x1) / length * bend
     into = math.hypot(x2 - x, y2 - y)
     back = min(radius + 2, into) / into  # so that the tip touches the edge of the mark
     path = f"M{x1:.1f} {y1:.1f}Q{x:.1f} {y:.1f} {x2 - (x2 - x) * back:.1f} {y2 - (y2 - y) * back:.1f}"
-    weights = [((1 - t) ** 2, 2 * t * (1 - t), t * t) for t in (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74)]
-    return path, [(a * x1 + b * x + c * x2, a * y1 + b * y + c * y2) for a, b, c in weights]
+    return path, ((x1 + 2 * x + x2) / 4, (y1 + 2 * y + y2) / 4)
 
 
-def _legend(subgraph: Subgraph) -> str:
-    left, foot = MARGIN, MARGIN + 26
-    dashes = f'<path class="edge mention" marker-end="url(#tip)" d="M{left + 165} {foot - 4}h34"/>'
-    keys = [
-        *(_mark("entity", left + 10, foot - 4), text_element(left + 25, foot, "entity")),
-        *(_mark("memory", left + 90, foot - 4), text_element(left + 103, foot, "memory")),
-        *(dashes, text_element(left + 206, foot, "mentions")),
-        text_element(left + 285, foot, "a fainter arrow is less sure", "faint"),
-    ]
-    return f"<g>{text_element(left, MARGIN, subgraph_title(subgraph), 'called')}{''.join(keys)}</g>"
+def _read(name: str) -> str:
+    return (files(__package__) / name).read_text("utf-8")

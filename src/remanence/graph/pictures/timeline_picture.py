@@ -12,11 +12,10 @@ from datetime import datetime
 
 import numpy as np
 
-from remanence.graph.history_events import HistoryEvent
-from remanence.graph.pictures.html_page import fill_template
-from remanence.graph.pictures.svg import MARGIN, opacity, svg_document, text_element, tooltip
-from remanence.graph.pictures.svg_text import LETTER_WIDTH, width_in_letters, wrap
-from remanence.language.text import pluralize
+from remanence.graph.history import HistoryEvent
+from remanence.graph.pictures.layout import LETTER_WIDTH, width_in_letters
+from remanence.graph.pictures.svg import MARGIN, edge_text, opacity, svg_document, text_element, tooltip
+from remanence.language.text import pluralize, truncate
 from remanence.schema import UTC, Relation, format_moment, from_micros, micros
 
 _WIDTH = 760.0
@@ -26,6 +25,7 @@ _HEAD = 64.0
 _MAX_LABEL_WIDTH = 44
 _COLORS = ("#2f6fde", "#d98324", "#2b8a5e", "#a14bc4", "#c2413b", "#11828f")
 _DAY = 86_400_000_000
+_EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _UNITS = (
     ("D", 1, (1, 2, 7, 14)),
     ("M", 30.4, (1, 3, 6)),
@@ -39,7 +39,7 @@ def timeline_svg(
 ) -> str:
     """Relations as bars over the time in which they hold, and events as ticks. `now` is a vertical line."""
     claims: defaultdict[tuple[str, str, str], list[Relation]] = defaultdict(list)
-    for relation in sorted(relations, key=lambda r: (r.subject, r.predicate, _start(r), r.object, r.id)):
+    for relation in sorted(relations, key=lambda r: (r.subject, r.predicate, r.valid.start or _EARLIEST, r.object)):
         claims[relation.subject, relation.predicate, relation.object].append(relation)
     ticks: defaultdict[str, list[HistoryEvent]] = defaultdict(list)
     for event in events:
@@ -78,21 +78,8 @@ def timeline_svg(
     return svg_document("timeline", title, left + _WIDTH + MARGIN, foot + MARGIN + 14, body)
 
 
-def timeline_page(
-    relations: Sequence[Relation], events: Sequence[HistoryEvent] = (), *, now: datetime | None = None
-) -> str:
-    """The same as an HTML page that loads nothing from the network."""
-    svg = timeline_svg(relations, events, now=now)
-    return fill_template("timeline.html", title=timeline_title(relations), svg=svg)
-
-
 def timeline_title(relations: Sequence[Relation]) -> str:
-    """The title of a timeline."""
     return f"A timeline of {pluralize(len(relations), 'relation')}"
-
-
-def _start(relation: Relation) -> datetime:
-    return relation.valid.start or datetime.min.replace(tzinfo=UTC)
 
 
 def _range(relations: Sequence[Relation], events: Sequence[HistoryEvent], now: datetime | None) -> tuple[int, int]:
@@ -102,8 +89,7 @@ def _range(relations: Sequence[Relation], events: Sequence[HistoryEvent], now: d
     moments = [*ends, *(event.recorded_at for event in events), *([] if now is None else [now])]
     first, last = (micros(pick(moments)) if moments else 0 for pick in (min, max))
     margin = max((last - first) // 12, _DAY)
-    earliest, latest = (micros(end.replace(tzinfo=UTC)) for end in (datetime.min, datetime.max))
-    return max(first - margin, earliest), min(last + margin, latest)
+    return max(first - margin, micros(_EARLIEST)), min(last + margin, micros(_LATEST))
 
 
 def _dates(low: int, high: int) -> list[tuple[datetime, str]]:
@@ -124,7 +110,7 @@ def _vertical(x: float, foot: float) -> str:
 
 
 def _label(middle: float, text: str) -> str:
-    return f"<g>{tooltip(text)}{text_element(MARGIN, middle + 4, ''.join(wrap(text, _MAX_LABEL_WIDTH)))}</g>"
+    return f"<g>{tooltip(text)}{text_element(MARGIN, middle + 4, truncate(text, _MAX_LABEL_WIDTH))}</g>"
 
 
 def _bar(relation: Relation, to_x: Callable[[datetime], float], left: float, middle: float, color: str) -> str:
@@ -136,8 +122,6 @@ def _bar(relation: Relation, to_x: Callable[[datetime], float], left: float, mid
     out = end - _POINT if valid.end is None else end
     top, low = middle - _BAR / 2, middle + _BAR / 2
     shape = f"M{into:.1f} {top:.1f}H{out:.1f}L{end:.1f} {middle:.1f}L{out:.1f} {low:.1f}H{into:.1f}"
-    text = f"{relation}\n{valid}; learned {format_moment(relation.recorded_at)}; confidence {relation.confidence:.2f}"
-    evidence = "".join(f"\nevidence: {memory}" for memory in relation.evidence)
     style = f'fill="{color}" fill-opacity="{opacity(relation.confidence)}"'
     path = f"{shape}L{start:.1f} {middle:.1f}z"
-    return f'<path class="bar" tabindex="0" {style} d="{path}">{tooltip(text + evidence)}</path>'
+    return f'<path class="bar" tabindex="0" {style} d="{path}">{tooltip(edge_text(str(relation), relation, {}))}</path>'

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from datetime import datetime
 
 from remanence.language.temporal import time_vocabulary as vocab
-from remanence.language.temporal.calendar_spans import ONE_DAY, Span, shift
-from remanence.language.temporal.dateparser_fallback import iso_span, parse_with_dateparser
+from remanence.language.temporal.calendar_spans import ONE_DAY, Span, iso_span, parse_with_dateparser, shift
 from remanence.language.temporal.token_reader import SpanMatch, TokenReader
 
 
@@ -48,12 +49,12 @@ class CalendarDateRules(TokenReader):
         elif kind == "ymd":
             span = Span.of_date("day", *digits)
         elif kind == "compact" and loose:
-            span = Span.of_date("day", int(text[:4]), int(text[4:6]), int(text[6:]))
+            span = iso_span(f"{text[:4]}-{text[4:6]}-{text[6:]}")
         elif kind == "dmy":
             month, day, year = digits
             if "." in text:  # with dots the day comes first
                 month, day = day, month
-            span = self.day_or_month_first(month, day, year if year > 99 else self.expand_year(year))
+            span = self.day_or_month_first(month, day, self.expand_year(year))
         elif kind == "odd":
             span = parse_with_dateparser(text, self.now)
         elif kind == "yy" and loose:
@@ -99,9 +100,7 @@ class CalendarDateRules(TokenReader):
                 start = self.day_or_month_first(first[0], first[1], year - 1)
             return Span(start.start, end.end, "range")
 
-        if len(final) > 2:
-            return make(final[2] if final[2] > 99 else self.expand_year(final[2]))
-        return self.latest(make)
+        return make(self.expand_year(final[2])) if len(final) > 2 else self.latest(make)
 
     def day_or_month_first(self, month: int, day: int, year: int) -> Span:
         """Month first, as dateparser reads English, unless that date does not exist."""
@@ -208,36 +207,40 @@ class CalendarDateRules(TokenReader):
         if self.token(j).kind in ("dmy", "md", "iso", "ymd") and (dated := self.digit_pattern(j, True, True)):
             return dated
         if (day := self.ordinal(self.skip(j, "the"))) and self.word(day[1]) not in ("of", "time"):
-            return self.weekday_numbered(weekday, day[0]), day[1]
+            return self.weekday_numbered(weekday, *day)
         two_digits = self.token(i + 1).kind == "number" and len(self.word(i + 1)) == 2
         if two_digits and self.may_end_before(i + 2) and self.word(i + 2) not in (*vocab.RANGE_WORDS, ":"):
-            return self.weekday_numbered(weekday, int(self.word(i + 1))), i + 2
+            return self.weekday_numbered(weekday, int(self.word(i + 1)), i + 2)
         if not full and not loose:
             return None
         j = i + 1
-        k = self.skip(j, "of", "in", ",")
-        k = self.skip(k, "the")
+        k = self.skip(self.skip(j, "of", "in", ","), "the")
         step = {"last": -1, "previous": -1, "this": 0, "next": 1, "following": 1}.get(self.word(k))
         if step is not None and self.unit(k + 1) == "week":
-            week = Span.enclosing(shift(self.today, step, "week"), "week")
-            return Span.enclosing(week.start + ONE_DAY * weekday, "day"), k + 2
+            return self.weekday_in_week(shift(self.today, step, "week"), weekday), k + 2
         count, back = self.number(j), (self.today.weekday() - weekday) % 7
         if count and self.unit(count[2]) in ("week", "month", "year") and self.word(count[2] + 1) == "ago":
-            week = Span.enclosing(shift(self.today, -count[1], vocab.UNITS[self.word(count[2])]), "week")
-            return Span.enclosing(week.start + ONE_DAY * weekday, "day"), count[2] + 2
+            week = shift(self.today, -count[1], vocab.UNITS[self.word(count[2])])
+            return self.weekday_in_week(week, weekday), count[2] + 2
         if self.word(j) in ("before", "after") and self.word(j + 1) in ("last", "next"):
             weeks = -1 if self.word(j) == "before" else 2
             return Span.enclosing(self.today + ONE_DAY * (7 * weeks - back), "day"), j + 2
         return Span.enclosing(self.today - ONE_DAY * back, "day"), j
 
-    def weekday_numbered(self, weekday: int, day: int) -> Span:
+    def weekday_in_week(self, moment: datetime, weekday: int) -> Span:
+        return Span.enclosing(Span.enclosing(moment, "week").start + ONE_DAY * weekday, "day")
+
+    def weekday_numbered(self, weekday: int, day: int, j: int) -> SpanMatch:
         """The latest "Thursday the 14th" of this month or an earlier one."""
+        return next(((span, j) for span in self.days_numbered(day) if span.start.weekday() == weekday), None)
+
+    def days_numbered(self, day: int) -> Iterator[Span]:
+        """This day of this month and of the months of five years before, the latest first."""
         month = Span.enclosing(self.today, "month").start
         for back in range(60):
             start = shift(month, -back, "month") + ONE_DAY * (day - 1)
-            if start.weekday() == weekday and start.day == day:
-                return Span.enclosing(start, "day")
-        raise ValueError("no such date in five years")
+            if start.day == day:
+                yield Span.enclosing(start, "day")
 
     def day_alone(self, i: int, loose: bool) -> SpanMatch:
         """As in "on the 18th", but not "on the 18th floor"."""
@@ -248,27 +251,18 @@ class CalendarDateRules(TokenReader):
         day = int(self.word(i)[:-2])
         if not 1 <= day <= 31 or not self.may_end_before(i + 1) or self.word(i + 1) in ("of", "and", "or", "-"):
             return None
-        start = Span.enclosing(self.today, "month").start
-        for back in range(3):
-            found = shift(start, -back, "month") + ONE_DAY * (day - 1)
-            if found.day == day and found <= self.now:
-                return Span.enclosing(found, "day"), i + 1
-        return None
+        return next(((span, i + 1) for span in self.days_numbered(day) if span.start <= self.now), None)
 
     def quarter(self, i: int, loose: bool) -> SpanMatch:
         """As in "Q3 2024", "2017-Q1", "in Q2", "H1 2023"."""
         word = self.word(i)
         years = re.findall("[0-9]{4}", word)
-        match = re.search("([qh])([1-4])", word)
-        if match is None or len(years) > 1:
-            return None
-        size, number = match.group(1), int(match.group(2))
+        size, number = re.findall("([qh])([1-4])", word)[0]
 
         def make(year: int) -> Span:
             if size == "q":
-                return Span.of_date("quarter", year, 3 * number - 2)
-            half = shift(Span.of_date("year", year).start, 6 * (number - 1), "month")
-            return Span(half, shift(half, 6, "month"), "half")
+                return Span.of_date("quarter", year, 3 * int(number) - 2)
+            return Span.of_date("year", year).half(number == "2")
 
         if years:
             return make(int(years[0])), i + 1
@@ -289,13 +283,12 @@ class CalendarDateRules(TokenReader):
 
     def century(self, i: int) -> SpanMatch:
         """As in "the 19th century"; never one before Christ."""
-        if found := self.ordinal(i):
-            j = self.skip(found[1], "-")
-            before_christ = self.word(j + 1) in ("bc", "bce")
-            if self.unit(j) == "century" and 1 <= found[0] <= 30 and not before_christ:
-                start = Span.of_date("year", max(1, found[0] * 100 - 100)).start
-                return Span(start, Span.of_date("year", found[0] * 100).start, "century"), j + 1
-        return None
+        number, j = self.ordinal(i) or (0, i)
+        j = self.skip(j, "-")
+        if not 1 <= number <= 30 or self.unit(j) != "century" or self.word(j + 1) in ("bc", "bce"):
+            return None
+        start = Span.of_date("year", max(1, number * 100 - 100)).start
+        return Span(start, Span.of_date("year", number * 100).start, "century"), j + 1
 
     def season(self, i: int, loose: bool) -> SpanMatch:
         """As in "summer 2023", "in the fall", but neither "a spring" nor "the fall of Rome"."""

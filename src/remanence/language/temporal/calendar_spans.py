@@ -1,11 +1,13 @@
-"""Half-open spans of the calendar in UTC, and the arithmetic on them."""
+"""Half-open spans of the calendar in UTC, the arithmetic on them, and their ISO and dateparser forms."""
 
 from __future__ import annotations
 
+import re
 from calendar import monthrange
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from threading import Lock
 
 from remanence.language.temporal import time_vocabulary as vocab
 from remanence.schema import UTC, Window
@@ -18,6 +20,15 @@ _MONTHS = {"month": 1, "quarter": 3, "season": 3, "year": 12, "decade": 120, "ce
 # Where the middle and the late third of a span begin, as people divide it: a month at its days 11 and 21.
 _THIRDS = {"week": (2, 4, "day"), "month": (10, 20, "day"), "quarter": (1, 2, "month"), "season": (1, 2, "month")}
 _THIRDS |= {"year": (4, 8, "month"), "decade": (3, 7, "year"), "century": (33, 67, "year")}
+_ISO = re.compile(
+    r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})"
+    r"(?:[t ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,6}))?)?"
+    r"\s?(z|utc|[+-][0-9]{2}:?[0-9]{2})?)?",
+    re.IGNORECASE,
+)
+_DATEPARSER_LOCK = Lock()
+# The periods of dateparser; others, such as "part_of_day", count as a day.
+_PERIOD_UNITS = {"time": "minute", "week": "week", "month": "month", "year": "year"}
 
 
 def to_utc(moment: datetime) -> datetime:
@@ -26,12 +37,10 @@ def to_utc(moment: datetime) -> datetime:
 
 
 def midnight(moment: datetime) -> datetime:
-    """The start of that day."""
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def start_of_date(day: date) -> datetime:
-    """The start of a date."""
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
@@ -41,11 +50,7 @@ def add_clamped(moment: datetime, by: timedelta) -> datetime:
 
 
 def shift(moment: datetime, count: int, unit: str) -> datetime:
-    """`moment` moved by `count` units; a day that the month does not have becomes its last day.
-
-    >>> shift(datetime(2026, 3, 31, tzinfo=UTC), -1, "month").day
-    28
-    """
+    """`moment` moved by `count` units; a day that the month does not have becomes its last day."""
     if unit in _MONTHS:
         year, month = divmod(moment.year * 12 + moment.month - 1 + count * _MONTHS[unit], 12)
         if year == 10_000:
@@ -69,11 +74,7 @@ class Span:
 
     @classmethod
     def enclosing(cls, moment: datetime, unit: str) -> Span:
-        """The calendar unit that contains `moment`: its week from Monday, its quarter, its decade.
-
-        >>> str(Span.enclosing(datetime(2026, 5, 14, tzinfo=UTC), "week").window)
-        '2026-05-11 to 2026-05-18'
-        """
+        """The calendar unit that contains `moment`: its week from Monday, its quarter, its decade."""
         start = midnight(moment)
         if unit in _SECONDS:
             elapsed = (moment - start).seconds
@@ -109,11 +110,7 @@ class Span:
 
     @classmethod
     def holiday(cls, year: int, name: str) -> Span:
-        """The day of a holiday in a year, by its rule in `time_vocabulary.txt`.
-
-        >>> Span.holiday(2024, "thanksgiving").start.day, Span.holiday(2024, "easter").start.month
-        (28, 3)
-        """
+        """The day of a holiday in a year, by its rule in `time_vocabulary.txt`."""
         rule = vocab.HOLIDAYS[name]
         if rule.startswith("easter"):
             return cls.enclosing(_easter(year) + ONE_DAY * int(rule[6:]), "day")
@@ -123,18 +120,6 @@ class Span:
         count, weekday, month, *later = rule.split()
         found = cls.of_date("month", year, int(month)).nth_weekday(vocab.WEEKDAYS[weekday], int(count))
         return cls.enclosing(found.start + ONE_DAY * int(later[0] if later else 0), "day")
-
-    @classmethod
-    def latest(cls, make: Callable[[int], Span], now: datetime) -> Span:
-        """The most recent one that has started; `make` gives the one of a year. 29 February may be eight years back."""
-        for year in range(now.year, max(0, now.year - 9), -1):
-            try:
-                span = make(year)
-            except ValueError:
-                continue
-            if span.start <= now:
-                return replace(span, in_year=make)
-        raise ValueError("it did not occur in the last nine years")
 
     @property
     def window(self) -> Window:
@@ -176,3 +161,43 @@ def _easter(year: int) -> datetime:
     e = (32 + 2 * (b % 4) + 2 * (c // 4) - d - c % 4) % 7
     f = d + e - 7 * ((a + 11 * d + 22 * e) // 451) + 114
     return datetime(year, f // 31, f % 31 + 1, tzinfo=UTC)
+
+
+def iso_span(text: str) -> Span:
+    """A date, or a date and time, in ISO 8601; ValueError if it does not exist."""
+    match = _ISO.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"not an ISO date: {text!r}")
+    *digits, fraction, zone = match.groups()
+    tzinfo = UTC if zone is None or zone.lower() in ("z", "utc") else datetime.strptime(zone, "%z").tzinfo
+    year, month, day, hour, minute, second = (int(group or 0) for group in digits)
+    microsecond = int((fraction or "0").ljust(6, "0"))
+    start = datetime(year, month, day, hour, minute, second, microsecond, tzinfo).astimezone(UTC)
+    if fraction:
+        return Span(start, start + timedelta(microseconds=1), "instant")
+    return Span.enclosing(start, "second" if digits[5] else "minute" if digits[3] else "day")
+
+
+def parse_with_dateparser(phrase: str, now: datetime) -> Span | None:
+    """A date that the grammar does not cover, as long as the period it names.
+
+    Only isolated phrases, and without language detection: in running text dateparser takes "we", "May I" and
+    port numbers for dates, and language detection costs tens of milliseconds.
+
+    >>> str(parse_with_dateparser("23-Sep-2020", datetime(2026, 5, 1)).window)
+    '2020-09-23 to 2020-09-24'
+    """
+    from dateparser.date import DateDataParser  # imported when needed: it takes half a second
+
+    needs_clock = re.search(r"hour|minute|second|\bnow\b|\bmin|\bsec|\bhr", phrase)
+    settings = {
+        "RELATIVE_BASE": (now if needs_clock else midnight(now)).replace(tzinfo=None),
+        "PREFER_DATES_FROM": "past",
+        "TIMEZONE": "UTC",
+        "RETURN_TIME_AS_PERIOD": True,
+    }
+    with _DATEPARSER_LOCK:  # its parsers share settings and caches and are not documented as thread-safe
+        data = DateDataParser(languages=["en"], settings=settings).get_date_data(phrase)
+    if data.date_obj is None:
+        return None
+    return Span.enclosing(to_utc(data.date_obj), _PERIOD_UNITS.get(data.period or "day", "day"))

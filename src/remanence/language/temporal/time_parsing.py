@@ -8,8 +8,7 @@ from datetime import date, datetime
 from typing import TypeAlias
 
 from remanence.errors import InvalidInput
-from remanence.language.temporal.calendar_spans import Span, start_of_date, to_utc
-from remanence.language.temporal.dateparser_fallback import iso_span, parse_with_dateparser
+from remanence.language.temporal.calendar_spans import Span, iso_span, parse_with_dateparser, start_of_date, to_utc
 from remanence.language.temporal.time_lexer import lex, may_have_time
 from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, TimePhraseParser
 from remanence.language.text import truncate
@@ -69,21 +68,15 @@ def parse_moment(value: Moment, now: datetime, *, argument: str = "date") -> dat
 
     Words and partial dates give the start of what they name.
 
-    >>> parse_moment("2026-05", datetime(2026, 6, 20)).isoformat()
-    '2026-05-01T00:00:00+00:00'
     >>> parse_moment("last May", datetime(2026, 6, 20)).isoformat()
     '2026-05-01T00:00:00+00:00'
     """
-    if isinstance(value, datetime):
-        return _utc(value, argument)
-    if isinstance(value, date):
-        return start_of_date(value)
-    if not isinstance(value, str):
+    if not isinstance(value, Moment):
         raise _unreadable(value, argument)
-    window = _read_text(value, to_utc(now), argument)
-    if window.start is None:
+    start = parse_window(value, now, argument=argument).start
+    if start is None:
         raise InvalidInput(f"{argument}={_shorten(value)} has no start, but one moment is needed. {_ACCEPTED}")
-    return window.start
+    return start
 
 
 def parse_window(

@@ -16,9 +16,6 @@ OPENERS = {"since", "starting", "beginning", "before", "prior", "until", "till",
 PHRASE_START_WORDS = OPENERS | vocab.TIME_NOUNS | vocab.MODIFIERS
 PHRASE_START_WORDS |= {*vocab.RELATIVE_DAYS, *vocab.NUMBERS, *vocab.ORDINALS, *vocab.VAGUE_NUMBERS}
 PHRASE_START_WORDS |= {"this", "final", "a", "an", "in", "more", "over", "less", "between", "from", "half"}
-# The most frequent of them begin a phrase only if a number or one of these words follows.
-_AFTER_A = {*vocab.VAGUE_NUMBERS, *vocab.UNITS, *vocab.RANGE_WORDS, "or"}
-_REQUIRED_NEXT = {"in": {"a", "an", *vocab.VAGUE_NUMBERS, *vocab.NUMBERS}, "a": _AFTER_A, "an": _AFTER_A}
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -36,12 +33,6 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
 
     def _phrase(self, i: int) -> tuple[Window, int] | None:
         word = self.word(i)
-        if (
-            word in _REQUIRED_NEXT
-            and self.word(i + 1) not in _REQUIRED_NEXT[word]
-            and self.token(i + 1).kind != "number"
-        ):
-            return None
         if word in OPENERS:
             return self.open_range(i)
         if word in ("more", "over", "less"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from remanence.language.temporal import time_vocabulary as vocab
@@ -36,8 +37,15 @@ class TokenReader:
         raise NotImplementedError
 
     def latest(self, make: Callable[[int], Span]) -> Span:
-        """The most recent span that has started; `make` gives the span of a year."""
-        return Span.latest(make, self.now)
+        """The most recent span that has started; `make` gives that of a year. 29 February may be eight years back."""
+        for year in range(self.now.year, max(0, self.now.year - 9), -1):
+            try:
+                span = make(year)
+            except ValueError:
+                continue
+            if span.start <= self.now:
+                return replace(span, in_year=make)
+        raise ValueError("it did not occur in the last nine years")
 
     def token(self, i: int) -> Token:
         return self._tokens[i]
@@ -184,7 +192,9 @@ class TokenReader:
             return self.expand_year(int(self.word(j)[-2:])), j + 1
         return None
 
-    def expand_year(self, two_digits: int) -> int:
-        """The latest year with these last digits that is at most ten years ahead."""
-        year = self.now.year // 100 * 100 + two_digits
+    def expand_year(self, year: int) -> int:
+        """For two digits the latest year that ends in them and is at most ten years ahead, else the year itself."""
+        if year > 99:
+            return year
+        year += self.now.year // 100 * 100
         return year if year <= self.now.year + 10 else year - 100

@@ -6,7 +6,6 @@ damage an index without an error, so every answer is checked here.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -27,15 +26,6 @@ class CheckedEmbedder:
     """Another embedder, whose vectors are checked; invalid ones raise.
 
     Rows have unit length and always the same dimension; a row of zeros stays zeros.
-
-    >>> from remanence.testing.fake_embedder import HashingEmbedder
-    >>> class Doubled(HashingEmbedder):
-    ...     def embed(self, texts):
-    ...         return super().embed([*texts, *texts])
-    >>> CheckedEmbedder(Doubled()).embed(["hello"])
-    Traceback (most recent call last):
-        ...
-    remanence.errors.EmbedderBroken: The embedder 'hashing-64' gave 2 vectors for 1 text. ...
     """
 
     def __init__(self, inner: Embedder) -> None:
@@ -44,7 +34,6 @@ class CheckedEmbedder:
         self.dimension = inner.dimension
         self.fingerprint = inner.fingerprint or f"{self.name}@{self.dimension or 'unknown'}"
         self.similarity_floor = float(inner.similarity_floor)
-        self._lock = threading.Lock()
         self._mismatch_error: Callable[[str], RemanenceError] | None = None
 
     def expect_dimension(self, dimension: int, mismatch_error: Callable[[str], RemanenceError]) -> None:
@@ -52,10 +41,12 @@ class CheckedEmbedder:
 
         If the first vectors have another dimension, `mismatch_error` makes the error from their fingerprint.
         """
-        with self._lock:
-            if self.dimension is None:
-                self.fingerprint = self.inner.fingerprint or f"{self.name}@{dimension}"
-                self.dimension, self._mismatch_error = dimension, mismatch_error
+        if self.dimension is None:
+            self._set_dimension(dimension)
+            self._mismatch_error = mismatch_error
+
+    def _set_dimension(self, dimension: int) -> None:
+        self.dimension, self.fingerprint = dimension, self.inner.fingerprint or f"{self.name}@{dimension}"
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """One row of unit length for each text; the embedder is called in batches."""
@@ -63,18 +54,11 @@ class CheckedEmbedder:
             raise InvalidInput(f"embed takes a list of texts, not one: {truncate(texts, 40)!r}. Put it in a list.")
         batches = [texts[start : start + BATCH_SIZE] for start in range(0, len(texts), BATCH_SIZE)]
         rows = [self._rows(self.inner.embed, batch, len(batch)) for batch in batches]
-        if len(rows) == 1:
-            return rows[0]
         return np.concatenate(rows) if rows else np.zeros((0, self.dimension or 0), np.float32)
 
     def embed_query(self, text: str) -> Vector:
         """One vector of unit length for a question."""
-
-        def embed_as_row(question: str) -> object:
-            answer = np.asarray(self.inner.embed_query(question))
-            return answer[np.newaxis] if answer.ndim == 1 else answer
-
-        row: Vector = self._rows(embed_as_row, text, 1)[0]
+        row: Vector = self._rows(lambda question: np.atleast_2d(self.inner.embed_query(question)), text, 1)[0]
         return row
 
     def _rows(self, embed: Callable[..., object], value: object, count: int) -> Vector:
@@ -90,7 +74,8 @@ class CheckedEmbedder:
         try:
             rows = np.asarray(answer, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise self._broken(f"gave {_describe(answer)}, which is no array of numbers") from error
+            shown = f"{truncate(repr(answer), 80)} ({type(answer).__name__})"
+            raise self._broken(f"gave {shown}, which is no array of numbers") from error
         if rows.ndim != 2:
             raise self._broken(f"gave an array of shape {rows.shape}, not ({count}, dimension)")
         if len(rows) != count:
@@ -102,27 +87,20 @@ class CheckedEmbedder:
         return unit
 
     def _unit(self, rows: NDArray[np.float64]) -> Vector:
-        squares = np.einsum("ij,ij->i", rows, rows)
-        if squares.min() > 1e-200 and squares.max() < 1e200:  # False if there is a NaN or infinity
-            normalized: Vector = (rows / np.sqrt(squares)[:, np.newaxis]).astype(np.float32)
-            return normalized
-        finite = np.isfinite(rows)
+        finite = np.isfinite(rows).all(axis=1)
         if not finite.all():
-            first = int(np.argmin(finite.all(axis=1)))
-            raise self._broken(f"gave NaN or infinity in vector {first} of {len(rows)}")
+            raise self._broken(f"gave NaN or infinity in vector {int(np.argmin(finite))} of {len(rows)}")
         # Divide by the largest number first: the squares of very small or large numbers are out of range.
         largest = np.abs(rows).max(axis=1, keepdims=True)
-        rows = rows / np.where(largest > 0, largest, 1)
-        length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, np.newaxis]
-        unit: Vector = (rows / np.where(length > 0, length, 1)).astype(np.float32)
+        scaled = rows / np.where(largest > 0, largest, 1)
+        length = np.linalg.norm(scaled, axis=1, keepdims=True)  # 0, or at least 1
+        unit: Vector = (scaled / np.maximum(length, 1)).astype(np.float32)
         return unit
 
     def _check_dimension(self, dimension: int) -> None:
         """Check the dimension, or set it from the first answer."""
-        with self._lock:  # two first calls at the same time must agree
-            if self.dimension is None:
-                self.fingerprint = self.inner.fingerprint or f"{self.name}@{dimension}"
-                self.dimension = dimension
+        if self.dimension is None:
+            self._set_dimension(dimension)
         if dimension != self.dimension:
             if self._mismatch_error is not None:
                 raise self._mismatch_error(f"{self.name}@{dimension}")
@@ -134,7 +112,3 @@ class CheckedEmbedder:
             f"The embedder {self.name!r} {problem}. It must answer a list of texts with one vector for each, "
             "always of the same dimension."
         )
-
-
-def _describe(value: object) -> str:
-    return f"{truncate(repr(value), 80)} ({type(value).__name__})"

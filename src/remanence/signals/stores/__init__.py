@@ -1,11 +1,7 @@
 """Vector stores: in memory, in a folder, or on a Qdrant server. All of them search exactly.
 
-exact.py    a numpy matrix: the reference, for spaces in memory and for second processes
-edge.py     the Qdrant engine in this process, one shard for each space
-server.py   a Qdrant server, one collection for all spaces
-
-The ledger has every vector, so a store may lose points: `ids()` is compared with the ledger when a space is
-opened, and missing points are restored.
+The ledger has every vector, so a store may lose points: `ids()` is compared with the ledger when a space is opened, and
+missing points are restored.
 """
 
 from __future__ import annotations
@@ -31,13 +27,8 @@ class StoreBusy(Exception):
 
 
 class QdrantStores:
-    """The built-in vector stores: on the server if one is given, else in the folder, else in memory.
-
-    On a server, ledgers with spaces of the same name need a `collection` each.
-
-    >>> type(QdrantStores().open("alice", dimension=2)).__name__
-    'ExactStore'
-    """
+    """The built-in vector stores: on the server if one is given, else in the folder, else in memory. On a server,
+    ledgers with spaces of the same name need a `collection` each."""
 
     def __init__(
         self, folder: Path | None = None, qdrant: str | QdrantClient | None = None, collection: str = "remanence"
@@ -73,12 +64,6 @@ class QdrantStores:
 
 
 def folder_name(space: str) -> str:
-    """A name any file system takes, readable at the front, different for different spaces.
-
-    >>> folder_name("Alice & Bob")
-    'alice-bob-aacc61bee213'
-    >>> folder_name("../..")
-    'space-0cfd1c96cbc0'
-    """
+    """A name any file system takes, readable at the front, different for different spaces."""
     readable = re.sub(r"[^a-z0-9]+", "-", space[:200].lower()).strip("-")[:40].strip("-")
     return f"{readable or 'space'}-{hashlib.sha256(space.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"

@@ -1,8 +1,7 @@
 """The Qdrant engine in this process: one shard in one folder for each space.
 
-The engine's write-ahead log is off: it costs 128 MB of sparse files and eight threads for each shard, and the ledger
-already has every vector. A kill may lose points that were not flushed; the shard still loads. Without the log the
-engine does not refuse a second process, so a lock file beside the folder does.
+The engine's write-ahead log is off: it costs 128 MB and eight threads for each shard, and the ledger already has every
+vector. Without the log the engine does not refuse a second process, so a lock file beside the folder does.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 
 from remanence.errors import Closed, ProjectionError
 from remanence.signals.stores import StoreBusy
-from remanence.signals.stores.exact import as_rows, filter_full_scan, top_points
+from remanence.signals.stores.exact import as_rows, top_points
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard, Filter
@@ -35,50 +34,43 @@ log = logging.getLogger(__name__)
 
 
 class EdgeStore:
-    """Vectors of one space in a Qdrant shard in `folder`, stored as half-precision floats.
-
-    It is open once at a time, across processes: the second gets `StoreBusy`. A shard that does not load is removed
-    and started again, with a warning.
-    """
+    """Vectors of one space in a Qdrant shard in `folder`, stored as half-precision floats. It is open once at a time,
+    across processes: the second gets `StoreBusy`. A shard that does not load is removed and started again, with a
+    warning."""
 
     def __init__(self, folder: Path, dimension: int) -> None:
         self._folder = folder
         self._dimension = dimension
         self._lock = threading.Lock()
-        self._shard: EdgeShard | None = None  # None until the first point
         self._unpacked = 0
         self._lock_file: IO[bytes] = _lock(folder.with_name(folder.name + ".lock"))
         try:
-            if folder.exists():
-                self._shard = self._load()
+            self._shard = self._load() if folder.exists() else None  # None until the first point
         except BaseException:
             self._lock_file.close()
             raise
 
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
-        """Store these vectors under these numbers."""
         rows = as_rows(vectors, len(ids), self._dimension)
         for start in range(0, len(ids), BATCH):
             with self._engine():  # for each batch, so that searches get a turn in a bulk load
                 self._insert(ids[start : start + BATCH], rows[start : start + BATCH])
 
     def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
-        """The nearest points by dot product, exactly, best first, equal ones by the smaller number."""
+        from qdrant_edge import Filter, HasIdCondition
+
         query = as_rows(vector, 1, self._dimension)[0].tolist()
-        allowed = None if only is None else set(only)
+        chosen = None if only is None else Filter(must=[HasIdCondition(set(only))])
         with self._engine() as shard:
             if shard is None:
                 return [], []
             self._pack(shard)
-            return top_points(lambda wanted: _nearest(shard, query, wanted, allowed), limit)
+            return top_points(lambda wanted: _scan(shard, query, wanted, chosen), limit)
 
     def delete(self, ids: Sequence[int]) -> None:
-        """Remove these points from the files as well; unknown ones are skipped.
-
-        The engine only marks a point as deleted and does not change packed files, so the vector of an erased memory
-        would stay readable. The other points are written to new files. That is rare: `erase` rebuilds the vectors of
-        a space, so this is for memories that another process erased.
-        """
+        """Remove these points. The engine would only mark them as deleted, and the vector of an erased memory would
+        stay readable, so the other points are written to new files. That is rare: `erase` rebuilds the vectors of a
+        space, so this is for memories that another process erased."""
         removed = {int(point) for point in ids}
         with self._engine() as shard:
             if shard is None or removed.isdisjoint(self._all_points(shard)):
@@ -90,23 +82,19 @@ class EdgeStore:
                 self._insert([n for n, _ in batch], np.stack([vector for _, vector in batch]))
 
     def ids(self) -> list[int]:
-        """The numbers of all points, in any order."""
         with self._engine() as shard:
             return [] if shard is None else list(self._all_points(shard))
 
     def clear(self) -> None:
-        """Remove all points of this space, and their files."""
         with self._engine():
             self._remove()
 
     def flush(self) -> None:
-        """Write to disk what is not there yet."""
         with self._engine() as shard:
             if shard is not None:
                 shard.flush()
 
     def close(self) -> None:
-        """Flush and release the files. Closing twice is fine."""
         with suppress(Closed), self._engine() as shard, self._lock_file:
             self._shard = None
             if shard is not None:
@@ -144,7 +132,6 @@ class EdgeStore:
             shutil.rmtree(self._folder)
 
     def _all_points(self, shard: EdgeShard, *, vectors: bool = False) -> dict[int, Any]:
-        """All points, with their vectors if asked for."""
         from qdrant_edge import ScrollRequest
 
         found: dict[int, Any] = {}
@@ -168,10 +155,8 @@ class EdgeStore:
             except BaseException as error:
                 if not _from_engine(error):
                     raise
-                raise ProjectionError(
-                    f"The vectors in {self._folder} cannot be used: {error}. "
-                    "The ledger is not affected: close the space, delete that folder, and open it again."
-                ) from error
+                advice = "The ledger is not affected: close the space, delete that folder, and open it again."
+                raise ProjectionError(f"The vectors in {self._folder} cannot be used: {error}. {advice}") from error
 
     def _load(self) -> EdgeShard | None:
         from qdrant_edge import CountRequest, EdgeShard
@@ -191,23 +176,16 @@ class EdgeStore:
         return shard
 
     def _config(self) -> EdgeConfig:
-        from qdrant_edge import (
-            Distance,
-            EdgeConfig,
-            EdgeOptimizersConfig,
-            EdgeVectorParams,
-            HnswIndexConfig,
-            VectorStorageDatatype,
-        )
+        import qdrant_edge as qe
 
-        vectors = EdgeVectorParams(size=self._dimension, distance=Distance.Dot, datatype=VectorStorageDatatype.Float16)
-        return EdgeConfig(
-            vectors=vectors,
+        half = qe.VectorStorageDatatype.Float16
+        return qe.EdgeConfig(
+            vectors=qe.EdgeVectorParams(size=self._dimension, distance=qe.Distance.Dot, datatype=half),
             wal_enabled=False,
             max_search_threads=1,
             # No HNSW links: building them takes minutes, and an exact scan does not use them.
-            hnsw_config=HnswIndexConfig(m=0, ef_construct=4, full_scan_threshold=10**9),
-            optimizers=EdgeOptimizersConfig(default_segment_number=1),
+            hnsw_config=qe.HnswIndexConfig(m=0, ef_construct=4, full_scan_threshold=10**9),
+            optimizers=qe.EdgeOptimizersConfig(default_segment_number=1),
         )
 
 
@@ -217,32 +195,10 @@ def remove_store(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _nearest(
-    shard: EdgeShard, query: list[float], limit: int, allowed: set[int] | None = None
-) -> list[tuple[int, float]]:
-    """The best `limit` points as (id, score), best first."""
-    from qdrant_edge import CountRequest, Filter, HasIdCondition
-
-    if allowed is None:
-        return _scan(shard, query, limit)
-    total = shard.count(CountRequest(exact=False))
-    found = filter_full_scan(lambda depth: _scan(shard, query, depth), limit, allowed, total)
-    if found is None:
-        found = _scan(shard, query, limit, Filter(must=[HasIdCondition(allowed)]))  # type: ignore[arg-type]
-    return found
-
-
 def _scan(shard: EdgeShard, query: list[float], limit: int, only: Filter | None = None) -> list[tuple[int, float]]:
     from qdrant_edge import Query, QueryRequest, SearchParams
 
-    request = QueryRequest(
-        query=Query.Nearest(query),
-        limit=limit,
-        filter=only,
-        params=SearchParams(exact=True),
-        with_payload=False,
-        with_vector=False,
-    )
+    request = QueryRequest(query=Query.Nearest(query), limit=limit, filter=only, params=SearchParams(exact=True))
     return [(point.id, point.score) for point in shard.query(request)]  # type: ignore[misc]
 
 
@@ -255,11 +211,11 @@ def _lock(path: Path) -> IO[bytes]:
     """The open lock file. The operating system releases it when this process ends, however it ends."""
     try:
         import fcntl
-    except ImportError:  # Windows
-        raise StoreBusy("Folders of vectors cannot be locked on this system.") from None
-    try:
+
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("ab")
+    except ImportError:  # Windows
+        raise StoreBusy("Folders of vectors cannot be locked on this system.") from None
     except OSError as error:
         raise StoreBusy(f"{path} cannot be written: {error}.") from error
     try:

@@ -1,8 +1,5 @@
-"""A Qdrant server or cluster: one collection for all spaces, as Qdrant advises for many tenants.
-
-A point's id is a UUID made of its space and its number, so spaces cannot overwrite each other; every
-call is also filtered by the space.
-"""
+"""A Qdrant server or cluster: one collection for all spaces. A point's id is a UUID made of its space and its number,
+so spaces cannot overwrite each other; every call is also filtered by the space."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale, RemanenceError
-from remanence.signals.stores.exact import MAX_FILTER_IDS, as_rows, filter_full_scan, top_points
+from remanence.signals.stores.exact import as_rows, top_points
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -28,14 +25,11 @@ PAGE = 10_000
 NAMESPACE = uuid.UUID("5b0d2a39-6d0c-5f0e-9b86-6f1f4b1c7a11")
 
 _locks: WeakKeyDictionary[QdrantClient, threading.RLock] = WeakKeyDictionary()
-_locks_lock = threading.Lock()
 
 
 def connect(qdrant: str | QdrantClient) -> QdrantClient:
-    """A client for this URL, with the key in QDRANT_API_KEY if there is one; a client is returned as is.
-
-    Nothing is sent yet: if the server is down, the first call reports it.
-    """
+    """A client for this URL, with the key in QDRANT_API_KEY if there is one; a client is returned as is. Nothing is
+    sent yet: if the server is down, the first call reports it."""
     from qdrant_client import QdrantClient
 
     if isinstance(qdrant, QdrantClient):
@@ -48,10 +42,8 @@ def connect(qdrant: str | QdrantClient) -> QdrantClient:
 
 
 class ServerStore:
-    """Vectors of one space in a collection that all spaces share.
-
-    The collection is created at the first call if it does not exist. Closing leaves the client open: it is shared.
-    """
+    """Vectors of one space in a collection that all spaces share. The collection is created at the first call if it
+    does not exist. Closing leaves the client open: it is shared."""
 
     def __init__(self, client: QdrantClient, collection: str, space: str, dimension: int) -> None:
         self._client = client
@@ -63,13 +55,10 @@ class ServerStore:
         options = client.init_options
         self._in_process = options.get("location") == ":memory:" or options.get("path") is not None
         self._address = options.get("url") or options.get("location") or options.get("host") or "localhost"
-        with _locks_lock:
-            # The in-process client loses points when two threads use it at once; a server does not.
-            lock = _locks.setdefault(client, threading.RLock())
-        self._turn = lock if self._in_process else nullcontext()
+        # The in-process client loses points when two threads use it at once; a server does not.
+        self._turn = _locks.setdefault(client, threading.RLock()) if self._in_process else nullcontext()
 
     def upsert(self, ids: Sequence[int], vectors: Vector) -> None:
-        """Store these vectors under these numbers."""
         from qdrant_client.models import PointStruct
 
         rows = as_rows(vectors, len(ids), self._dimension)
@@ -82,37 +71,27 @@ class ServerStore:
                 client.upsert(self._collection, points, wait=True)
 
     def search(self, vector: Vector, limit: int, only: Sequence[int] | None = None) -> tuple[list[int], list[float]]:
-        """The nearest points by dot product, exactly, best first, equal ones by the smaller number."""
         from qdrant_client.models import SearchParams
 
         query = as_rows(vector, 1, self._dimension)[0].tolist()
-        exact = (
-            None if self._in_process else SearchParams(exact=True)
-        )  # the in-process client is always exact, and warns about the parameter
+        chosen = self._filter(only)
+        # The in-process client is always exact, and warns about the parameter.
+        exact = None if self._in_process else SearchParams(exact=True)
 
-        def scan(depth: int, chosen: Filter) -> list[tuple[int, float]]:
+        def scan(depth: int) -> list[tuple[int, float]]:
             found = client.query_points(
                 self._collection, query=query, query_filter=chosen, search_params=exact, limit=depth, with_payload=["n"]
             )
             return [(_number(point.payload), point.score) for point in found.points]
 
-        def nearest(wanted: int) -> list[tuple[int, float]]:
-            found = None
-            if only is not None and len(only) > MAX_FILTER_IDS:
-                total = client.count(self._collection, count_filter=self._filter(), exact=False).count
-                found = filter_full_scan(lambda depth: scan(depth, self._filter()), wanted, set(only), total)
-            return scan(wanted, self._filter(only)) if found is None else found
-
         with self._server() as client:
-            return top_points(nearest, limit)
+            return top_points(scan, limit)
 
     def delete(self, ids: Sequence[int]) -> None:
-        """Remove these points; unknown ones are skipped."""
         if len(ids):
             self._delete(self._filter(ids))
 
     def ids(self) -> list[int]:
-        """The numbers of all points, in any order."""
         with self._server() as client:
             found: list[int] = []
             offset: Any = None
@@ -175,19 +154,15 @@ class ServerStore:
                 "otherwise see the server's log."
             ) from error
         except ApiException as error:
-            raise ProjectionError(
-                f"Qdrant at {self._address} does not answer: {error}. "
-                "The ledger is not affected: start the server, or correct its address, and try again."
-            ) from error
+            advice = "The ledger is not affected: start the server, or correct its address, and try again."
+            raise ProjectionError(f"Qdrant at {self._address} does not answer: {error}. {advice}") from error
         except RemanenceError:
             raise
         except (RuntimeError, ValueError) as error:
             # A closed client raises this, and the in-process one for a collection that does not exist.
             self._ready = False
-            raise ProjectionError(
-                f"Qdrant at {self._address} cannot be asked: {error} "
-                "The ledger is not affected: open the space again with a client that is open."
-            ) from error
+            advice = "The ledger is not affected: open the space again with a client that is open."
+            raise ProjectionError(f"Qdrant at {self._address} cannot be asked: {error} {advice}") from error
 
     def _prepare(self) -> None:
         """Create the collection if it does not exist; refuse one of another dimension."""

@@ -1,16 +1,31 @@
-"""Asks systems the questions of a dataset and scores their rankings."""
+"""Measures how often recall finds the memories that answer a question, on data that names them.
+
+A dataset is two files of JSON lines, plain or gzipped: `<name>.corpus.jsonl` and `<name>.questions.jsonl`.
+`remanence.testing.datasets` reads them.
+
+corpus      id, text; optional: conversation, session, speaker, time
+questions   question, evidence (ids of the corpus items that answer it); optional: id, conversation, category,
+            question_time, evidence_sessions, answerable
+
+A question is answered from the items of its own conversation only, so each conversation gets a space of its own.
+Each system is given a conversation and asked its questions; the ranking it returns is compared with the evidence.
+Figures are means over questions with a 95% bootstrap interval. The same data give the same figures, except for
+the times.
+"""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from remanence.api.opening import open as open_space
-from remanence.core.progress import progress_bar
-from remanence.testing.evaluation.datasets import Conversation, CorpusItem, Dataset, EvalQuestion
-from remanence.testing.evaluation.measures import mean_scores, score_ranking
+from remanence.core.inputs import progress_bar
+from remanence.testing.datasets import Conversation, CorpusItem, Dataset, EvalQuestion
 
 if TYPE_CHECKING:
     from remanence.api.space import Space
@@ -18,6 +33,8 @@ if TYPE_CHECKING:
 
 RANKING_DEPTH = 50
 """How many hits each system returns: ten are scored, the others help to find ten sessions."""
+_BOOTSTRAP_SAMPLES = 1_000
+_CATEGORY_MEASURES = ("R@1", "R@5", "R@10", "all@5", "MRR", "session R@5")
 
 
 class System(Protocol):
@@ -115,11 +132,13 @@ def evaluate(
         1.0
     """
     trials = {name: Trial() for name in systems}
-    total, done = dataset.question_count * len(systems), 0
+    question_count = sum(len(conversation.questions) for conversation in dataset.conversations)
+    with_sessions = any(_has_sessions(conversation) for conversation in dataset.conversations)
+    done = 0
     with progress_bar(progress, dataset.name) as report_progress:
         for conversation in dataset.conversations:
             session_of = {item.id: item.session for item in conversation.items}
-            last_time = conversation.last_time
+            last_time = max((item.time for item in conversation.items if item.time is not None), default=None)
             for name, make_system in systems.items():
                 trial = trials[name]
                 began = time.perf_counter()
@@ -131,7 +150,7 @@ def evaluate(
                     trial.query_seconds += time.perf_counter() - began
                     ranking = list(dict.fromkeys(ranking))  # a repeated hit does not count twice
                     score = score_ranking(ranking, question.evidence)
-                    if dataset.has_sessions:
+                    if with_sessions:
                         sessions = list(dict.fromkeys(session_of[item] for item in ranking))
                         session_score = score_ranking(sessions, question.evidence_sessions)
                         score |= {f"session {measure}": value for measure, value in session_score.items()}
@@ -139,10 +158,80 @@ def evaluate(
                     trial.scores.append(score)
                     done += 1
                     if report_progress is not None:
-                        report_progress(done, total)
+                        report_progress(done, question_count * len(systems))
                 system.close()
+    summaries = {name: trial.summary() for name, trial in trials.items()}
+    return {"set": dataset.name, "questions": question_count, "systems": summaries}
+
+
+def _has_sessions(conversation: Conversation) -> bool:
+    """Whether it has several sessions, and a session several items."""
+    return 1 < len({item.session for item in conversation.items}) < len(conversation.items)
+
+
+def score_ranking(ranking: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
+    """Recall at 1, 5 and 10, whether all evidence is in the first 5 and 10, MRR and NDCG@10 of one ranking.
+
+    >>> score_ranking(["b", "a"], ["a"])["MRR"], score_ranking(["b", "a"], ["a", "c"])["R@5"]
+    (0.5, 0.5)
+    """
+    relevant = set(evidence)
+    hits = [item in relevant for item in ranking]
+    gain = sum(1 / math.log2(rank + 2) for rank, hit in enumerate(hits[:10]) if hit)
+    ideal = sum(1 / math.log2(rank + 2) for rank in range(min(10, len(relevant))))
     return {
-        "set": dataset.name,
-        "questions": dataset.question_count,
-        "systems": {name: trial.summary() for name, trial in trials.items()},
+        **{f"R@{depth}": sum(hits[:depth]) / len(relevant) for depth in (1, 5, 10)},
+        **{f"all@{depth}": float(sum(hits[:depth]) == len(relevant)) for depth in (5, 10)},
+        "MRR": 1 / (hits.index(True) + 1) if True in hits else 0.0,
+        "NDCG@10": gain / ideal,
     }
+
+
+def mean_scores(scores: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    """The number of questions, and for each measure the mean and its 95% bootstrap interval.
+
+    >>> mean_scores([{"R@1": 1.0}, {"R@1": 1.0}])
+    {'n': 2, 'R@1': [1.0, 1.0, 1.0]}
+    """
+    samples = np.random.default_rng(7).integers(0, len(scores), (_BOOTSTRAP_SAMPLES, len(scores)))
+    means: dict[str, Any] = {"n": len(scores)}
+    for name in scores[0]:
+        values = np.array([score[name] for score in scores])
+        low, high = np.percentile(values[samples].mean(axis=1), [2.5, 97.5])
+        means[name] = [float(values.mean()), float(low), float(high)]
+    return means
+
+
+def report_as_markdown(report: Mapping[str, Any], *, categories: bool = True) -> str:
+    """A report as Markdown: means in percent, and half the width of the 95% interval.
+
+    One table for all questions with a row for each system, and one for the categories.
+    """
+    systems = report["systems"]
+    groups = next(iter(systems.values()))["scores"]
+    measures = [name for name in next(iter(groups.values())) if name != "n"]
+    lines = [f"### {report['set']} ({report['questions']} questions)"]
+    if "all" in groups:
+        rows = [
+            [name, *_cells(one["scores"]["all"], measures), f"{one['ingest_seconds']:.1f}", f"{one['query_ms']:.1f}"]
+            for name, one in systems.items()
+        ]
+        lines += ["", *_table(["system", *measures, "ingest s", "query ms"], rows)]
+    names = [name for name in groups if name != "all"]
+    if categories and names:
+        some = [name for name in measures if name in _CATEGORY_MEASURES]
+        rows = [
+            [category, str(one["scores"][category]["n"]), name, *_cells(one["scores"][category], some)]
+            for category in names
+            for name, one in systems.items()
+        ]
+        lines += ["", *_table(["category", "n", "system", *some], rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _cells(score: Mapping[str, Any], measures: Sequence[str]) -> list[str]:
+    return [f"{100 * mean:.1f} ±{50 * (high - low):.1f}" for mean, low, high in map(score.__getitem__, measures)]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]

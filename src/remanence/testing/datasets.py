@@ -55,11 +55,6 @@ class Conversation:
     items: Sequence[CorpusItem]
     questions: Sequence[EvalQuestion]
 
-    @property
-    def last_time(self) -> str | None:
-        """The time of the last item: questions without a time of their own are asked then."""
-        return max((item.time for item in self.items if item.time is not None), default=None)
-
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
@@ -77,16 +72,6 @@ class Dataset:
         for question in questions:
             by_conversation[question.conversation][1].append(question)
         return cls(name, [Conversation(*group) for group in by_conversation.values() if group[1]])
-
-    @property
-    def question_count(self) -> int:
-        """How many questions there are."""
-        return sum(len(conversation.questions) for conversation in self.conversations)
-
-    @property
-    def has_sessions(self) -> bool:
-        """Whether a conversation has several sessions, and a session several items."""
-        return any(1 < len({item.session for item in c.items}) < len(c.items) for c in self.conversations)
 
 
 def find_datasets(paths: Iterable[str | Path]) -> list[tuple[str, Path, Path]]:
@@ -148,13 +133,9 @@ def read_dataset(
 
 def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The JSON objects of a file, plain or gzipped, each with its file name and line number."""
-    return json_objects(_lines(path), path.name)
-
-
-def _lines(path: Path) -> Iterator[str]:
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
-            yield from lines
+            yield from json_objects(lines, path.name)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path} cannot be read: {error}. It has to be UTF-8, plain or gzipped.") from None
 
