@@ -819,7 +819,7 @@ def test_a_bad_date_in_a_batch_names_its_row(space: Space) -> None:
 
 def test_a_folder_without_memories_is_not_embedded_anew(home: Path) -> None:
     """A slip of the pen makes no empty folder."""
-    with pytest.raises(remanence.InvalidInput, match="holds no memories"):
+    with pytest.raises(remanence.InvalidInput, match="contains no memories"):
         remanence.reembed(home / "mispelt", embedder=HashingEmbedder())
     assert not (home / "mispelt").exists()
 

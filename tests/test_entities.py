@@ -502,7 +502,7 @@ ODD: list[tuple[str, Callable[[Space], Any], type[Exception], str]] = [
     ("a very long name", lambda s: s.entities.register("a" * 600), InvalidInput, "600 characters"),
     ("a blank kind", lambda s: s.entities.register("B", kind=""), InvalidInput, "kind='' is blank"),
     ("a blank alias", lambda s: s.entities.register("B", ["ok", ""]), InvalidInput, "aliases='' is blank"),
-    ("an alias that is a number", lambda s: s.entities.register("B", [3]), InvalidInput, "aliases holds 3"),
+    ("an alias that is a number", lambda s: s.entities.register("B", [3]), InvalidInput, "aliases contains 3"),
     ("aliases that are no list", lambda s: s.entities.register("B", 3), InvalidInput, "not a list of names"),
     ("an odd field", lambda s: s.entities.register("B", [{"nam": "b"}]), InvalidInput, "with 'nam'"),
     (

@@ -407,6 +407,17 @@ def test_an_open_end_is_a_point_at_the_edge() -> None:
     assert until[0] < until[1] == dated[0] < dated[1] == since[0] < since[1]
 
 
+async def test_pictures_have_async_variants(space: Space, tmp_path: Path) -> None:
+    """Each returns what its method returns."""
+    space.graph.relate("Alice", "lives_in", "Porto")
+    graph = space.graph
+    assert (await graph.asave(tmp_path / "graph.svg")).exists()
+    assert (await graph.asave_timeline("Alice", tmp_path / "alice.svg")).exists()
+    assert repr(await graph.ashow()) == repr(graph.show())
+    assert repr(await graph.ashow_timeline("Alice")) == repr(graph.show_timeline("Alice"))
+    assert (await graph.ato_igraph()).vcount() == len(await graph.ato_networkx()) == 2
+
+
 def test_a_timeline_shows_when_it_was_learned(space: Space, clock: FakeClock) -> None:
     """Ticks, in a row for each sort of happening, that say what happened."""
     space.graph.relate("Alice", "lives_in", "Porto", valid_from="2024-01-01")

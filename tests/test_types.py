@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[1]
 
 PROGRAM = """
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import assert_type
 
 import remanence
@@ -28,6 +29,8 @@ async def main(space: Space, view: View) -> None:
     assert_type(await space.aforget("m1", why="she asked"), None)
     assert_type(await space.graph.arelate("Alice", "lives_in", "Porto"), Relation)
     assert_type(await space.graph.awhen("Alice", "lives_in"), list[Relation])
+    assert_type(await view.graph.asave("graph.svg", depth=2), Path)
+    assert_type(await view.graph.asave_timeline("Alice", "alice.svg"), Path)
     assert_type(await space.entities.aresolve("Alice"), Entity | None)
     assert_type(await space.admin.astats(), Stats)
     assert_type(await view.audit.areplay({}), Recall)

@@ -116,6 +116,8 @@ class TestSettings:
     def test_one_space_may_have_its_own(self, space: remanence.Space) -> None:
         """An unknown name is refused with the known ones."""
         assert space.upkeep.using(half_life_days=30).settings.half_life_days == 30
+        with pytest.raises(AttributeError):
+            space.upkeep.settings = UpkeepSettings()  # type: ignore[misc]
         with pytest.raises(InvalidInput, match="half_life_days"):
             space.upkeep.using(halflife=30)
 

@@ -62,6 +62,8 @@ class TestClusters:
         upkeep = repetitive.upkeep.using(cluster_similarity=0.5, duplicate_similarity=1.0)
         assert len(upkeep.clusters()) >= 1
         assert len(upkeep.clusters(duplicates=True)) == 0
+        with pytest.raises(InvalidInput, match=r"similarity=0\.7 and duplicates=True"):
+            upkeep.clusters(similarity=0.7, duplicates=True)
 
     def test_no_cluster_is_larger_than_allowed(self, space: remanence.Space) -> None:
         """And every memory is in one at most."""

@@ -57,11 +57,12 @@ def from_micros(value: int) -> datetime:
 class Window:
     """A period of UTC time from `start` (included) to `end` (excluded); `None` leaves that end open.
 
-    >>> may = Window(datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC))
-    >>> may.overlaps(Window(datetime(2026, 6, 1, tzinfo=UTC), None))
-    False
-    >>> str(may)
-    '2026-05-01 to 2026-06-01'
+    Example:
+        >>> may = Window(datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC))
+        >>> may.overlaps(Window(datetime(2026, 6, 1, tzinfo=UTC), None))
+        False
+        >>> str(may)
+        '2026-05-01 to 2026-06-01'
     """
 
     start: datetime | None = None
@@ -139,7 +140,7 @@ def window_from_micros(start: int, end: int) -> Window:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The place of a chat turn: number `number` of its conversation, by `speaker`, at `at`."""
+    """Where a memory was said: turn `number` of `conversation`, by `speaker`, at the moment `at`."""
 
     conversation: str
     number: int
@@ -149,7 +150,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name in a memory, as written, and the kind of thing it names."""
+    """A name in a memory: `name` as written, and its `kind`, such as "person" or "place"."""
 
     name: str
     kind: str = "thing"
@@ -161,7 +162,7 @@ cached_mention = lru_cache(1 << 14)(Mention)
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """A claim that a memory makes: `subject` `predicate` `object`."""
+    """A claim that a memory makes, such as "Alice", "lives_in", "Porto"."""
 
     subject: str
     predicate: str
@@ -173,7 +174,7 @@ class Triple:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Another name of an entity, and when it is used."""
+    """Another name of an entity: `name`, and `valid`, the time in which it is used."""
 
     name: str
     valid: Window = ANY_TIME
@@ -181,7 +182,11 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Someone or something that memories are about. All its names have one id."""
+    """Someone or something that memories are about.
+
+    `id` stays the same when names change. `name` is the main name, `aliases` are the others. `kind` is for example
+    "person".
+    """
 
     id: str
     name: str
@@ -196,10 +201,11 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A claim about two entities, as this view resolves it.
+    """A claim about two entities, as one view knows it.
 
-    `valid` is when it holds, after later claims have ended it; `claimed_window` is the window as stated.
-    `evidence` are the ids of the memories that state it. `replaced_by` is the id of the relation that
+    `valid` is when it is true, after later claims have ended it; `claimed_window` is the window as stated.
+    `recorded_at` is when it was first stated, `observed_by` who stated it, `confidence` how sure it is, from 0
+    to 1. `evidence` are the ids of the memories that state it. `replaced_by` is the id of the relation that
     followed it, if the predicate has one value at a time.
     """
 
@@ -222,7 +228,11 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link of a fixed `kind` from memory `source` to memory `target`."""
+    """A link from one memory to another. `source` and `target` are their ids.
+
+    `valid` is when it is true, `recorded_at` when it was stated, `observed_by` who stated it and `why` the reason.
+    `confidence` is how sure it is, from 0 to 1.
+    """
 
     id: str
     source: str
@@ -240,7 +250,8 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What an extractor found in a text: names, claims, when it happened, and all times that it names."""
+    """What an extractor found in a text: names (`mentions`), claims (`triples`), when it is true or happened
+    (`valid`), and all times that it names (`times`)."""
 
     mentions: tuple[Mention, ...] = ()
     triples: tuple[Triple, ...] = ()
@@ -250,7 +261,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """Input of an extractor: a text, its speaker, and when it was said."""
+    """Input of an extractor: a `text`, its `speaker`, and the moment `at` which it was said."""
 
     text: str
     speaker: str | None = None
@@ -261,9 +272,9 @@ class Utterance:
 class Fact:
     """A statement taken from a conversation that can be understood without it.
 
-    `source_turns` are the indexes of the turns it comes from. `ended_claims` are claims that it says no
-    longer hold ("I left Google" ends that I work there). An empty subject or object in one of them
-    matches any ("I got divorced" ends that I am married to "").
+    The fields up to `expires_at` become those of its `Memory`. `source_turns` are the indexes of the turns it comes
+    from. `ended_claims` are claims that it says are no longer true ("I left Google" ends that I work there). An empty
+    subject or object in one of them matches any ("I got divorced" ends that I am married to "").
     """
 
     text: str
@@ -295,7 +306,7 @@ class ExtractionResult:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The effect of a new memory on an older one: it "updates", "extends" or "contradicts" it."""
+    """The `effect` of a new memory on the older one with the id `old_id`, and the reason (`why`)."""
 
     new_index: int
     """The index of the new memory in the list that was judged."""
@@ -309,7 +320,9 @@ class Memory:
     """One remembered item, in one version.
 
     `valid` is when it is true or happened, `recorded_at` when its first version was recorded, `revised_at`
-    when this version was. `importance`: 0.3 minor, 0.6 moderate, 0.9 identity-defining.
+    when this version was. `importance`: 0.3 minor, 0.6 moderate, 0.9 identity-defining. `strength` raises
+    its score in upkeep. `mentions` are the names in it, `triples` its claims, `turn` its place in a conversation. The
+    other fields are those given to `Space.add`.
     """
 
     id: str
@@ -354,7 +367,8 @@ class Entry:
 class Change:
     """What one ledger entry did to a memory.
 
-    `kind` is "remembered" (`memory` is the new memory or version), "forgotten", "restored" or "erased".
+    `kind` is "remembered" (`memory` is the new memory or version), "forgotten", "restored" or "erased". `position`
+    is that of the entry, `at` when it was written, `why` the reason.
     """
 
     position: int
@@ -453,8 +467,8 @@ class Ranking:
 class Evidence:
     """The result of one signal for one memory.
 
-    `rank` is its rank there (1 is first), `share` its part of the fused score, `raw` the score of the
-    signal, `note` the reason in words.
+    `signal` is its name, `rank` the place of the memory in its ranking (1 is first), `share` its part of the fused
+    score, `raw` the score of the signal, `note` the reason in words.
     """
 
     signal: str

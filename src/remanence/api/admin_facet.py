@@ -67,8 +67,9 @@ class Admin(AdminView):
     acheck = in_thread(check)
 
     def compact(self, *, progress: bool | Progress = False) -> CompactionReport:
-        """Free disk space: rebuild the indexes of this space and its children, drop unused files, shrink the
-        ledger file. Ledger entries and answers stay the same.
+        """Free disk space. Ledger entries and answers stay the same.
+
+        Rebuilds the indexes of this space and of those below it, deletes unused files and shrinks the ledger file.
 
         Args:
             progress: True shows a progress bar; a function is called with (done, total).
@@ -88,14 +89,17 @@ class Admin(AdminView):
     ) -> TransferReport:
         """Write every ledger entry of this space to a file of JSON lines, for `remanence.import_`.
 
-        The file holds all that was ever learned, forgotten and superseded memories included, with both
-        clocks. Of an erased memory it holds only that it existed. The file appears when it is complete.
+        The file contains all that was ever learned, also forgotten and superseded memories, with both clocks. Of
+        an erased memory it contains only that it existed. The file appears when it is complete.
 
         Args:
             path: The file to write. A name that ends in .gz is compressed.
             children: Also export the spaces below this one.
             vectors: Also export the embeddings, so that none has to be computed again.
             progress: True shows a progress bar; a function is called with (done, total).
+
+        Raises:
+            InvalidInput: The file cannot be written.
 
         Example:
             >>> import remanence, tempfile
@@ -122,6 +126,19 @@ class Admin(AdminView):
             id: One source; None takes all of them.
             now: The moment of this extraction, for imports of the past.
             progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            The memories of the facts that were found.
+
+        Raises:
+            NotFound: The memory is not a source that `remember` stored.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.remember("I live in Porto.")
+            ...     [fact.text for fact in space.admin.reextract()]
+            ['The user lives in Porto.']
         """
         only = None if id is None else inputs.memory_id(id)
         at = self._now() if now is None else parse_moment(now, self._now(), argument="now")

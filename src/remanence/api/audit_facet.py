@@ -63,7 +63,13 @@ class AuditView(Facet):
 
     @retry_if_erased
     def exposures(self, id: str | Memory) -> list[Exposure]:
-        """The recorded recalls that returned a memory which has been replaced or retracted since.
+        """The recorded recalls that returned a memory which has been replaced or forgotten since.
+
+        Args:
+            id: The memory or its id.
+
+        Raises:
+            NotFound: This space has no such memory, or its text was erased.
 
         Example:
             >>> import remanence
@@ -88,6 +94,9 @@ class AuditView(Facet):
         Args:
             since: The earlier moment.
             until: The later moment; None is now.
+
+        Raises:
+            InvalidInput: A moment cannot be read, or `until` comes before `since`.
 
         Example:
             >>> import remanence
@@ -136,10 +145,16 @@ class Audit(AuditView):
     """Recording which recalls were used, so that `exposures` can find who saw what has changed since."""
 
     def record(self, answer: Recall) -> Receipt:
-        """Write to the ledger that this recall was given to somebody.
+        """Write to the ledger that this recall was given to somebody. `exposures` reads these records.
+
+        Args:
+            answer: What `space.recall` returned.
+
+        Returns:
+            The receipt of the recall, for `replay`.
 
         Raises:
-            InvalidInput: It is a recall of another space.
+            InvalidInput: It is not a recall of this space.
         """
         receipt = answer.receipt if isinstance(answer, Recall) else None
         if receipt is None or receipt.space != self._space:

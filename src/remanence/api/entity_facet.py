@@ -124,6 +124,9 @@ class EntitiesView(Facet):
     def get(self, id: EntityRef) -> Entity | None:
         """The entity with this id, or the one that it was merged into; None if there is none.
 
+        Args:
+            id: The id, or the entity as it was read earlier. For names use `resolve`.
+
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -133,7 +136,7 @@ class EntitiesView(Facet):
         """
         entity_id = id.id if isinstance(id, Entity) else id
         if not isinstance(entity_id, str):
-            raise InvalidInput(f"{id!r} is not the id of an entity. Give an entity, or what entity.id holds.")
+            raise InvalidInput(f"{id!r} is not the id of an entity. Give an entity, or what entity.id contains.")
         with self._known() as known:
             return known.get(entity_id)
 
@@ -145,7 +148,10 @@ class EntitiesView(Facet):
         Args:
             kind: Only entities of this kind, such as "person".
             page: The number of the page, from 1.
-            page_size: How many entities a page holds, at most 1,000.
+            page_size: How many entities a page has, at most 1,000.
+
+        Raises:
+            InvalidInput: `page` or `page_size` is not valid.
 
         Example:
             >>> import remanence
@@ -170,6 +176,10 @@ class EntitiesView(Facet):
 
         Nothing is merged automatically. People with the same surname and other first names, other versions of a
         product and other dates are not proposed.
+
+        Args:
+            name: The name to compare with.
+            limit: How many entities to return at most.
 
         Example:
             >>> import remanence
@@ -234,6 +244,15 @@ class Entities(EntitiesView):
     def rename(self, entity: EntityRef, name: str, *, observed_by: str | None = None) -> Revision:
         """Change the name of an entity. Its old name becomes an alias.
 
+        Args:
+            entity: The entity, its id or one of its names.
+            name: The new name.
+            observed_by: Who states it.
+
+        Raises:
+            NotFound: The entity is unknown.
+            InvalidInput: The name is blank, or another registered entity has it.
+
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -249,6 +268,12 @@ class Entities(EntitiesView):
 
     def merge(self, a: EntityRef, b: EntityRef, *, why: str | None = None, observed_by: str | None = None) -> Revision:
         """Merge entity `a` into entity `b`: from now on, all names of `a` are names of `b`.
+
+        Args:
+            a: The entity that is merged.
+            b: The entity that it becomes part of.
+            why: The reason.
+            observed_by: Who states it.
 
         Raises:
             NotFound: One of the two is unknown.
@@ -275,8 +300,15 @@ class Entities(EntitiesView):
     ) -> Revision:
         """Move some names of an entity to a new entity, which is called by the first of them.
 
+        Args:
+            entity: The entity, its id or one of its names.
+            names: One name to move, or several.
+            why: The reason.
+            observed_by: Who states it.
+
         Raises:
             NotFound: The entity is unknown, or does not have one of the names.
+            InvalidInput: No name is given, or one is the main name of the entity.
 
         Example:
             >>> import remanence
@@ -304,6 +336,7 @@ class Entities(EntitiesView):
             observed_by: Who undoes it.
 
         Raises:
+            NotFound: There is no such entry about an entity of this space.
             InvalidInput: A later entry has changed the same (undo that one first), or it is an undo itself.
         """
         position = revision.position if isinstance(revision, Revision | Registration) else revision
@@ -361,7 +394,7 @@ def _aliases(values: object, now: datetime) -> tuple[Alias, ...]:
         if alias.valid in windows:
             continue
         if any(valid.overlaps(alias.valid) for valid in windows):
-            raise InvalidInput(f"aliases holds {alias.name!r} twice, in times that overlap. Give it once.")
+            raise InvalidInput(f"aliases contains {alias.name!r} twice, in times that overlap. Give it once.")
         out.append(alias)
     return tuple(out)
 
@@ -372,11 +405,11 @@ def _alias(item: object, now: datetime) -> Alias:
         item = (item.name, item.valid.start, item.valid.end)
     if isinstance(item, Mapping):
         if unknown := set(item) - {"name", "valid_from", "valid_until"}:
-            raise InvalidInput(f"aliases holds {item!r} with {unknown.pop()!r}. {hint}")
+            raise InvalidInput(f"aliases contains {item!r} with {unknown.pop()!r}. {hint}")
         item = (item.get("name"), item.get("valid_from"), item.get("valid_until"))
     parts = (item,) if isinstance(item, str) else item
     if not isinstance(parts, Sequence) or not 1 <= len(parts) <= 3 or not isinstance(parts[0], str):
-        raise InvalidInput(f"aliases holds {item!r}. {hint}")
+        raise InvalidInput(f"aliases contains {item!r}. {hint}")
     start, end = (*parts[1:], None, None)[:2]
     return Alias(_name(parts[0], "aliases"), inputs.window(start, end, now))
 
@@ -387,5 +420,5 @@ def _several(values: object, what: str) -> list[object]:
         raise InvalidInput(f"{what}={values!r} is not a list of names.")
     out = [values] if isinstance(values, str | Alias) else list(islice(values, MAX_ALIASES + 1))
     if len(out) > MAX_ALIASES:
-        raise InvalidInput(f"{what} holds more than {MAX_ALIASES} names. Call again with the rest.")
+        raise InvalidInput(f"{what} contains more than {MAX_ALIASES} names. Call again with the rest.")
     return out

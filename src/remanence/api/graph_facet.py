@@ -67,6 +67,7 @@ class GraphView(Facet):
 
         Raises:
             NotFound: The start is unknown.
+            InvalidInput: Another argument is not valid; the message names it.
 
         Example:
             >>> import remanence
@@ -91,6 +92,15 @@ class GraphView(Facet):
 
         Two entities that one memory mentions are two steps apart: to the memory, and from there to the other.
 
+        Args:
+            a: The node to start from.
+            b: The node to reach.
+            depth: The most steps, at most 8.
+            at: The moment at which the edges hold. None is the moment of the view.
+
+        Raises:
+            NotFound: One of the two is unknown.
+
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -112,6 +122,10 @@ class GraphView(Facet):
             subject: The entity.
             predicate: The predicate, such as "lives_in".
             object: Only relations to this entity.
+
+        Raises:
+            NotFound: An entity is unknown.
+            InvalidInput: The predicate is not valid, or a memory is given as an entity.
 
         Example:
             >>> import remanence
@@ -145,6 +159,10 @@ class GraphView(Facet):
         Returns:
             The pairs, each with the time that both share, if any.
 
+        Raises:
+            NotFound: An entity is unknown.
+            InvalidInput: `how`, `left` or `right` is not valid.
+
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -174,6 +192,10 @@ class GraphView(Facet):
             since: Only what was learned at this moment or later.
             until: Only what was learned before this moment.
             relations: Only edges of these names; "mentions" are the events of memories.
+
+        Raises:
+            NotFound: The node is unknown.
+            InvalidInput: `until` does not come after `since`, or an argument is not valid.
 
         Example:
             >>> import remanence
@@ -221,7 +243,10 @@ class GraphView(Facet):
         Args:
             status: "current", "superseded", "expired", "archived", "forgotten", "erased" or "all".
             page: The number of the page, from 1.
-            page_size: How many memories a page holds.
+            page_size: How many memories a page has, at most 1,000.
+
+        Raises:
+            InvalidInput: The status, `page` or `page_size` is not valid.
 
         Example:
             >>> import remanence
@@ -256,8 +281,14 @@ class GraphView(Facet):
             depth: How many steps from the start to go, at most 8.
             at: Only what holds at this moment. None draws all that ever held.
             limit: The most nodes to draw.
+
+        Raises:
+            NotFound: The start is unknown.
+            InvalidInput: Another argument is not valid; the message names it.
         """
         return pictures.graph_picture(self._subgraph(start, relations, depth, at, limit))
+
+    ashow = in_thread(show)
 
     def save(
         self,
@@ -268,11 +299,27 @@ class GraphView(Facet):
         at: Moment | None = None,
         limit: int = 500,
     ) -> FilePath:
-        """Write a picture to a file: .html (an interactive page that needs no network), .svg or .graphml.
+        """Write a picture to a file and return its path.
 
-        The other arguments are those of `show`.
+        Args:
+            path: The file. Its ending is the format: .html (an interactive page that needs no network), .svg or
+                .graphml.
+            start, relations, depth, at, limit: As for `show`.
+
+        Raises:
+            NotFound: The start is unknown.
+            InvalidInput: The ending is none of these, or there is no such folder.
+
+        Example:
+            >>> import remanence, tempfile
+            >>> with remanence.open(None) as space:
+            ...     _ = space.graph.relate("Alice", "lives_in", "Porto")
+            ...     space.graph.save(tempfile.mkdtemp() + "/graph.svg").name
+            'graph.svg'
         """
         return pictures.graph_picture(self._subgraph(start, relations, depth, at, limit)).save(path)
+
+    asave = in_thread(save)
 
     def to_igraph(
         self,
@@ -282,7 +329,10 @@ class GraphView(Facet):
         at: Moment | None = None,
         limit: int = 500,
     ) -> igraph.Graph:
-        """The graph as an `igraph.Graph`. The arguments are those of `show`.
+        """The graph as an `igraph.Graph`, with labels and times as attributes.
+
+        Args:
+            start, relations, depth, at, limit: As for `show`.
 
         Example:
             >>> import remanence
@@ -293,6 +343,8 @@ class GraphView(Facet):
         """
         return pictures.to_igraph(self._subgraph(start, relations, depth, at, limit))
 
+    ato_igraph = in_thread(to_igraph)
+
     def to_networkx(
         self,
         start: NodeRef | None = None,
@@ -301,16 +353,46 @@ class GraphView(Facet):
         at: Moment | None = None,
         limit: int = 500,
     ) -> networkx.MultiDiGraph:
-        """The graph as a `networkx.MultiDiGraph`. The arguments are those of `show`."""
+        """The graph as a `networkx.MultiDiGraph`, with labels and times as attributes.
+
+        Args:
+            start, relations, depth, at, limit: As for `show`.
+
+        Raises:
+            NotFound: The start is unknown.
+            MissingExtra: networkx is not installed.
+        """
         return pictures.to_networkx(self._subgraph(start, relations, depth, at, limit))
 
+    ato_networkx = in_thread(to_networkx)
+
     def show_timeline(self, node: NodeRef) -> NotebookPicture:
-        """A picture for a notebook: when the relations of an entity held, and when they were learned."""
+        """A picture for a notebook: when the relations of an entity held, and when they were learned.
+
+        Args:
+            node: The entity. For a memory, only what happened to it is drawn.
+
+        Raises:
+            NotFound: The node is unknown.
+        """
         return pictures.timeline_picture(self._relations_of(node), self.timeline(node), now=self._now())
 
+    ashow_timeline = in_thread(show_timeline)
+
     def save_timeline(self, node: NodeRef, path: str | FilePath) -> FilePath:
-        """Write the picture of `show_timeline` to a file: .html or .svg."""
+        """Write the picture of `show_timeline` to a file and return its path.
+
+        Args:
+            node: The entity or memory.
+            path: The file. It ends in .html or .svg.
+
+        Raises:
+            NotFound: The node is unknown.
+            InvalidInput: The ending is neither of these, or there is no such folder.
+        """
         return self.show_timeline(node).save(path)
+
+    asave_timeline = in_thread(save_timeline)
 
     def _subgraph(
         self, start: NodeRef | None, relations: EdgeNames | None, depth: int, at: Moment | None, limit: int
@@ -379,7 +461,8 @@ class Graph(GraphView):
             The relation as it holds now.
 
         Raises:
-            NotFound: A memory given as evidence is unknown, forgotten or erased.
+            NotFound: A memory given as evidence is unknown, forgotten or erased, or an entity id is unknown.
+            InvalidInput: An argument is not valid; the message names it.
 
         Example:
             >>> import remanence
@@ -432,6 +515,7 @@ class Graph(GraphView):
 
         Raises:
             NotFound: A memory is unknown, forgotten or erased.
+            InvalidInput: The kind is unknown, or `a` and `b` are one memory.
 
         Example:
             >>> import remanence
@@ -466,6 +550,9 @@ class Graph(GraphView):
             predicate: The predicate.
             single_valued: Whether a subject has one value at a time.
             inverse: The name of the same relation from the other end.
+
+        Raises:
+            InvalidInput: Neither is given, or one is not valid.
 
         Example:
             >>> import remanence
@@ -504,6 +591,7 @@ class Graph(GraphView):
 
         Raises:
             NotFound: There is no such relation or link, or none that holds at `until`.
+            InvalidInput: `until` is before the beginning, or `edge` is none of these.
 
         Example:
             >>> import remanence

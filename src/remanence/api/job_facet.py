@@ -49,6 +49,9 @@ class Jobs(Facet):
     def get(self, id: str) -> Job:
         """The job with this id.
 
+        Args:
+            id: `job.id` of what `remember(..., wait=False)` returned.
+
         Raises:
             NotFound: This space has no such job.
         """
@@ -61,7 +64,9 @@ class Jobs(Facet):
     aget = in_thread(get)
 
     def work(self) -> int:
-        """Do the jobs of this space that are due, in this thread.
+        """Do the jobs of this space that are due, in this thread. Use this with `open(..., worker=False)`.
+
+        A job that fails is tried again later, at most five times.
 
         Returns:
             How many jobs were tried.

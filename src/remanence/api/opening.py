@@ -58,8 +58,8 @@ def open(
         clock: A function that returns the present moment, for tests.
         reranker: Reorders the first thirty hits: the name of a model, a function of a question and texts, or a
             `Reranker`.
-        ledger: A `Ledger` in place of the SQLite file. It is closed with the space. `location` then holds index
-            files only.
+        ledger: A `Ledger` in place of the SQLite file. It is closed with the space. `location` then
+            contains index files only.
         vectors: A `VectorStores` in place of the Qdrant engine.
         signals: Signals in addition to the four built-in ones; each space gets a copy.
         worker: False leaves jobs (`remember(..., wait=False)`) to `space.jobs.work()` or `remanence work`.
@@ -99,11 +99,15 @@ def reembed(
     Args:
         location: The folder.
         embedder: The new embedder, as for `open`.
-        qdrant: The Qdrant server that holds the vectors, as for `open`.
+        qdrant: The Qdrant server with the vectors, as for `open`.
         progress: True shows a progress bar; a function is called with (done, total).
+
+    Raises:
+        InvalidInput: The folder contains no memories, or the embedder is not valid.
+        EmbedderError: The embedder failed.
     """
     if not (inputs.path(location, "location") / "ledger.db").exists():
-        raise InvalidInput(f"{str(location)!r} holds no memories to embed again. Name a folder that was opened.")
+        raise InvalidInput(f"{str(location)!r} contains no memories to embed again. Name a folder that was opened.")
     engine = _engine(location, embedder=embedder, qdrant=qdrant, replace_embedder=True)
     try:
         with progress_bar(progress, "embedding") as shown:
@@ -125,6 +129,10 @@ def import_(
             exported one are imported below this one.
         progress: True shows a progress bar; a function is called with (done, total).
         **opening: Arguments of `open`, such as `space` and `embedder`. Texts without vectors are embedded.
+
+    Raises:
+        InvalidInput: The file cannot be read or is damaged, or the space is not empty.
+        LedgerTooNew: A later release wrote the file.
 
     Example:
         >>> import remanence, tempfile

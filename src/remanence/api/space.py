@@ -151,11 +151,21 @@ class Space(View):
     aadd = in_thread(add)
 
     def add_many(self, rows: Iterable[str | Mapping[str, Any]], *, progress: bool | Progress = False) -> list[Memory]:
-        """Store many texts. All rows are checked before any is stored.
+        """Store many texts and return their memories in the same order. All rows are checked before any is stored.
 
         Args:
             rows: Texts, or dicts with the arguments of `add`. They are written 2,000 at a time.
             progress: True shows a progress bar; a function is called with (done, total).
+
+        Raises:
+            InvalidInput: A row is not valid; the message names its number. Nothing is stored.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     added = space.add_many(["Alice drinks tea.", {"text": "Bob runs.", "tags": ["sport"]}])
+            ...     [memory.tags for memory in added]
+            [(), ('sport',)]
         """
         show = progress_bar(progress, "remembering")
         now = self._engine.now()
@@ -174,13 +184,23 @@ class Space(View):
     def add_turns(
         self, turns: Iterable[Mapping[str, Any]], *, progress: bool | Progress = False, now: Moment | None = None
     ) -> list[Memory]:
-        """Store chat turns verbatim.
+        """Store chat turns verbatim and return their memories in the same order.
 
         Args:
             turns: Dicts with `content`, and `speaker` or `role`, `time`, `conversation`, `key`. "I" in a
                 turn is its speaker; "yesterday" is read against its own time.
             progress: True shows a progress bar; a function is called with (done, total).
             now: When they were learned.
+
+        Raises:
+            InvalidInput: A turn is not valid; the message names its number. Nothing is stored.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     [memory] = space.add_turns([{"speaker": "Alice", "content": "I live in Porto."}])
+            ...     memory.turn.speaker
+            'Alice'
         """
         show, at = progress_bar(progress, "remembering"), self._at(now)
         rows = enumerate(_rows(turns, "dicts"))
@@ -239,6 +259,9 @@ class Space(View):
 
         Returns:
             The memories of the facts, or with `wait=False` the job.
+
+        Raises:
+            InvalidInput: An argument is not valid; the message names it. Nothing is stored.
 
         Example:
             >>> import remanence
@@ -307,7 +330,7 @@ class Space(View):
             why: The reason, for `history`.
 
         Raises:
-            NotFound: This space has no such memory.
+            NotFound: This space has no such memory, or its text was erased.
         """
         forgetting.forget_many(self._engine, self.name, [inputs.memory_id(id)], inputs.reason(why))
 
@@ -315,6 +338,10 @@ class Space(View):
 
     def forget_many(self, ids: Iterable[str | Memory], why: str | None = None) -> int:
         """Hide these memories in one transaction.
+
+        Args:
+            ids: The memories or their ids.
+            why: The reason, for `history`.
 
         Returns:
             How many were not forgotten before.
@@ -334,7 +361,23 @@ class Space(View):
     aforget_many = in_thread(forget_many)
 
     def unforget(self, id: str | Memory) -> None:
-        """Bring back a memory that was forgotten or archived."""
+        """Bring back a memory that was forgotten or archived. A visible memory stays as it is.
+
+        Args:
+            id: The memory or its id.
+
+        Raises:
+            NotFound: This space has no such memory, or its text was erased.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     memory = space.add("The bridge is closed.")
+            ...     space.forget(memory)
+            ...     space.unforget(memory)
+            ...     space.count()
+            1
+        """
         forgetting.unforget(self._engine, self.name, [inputs.memory_id(id)])
 
     aunforget = in_thread(unforget)
@@ -343,10 +386,23 @@ class Space(View):
         """Remove the text of a memory for good, from the past and from every file.
 
         Facts that were found in it alone are erased with it. The ledger entries stay, without their text,
-        so that `verify` still holds.
+        so that `verify` still succeeds.
+
+        Args:
+            id: The memory or its id.
 
         Returns:
             The ids of all memories that were erased.
+
+        Raises:
+            NotFound: This space has no such memory.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     memory = space.add("The door code is 4711.")
+            ...     space.erase(memory) == [memory.id], space.get(memory)
+            (True, None)
         """
         return forgetting.erase(self._engine, self.name, inputs.memory_id(id))
 
@@ -358,6 +414,9 @@ class Space(View):
         Args:
             id: The memory or its id.
             boost: Also increase its strength.
+
+        Raises:
+            NotFound: This space has no such memory, or it is hidden.
 
         Example:
             >>> import remanence
@@ -376,6 +435,12 @@ class Space(View):
     def child(self, *path: str) -> Space:
         """The space below this one with these names. Neither sees the other's memories.
 
+        Args:
+            *path: One name for each level, 1 to 255 characters each.
+
+        Raises:
+            InvalidInput: No name is given, or one is blank or too long.
+
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -390,7 +455,15 @@ class Space(View):
         return Space(self._engine, name, worker=self._worker)
 
     def spaces(self) -> list[str]:
-        """The names of this space and of those below it that hold anything."""
+        """The full names of the spaces that contain anything: this one and those below it.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.child("users", "bob").add("I am allergic to peanuts.")
+            ...     space.spaces()
+            ['default/users/bob']
+        """
         return self.admin._tree()
 
     aspaces = in_thread(spaces)
@@ -418,7 +491,10 @@ class Space(View):
     arebuild = in_thread(rebuild)
 
     def close(self) -> None:
-        """Save the indexes and release every file. A child space leaves that to the space it came from."""
+        """Save the indexes and release every file. `with remanence.open(...)` does this at its end.
+
+        Later calls of other methods raise `Closed`. On a child space this does nothing: close the space it came from.
+        """
         if self._root:
             if self._worker is not None:
                 self._worker.stop()

@@ -53,8 +53,8 @@ T = TypeVar("T")
 class Upkeep(Facet):
     """Decay, forgetting, consolidation, promotion and linking of the memories of one space.
 
-    Every step only appends to the ledger and can be undone. Methods with `dry_run` only return a plan, unless it
-    is False. `progress` is True for a progress bar, or a function called with (done, total).
+    Every step only appends to the ledger and can be undone. Methods with `dry_run` return a plan, which prints as a
+    table; they apply it only with `dry_run=False`.
 
     Raises:
         LedgerUnavailable: From every method that writes, if another upkeep run is active. Nothing is done then.
@@ -69,7 +69,12 @@ class Upkeep(Facet):
         settings: UpkeepSettings | None = None,
     ) -> None:
         super().__init__(engine, space, position, now)
-        self.settings = UpkeepSettings.from_env() if settings is None else settings
+        self._settings = UpkeepSettings.from_env() if settings is None else settings
+
+    @property
+    def settings(self) -> UpkeepSettings:
+        """The settings, read-only. `using(...)` returns an `Upkeep` with other ones."""
+        return self._settings
 
     def using(self, settings: UpkeepSettings | None = None, **changes: Any) -> Upkeep:
         """Upkeep of the same space with other settings.
@@ -113,7 +118,18 @@ class Upkeep(Facet):
     aobserve_usage = in_thread(observe_usage)
 
     def decay(self, *, progress: bool | Progress = False) -> DecayReport:
-        """Which memories are at risk of being forgotten, how urgently, and what could be done. Changes nothing."""
+        """Which memories are at risk of being forgotten, how urgently, and what could be done. Changes nothing.
+
+        Args:
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("It rained.", kind="episode", now="2020-01-01")
+            ...     [(each.urgency, each.action) for each in space.upkeep.decay()]
+            [('high', 'gc candidate')]
+        """
         return self._with_memories(lambda _, memories, __: decay.report(memories, self.settings), progress)
 
     adecay = in_thread(decay)
@@ -127,7 +143,13 @@ class Upkeep(Facet):
             similarity: The least similarity (cosine) of two memories of a cluster; by default the setting
                 `cluster_similarity`.
             duplicates: Use the setting `duplicate_similarity` instead.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Raises:
+            InvalidInput: `similarity` is not a number from 0 to 1, or is given together with `duplicates`.
         """
+        if similarity is not None and duplicates:
+            raise InvalidInput(f"similarity={similarity!r} and duplicates=True are both given. Leave one of them out.")
         similarity = inputs.fraction(similarity, "similarity")
         if similarity is None:
             similarity = self.settings.duplicate_similarity if duplicates else self.settings.cluster_similarity
@@ -140,13 +162,13 @@ class Upkeep(Facet):
     aclusters = in_thread(clusters)
 
     def regret(self) -> RegretReport:
-        """How many of the recalls recorded since (`space.audit.record`) missed a memory that `gc` hid."""
+        """How many recorded recalls (`space.audit.record`) missed a memory that `gc` hid. `restore` takes this."""
         return garbage_collection.measure_regret(self._engine, self._space)
 
     aregret = in_thread(regret)
 
     def runs(self) -> list[Run]:
-        """The upkeep runs of this space, oldest first."""
+        """The upkeep runs of this space, oldest first, also those that were undone. `undo` takes one."""
         return runs.list_runs(self._engine, self._space)
 
     aruns = in_thread(runs)
@@ -174,9 +196,11 @@ class Upkeep(Facet):
         `restore(plan)` or `undo(plan)` brings them back.
 
         Args:
+            dry_run: True only plans. False also applies the plan.
             how: "forget" hides the memories. "archive" moves them to the archive: `space.memories("archived")`
                 lists it, `recall(..., include="archive")` searches it. By default the setting `gc`.
             limit: Hide at most so many.
+            progress: True shows a progress bar; a function is called with (done, total).
 
         Raises:
             InvalidInput: `how` or `limit` is not valid.
@@ -207,9 +231,10 @@ class Upkeep(Facet):
 
         Args:
             mode: "preview" shows what "apply" does. "link" plans to link the memories instead of merging them.
-            dry_run: Only plan. By default this follows from the mode: False for "apply".
+            dry_run: True only plans. By default this follows from the mode: False for "apply".
             clusters: Some of the clusters that `clusters()` found, to merge whatever is suggested for them. By
                 default those that are similar enough and have a new memory.
+            progress: True shows a progress bar; a function is called with (done, total).
 
         Raises:
             InvalidInput: The mode is unknown, or a cluster does not fit the memories any more.
@@ -229,6 +254,8 @@ class Upkeep(Facet):
 
         Args:
             vault: A folder in which to write them as Markdown notes; by default the setting `vault`.
+            dry_run: True only plans. False also applies the plan.
+            progress: True shows a progress bar; a function is called with (done, total).
 
         Raises:
             LedgerUnavailable: The vault cannot be written to, or another upkeep run is active.
@@ -247,6 +274,8 @@ class Upkeep(Facet):
 
         Args:
             vault: The folder; by default the setting `vault`.
+            dry_run: True only plans. False also applies the plan.
+            progress: True shows a progress bar; a function is called with (done, total).
 
         Raises:
             InvalidInput: No vault is given, or there is no such folder.
@@ -264,7 +293,12 @@ class Upkeep(Facet):
     aindex_vault = in_thread(index_vault)
 
     def discover(self, *, dry_run: bool = True, progress: bool | Progress = False) -> DiscoveryPlan:
-        """Link memories that are about the same entities."""
+        """Link memories that are about the same entities.
+
+        Args:
+            dry_run: True only plans. False also applies the plan.
+            progress: True shows a progress bar; a function is called with (done, total).
+        """
         return self._step(discovery.plan, dry_run, progress)
 
     adiscover = in_thread(discover)
@@ -280,8 +314,10 @@ class Upkeep(Facet):
         """Several steps as one run.
 
         Args:
+            dry_run: True only plans. False also applies the plan.
             steps: Some of "decay", "gc", "clusters", "consolidate", "promote", "discover"; by default all but "gc".
             vault: A folder for the notes of promoted memories; by default the setting `vault`.
+            progress: True shows a progress bar; a function is called with (done, total).
 
         Raises:
             InvalidInput: A step is unknown.
@@ -299,6 +335,10 @@ class Upkeep(Facet):
 
     def apply(self, plan: Plan, *, progress: bool | Progress = False) -> Run | None:
         """Do exactly what a plan says.
+
+        Args:
+            plan: What a method with `dry_run=True` returned.
+            progress: True shows a progress bar; a function is called with (done, total).
 
         Returns:
             The run; None if there was nothing to do.

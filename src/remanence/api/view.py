@@ -36,7 +36,11 @@ _LISTED = tuple(status for status in STATUSES if status != "erased")
 
 
 class View(Facet):
-    """A space as it was known at one moment. It cannot be written to."""
+    """A space as it was known at one moment. It cannot be written to.
+
+    Every method, here and on the facets, raises `InvalidInput` if an argument is not valid (the message names it).
+    Methods that read or write raise `Closed` after `close`.
+    """
 
     def __init__(self, engine: Engine, name: str, moment: datetime | None = None) -> None:
         super().__init__(engine, name, self._position_in, self._moment_or_now)
@@ -86,6 +90,9 @@ class View(Facet):
             weights: The weight of each signal, for experiments.
             vector: The question's embedding, if you have it already.
 
+        Returns:
+            A sequence of hits. `explain()` says why each was found, `str()` gives lines for a prompt.
+
         Raises:
             InvalidInput: An argument is not what it should be; the message names it.
 
@@ -127,6 +134,9 @@ class View(Facet):
     def get(self, id: str | Memory) -> Memory | None:
         """The memory with this id, in the version that this view knows.
 
+        Args:
+            id: The id, or the memory in any version.
+
         Returns:
             None if this view knows of none, or it is forgotten.
         """
@@ -137,8 +147,11 @@ class View(Facet):
     def get_many(self, ids: Iterable[str | Memory]) -> MemoryBatch:
         """These memories with their relations and links, in the order given, each once.
 
+        Args:
+            ids: The memories or their ids.
+
         Returns:
-            The memories; `missing` holds the ids that this view does not show, each with "unknown",
+            The memories; `missing` has the ids that this view does not show, each with "unknown",
             "archived", "forgotten" or "erased".
 
         Example:
@@ -156,6 +169,9 @@ class View(Facet):
 
     def find(self, key: str) -> Memory | None:
         """The memory with this key, in the version that this view knows.
+
+        Args:
+            key: The `key` that was given to `add`.
 
         Returns:
             None if there is none, or it is forgotten.
@@ -181,6 +197,16 @@ class View(Facet):
         Args:
             status: Only memories of this status: "current", "superseded", "expired", "archived" or
                 "forgotten". None lists all that are neither archived nor forgotten.
+
+        Raises:
+            InvalidInput: There is no such status.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add("Alice drinks tea.")
+            ...     [memory.text for memory in space.memories()]
+            ['Alice drinks tea.']
         """
         if status is not None and status not in _LISTED:
             raise InvalidInput(f"status={status!r} is none of {', '.join(_LISTED)}.")
@@ -189,7 +215,7 @@ class View(Facet):
     amemories = iterate_in_thread(memories)
 
     def count(self) -> int:
-        """How many memories this view knows."""
+        """How many memories `memories()` lists: all that are neither archived nor forgotten."""
         with self._engine.open_index(self.name) as index:
             return len(index.current_rows(self._position(index)))
 
@@ -222,6 +248,12 @@ class View(Facet):
 
         Includes what `graph.timeline` leaves out: extractions, and recorded recalls that returned it.
 
+        Args:
+            node: A memory, an entity, the id of one, or a name.
+
+        Raises:
+            NotFound: This view knows no such memory or entity.
+
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
@@ -238,6 +270,12 @@ class View(Facet):
         """This space as it was known at `moment`, read-only.
 
         What was learned later is absent; what was forgotten since is present.
+
+        Args:
+            moment: A datetime, a date, or text such as "2026-05-01" or "last May".
+
+        Raises:
+            InvalidInput: `moment` cannot be read as a time.
 
         Example:
             >>> import remanence

@@ -51,11 +51,15 @@ def frame(
         ids: Whether to include the id of each memory, for tools that act on it.
         missing: The signals that failed, with the reason; the block names them.
 
-    >>> import remanence
-    >>> with remanence.open(None) as space:
-    ...     _ = space.add("Alice lives in Porto.", source="email", now="2026-05-04")
-    ...     print(frame(space.recall("Where does Alice live?")).splitlines()[2])
-    {"noted": "2026-05-04", "source": "email", "text": "Alice lives in Porto."}
+    Raises:
+        InvalidInput: `max_tokens` is not a whole number from 0 on.
+
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("Alice lives in Porto.", source="email", now="2026-05-04")
+        ...     print(frame(space.recall("Where does Alice live?")).splitlines()[2])
+        {"noted": "2026-05-04", "source": "email", "text": "Alice lives in Porto."}
     """
     if max_tokens is not None and (isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 0):
         raise InvalidInput(f"max_tokens={max_tokens!r} is neither None (no limit) nor a whole number from 0 on.")

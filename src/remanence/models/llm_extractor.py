@@ -57,13 +57,14 @@ class LLMExtractor:
     Raises:
         InvalidInput: `model` is no language model, or a setting is out of range.
 
-    >>> from datetime import datetime, timezone
-    >>> def gpt(prompt: str) -> str:
-    ...     return 'OK! {"facts": [{"text": "Alice ran a race.", "kind": "episode", "when": "last May"}]}'
-    >>> now = datetime(2026, 6, 20, tzinfo=timezone.utc)
-    >>> found = LLMExtractor(gpt).facts([Utterance("Alice ran a race last May!")], now=now)
-    >>> found.by, found.model, found.facts[0].text, str(found.facts[0].valid)
-    ('llm', 'gpt', 'Alice ran a race.', '2026-05-01 to 2026-06-01')
+    Example:
+        >>> from datetime import datetime, timezone
+        >>> def gpt(prompt: str) -> str:
+        ...     return 'OK! {"facts": [{"text": "Alice ran a race.", "kind": "episode", "when": "last May"}]}'
+        >>> now = datetime(2026, 6, 20, tzinfo=timezone.utc)
+        >>> found = LLMExtractor(gpt).facts([Utterance("Alice ran a race last May!")], now=now)
+        >>> found.by, found.model, found.facts[0].text, str(found.facts[0].valid)
+        ('llm', 'gpt', 'Alice ran a race.', '2026-05-01 to 2026-06-01')
     """
 
     name = "llm"
@@ -94,11 +95,11 @@ class LLMExtractor:
         return f"<LLMExtractor with {self.model!r}, prompts {self.prompt}>"
 
     def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
-        """What the rules find. `add` uses this, which must be fast and free."""
+        """What the rules find in `text`, said by `speaker` at `now`. `add` calls this, so it calls no model."""
         return self._rules.extract(text, now=now, speaker=speaker)
 
     def facts(self, utterances: Sequence[Utterance], *, now: datetime) -> ExtractionResult:
-        """The facts of these turns. Where the model fails the rules read the turns, and `problem` says so."""
+        """The facts of these turns, read at `now`. Where the model fails the rules are used, and `problem` says so."""
         facts: list[Fact] = []
         problems: list[str] = []
         answered, failures = 0, 0
@@ -122,8 +123,9 @@ class LLMExtractor:
         return ExtractionResult(tuple(unique.values()), by, model, version, problem)
 
     def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
-        """The verdicts of which the rules are certain, and those of the model on the other pairs.
+        """How each new memory affects the old ones at the same index of `old`.
 
+        These are the verdicts of which the rules are certain, and those of the model on the other pairs.
         The model's "updates" and "contradicts" count only if both memories have a subject in common: asked about
         similar memories, models also supersede unrelated ones.
         """
@@ -146,7 +148,8 @@ class LLMExtractor:
         return judged
 
     def summarise(self, lines: Sequence[str], *, max_tokens: int) -> tuple[ProfileSentence, ...] | None:
-        """A profile in the third person, each sentence with its lines; None if the model writes none.
+        """A profile of at most `max_tokens` in the third person, each sentence with its lines; None if the model
+        writes none.
 
         The most important lines come first: those that do not fit into a prompt are left out at the end.
         """

@@ -21,9 +21,11 @@ _ARCHIVE = "archive"
 
 @dataclass(frozen=True)
 class Recall(Sequence[Hit]):
-    """Hits, best first. As text it is a list of lines for a prompt; `explain()` gives the reasons.
+    """The hits of one recall, best first. `str()` gives lines for a prompt; `explain()` gives the reasons.
 
-    `abstained` names the signals that found nothing to rank, and why; `missing` those that could not be asked.
+    `abstained` names the signals that found nothing to rank, and why; `missing` those that could not be used. `times`
+    are the times that the question names. `history` is whether past versions are included. `position` is the last
+    ledger position that was read, `as_of` the moment of a view of the past.
     """
 
     question: str
@@ -63,6 +65,9 @@ class Recall(Sequence[Hit]):
         Args:
             max_tokens: The budget.
             count_tokens: Counts the tokens of a text; left out, four characters count as one token.
+
+        Raises:
+            InvalidInput: `max_tokens` is not a whole number from 0 on.
         """
         if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 0:
             raise InvalidInput(f"max_tokens={max_tokens!r} is not a whole number from 0 on.")
@@ -76,7 +81,7 @@ class Recall(Sequence[Hit]):
         return replace(self, hits=tuple(fitting))
 
     def explain(self) -> str:
-        """Every hit with its reasons, and why signals abstained or are missing."""
+        """A text with every hit and its reasons, and why signals abstained or are missing."""
         out = [f"{self.question!r}{self._setting()}"]
         for number, hit in enumerate(self.hits, 1):
             out.append(f"{number:>2}. {hit.score:.2f}  {truncate(hit.memory.text, 200)}{_label(hit)}")
