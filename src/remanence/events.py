@@ -14,7 +14,8 @@ from typing import Any, Literal, TypeAlias
 from remanence.schema import ANY_TIME, Alias, LinkKind, MemoryKind, Mention, Triple, Turn, Window
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen like the others: thousands are made at once, and a frozen one takes three times as long to make.
+@dataclass(slots=True)
 class Remembered:
     """A new memory, or a new version of one.
 

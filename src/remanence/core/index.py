@@ -452,8 +452,9 @@ def embeddable_texts(version: Remembered) -> list[str]:
 
 
 def memory_from_entry(entry: Entry, event: Remembered, recorded_at: Any) -> Memory:
-    shared = {name: getattr(event, name) for name in _SHARED_FIELDS}
+    shared = dict(zip(_SHARED_FIELDS, _SHARED_VALUES(event), strict=True))
     return Memory(id=event.memory, space=entry.space, recorded_at=recorded_at, revised_at=entry.at, **shared)
 
 
 _SHARED_FIELDS = sorted({field.name for field in fields(Memory)} & {field.name for field in fields(Remembered)})
+_SHARED_VALUES = attrgetter(*_SHARED_FIELDS)

@@ -12,7 +12,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, fields
 from datetime import datetime
-from operator import attrgetter
 from typing import Any, get_args
 
 from remanence.errors import InvalidInput, LedgerTooNew
@@ -25,6 +24,15 @@ _NAMES = {event: name for name, event in _CLASSES.items()}
 _UPGRADE = "It was written by a later release: upgrade with `pip install -U remanence`."
 
 _VALUES = (Window, Mention, Triple, Turn, Alias)  # stored as lists
+
+
+_FIELD_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    "mentions": lambda mentions: [(mention.name, mention.kind) for mention in mentions],
+    "triples": lambda triples: [(triple.subject, triple.predicate, triple.object) for triple in triples],
+    "times": lambda times: [[end and micros(end) for end in (window.start, window.end)] for window in times],
+    "turn": lambda turn: (turn.conversation, turn.number, turn.speaker, turn.at and micros(turn.at)),
+}
+"""The same for the fields of `Remembered`: many memories are added at once, and the encoder's callbacks are slow."""
 
 
 def _to_json(value: Any) -> Any:
@@ -47,7 +55,6 @@ def _fields_and_defaults(event: type[Any]) -> list[tuple[str, Any]]:
 
 
 _FIELDS = {event: _fields_and_defaults(event) for event in get_args(Event)}
-_GETTERS = {event: attrgetter(*(name for name, _ in found)) for event, found in _FIELDS.items() if len(found) > 1}
 
 
 def event_kind(event: Event) -> str:
@@ -69,20 +76,18 @@ def encode(event: Event) -> str:
     '{"memory":"m1","why":"she asked"}'
     """
     stored: dict[str, Any] = {}
-    for (name, default), value in zip(_FIELDS[type(event)], _values(event), strict=True):
+    converters = _FIELD_CONVERTERS if isinstance(event, Remembered) else {}
+    for name, default in _FIELDS[type(event)]:
+        value = getattr(event, name)
         if value is default or value == default:
             continue
         if name == "valid" and isinstance(event, Remembered):  # stored as two fields since the first release
             ends = {"valid_from": value.start, "valid_until": value.end}
             stored |= {end: moment for end, moment in ends.items() if moment is not None}
         else:
-            stored[name] = value
+            convert = converters.get(name)
+            stored[name] = value if convert is None else convert(value)
     return _ENCODER.encode(stored)
-
-
-def _values(event: Event) -> tuple[Any, ...]:
-    values = _GETTERS.get(type(event))
-    return (event_subject(event),) if values is None else values(event)
 
 
 def json_fragment(text: str) -> str:

@@ -16,6 +16,9 @@ OPENERS = {"since", "starting", "beginning", "before", "prior", "until", "till",
 PHRASE_START_WORDS = OPENERS | vocab.TIME_NOUNS | vocab.MODIFIERS
 PHRASE_START_WORDS |= {*vocab.RELATIVE_DAYS, *vocab.NUMBERS, *vocab.ORDINALS, *vocab.VAGUE_NUMBERS}
 PHRASE_START_WORDS |= {"this", "final", "a", "an", "in", "more", "over", "less", "between", "from", "half"}
+# The words "in", "a" and "an" rarely begin a phrase: the word after them, or a number, tells.
+_AFTER_ARTICLE = {*vocab.VAGUE_NUMBERS, *vocab.UNITS, *vocab.RANGE_WORDS, "or"}
+_FOLLOWERS = {"in": {"a", "an", *vocab.VAGUE_NUMBERS, *vocab.NUMBERS}, "a": _AFTER_ARTICLE, "an": _AFTER_ARTICLE}
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -33,6 +36,9 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
 
     def _phrase(self, i: int) -> tuple[Window, int] | None:
         word = self.word(i)
+        followers = _FOLLOWERS.get(word)
+        if followers is not None and self.word(i + 1) not in followers and self.token(i + 1).kind != "number":
+            return None
         if word in OPENERS:
             return self.open_range(i)
         if word in ("more", "over", "less"):
