@@ -66,12 +66,12 @@ def first_history(ledger: Any) -> None:
         append_events(ledger, lisbon, at=TUESDAY)
         append_events(ledger, Forgotten("m1", why="she asked"), Restored("m1"), at=TUESDAY)
         append_events(ledger, remembered_event("山田さん drinks tea.", "m3"), space="users/bob", at=MONDAY)
-        with ledger.transaction() as pen:
-            pen.put_vectors("static-4", {b"porto": np.arange(4, dtype=np.float32), b"pin": np.ones(4)})
-            pen.put_meta("embedder", "static-4")
-        with ledger.transaction() as pen:
-            pen.erase([2], [b"pin"])
-            pen.append("home", [Erased("m2", (2,))], at=TUESDAY)
+        with ledger.transaction() as transaction:
+            transaction.put_vectors("static-4", {b"porto": np.arange(4, dtype=np.float32), b"pin": np.ones(4)})
+            transaction.put_meta("embedder", "static-4")
+        with ledger.transaction() as transaction:
+            transaction.erase([2], [b"pin"])
+            transaction.append("home", [Erased("m2", (2,))], at=TUESDAY)
 
 
 # The same answers as the reference
@@ -90,20 +90,22 @@ STEPS = st.one_of(
 def live(ledger: Any, transactions: list[list[tuple[Any, ...]]]) -> None:
     for steps in transactions:
         try:
-            with ledger.transaction() as pen:
+            with ledger.transaction() as transaction:
                 for verb, *args in steps:
                     if verb == "append":
                         space, texts, hours = args
-                        pen.append(space, [remembered_event(t) for t in texts], at=MONDAY + timedelta(hours=hours))
+                        transaction.append(
+                            space, [remembered_event(t) for t in texts], at=MONDAY + timedelta(hours=hours)
+                        )
                     elif verb == "keep":
                         model, number, value = args
-                        pen.put_vectors(model, {bytes([number]): np.full(3, value, dtype=np.float32)})
+                        transaction.put_vectors(model, {bytes([number]): np.full(3, value, dtype=np.float32)})
                     elif verb == "erase":
                         position, number = args
-                        pen.erase([position], [bytes([number])])
-                        pen.append("a", [Erased("m1", (position,))], at=MONDAY)
+                        transaction.erase([position], [bytes([number])])
+                        transaction.append("a", [Erased("m1", (position,))], at=MONDAY)
                     elif verb == "meta":
-                        pen.put_meta(*args)
+                        transaction.put_meta(*args)
                     else:
                         raise ZeroDivisionError
         except ZeroDivisionError:
@@ -246,15 +248,15 @@ def test_erased_words_are_nowhere_in_the_folder(ledger: SqlLedger) -> None:
     secret, vector = "the PIN is 1234", np.linspace(0, 1, 256, dtype=np.float32)
     for n in range(30):
         append_events(ledger, remembered_event(f"{secret} {n} " * 3 ** (n % 6)), remembered_event(f"harmless {n}"))
-    with ledger.transaction() as pen:
-        pen.put_vectors("m", {b"h": vector})
+    with ledger.transaction() as transaction:
+        transaction.put_vectors("m", {b"h": vector})
     folder = ledger.path.parent
     assert secret.encode() in raw(folder)
     positions = [e.position for e in ledger.read("home") if secret in e.event.text]  # type: ignore[union-attr]
     for position in positions:
-        with ledger.transaction() as pen:
-            pen.erase([position], [b"h"])
-            pen.append("home", [Erased("m1", (position,))], at=MONDAY)
+        with ledger.transaction() as transaction:
+            transaction.erase([position], [b"h"])
+            transaction.append("home", [Erased("m1", (position,))], at=MONDAY)
     assert secret.encode() not in raw(folder)
     assert vector.tobytes()[:64] not in raw(folder)
     assert ledger.verify()[0] == 90
@@ -266,9 +268,9 @@ def test_a_reader_in_the_way_delays_the_scrubbing_only(ledger: SqlLedger) -> Non
     reader = sqlite3.connect(ledger.path, isolation_level=None)
     reader.execute("BEGIN")
     assert reader.execute("SELECT count(*) FROM entry").fetchone() == (1,)
-    with ledger.transaction() as pen:
-        pen.erase([1], [])
-        pen.append("home", [Erased("m1", (1,))], at=MONDAY)
+    with ledger.transaction() as transaction:
+        transaction.erase([1], [])
+        transaction.append("home", [Erased("m1", (1,))], at=MONDAY)
     assert ledger.entries_at([1])[1].event is None
     reader.close()
     append_events(ledger, remembered_event("next"))
@@ -507,9 +509,9 @@ def test_a_bad_line_is_named_rightly_beside_what_a_later_release_erased(
     monkeypatch.setitem(codec._FIELDS, ErasedLater, codec._fields_and_defaults(ErasedLater))
     ledger = SqlLedger(tmp_path)
     append_events(ledger, remembered_event("tea"), remembered_event("milk"))
-    with ledger.transaction() as pen:
-        pen.erase([1], [])
-        pen.append("home", [ErasedLater("m1", (1,), mood="glad"), Restored("m2")], at=MONDAY)
+    with ledger.transaction() as transaction:
+        transaction.erase([1], [])
+        transaction.append("home", [ErasedLater("m1", (1,), mood="glad"), Restored("m2")], at=MONDAY)
     with pytest.raises(errors.LedgerTooNew, match=r"'mood'.*'erased'"):
         ledger.verify()
     ledger.close()
@@ -705,8 +707,8 @@ def test_the_file_says_whose_it_is(ledger: SqlLedger) -> None:
 
 def test_the_ledgers_own_note_is_not_to_be_written_over(ledger: SqlLedger) -> None:
     """`set_meta` has one name it refuses."""
-    with pytest.raises(errors.InvalidInput), ledger.transaction() as pen:
-        pen.put_meta(tables.HEAD_KEY, "9 00")
+    with pytest.raises(errors.InvalidInput), ledger.transaction() as transaction:
+        transaction.put_meta(tables.HEAD_KEY, "9 00")
 
 
 def test_remembered_reads_as_remembered(ledger: SqlLedger) -> None:

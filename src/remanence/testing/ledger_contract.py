@@ -42,8 +42,8 @@ def remembered_event(text: str, memory: str = "m1") -> Remembered:
 
 def append_events(ledger: Ledger, *events: Event, space: str = "home", at: datetime = MONDAY) -> list[Entry]:
     """Append in a transaction of its own."""
-    with ledger.transaction() as pen:
-        return pen.append(space, events, at=at)
+    with ledger.transaction() as transaction:
+        return transaction.append(space, events, at=at)
 
 
 class LedgerContract:
@@ -55,7 +55,7 @@ class LedgerContract:
         raise NotImplementedError("give a `ledger` fixture")
 
     def test_a_new_ledger_is_empty(self, ledger: Ledger) -> None:
-        """Nothing was said yet."""
+        """It has no entries."""
         assert ledger.head() == 0
         assert list(ledger.read("home")) == []
         assert ledger.spaces() == []
@@ -98,7 +98,7 @@ class LedgerContract:
         assert list(ledger.read("home")) == written
         assert {e.subject for e in written} == {"m1"}
 
-    def test_a_line_remembers_its_moment_to_the_microsecond(self, ledger: Ledger) -> None:
+    def test_times_keep_their_microseconds(self, ledger: Ledger) -> None:
         """Also before 1970, and whatever the timezone it was given in."""
         old = datetime(1815, 6, 18, 11, 35, 0, 1, tzinfo=timezone.utc)
         east = datetime(2026, 5, 4, 9, tzinfo=timezone(timedelta(hours=9)))
@@ -107,13 +107,13 @@ class LedgerContract:
         assert [e.at for e in ledger.read("home")] == [old, east]
 
     def test_a_failed_transaction_leaves_nothing(self, ledger: Ledger) -> None:
-        """Not a line, not a vector, not a fact; and the next one works."""
+        """No entry, no vector, no meta value; and the next transaction works."""
         append_events(ledger, remembered_event("kept"))
-        with suppress(ZeroDivisionError), ledger.transaction() as pen:
-            pen.append("home", [remembered_event("lost")], at=TUESDAY)
-            pen.put_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
-            pen.put_meta("name", "lost")
-            pen.erase([1], [])
+        with suppress(ZeroDivisionError), ledger.transaction() as transaction:
+            transaction.append("home", [remembered_event("lost")], at=TUESDAY)
+            transaction.put_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
+            transaction.put_meta("name", "lost")
+            transaction.erase([1], [])
             raise ZeroDivisionError
         assert [e.event for e in ledger.read("home")] == [remembered_event("kept")]
         assert ledger.vectors("m", [b"h"]) == {}
@@ -122,45 +122,45 @@ class LedgerContract:
         assert [e.at for e in ledger.read("home")] == [MONDAY, MONDAY]
         assert ledger.verify()[0] == 2
 
-    def test_a_line_that_cannot_be_written_takes_its_transaction_along(self, ledger: Ledger) -> None:
-        """Lone surrogates, values that are no JSON and naive times are InvalidInput, and nothing is half-written."""
+    def test_an_invalid_event_rolls_the_transaction_back(self, ledger: Ledger) -> None:
+        """Lone surrogates, values that are no JSON and naive times raise InvalidInput, and nothing is written."""
         for bad in (Remembered("m1", "a", "i", meta={"x": object()}), remembered_event("\ud800")):
             with pytest.raises(InvalidInput):
                 append_events(ledger, remembered_event("a"), bad)
         for space, at in (("\udfff", MONDAY), ("home", datetime(2026, 5, 4))):
             with pytest.raises(InvalidInput):
                 append_events(ledger, remembered_event("a"), space=space, at=at)
-        with ledger.transaction() as pen, pytest.raises(InvalidInput):
-            pen.put_meta("name", "\ud800")
+        with ledger.transaction() as transaction, pytest.raises(InvalidInput):
+            transaction.put_meta("name", "\ud800")
         assert ledger.head() == 0
         assert len(append_events(ledger, remembered_event("fine"))) == 1
 
     def test_an_open_transaction_is_not_visible(self, ledger: Ledger) -> None:
         """Readers see whole transactions only."""
-        with ledger.transaction() as pen:
-            pen.append("home", [remembered_event("a")], at=MONDAY)
+        with ledger.transaction() as transaction:
+            transaction.append("home", [remembered_event("a")], at=MONDAY)
             assert ledger.head() == 0
             assert list(ledger.read("home")) == []
         assert ledger.head() == 1
 
-    def test_the_pen_is_not_held_twice(self, ledger: Ledger) -> None:
-        """A second transaction inside the first would wait for itself for ever: refused."""
-        with ledger.transaction() as pen:
-            pen.append("home", [remembered_event("a")], at=MONDAY)
+    def test_nested_transactions_are_refused(self, ledger: Ledger) -> None:
+        """A second transaction inside the first would be a deadlock, so it raises LedgerError."""
+        with ledger.transaction() as transaction:
+            transaction.append("home", [remembered_event("a")], at=MONDAY)
             with pytest.raises(LedgerError), ledger.transaction():
                 pass
         assert ledger.head() == 1
 
-    def test_a_pen_put_down_writes_no_more(self, ledger: Ledger) -> None:
-        """A transaction that has ended is refused, not quietly ignored."""
-        with ledger.transaction() as pen:
+    def test_an_ended_transaction_is_refused(self, ledger: Ledger) -> None:
+        """Every use of a transaction after its end raises LedgerError."""
+        with ledger.transaction() as transaction:
             pass
         uses: list[Callable[[], object]] = [
-            lambda: pen.append("home", [remembered_event("late")], at=MONDAY),
-            lambda: pen.append_erased("home", "remembered", "m1", at=MONDAY),
-            lambda: pen.put_vectors("m", {b"h": np.ones(1, dtype=np.float32)}),
-            lambda: pen.erase([1], []),
-            lambda: pen.put_meta("a", "b"),
+            lambda: transaction.append("home", [remembered_event("late")], at=MONDAY),
+            lambda: transaction.append_erased("home", "remembered", "m1", at=MONDAY),
+            lambda: transaction.put_vectors("m", {b"h": np.ones(1, dtype=np.float32)}),
+            lambda: transaction.erase([1], []),
+            lambda: transaction.put_meta("a", "b"),
         ]
         for use in uses:
             with pytest.raises(LedgerError):
@@ -175,20 +175,20 @@ class LedgerContract:
             assert [e.event for e in ledger.read(space)] == [remembered_event(space)]
         assert ledger.spaces() == ["", "ALI", "ali", "ali%", "alice"]
 
-    def test_reading_goes_on_after_a_position(self, ledger: Ledger) -> None:
+    def test_entries_after_a_position_are_read(self, ledger: Ledger) -> None:
         """`after` leaves out what was read before."""
         for n in range(5):
             append_events(ledger, remembered_event(str(n)), space="home" if n % 2 == 0 else "work")
         assert [e.position for e in ledger.read("home", after=1)] == [3, 5]
         assert list(ledger.read("home", after=5)) == []
 
-    def test_many_lines_come_in_order(self, ledger: Ledger) -> None:
-        """More than any chunk holds."""
+    def test_many_entries_come_in_order(self, ledger: Ledger) -> None:
+        """More than one chunk."""
         append_events(ledger, *(remembered_event(str(n)) for n in range(5003)))
         assert [e.position for e in ledger.read("home")] == list(range(1, 5004))
         assert len(ledger.entries_at(range(6000))) == 5003
 
-    def test_lines_by_position(self, ledger: Ledger) -> None:
+    def test_entries_are_found_by_position(self, ledger: Ledger) -> None:
         """Known ones are given, of whatever space; others are left out."""
         append_events(ledger, remembered_event("a"), remembered_event("b"))
         append_events(ledger, remembered_event("c"), space="work")
@@ -197,16 +197,16 @@ class LedgerContract:
         assert found[3].space == "work"
         assert ledger.entries_at([]) == {}
 
-    def test_it_knows_which_texts_another_line_holds(self, ledger: Ledger) -> None:
-        """Quotes and all; the lines named do not count, nor do those without words."""
+    def test_texts_in_other_entries_are_found(self, ledger: Ledger) -> None:
+        """With quotes; excluded entries do not count, nor do erased ones."""
         append_events(ledger, remembered_event('she said "tea"'), remembered_event("coffee"))
         append_events(ledger, remembered_event('he said "tea" too'), remembered_event("cocoa"), space="work")
         texts = ['said "tea"', "coffee", "cocoa", "she", "a text longer than any line " * 50]
         assert ledger.texts_in_other_entries(texts, excluded_positions=[1]) == {'said "tea"', "coffee", "cocoa"}
         assert ledger.texts_in_other_entries(texts, excluded_positions=[1, 2, 3]) == {"cocoa"}
-        with ledger.transaction() as pen:
-            pen.erase([4], [])
-            pen.append("work", [Erased("m", (4,))], at=TUESDAY)
+        with ledger.transaction() as transaction:
+            transaction.erase([4], [])
+            transaction.append("work", [Erased("m", (4,))], at=TUESDAY)
         assert ledger.texts_in_other_entries(texts, excluded_positions=[]) == {'said "tea"', "coffee", "she"}
         assert ledger.texts_in_other_entries([], excluded_positions=[]) == set()
 
@@ -215,14 +215,14 @@ class LedgerContract:
         append_events(ledger, remembered_event("a"), at=TUESDAY)
         append_events(ledger, remembered_event("b"), at=MONDAY)
         append_events(ledger, remembered_event("c"), space="work", at=MONDAY)
-        with ledger.transaction() as pen:
-            pen.append("work", [remembered_event("d")], at=TUESDAY)
-            pen.append("work", [remembered_event("e")], at=MONDAY)
+        with ledger.transaction() as transaction:
+            transaction.append("work", [remembered_event("d")], at=TUESDAY)
+            transaction.append("work", [remembered_event("e")], at=MONDAY)
         assert [e.at for e in ledger.read("home")] == [TUESDAY, TUESDAY + timedelta(microseconds=1)]
         assert [e.at for e in ledger.read("work")] == [MONDAY, TUESDAY, TUESDAY + timedelta(microseconds=1)]
 
     def test_the_position_at_a_moment(self, ledger: Ledger) -> None:
-        """The last line at or before it: all of a tie, none before the first."""
+        """The last entry at or before it: all with the same time, none before the first."""
         append_events(ledger, remembered_event("a"), remembered_event("b"), at=MONDAY)
         append_events(ledger, remembered_event("x"), space="work", at=MONDAY)
         append_events(ledger, remembered_event("c"), at=TUESDAY)
@@ -233,16 +233,16 @@ class LedgerContract:
         assert ledger.position_at("home", TUESDAY + timedelta(days=9000)) == 4
         assert ledger.position_at("nowhere", TUESDAY) == 0
 
-    def test_erasing_blanks_the_words_and_keeps_the_line(self, ledger: Ledger) -> None:
-        """The line stays where it was; its event is gone; the chain still holds."""
+    def test_erasing_removes_the_text_and_keeps_the_entry(self, ledger: Ledger) -> None:
+        """The entry keeps its position; its event is None; `verify` still passes."""
         append_events(ledger, remembered_event("secret"), remembered_event("public", "m2"))
-        with ledger.transaction() as pen:
-            pen.put_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
-            pen.put_vectors("n", {b"h": np.ones(3, dtype=np.float32), b"i": np.ones(3, dtype=np.float32)})
+        with ledger.transaction() as transaction:
+            transaction.put_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
+            transaction.put_vectors("n", {b"h": np.ones(3, dtype=np.float32), b"i": np.ones(3, dtype=np.float32)})
         before = list(ledger.read("home"))
-        with ledger.transaction() as pen:
-            pen.erase([1, 77], [b"h", b"unknown"])
-            pen.append("home", [Erased("m1", (1,))], at=TUESDAY)
+        with ledger.transaction() as transaction:
+            transaction.erase([1, 77], [b"h", b"unknown"])
+            transaction.append("home", [Erased("m1", (1,))], at=TUESDAY)
         after = list(ledger.read("home"))
         assert [e.event for e in after] == [None, remembered_event("public", "m2"), Erased("m1", (1,))]
         assert [e.digest for e in after[:2]] == [e.digest for e in before]
@@ -251,33 +251,33 @@ class LedgerContract:
         assert list(ledger.vectors("n", [b"h", b"i"])) == [b"i"]
         assert ledger.verify()[0] == 3
 
-    def test_a_line_that_records_an_erasure_stays(self, ledger: Ledger) -> None:
-        """Else the blank line it vouches for would look like tampering."""
+    def test_an_entry_that_records_an_erasure_stays(self, ledger: Ledger) -> None:
+        """Otherwise the erased entry that it records would look like tampering."""
         append_events(ledger, remembered_event("secret"))
         for position in (1, 2):
-            with ledger.transaction() as pen:
-                pen.erase([position], [])
-                pen.append("home", [Erased("m1", (position,))], at=MONDAY)
+            with ledger.transaction() as transaction:
+                transaction.erase([position], [])
+                transaction.append("home", [Erased("m1", (position,))], at=MONDAY)
         assert [e.event for e in ledger.read("home")] == [None, Erased("m1", (1,)), Erased("m1", (2,))]
         assert ledger.verify()[0] == 3
 
-    def test_a_line_may_come_without_its_words(self, ledger: Ledger) -> None:
-        """As one that was erased elsewhere does; the chain holds once a line says that it was erased."""
-        with ledger.transaction() as pen:
-            first = pen.append_erased("home", "remembered", "m1", at=MONDAY)
-            second = pen.append("home", [Erased("m1", (first.position,))], at=MONDAY)
+    def test_an_entry_may_be_appended_without_its_text(self, ledger: Ledger) -> None:
+        """Like an entry that was erased elsewhere; `verify` passes once an `Erased` event records it."""
+        with ledger.transaction() as transaction:
+            first = transaction.append_erased("home", "remembered", "m1", at=MONDAY)
+            second = transaction.append("home", [Erased("m1", (first.position,))], at=MONDAY)
         assert list(ledger.read("home")) == [first, *second]
         assert (first.position, first.at, first.subject, first.event) == (1, MONDAY, "m1", None)
         assert ledger.verify() == (2, second[0].digest)
 
-    def test_a_blank_line_that_nobody_vouches_for_is_noticed(self, ledger: Ledger) -> None:
-        """It might be one whose words somebody cut out."""
-        with ledger.transaction() as pen:
-            pen.append_erased("home", "remembered", "m1", at=MONDAY)
+    def test_an_unrecorded_erasure_is_found(self, ledger: Ledger) -> None:
+        """Somebody may have removed its text."""
+        with ledger.transaction() as transaction:
+            transaction.append_erased("home", "remembered", "m1", at=MONDAY)
         with pytest.raises(LedgerTampered, match="entry 1 is not what was written"):
             ledger.verify()
 
-    def test_lines_are_counted_by_space(self, ledger: Ledger) -> None:
+    def test_entries_are_counted_by_space(self, ledger: Ledger) -> None:
         """All of them, or up to a position."""
         append_events(ledger, remembered_event("a"), remembered_event("b"))
         append_events(ledger, remembered_event("c"), space="work")
@@ -285,14 +285,14 @@ class LedgerContract:
         assert [ledger.count(space) for space in ("home", "work", "nowhere")] == [3, 1, 0]
         assert [ledger.count("home", up_to=upto) for upto in range(5)] == [0, 1, 2, 2, 3]
 
-    def test_compacting_changes_nothing_that_was_kept(self, ledger: Ledger) -> None:
-        """Lines, blank ones too, vectors and facts are as before."""
+    def test_compacting_changes_nothing_stored(self, ledger: Ledger) -> None:
+        """Entries, erased ones too, vectors and meta values are as before."""
         append_events(ledger, *(remembered_event(f"{n} " * 500) for n in range(50)))
-        with ledger.transaction() as pen:
-            pen.erase(range(1, 40), [])
-            pen.append("home", [Erased("m1", tuple(range(1, 40)))], at=TUESDAY)
-            pen.put_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
-            pen.put_meta("name", "kept")
+        with ledger.transaction() as transaction:
+            transaction.erase(range(1, 40), [])
+            transaction.append("home", [Erased("m1", tuple(range(1, 40)))], at=TUESDAY)
+            transaction.put_vectors("m", {b"h": np.ones(2, dtype=np.float32)})
+            transaction.put_meta("name", "kept")
         before = list(ledger.read("home"))
         ledger.compact()
         assert list(ledger.read("home")) == before
@@ -305,9 +305,9 @@ class LedgerContract:
         """Bit for bit, by model and hash; unknown ones are left out."""
         rng = np.random.default_rng(7)
         kept = {bytes([n, 0, 255]): rng.random(256).astype(np.float32) for n in range(200)}
-        with ledger.transaction() as pen:
-            pen.put_vectors("a", kept)
-            pen.put_vectors("a", {})
+        with ledger.transaction() as transaction:
+            transaction.put_vectors("a", kept)
+            transaction.put_vectors("a", {})
         found = ledger.vectors("a", [*kept, b"unknown"])
         assert found.keys() == kept.keys()
         assert all(found[h].dtype == np.float32 and np.array_equal(found[h], kept[h]) for h in kept)
@@ -315,44 +315,44 @@ class LedgerContract:
         assert ledger.vectors("a", []) == {}
 
     def test_a_known_vector_stays_as_it_is(self, ledger: Ledger) -> None:
-        """What was paid for once is not replaced, not even by its own caller's later edits."""
+        """A stored vector is not replaced, and not changed by later edits of the caller's array."""
         vector = np.ones(2, dtype=np.float32)
         for _ in range(2):
-            with ledger.transaction() as pen:
-                pen.put_vectors("m", {b"h": vector})
+            with ledger.transaction() as transaction:
+                transaction.put_vectors("m", {b"h": vector})
             vector *= 2
         assert ledger.vectors("m", [b"h"])[b"h"].tolist() == [1.0, 1.0]
 
-    def test_small_facts_are_remembered_and_replaced(self, ledger: Ledger) -> None:
-        """`put_meta` keeps the last value."""
+    def test_meta_values_are_stored_and_replaced(self, ledger: Ledger) -> None:
+        """`put_meta` stores the last value."""
         for value in ("one", "two"):
-            with ledger.transaction() as pen:
-                pen.put_meta("name", value)
+            with ledger.transaction() as transaction:
+                transaction.put_meta("name", value)
         assert ledger.get_meta("name") == "two"
         assert ledger.get_meta("other") is None
 
-    def test_who_holds_the_pen_knows_the_head(self, ledger: Ledger) -> None:
-        """What it appended itself is part of it; what it takes back is not."""
+    def test_the_head_counts_entries_of_this_transaction(self, ledger: Ledger) -> None:
+        """Its own entries count, and those of a transaction that was rolled back do not."""
         append_events(ledger, remembered_event("a"))
-        with ledger.transaction() as pen:
-            assert pen.head == ledger.head()
-            pen.append("home", [remembered_event("b")], at=MONDAY)
-            assert pen.head == ledger.head() + 1
+        with ledger.transaction() as transaction:
+            assert transaction.head == ledger.head()
+            transaction.append("home", [remembered_event("b")], at=MONDAY)
+            assert transaction.head == ledger.head() + 1
 
-        with suppress(ZeroDivisionError), ledger.transaction() as pen:
-            pen.append("home", [remembered_event("c")], at=MONDAY)
+        with suppress(ZeroDivisionError), ledger.transaction() as transaction:
+            transaction.append("home", [remembered_event("c")], at=MONDAY)
             raise ZeroDivisionError
-        with ledger.transaction() as pen:
-            assert pen.head == ledger.head() == 2
+        with ledger.transaction() as transaction:
+            assert transaction.head == ledger.head() == 2
 
-    def test_each_line_is_chained_to_the_ones_before(self, ledger: Ledger) -> None:
-        """`verify` gives the last digest, and no two lines share one, not even when they say the same."""
+    def test_each_entry_is_chained_to_the_ones_before(self, ledger: Ledger) -> None:
+        """`verify` returns the last digest, and no two entries have the same, even with equal events."""
         digests = [append_events(ledger, remembered_event("same"))[0].digest for _ in range(3)]
         assert len(set(digests)) == 3
         assert ledger.verify() == (3, digests[-1])
 
     def test_threads_may_write_and_read_at_once(self, ledger: Ledger) -> None:
-        """No line is lost, none comes twice, and a reader never meets a line below what it has seen."""
+        """No entry is lost or doubled, and a reader never meets a new entry below what it has read."""
         done = threading.Event()
 
         def writing(name: str) -> None:
@@ -379,8 +379,8 @@ class LedgerContract:
             assert texts == [f"w{n} {k}{half}" for k in range(25) for half in ("", "b")]
         assert ledger.verify()[0] == 200
 
-    def test_a_closed_ledger_says_so(self, ledger: Ledger) -> None:
-        """Every call, at once; closing twice is fine."""
+    def test_a_closed_ledger_raises_closed(self, ledger: Ledger) -> None:
+        """Every call does; closing twice is fine."""
         append_events(ledger, remembered_event("a"))
         ledger.close()
         ledger.close()

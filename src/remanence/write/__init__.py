@@ -2,7 +2,8 @@
 
 validate.py    checks what callers give
 extract.py     finds names, claims and times in it: versions ready to be written
-append.py      decides which memory each version belongs to, and writes the versions, in transactions
+settle.py      decides whether each version is a new memory, a revision or a repetition
+append.py      writes the versions, in transactions
 remember.py    the facts of a text or a conversation as memories, compared with older ones
 forget.py      forget, unforget, erase, sweep
 jobs.py        `remember` in the background
