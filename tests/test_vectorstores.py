@@ -18,8 +18,8 @@ from qdrant_client import AsyncQdrantClient, QdrantClient
 
 from remanence.errors import Closed, InvalidInput, ProjectionError, ProjectionStale
 from remanence.ports import VectorStore
-from remanence.signals.stores import QdrantStores, StoreBusy, folder_name
-from remanence.signals.stores.edge import EdgeStore
+from remanence.signals.stores import QdrantStores, folder_name
+from remanence.signals.stores.edge import EdgeStore, StoreBusy
 from remanence.signals.stores.exact import ExactStore
 from remanence.signals.stores.server import ServerStore, connect
 from remanence.testing.vector_store_contract import VectorStoreContract, axis_vector, unit_vectors

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from remanence.admin.overview import disk_usage, format_bytes
 from remanence.core.index_file import index_file_name
 from remanence.errors import LedgerUnavailable
-from remanence.signals.stores import StoreBusy, folder_name
+from remanence.signals.stores import folder_name
+from remanence.signals.stores.edge import StoreBusy
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine

@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
     from remanence.ports import VectorStore
 
-__all__ = ["QdrantStores", "StoreBusy", "folder_name"]
-
 log = logging.getLogger(__name__)
-
-
-class StoreBusy(Exception):
-    """The folder is used by another process, or cannot be locked here. The caller uses a store in memory."""
 
 
 class QdrantStores:
@@ -48,7 +42,7 @@ class QdrantStores:
             self._client = self._client or connect(self._qdrant)
             return ServerStore(self._client, self._collection, space, dimension)
         if self._folder is not None:
-            from remanence.signals.stores.edge import EdgeStore
+            from remanence.signals.stores.edge import EdgeStore, StoreBusy
 
             try:
                 return EdgeStore(self._folder / folder_name(space), dimension)

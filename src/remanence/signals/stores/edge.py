@@ -18,7 +18,6 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from remanence.errors import Closed, ProjectionError
-from remanence.signals.stores import StoreBusy
 from remanence.signals.stores.exact import as_rows, top_points
 
 if TYPE_CHECKING:
@@ -31,6 +30,10 @@ PAGE = 10_000
 PACK_AFTER = 20_000
 
 log = logging.getLogger(__name__)
+
+
+class StoreBusy(Exception):
+    """The folder is used by another process, or cannot be locked here. The caller uses a store in memory."""
 
 
 class EdgeStore:
