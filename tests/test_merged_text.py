@@ -115,7 +115,7 @@ def test_a_model_that_hangs_is_waited_for_twice(clock: FakeClock) -> None:
         assert len(plan) > MAX_FAILURES
         assert hung.call_count == MAX_FAILURES
         assert {merge.wording.author for merge in plan} == {"rules"}
-        assert "was not asked again" in str(plan)
+        assert "was not called again" in str(plan)
 
 
 def test_a_sentence_that_a_model_leaves_out_is_put_behind(clock: FakeClock) -> None:
@@ -201,9 +201,9 @@ def test_giving_up_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     """Not for each of the clusters that come after."""
     writer = TextMerger(Dictated(""))
     problems = [writer.merge(["Tea.", "Milk."]).problem for _ in range(MAX_FAILURES + 3)]
-    assert problems[MAX_FAILURES:] == ["was not asked again"] * 3
+    assert problems[MAX_FAILURES:] == ["was not called again"] * 3
     assert len(caplog.records) == MAX_FAILURES
-    assert [("not asked again" in record.getMessage()) for record in caplog.records] == [False, True]
+    assert [("not called again" in record.getMessage()) for record in caplog.records] == [False, True]
 
 
 def test_without_a_model_the_rules_write(clock: FakeClock) -> None:

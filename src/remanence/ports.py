@@ -29,6 +29,7 @@ __all__ = [
     "FactExtractor",
     "Ledger",
     "Memory",
+    "ProfileWriter",
     "Progress",
     "Query",
     "Ranking",
@@ -36,6 +37,7 @@ __all__ = [
     "Reranker",
     "Signal",
     "Stage",
+    "TextWriter",
     "Transaction",
     "Utterance",
     "Vector",
@@ -255,6 +257,24 @@ class FactExtractor(Extractor, Protocol):
 
     def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
         """What each new memory means for its older candidates; one call for all of them."""
+        ...
+
+
+@runtime_checkable
+class ProfileWriter(Protocol):
+    """What an extractor may also do: write the profile of a space. Otherwise a template writes it."""
+
+    def summarise(self, lines: Sequence[str], *, max_tokens: int) -> Sequence[Any] | None:
+        """Sentences (`text`, and `lines`: the places of the lines they come from), or None for the template."""
+        ...
+
+
+@runtime_checkable
+class TextWriter(Protocol):
+    """What an extractor may also do: write one text for several memories. Otherwise the rules merge them."""
+
+    def merge(self, texts: Sequence[str]) -> str | None:
+        """One text that says what these texts say, or None for the rules."""
         ...
 
 

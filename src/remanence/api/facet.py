@@ -17,6 +17,7 @@ from remanence.read.receipts import RecallRequest
 
 P = ParamSpec("P")
 T = TypeVar("T")
+AnyFacet = TypeVar("AnyFacet", bound="Facet")
 
 
 def retry_if_erased(read: Callable[P, T]) -> Callable[P, T]:
@@ -42,6 +43,10 @@ class Facet:
         self._space = space
         self._position = position
         self._now = now
+
+    def _facet(self, facet: type[AnyFacet]) -> AnyFacet:
+        """Another group of methods of the same view."""
+        return facet(self._engine, self._space, self._position, self._now)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._space!r}>"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from remanence.ports import Progress
     from remanence.upkeep.decay import TouchReport
 
-_MOST_PART = 255
+_MAX_PART_LENGTH = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -505,34 +505,34 @@ class Space(View):
     @property
     def entities(self) -> Entities:
         """Who and what memories are about, and what they are called."""
-        return Entities(self._engine, self.name, self._position, self._now)
+        return self._facet(Entities)
 
     @property
     def graph(self) -> Graph:
         """How entities and memories are connected, and when."""
-        return Graph(self._engine, self.name, self._position, self._now)
+        return self._facet(Graph)
 
     @property
     def jobs(self) -> Jobs:
         """What `remember(..., wait=False)` left to be done."""
-        return Jobs(self._engine, self.name, self._position, self._now)
+        return self._facet(Jobs)
 
     @property
     def audit(self) -> Audit:
         """Recording and replaying recalls, and what changed when."""
-        return Audit(self._engine, self.name, self._position, self._now)
+        return self._facet(Audit)
 
     @property
     def admin(self) -> Admin:
         """Numbers, export, compaction and checks."""
-        return Admin(self._engine, self.name, self._position, self._now)
+        return self._facet(Admin)
 
     @property
     def upkeep(self) -> Upkeep:
         """Decay, forgetting, clusters, consolidation and promotion."""
         from remanence.api.upkeep_facet import Upkeep  # some twenty modules that most programs never need
 
-        return Upkeep(self._engine, self.name, self._position, self._now)
+        return self._facet(Upkeep)
 
     def _at(self, now: Moment | None) -> datetime:
         return self._engine.now() if now is None else parse_moment(now, self._engine.now(), argument="now")
@@ -542,9 +542,9 @@ def part_of_name(name: object) -> str:
     """One part of a space's name. A slash inside it is written as %2F, so that parts cannot run together."""
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput(f"a space cannot be called {name!r}. Give it a name with a visible character.")
-    if len(name) > _MOST_PART:
+    if len(name) > _MAX_PART_LENGTH:
         raise InvalidInput(
-            f"the space name {truncate(name, 40)!r} has {len(name)} characters. Use at most {_MOST_PART}, "
+            f"the space name {truncate(name, 40)!r} has {len(name)} characters. Use at most {_MAX_PART_LENGTH}, "
             "for example a hash of it."
         )
     inputs.storable_text(name, "space")

@@ -290,22 +290,22 @@ class View(Facet):
     @property
     def entities(self) -> EntitiesView:
         """Who and what the memories of this view are about."""
-        return EntitiesView(self._engine, self.name, self._position, self._now)
+        return self._facet(EntitiesView)
 
     @property
     def graph(self) -> GraphView:
         """How entities and memories are connected, as this view knows it."""
-        return GraphView(self._engine, self.name, self._position, self._now)
+        return self._facet(GraphView)
 
     @property
     def audit(self) -> AuditView:
         """Replaying recalls, and what changed when."""
-        return AuditView(self._engine, self.name, self._position, self._now)
+        return self._facet(AuditView)
 
     @property
     def admin(self) -> AdminView:
         """This space in numbers."""
-        return AdminView(self._engine, self.name, self._position, self._now)
+        return self._facet(AdminView)
 
     def _iterate(self, status: Status | None) -> Iterator[Memory]:
         with self._engine.open_index(self.name) as index:

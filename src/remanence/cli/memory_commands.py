@@ -107,14 +107,14 @@ def unforget(space: Space, args: Namespace) -> None:
 
 @space_command("erase", f"erase {_SOME_ID}", "id --yes")
 def erase(space: Space, args: Namespace) -> int:
-    """Delete the text of a memory for ever, in every version."""
+    """Delete the text of a memory permanently, in every version."""
     if not args.yes:
         if not sys.stdin.isatty():
             print("error: erasing cannot be undone. Give --yes, as there is no terminal to ask at.", file=sys.stderr)
             return 2
         memory = space.get(args.id)
         described = "this memory (it is forgotten, or does not exist)" if memory is None else repr(memory.text)
-        if not _confirm(f"Erase {described} for ever? [y/N] "):
+        if not _confirm(f"Erase {described} permanently? [y/N] "):
             print("nothing was erased")
             return 1
     space.erase(args.id)

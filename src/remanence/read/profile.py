@@ -15,7 +15,7 @@ from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.framing import estimate_tokens
 from remanence.language.rules.third_person import conjugate
-from remanence.ports import Extractor
+from remanence.ports import Extractor, ProfileWriter
 from remanence.read.supersession import is_current_row
 from remanence.schema import SELF, Memory
 
@@ -85,8 +85,10 @@ def _make_profile(index: Index, extractor: Extractor, position: int, now: dateti
     memories = [memory for memory in facts if now in memory.valid][:_MAX_MEMORIES]
     lines, by = [_sentence(memory) for memory in memories], "template"
     statements = [Statement(line, (memory.id,)) for line, memory in zip(lines, memories, strict=True)]
-    summarise = getattr(extractor, "summarise", None)
-    if lines and summarise is not None and (sentences := summarise(lines, max_tokens=max_tokens)):
+    sentences = None
+    if lines and isinstance(extractor, ProfileWriter):
+        sentences = extractor.summarise(lines, max_tokens=max_tokens)
+    if sentences:
         statements, by = [Statement(s.text, tuple(memories[n].id for n in s.lines)) for s in sentences], extractor.name
     return Profile(tuple(_fitting(statements, max_tokens)), position, by, now, until)
 

@@ -97,7 +97,7 @@ def _add_feature(row: Vector, feature: str, weight: float) -> None:
 
 
 class ScriptedModel:
-    """Returns the replies of its script in turn, then the last one for ever.
+    """Returns the replies of its script in turn, then the last one every time.
 
     Args:
         *script: Each reply is a text, an exception to raise, a function of the prompt, or any other object,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from remanence.language.rules.name_rules import find_names
 from remanence.language.text import normalize_text, split_sentences, tokens
-from remanence.ports import Extractor
+from remanence.ports import Extractor, TextWriter
 
 log = logging.getLogger(__name__)
 
@@ -74,15 +74,15 @@ class TextMerger:
     def merge(self, texts: Sequence[str], names: Iterable[str] = ()) -> Wording:
         """These texts as one; `names` are the names in them."""
         by_rule = merge_sentences(texts)
-        if not callable(getattr(self._extractor, "merge", None)):
+        if not isinstance(self._extractor, TextWriter):
             return Wording(by_rule)
         if self._failures >= MAX_FAILURES:
-            return Wording(by_rule, problem="was not asked again")
-        written, problem = self._call_extractor(texts)
+            return Wording(by_rule, problem="was not called again")
+        written, problem = _write(self._extractor, texts)
         problem = problem or _problem(written, texts, names, by_rule)
         if problem is not None:
             self._failures += 1
-            more = " It is not asked again." if self._failures == MAX_FAILURES else ""
+            more = " It is not called again." if self._failures == MAX_FAILURES else ""
             log.warning("%s %s, so the rules merge %d memories.%s", self._extractor.name, problem, len(texts), more)
             return Wording(by_rule, problem=problem)
         self._failures = 0
@@ -94,14 +94,15 @@ class TextMerger:
             getattr(self._extractor, "prompt", None),
         )
 
-    def _call_extractor(self, texts: Sequence[str]) -> tuple[str, str | None]:
-        try:
-            written = self._extractor.merge(list(texts))  # type: ignore[attr-defined]
-        except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
-            return "", f"raised {type(error).__name__}"
-        if not isinstance(written, str) or not written.strip():
-            return "", "returned no usable text"
-        return written.strip(), None
+
+def _write(writer: TextWriter, texts: Sequence[str]) -> tuple[str, str | None]:
+    try:
+        written = writer.merge(list(texts))
+    except Exception as error:  # noqa: BLE001  -- the caller's code may raise anything
+        return "", f"raised {type(error).__name__}"
+    if not isinstance(written, str) or not written.strip():
+        return "", "returned no usable text"
+    return written.strip(), None
 
 
 def contains_name(name: str, text: str) -> bool:

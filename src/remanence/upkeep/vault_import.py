@@ -210,7 +210,7 @@ def _prepare(
 
 
 def _check_unread(index: Index, changes: Sequence[NoteChange]) -> None:
-    """Raise StalePlan if a memory whose note was edited, or a person's own note, was stored anew since."""
+    """Raise StalePlan if a memory whose note was edited, or a person's own note, was stored again since."""
     check_unchanged(index, {each.memory: each.position for each in changes if each.prepared.is_revision})
     for each in changes:
         if not each.prepared.is_revision and _stored_position(index, each.note) != each.position:

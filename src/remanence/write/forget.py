@@ -1,4 +1,4 @@
-"""Hiding memories, showing them again, deleting their text for ever, and recording what expired."""
+"""Hiding memories, showing them again, deleting their text permanently, and recording what expired."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def unforget(engine: Engine, space: str, ids: Sequence[str]) -> int:
 
 
 def erase(engine: Engine, space: str, memory_id: str) -> list[str]:
-    """Delete the text of a memory and of what was derived from it alone, in every version, for ever."""
+    """Delete the text of a memory and of what was derived from it alone, in every version, permanently."""
     with engine.open_index(space) as index, engine.write_lock:
         with engine.ledger.transaction() as transaction:
             index.catch_up()
