@@ -51,7 +51,7 @@ def test_the_readme_s_limits_are_the_real_ones() -> None:
     section = README[README.index("## Limits") : README.index("## How fast")]
     for limit in (
         *(inputs.MAX_TEXT_LENGTH, inputs.MAX_TAGS, inputs.MAX_NAME_LENGTH, inputs.MAX_META_LENGTH, inputs.MAX_LIMIT),
-        space._MOST_PART,
+        space._MAX_PART_LENGTH,
     ):
         assert f"{limit:,}" in section
 
