@@ -26,7 +26,7 @@ from pathlib import Path
 
 from ablations import SEEDS, VARIANTS, ablations
 from remanence.errors import InvalidInput, RemanenceError
-from remanence.models import embedders, rerankers
+from remanence.models import embedders, readers
 from remanence.signals import SIGNALS
 from remanence.testing.datasets import Conversation, Dataset, find_datasets, read_dataset, read_jsonl
 from remanence.testing.evaluation import RemanenceSystem, SystemFactory, evaluate, report_as_markdown
@@ -76,7 +76,7 @@ def main() -> None:
     reports = []
     for dataset in datasets(options):
         report = evaluate(dataset, systems, progress=sys.stderr.isatty())
-        settings = {"embedder": options.embedder or "default", "reranker": options.reranker}
+        settings = {"embedder": options.embedder or "default", "reader": options.reader}
         reports.append(report | settings | {"left_out": left_out})
         text = report_as_markdown(
             report, categories=len({a.category for w in dataset.conversations for a in w.questions}) <= 12
@@ -96,10 +96,8 @@ def chosen(options: argparse.Namespace) -> tuple[dict[str, SystemFactory], dict[
     if options.seeds or options.ablations:
         return ablations(embedder, VARIANTS if options.ablations else SEEDS), {}
     asking = {"signals": options.signals, "weights": options.weights}
-    reranker = rerankers.resolve_reranker(options.reranker)
-    ours: dict[str, SystemFactory] = {
-        "remanence": partial(RemanenceSystem, embedder=embedder, reranker=reranker, **asking)
-    }
+    reader = None if options.reader == "none" else readers.resolve_reader(options.reader)
+    ours: dict[str, SystemFactory] = {"remanence": partial(RemanenceSystem, embedder=embedder, reader=reader, **asking)}
     if options.alone:
         return ours, {}
     others, left_out = ({}, {}) if options.no_peers else peers(embedder)
@@ -186,7 +184,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("sets", nargs="*", help=f"of {', '.join([*SETS, *MADE])}; all if none is named")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder with the sets")
     parser.add_argument("--embedder", default=None, help="a name that remanence.open takes")
-    parser.add_argument("--reranker", default=None, help="likewise; for remanence only")
+    parser.add_argument("--reader", default="small", help="likewise, or none; for remanence only")
     parser.add_argument("--signals", type=lambda s: s.split(","), default=None, help=f"of {','.join(SIGNALS)}")
     parser.add_argument("--weights", type=json.loads, default=None, help='such as {"words": 1, "vectors": 1}')
     parser.add_argument("--limit", type=int, default=None, help="at most so many questions a set, spread evenly")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,9 @@ import pytest
 
 import remanence
 from remanence.testing import FakeClock, HashingEmbedder
+
+# Tests of the signals and of the rules ask without a reader; those of the reader name one.
+os.environ.setdefault("REMANENCE_READER", "none")
 
 # Machines are shared and noisy: how long an example takes says nothing about the code.
 hypothesis.settings.register_profile("patient", deadline=None)

@@ -52,7 +52,6 @@ class LlamaIndexLike:
 
 def needs(name: str) -> Path:
     """The folder of a fetched model, or a skip that says how to fetch it."""
-    pytest.importorskip("onnxruntime", reason="needs remanence[onnx]")
     place = models.installed_folder(name)
     if place is None:
         pytest.skip(f"{name} is not in {models.models_folder()}: run `remanence models get {name}`")

@@ -233,13 +233,13 @@ def test_whom_and_what_it_is_about_decides(told: list[str], question: str, text:
         ("Does Alice live in Lisbon?", ["Alice lives in Faro.", "Alice lives in Lisbon."]),
     ],
 )
-def test_a_reranker_does_not_turn_time_around(question: str, texts: list[str], clock: FakeClock) -> None:
+def test_a_reader_does_not_turn_time_around(question: str, texts: list[str], clock: FakeClock) -> None:
     """It reads words, and knows nothing of what was said later."""
 
     def likes_lisbon(question: str, texts: Sequence[str]) -> list[float]:
         return [float("Lisbon" in text) for text in texts]
 
-    with remanence.open(None, clock=clock, reranker=likes_lisbon) as space:
+    with remanence.open(None, clock=clock, reader=likes_lisbon) as space:
         for day, town in LIVES:
             adding(space, f"Alice lives in {town}.", day)
         answer = space.recall(question, now=NOW)
@@ -247,13 +247,13 @@ def test_a_reranker_does_not_turn_time_around(question: str, texts: list[str], c
     assert [hit.memory.text for hit in answer][: len(texts)] == texts
 
 
-def test_a_reranker_has_its_say_where_now_is_asked_for(clock: FakeClock) -> None:
+def test_a_reader_has_its_say_where_now_is_asked_for(clock: FakeClock) -> None:
     """What holds this year is not put before it, though the question names a time."""
 
     def likes_boats(question: str, texts: Sequence[str]) -> list[float]:
         return [float("boat" in text) for text in texts]
 
-    with remanence.open(None, clock=clock, reranker=likes_boats) as space:
+    with remanence.open(None, clock=clock, reader=likes_boats) as space:
         for day, town in LIVES:
             adding(space, f"Alice lives in {town}.", day)
         adding(space, "Alice owned a boat in Sines.", "2025-10-01")

@@ -13,7 +13,7 @@ import remanence
 from remanence.ledger.in_memory import InMemoryLedger
 from remanence.models.embedders.static import StaticEmbedder
 from remanence.models.extractors import RuleExtractor
-from remanence.models.rerankers import FunctionReranker
+from remanence.models.readers import FunctionReader
 from remanence.signals.stores import QdrantStores
 from remanence.signals.stores.exact import ExactStore
 from remanence.signals.times import Times
@@ -26,7 +26,7 @@ from remanence.testing import (
     FactExtractorContract,
     FakeClock,
     HashingEmbedder,
-    RerankerContract,
+    ReaderContract,
     SignalContract,
     VectorStoreContract,
     VectorStoresContract,
@@ -118,9 +118,9 @@ class TestSilentExtractor(ExtractorContract):
         return Silent()
 
 
-class TestFunctionReranker(RerankerContract):
-    def make(self) -> FunctionReranker:
-        return FunctionReranker(lambda question, texts: [float(len(text)) for text in texts])
+class TestFunctionReader(ReaderContract):
+    def make(self) -> FunctionReader:
+        return FunctionReader(lambda question, texts: [1 / (1 + len(text)) for text in texts])
 
 
 class TestFakeClock(ClockContract):

@@ -665,21 +665,6 @@ def test_threads_adding_and_recalling_at_once_lose_nothing(home: Path, clock: Fa
         assert space.verify().entries == 96 * 3
 
 
-def test_a_reranker_that_fails_costs_only_its_order() -> None:
-    """The answer comes all the same, and names what is missing."""
-
-    def broken(question: str, texts: Sequence[str]) -> list[float]:
-        raise RuntimeError("out of memory")
-
-    for reranker, said in ((broken, "out of memory"), (lambda question, texts: [1.0], "scores for")):
-        with remanence.open(None, embedder=HashingEmbedder(), reranker=reranker) as space:
-            space.add("The harbour is closed.")
-            space.add("The harbour opens at nine.")
-            found = space.recall("harbour")
-            assert len(found) == 2
-            assert said in found.missing["reranker"]
-
-
 @pytest.mark.parametrize("weights", ["bad", {"smell": 1}, {"words": -1}, {"words": 0}, {"words": "1"}])
 def test_weights_that_are_none_are_refused(space: Space, weights: Any) -> None:
     """With the value shown."""

@@ -470,7 +470,7 @@ class TestArchiving:
             assert "expired" not in told
 
     def test_the_archive_is_asked_as_the_space_is(self, clock: FakeClock) -> None:
-        """The question is embedded once, and the reranker has its say."""
+        """The question is embedded once, and the reader has its say."""
         asked: list[str] = []
 
         class Counting(HashingEmbedder):
@@ -479,9 +479,9 @@ class TestArchiving:
                 return super().embed_query(text)
 
         def shortest(question: str, texts: Sequence[str]) -> list[float]:
-            return [-float(len(text)) for text in texts]
+            return [float(len(text) < 10) for text in texts]
 
-        with remanence.open(None, embedder=Counting(), clock=clock, reranker=shortest) as space:
+        with remanence.open(None, embedder=Counting(), clock=clock, reader=shortest) as space:
             space.add("The dog barked and the dog ran and the dog slept.")
             space.add("A dog.", kind="episode")
             clock.advance(days=365)

@@ -1,4 +1,4 @@
-"""The parts that can be replaced: ledger, signals, vector stores, embedder, extractor, reranker, clock.
+"""The parts that can be replaced: ledger, signals, vector stores, embedder, extractor, reader, clock.
 
 Each is a Protocol: any object with these members works, no base class is needed. Pass it to `remanence.open`.
 `remanence.testing` has a contract class for each: subclass it in your tests to check your own implementation.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from enum import IntEnum
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,10 @@ __all__ = [
     "Progress",
     "Query",
     "Ranking",
+    "Reader",
+    "Relation",
+    "RelationReader",
     "Remembered",
-    "Reranker",
     "Signal",
     "Stage",
     "TextWriter",
@@ -45,6 +47,10 @@ __all__ = [
     "VectorStores",
     "Verdict",
 ]
+
+Relation: TypeAlias = Literal["none", "replaces", "extends", "ends"]
+"""What a later statement does to an earlier one."""
+RELATIONS: tuple[Relation, ...] = ("none", "replaces", "extends", "ends")
 
 Vector: TypeAlias = NDArray[np.float32]
 """One vector, or one row for each of several texts."""
@@ -279,20 +285,26 @@ class TextWriter(Protocol):
 
 
 @runtime_checkable
-class Reranker(Protocol):
-    """Scores question and text together, for the first hits only. A plain function is accepted as well."""
+class Reader(Protocol):
+    """Reads the first candidates of recall together with the question. A plain function is accepted as well."""
 
     fingerprint: str
-    """Differs whenever the scores would."""
+    """Differs whenever the answers would."""
 
-    weight: float
-    """0 to 1: how much of the order is its own; the rest is that of the signals."""
+    def read(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """For each text, the probability (0 to 1) that it tells what is asked, of whom it is asked, whenever that was.
 
-    calibrated: bool
-    """Whether scores lie between 0 and 1 and mean the same in every list. Others are scaled within the list."""
+        A chat turn is given as "speaker: text", a short answer after the question that stood before it."""
+        ...
 
-    def __call__(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        """One score for each text, higher is better. A chat turn is given as "speaker: text"."""
+
+@runtime_checkable
+class RelationReader(Protocol):
+    """What a reader may also do: say what a later statement does to an earlier one."""
+
+    def compare(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Mapping[Relation, float]]:
+        """For each (earlier, later), the probability of each relation: the later one replaces the earlier, extends
+        it, ends it, or does not touch it ("none")."""
         ...
 
 

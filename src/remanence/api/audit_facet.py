@@ -33,7 +33,7 @@ class AuditView(Facet):
 
         Raises:
             InvalidInput: The receipt is of another space, or its vector is missing.
-            ProjectionStale: Another release, embedder or reranker would return another list.
+            ProjectionStale: Another release, embedder or reader would return another list.
 
         Example:
             >>> import remanence
@@ -50,7 +50,7 @@ class AuditView(Facet):
         if given.settings != self._engine.settings_hash:
             raise ProjectionStale(
                 f"this receipt was made under the settings {given.settings}, and now they are "
-                f"{self._engine.settings_hash}: another release, embedder or reranker gives another list. "
+                f"{self._engine.settings_hash}: another release, embedder or reader gives another list. "
                 f"Ask space.as_of({given.now.isoformat()!r}).recall(...) for what it would give today."
             )
         if given.own_vector and vector is None:

@@ -17,6 +17,7 @@ from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.inputs import progress_bar
 from remanence.errors import InvalidInput
+from remanence.models.catalogue import DEFAULT_READER
 from remanence.ports import Ledger, Signal, VectorStores
 from remanence.schema import UTC
 from remanence.signals import SIGNALS
@@ -37,7 +38,7 @@ def open(
     extractor: Any = None,
     qdrant: Any = None,
     clock: Clock | None = None,
-    reranker: Any = None,
+    reader: Any = DEFAULT_READER,
     ledger: Ledger | None = None,
     vectors: VectorStores | None = None,
     signals: Sequence[Signal] = (),
@@ -56,8 +57,9 @@ def open(
             rules.
         qdrant: The URL of a Qdrant server, or a `QdrantClient`, in place of the embedded engine.
         clock: A function that returns the present moment, for tests.
-        reranker: Reorders the first thirty hits: the name of a model, a function of a question and texts, or a
-            `Reranker`.
+        reader: Reads the first hits together with the question: the name of a model, a folder with one, a
+            function of a question and texts that returns a probability for each, or a `Reader`. Left out: a small
+            one that comes with the package. None: the signals decide alone.
         ledger: A `Ledger` in place of the SQLite file. It is closed with the space. `location` then
             contains index files only.
         vectors: A `VectorStores` in place of the Qdrant engine.
@@ -81,7 +83,7 @@ def open(
         extractor=extractor,
         qdrant=qdrant,
         clock=clock,
-        reranker=reranker,
+        reader=reader,
         ledger=ledger,
         vectors=vectors,
         signals=signals,
@@ -170,7 +172,7 @@ def _engine(
     extractor: Any = None,
     qdrant: Any = None,
     clock: Clock | None = None,
-    reranker: Any = None,
+    reader: Any = DEFAULT_READER,
     ledger: Ledger | None = None,
     vectors: VectorStores | None = None,
     signals: Sequence[Signal] = (),
@@ -179,7 +181,7 @@ def _engine(
     from remanence.ledger import open_ledger
     from remanence.models.embedders import resolve_embedder
     from remanence.models.extractors import resolve_extractor
-    from remanence.models.rerankers import resolve_reranker
+    from remanence.models.readers import resolve_reader
 
     if clock is not None and not callable(clock):
         raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
@@ -187,7 +189,7 @@ def _engine(
     _check_part("ledger", ledger, Ledger)
     if vectors is not None and qdrant is not None:
         raise InvalidInput("vectors= and qdrant= both name a vector store. Give one of them.")
-    resolved = resolve_embedder(embedder), resolve_extractor(extractor), resolve_reranker(reranker)
+    resolved = resolve_embedder(embedder), resolve_extractor(extractor), resolve_reader(reader)
     checked = _signals(signals)
     opened = open_ledger(location) if ledger is None else ledger
     try:
@@ -197,7 +199,7 @@ def _engine(
             resolved[1],
             clock=clock or _system_clock,
             folder=None if location is None else Path(location).expanduser().absolute(),
-            reranker=resolved[2],
+            reader=resolved[2],
             signals=checked,
             stores=vectors,
             qdrant=qdrant,

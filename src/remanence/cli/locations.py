@@ -11,6 +11,7 @@ from typing import Any
 
 import remanence
 from remanence.errors import InvalidInput
+from remanence.models.catalogue import DEFAULT_READER
 
 
 def memory_folder(args: Namespace, *, create: bool = False) -> Path:
@@ -38,10 +39,16 @@ def open_space(args: Namespace, name: str | None = None, *, create: bool = False
         space=first,
         embedder=args.embedder,
         extractor=_load_extractor(getattr(args, "extractor", None)),
-        reranker=getattr(args, "reranker", None),
+        reader=reader_option(args),
         worker=False,
     ) as root:
         yield root.child(*path) if path else root
+
+
+def reader_option(args: Namespace) -> Any:
+    """What `--reader` names; "none" is none."""
+    named = getattr(args, "reader", DEFAULT_READER)
+    return None if named == "none" else named
 
 
 @contextmanager

@@ -71,7 +71,7 @@ def remember(args: Namespace) -> None:
 @view_command(
     "recall",
     'recall "Where does Alice live?" --explain',
-    "query --limit --during --history --kind --tag --min-score --now --include --explain --signals --reranker --json",
+    "query --limit --during --history --kind --tag --min-score --now --include --explain --signals --reader --json",
 )
 def recall(view: View, args: Namespace) -> None:
     """Answer a question."""

@@ -20,7 +20,7 @@ from remanence.core.inputs import as_utc
 from remanence.errors import Closed, EmbedderDown, ProjectionError, ProjectionStale
 from remanence.events import Event, Remembered
 from remanence.language.text import TOKENIZER_VERSION, text_hash
-from remanence.ports import Clock, Extractor, Ledger, Progress, Reranker, Signal, Transaction, VectorStore, VectorStores
+from remanence.ports import Clock, Extractor, Ledger, Progress, Reader, Signal, Transaction, VectorStore, VectorStores
 from remanence.schema import Change, Entry, Memory
 from remanence.signals import SIGNALS
 from remanence.signals.stores import QdrantStores
@@ -47,7 +47,7 @@ class Engine:
         *,
         clock: Clock,
         folder: Path | None = None,
-        reranker: Reranker | None = None,
+        reader: Reader | None = None,
         signals: Sequence[Signal] = (),
         stores: VectorStores | None = None,
         qdrant: Any = None,
@@ -57,7 +57,7 @@ class Engine:
         self.embedder = embedder
         self.extractor = extractor
         self.folder = folder
-        self.reranker = reranker
+        self.reader = reader
         self._extra_signals = signals
         self._stores = stores
         self._qdrant = qdrant
@@ -77,10 +77,10 @@ class Engine:
     @property
     def settings_hash(self) -> str:
         """Differs whenever the same question to the same ledger might be answered differently."""
-        reranker = "" if self.reranker is None else self.reranker.fingerprint
+        reader = "" if self.reader is None else self.reader.fingerprint
         embedder = f"{self.embedder.fingerprint} {self.embedder.similarity_floor}"
         signals = [f"{signal.name} {signal.weight}" for signal in self._extra_signals]
-        parts = (__version__, embedder, TOKENIZER_VERSION, FORMAT, reranker, *signals)
+        parts = (__version__, embedder, TOKENIZER_VERSION, FORMAT, reader, *signals)
         return text_hash("|".join(parts)).hex()[:16]
 
     @property

@@ -1,1 +1,1 @@
-"""The models a space can use: embedders, rerankers, extractors and language models."""
+"""The models a space can use: embedders, readers, extractors and language models."""

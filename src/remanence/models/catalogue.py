@@ -22,10 +22,11 @@ from typing import Literal
 
 from remanence.errors import EmbedderBroken, EmbedderDown, InvalidInput
 
-ModelUse = Literal["embedder", "reranker"]
+ModelUse = Literal["embedder", "reader"]
+DEFAULT_READER = "small"
 MODEL_FILES = ("model.onnx", "tokenizer.json")
-RERANKER_MAX_TOKENS = 128
-"""Of question and text together. Thirty hits are read, and the time for each grows with its length."""
+READER_MAX_TOKENS = 160
+"""Of question and text together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +50,16 @@ class ModelSpec:
     similarity_floor: float = 0.0
     """The average cosine of a question and an unrelated text."""
     score_scale: float | None = None
-    """What the log odds of a reranker are divided by to get calibrated scores. Without it, the scores of each
-    list are scaled from its lowest to its highest."""
+    """What the log odds of a reader are divided by to get probabilities."""
     wheel: str = ""
+    """The wheel with its files; a model without one comes with the package."""
     files: Mapping[str, PinnedFile] = field(default_factory=dict)
 
 
 def _load_models() -> dict[str, ModelSpec]:
     models = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
     for model in models:
-        model["files"] = {file: PinnedFile(**pinned) for file, pinned in model["files"].items()}
+        model["files"] = {file: PinnedFile(**pinned) for file, pinned in model.get("files", {}).items()}
     return {model["name"]: ModelSpec(**model) for model in models}
 
 
@@ -85,7 +86,10 @@ def find_model(name: str, use: ModelUse | None = None) -> ModelSpec:
 
 def installed_folder(name: str, folder: Path | None = None) -> Path | None:
     """The folder with this model's files, or None; their content is not checked."""
-    place = (folder or models_folder()) / find_model(name).name
+    model = find_model(name)
+    place = (
+        (folder or models_folder()) / model.name if model.wheel else Path(__file__).parent / f"{model.name}_{model.use}"
+    )
     return place if all((place / file).is_file() for file in MODEL_FILES) else None
 
 

@@ -25,7 +25,8 @@ class Recall(Sequence[Hit]):
 
     `abstained` names the signals that found nothing to rank, and why; `missing` those that could not be used. `times`
     are the times that the question names. `history` is whether past versions are included. `position` is the last
-    ledger position that was read, `as_of` the moment of a view of the past.
+    ledger position that was read, `as_of` the moment of a view of the past. `confidence` is the reader's best
+    probability that a hit tells what is asked, None without a reader.
     """
 
     question: str
@@ -35,6 +36,7 @@ class Recall(Sequence[Hit]):
     times: tuple[Window, ...] = ()
     history: bool = False
     position: int = 0
+    confidence: float | None = None
     as_of: datetime | None = None
     receipt: Receipt | None = None
     """Enough to return this list again later: see `space.audit.replay`."""

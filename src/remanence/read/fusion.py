@@ -38,7 +38,7 @@ class FusedRanking:
     notes: Mapping[int, Evidence] = field(default_factory=dict)
     """Evidence for rows that were moved because of time."""
     pinned_rows: frozenset[int] = frozenset()
-    """Rows that were valid at the time asked about. The ranking begins with them, and a reranker keeps that."""
+    """Rows that were valid at the time asked about. The ranking begins with them."""
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -16,6 +16,9 @@ from remanence.models.extractors import find_question_names
 from remanence.schema import Window
 
 AnchorRelation: TypeAlias = Literal["before", "after", "during"]
+TimeFocus: TypeAlias = Literal["now", "at", "first", "previous", "before", "after", "during", "any"]
+"""The time a question is about: now, the times it names ("at"), the first or the previous value, before, after or
+during something it names. "any": an event, or everything that ever was."""
 
 _pattern = partial(re.compile, flags=re.IGNORECASE)
 
@@ -38,6 +41,8 @@ _ASKS_PAST = _pattern(
     rf"\b(?:{_PREVIOUS}|{_IN_THE_PAST}|originally|at first|earlier version|history of|how has|changed over time|"
     r"how did [^.?!]{1,99} change|first version|old(?:er)? version)\b"
 )
+# Asks for all of them, whenever, or for the moment of a change.
+_ASKS_ALL = _pattern(r"\b(?:ever|all|every|list|since when|how long|how often|over time)\b")
 # Words that say when, and are no part of the topic.
 _PAST_WORDS = _pattern(
     rf"\b(?:{_PREVIOUS}|{_IN_THE_PAST}|use to|before|originally|at first|initially|in the beginning|first)\b"
@@ -113,6 +118,8 @@ class ParsedQuestion:
     search_text: str
     """The text without phrases such as "could you remind me", "how many" and "two weeks ago"."""
     time_relation: TimeRelation
+    focus: TimeFocus
+    """Which of several statements on the same matter answers."""
 
 
 def parse_question(text: str, now: datetime) -> ParsedQuestion:
@@ -131,8 +138,21 @@ def parse_question(text: str, now: datetime) -> ParsedQuestion:
         asks_assistant=bool(_ASKS_ASSISTANT.search(text)),
         asks_about_past=ended or bool(_ASKS_PAST.search(text)),
         search_text=_search_text(text, phrases, _NAMED_TIME),
-        time_relation=_time_relation(text, phrases),
+        time_relation=(relation := _time_relation(text, phrases)),
+        focus=_focus(text, times, relation, now),
     )
+
+
+def _focus(text: str, times: Sequence[Window], relation: TimeRelation, now: datetime) -> TimeFocus:
+    if any(window.start is None or window.start <= now for window in times):
+        return "at"
+    if relation.order is not None:
+        return "first" if relation.order == "first" else "previous"
+    if relation.relation is not None:
+        return relation.relation
+    verb = _FINITE_VERB.search(text)
+    past = verb is None or _PAST_VERB.fullmatch(verb[0])
+    return "any" if past or _ASKS_ALL.search(text) else "now"
 
 
 def in_first_person(text: str, speakers: Iterable[str]) -> str:
@@ -151,10 +171,11 @@ def in_first_person(text: str, speakers: Iterable[str]) -> str:
 
 def _time_relation(text: str, phrases: Sequence[TimePhrase]) -> TimeRelation:
     verb = _FINITE_VERB.search(text)
-    if verb is None or not _PAST_VERB.fullmatch(verb[0]):
+    if verb is not None and not _PAST_VERB.fullmatch(verb[0]):
         return TimeRelation(clause=_search_text(text, phrases, _NO_WORD))  # asks about now
-    found = _ANCHOR.search(text, verb.end())
-    if found is None or _SENTENCE_ENDS.search(text, verb.end(), found.start()):
+    begin = 0 if verb is None else verb.end()  # "Who taught Ana before Bo?" has no other verb
+    found = _ANCHOR.search(text, begin)
+    if found is None or _SENTENCE_ENDS.search(text, begin, found.start()):
         clause, relation, anchor = text, None, ""
     else:
         clause, anchor = text[: found.start()], text[found.end() :]

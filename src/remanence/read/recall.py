@@ -7,7 +7,7 @@ fusion        one ranking of all signals, adjusted by recency and importance
 past          for questions about another time: what was valid then is ranked first
 supersession  otherwise: what was superseded is replaced by what superseded it
 hits          memories with their evidence
-rerank        optional: a model reads the first hits again
+reading       a reader reads the first hits; among those that tell the matter, time decides
 answer        the `Recall` that is returned
 """
 
@@ -26,13 +26,13 @@ from remanence.read.past import drop_repeated_versions, includes_history, may_as
 from remanence.read.query import build_query, embed_question, find_speakers, searchable_rows
 from remanence.read.question import parse_question
 from remanence.read.rankings import rank_by_signals
+from remanence.read.reading import READ_HITS, read_hits, turns_before
 from remanence.read.receipts import RecallRequest
-from remanence.read.rerank import RERANKED_HITS, rerank
 from remanence.read.supersession import rank_by_supersession
 
 if TYPE_CHECKING:
     from remanence.models.embedders.checked import CheckedEmbedder
-    from remanence.ports import Reranker
+    from remanence.ports import Reader
 
 
 def recall(engine: Engine, space: str, request: Callable[[Index], RecallRequest], *, archive: bool = False) -> Recall:
@@ -52,8 +52,8 @@ def _recall(
 ) -> tuple[RecallRequest, Recall]:
     made = request(index)
     if not archive:
-        return made, recall_from_index(index, made, engine.embedder, engine.reranker)
-    found = recall_from_index(index.with_archive(), made, engine.embedder, engine.reranker)
+        return made, recall_from_index(index, made, engine.embedder, engine.reader)
+    found = recall_from_index(index.with_archive(), made, engine.embedder, engine.reader)
     with index.lock:
         archived = index.catalog.archived_mask(made.position)
         hits = [mark_archived(hit) if archived[index.require_number(hit.memory.id)] else hit for hit in found]
@@ -61,7 +61,7 @@ def _recall(
 
 
 def recall_from_index(
-    index: Index, request: RecallRequest, embedder: CheckedEmbedder, reranker: Reranker | None = None
+    index: Index, request: RecallRequest, embedder: CheckedEmbedder, reader: Reader | None = None
 ) -> Recall:
     """The memories that answer, best first, each with its evidence."""
     parsed = parse_question(request.text, request.now)
@@ -77,7 +77,7 @@ def recall_from_index(
         query = build_query(index, request, parsed, speakers, snapshot, searchable, vector, embedder.similarity_floor)
         rankings = rank_by_signals(index, request, query, embedding_error)
         fused = adjust_scores(index, fuse(rankings, request.weights or index.signal_weights), request.now)
-        wanted = request.limit if reranker is None else max(request.limit, RERANKED_HITS)
+        wanted = request.limit if reader is None else max(request.limit, READ_HITS)
         if search_past:
             fused = drop_repeated_versions(index, fused, wanted)
         resolved = rank_by_validity(index, fused, snapshot, parsed, query)
@@ -87,10 +87,15 @@ def recall_from_index(
                 searchable = searchable_rows(index, request, snapshot, history=False)
                 resolved = resolved.restrict_to(searchable)
             resolved = rank_by_supersession(index, resolved, snapshot, searchable, wanted, query.entity_names)
-        hits = build_hits(index, resolved.first(wanted), snapshot)
+        resolved = resolved.first(wanted)
+        hits = build_hits(index, resolved, snapshot)
+        before = turns_before(index, resolved.rows.tolist()) if reader is not None else []
     missing = {ranking.signal: ranking.missing_reason for ranking in rankings if ranking.missing_reason}
-    if reranker is not None:  # without the lock: it may be slow, and may itself read the space
-        hits, failure = rerank(hits, request.text, reranker, pinned=len(resolved.pinned_rows))
+    confidence = None
+    if reader is not None:  # without the lock: it may be slow, and may itself read the space
+        hits, confidence, failure = read_hits(
+            hits, parsed, request.text, before, reader, request.now, pinned=len(resolved.pinned_rows)
+        )
         missing |= failure
     least = request.min_score
     return Recall(
@@ -101,4 +106,5 @@ def recall_from_index(
         times=query.times,
         history=history,
         position=request.position,
+        confidence=confidence,
     )

@@ -203,6 +203,10 @@ class EntityGraph:
         found: NDArray[np.integer[Any]] = self._next_short.values[rows]
         return found
 
+    def previous_turns(self, rows: Sequence[int]) -> list[int]:
+        """The turn right before each of these; -1 if there is none."""
+        return self._before.values[list(rows)].tolist()  # type: ignore[no-any-return]
+
     def full_speaker_name(self, name: str, visible: NDArray[np.bool_]) -> str | None:
         """The full name of the speaker with this name, if a visible row is not older than their first one."""
         number = self._speakers.find(name, self._names.number(name), visible)

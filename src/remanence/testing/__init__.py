@@ -3,7 +3,7 @@
 Contracts (subclass one, implement `make` or the fixture that it names, and pytest runs its tests; they need pytest):
 
     LedgerContract, VectorStoreContract, VectorStoresContract, SignalContract, EmbedderContract,
-    ExtractorContract, FactExtractorContract, RerankerContract, ClockContract
+    ExtractorContract, FactExtractorContract, ReaderContract, ClockContract
 
 Fakes:
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         EmbedderContract,
         ExtractorContract,
         FactExtractorContract,
-        RerankerContract,
+        ReaderContract,
         SignalContract,
         VectorStoresContract,
     )
@@ -43,7 +43,7 @@ _MODULES = {
     "HashingEmbedder": "fakes",
     "HungModel": "fakes",
     "LedgerContract": "ledger_contract",
-    "RerankerContract": "port_contracts",
+    "ReaderContract": "port_contracts",
     "ScriptedModel": "fakes",
     "SignalContract": "port_contracts",
     "VectorStoreContract": "vector_store_contract",
@@ -59,7 +59,7 @@ __all__ = [
     "HashingEmbedder",
     "HungModel",
     "LedgerContract",
-    "RerankerContract",
+    "ReaderContract",
     "ScriptedModel",
     "SignalContract",
     "VectorStoreContract",

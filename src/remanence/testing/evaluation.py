@@ -25,6 +25,7 @@ import numpy as np
 
 from remanence.api.opening import open as open_space
 from remanence.core.inputs import progress_bar
+from remanence.models.catalogue import DEFAULT_READER
 from remanence.testing.datasets import Conversation, CorpusItem, Dataset, EvalQuestion
 
 if TYPE_CHECKING:
@@ -56,15 +57,15 @@ class RemanenceSystem:
     Args:
         conversation: The items to add.
         embedder: As for `remanence.open`.
-        reranker: As for `remanence.open`.
+        reader: As for `remanence.open`.
         **recall_options: What `recall` is given besides the question, such as signals and weights.
     """
 
     def __init__(
-        self, conversation: Conversation, *, embedder: Any = None, reranker: Any = None, **recall_options: Any
+        self, conversation: Conversation, *, embedder: Any = None, reader: Any = DEFAULT_READER, **recall_options: Any
     ) -> None:
         self._recall_options = recall_options
-        self.space: Space = open_space(None, embedder=embedder, reranker=reranker, worker=False)
+        self.space: Space = open_space(None, embedder=embedder, reader=reader, worker=False)
         if any(item.speaker for item in conversation.items):
             self.space.add_turns(map(_turn_fields, conversation.items))
         else:

@@ -1,4 +1,4 @@
-"""Contracts of the smaller ports: clock, embedder, extractor, reranker, signal, vector stores.
+"""Contracts of the smaller ports: clock, embedder, extractor, reader, signal, vector stores.
 
 Subclass one in your tests and implement `make`; pytest does the rest.
 
@@ -18,7 +18,18 @@ import numpy as np
 import pytest
 
 from remanence.events import Remembered
-from remanence.ports import Clock, Embedder, Extractor, FactExtractor, Reranker, Signal, Stage, VectorStores
+from remanence.ports import (
+    RELATIONS,
+    Clock,
+    Embedder,
+    Extractor,
+    FactExtractor,
+    Reader,
+    RelationReader,
+    Signal,
+    Stage,
+    VectorStores,
+)
 from remanence.schema import Extraction, ExtractionResult, Memory, Query, Ranking, Utterance, Verdict, Window
 
 if TYPE_CHECKING:
@@ -145,30 +156,36 @@ class FactExtractorContract(ExtractorContract):
             assert (verdict.new_index, verdict.old_id) == (0, "o1")
 
 
-class RerankerContract(Contract[Reranker]):
-    """The contract of `ports.Reranker`."""
+class ReaderContract(Contract[Reader]):
+    """The contract of `ports.Reader`."""
 
-    def test_it_declares_the_attributes_of_the_port(self) -> None:
-        """Fingerprint, weight and whether its scores are calibrated."""
-        reranker = self.make()
-        assert isinstance(reranker, Reranker)
-        assert reranker.fingerprint
-        assert 0 <= reranker.weight <= 1
-        assert isinstance(reranker.calibrated, bool)
+    def test_it_has_a_fingerprint(self) -> None:
+        """A receipt says with which reader its list was made."""
+        reader = self.make()
+        assert isinstance(reader, Reader)
+        assert reader.fingerprint
 
-    def test_each_text_has_one_finite_score(self) -> None:
-        """From 0 to 1 if they are calibrated."""
-        reranker = self.make()
-        scores = np.asarray(reranker("Where does Alice live?", [*TEXTS, *ODD_TEXTS]), np.float64)
-        assert scores.shape == (len(TEXTS) + len(ODD_TEXTS),)
-        assert np.isfinite(scores).all()
-        assert not reranker.calibrated or ((scores >= 0) & (scores <= 1)).all()
+    def test_each_text_has_one_probability(self) -> None:
+        """Whatever the text."""
+        reader = self.make()
+        read = np.asarray(reader.read("Where does Alice live?", [*TEXTS, *ODD_TEXTS]), np.float64)
+        assert read.shape == (len(TEXTS) + len(ODD_TEXTS),)
+        assert ((read >= 0) & (read <= 1)).all()
 
-    def test_the_same_texts_have_the_same_scores(self) -> None:
-        """So that a recall can be replayed."""
-        reranker = self.make()
-        first, second = (list(reranker("Where does Alice live?", TEXTS)) for _ in range(2))
-        assert first == pytest.approx(second)
+    def test_the_same_texts_have_the_same_probabilities(self) -> None:
+        """So that a recall can be replayed, whatever else is read with them."""
+        reader = self.make()
+        together = list(reader.read("Where does Alice live?", TEXTS))
+        alone = [reader.read("Where does Alice live?", [text])[0] for text in TEXTS]
+        assert together == pytest.approx(alone)
+
+    def test_relations_are_probabilities(self) -> None:
+        """If it compares statements at all."""
+        reader = self.make()
+        if isinstance(reader, RelationReader):
+            (relation,) = reader.compare([("Alice lives in Porto.", "Alice moved to Lisbon.")])
+            assert set(relation) <= set(RELATIONS)
+            assert sum(relation.values()) == pytest.approx(1.0, abs=1e-4)
 
 
 class SignalContract(Contract[Signal]):

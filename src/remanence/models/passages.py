@@ -1,0 +1,80 @@
+"""What a reader is given of a memory: who says it, the question it answers, and the part of a long text that matters.
+
+The readers that come with the package were trained on texts of exactly this form.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+QUESTION_WORDS = 60
+PASSAGE_WORDS = 64
+"""How many words of a long text are read."""
+ANSWER_WORDS = 14
+"""A turn of at most so many words is read together with the question before it."""
+ASKED_WORDS = 30
+
+_WORD = re.compile(r"[^\W_]+")
+_STEP = 8
+_STOP_WORDS = frozenset(
+    "a an and any are as at be been but by can could did do does for from had has have he her him his how i if in is "
+    "it its me my of on or our she should so some than that the their them then there they this to us was we were what "
+    "when where which who whom whose why will with would you your".split()
+)
+
+
+def as_passage(question: str, text: str, *, speaker: str | None = None, title: str = "", before: str = "") -> str:
+    """The text as it is read for a question.
+
+    Args:
+        question: What is asked; of a long text the part that shares most words with it is kept.
+        text: What the memory says.
+        speaker: Who says it.
+        title: The title of the document it comes from.
+        before: The turn before with its speaker ("assistant: Any allergies?"), see `answers`.
+    """
+    read = excerpt(question, text)
+    if speaker:
+        read = f"{speaker}: {read}"
+    elif title and not text.startswith(title):
+        read = f"{title}: {read}"
+    if before:
+        words = before.split()
+        asked = before if len(words) <= ASKED_WORDS else "... " + " ".join(words[-ASKED_WORDS:])
+        read = f"{asked} {read}"
+    return read
+
+
+def answers(text: str, before: str) -> bool:
+    """Whether a turn may need the turn before to be understood: it is short, and a question stands before it."""
+    return "?" in before and len(text.split()) <= ANSWER_WORDS
+
+
+def shorten_question(question: str) -> str:
+    """The end of a very long question: that is where it usually asks."""
+    words = question.split()
+    return question if len(words) <= QUESTION_WORDS else " ".join(words[-QUESTION_WORDS:])
+
+
+def excerpt(question: str, text: str, most: int = PASSAGE_WORDS) -> str:
+    """At most so many words of a text: the first part of those that share most with the question."""
+    words = text.split()
+    if len(words) <= most:
+        return text
+    wanted = _stems(question)
+    shared = [_stems(word) & wanted for word in words]
+    best, best_start = -1.0, 0
+    for start in [*range(0, len(words) - most, _STEP), len(words) - most]:
+        part = shared[start : start + most]
+        score = len(set().union(*part)) + 0.05 * sum(map(bool, part))
+        if score > best:
+            best, best_start = score, start
+    kept = " ".join(words[best_start : best_start + most])
+    return kept if best_start == 0 else f"... {kept}"
+
+
+@lru_cache(maxsize=50_000)
+def _stems(text: str) -> frozenset[str]:
+    """The first six letters of each word that means something."""
+    return frozenset(word[:6] for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS)

@@ -1,0 +1,211 @@
+"""Step of the read path: a reader reads the first hits together with the question, then time decides.
+
+The reader says which hits tell the matter that is asked about, of that person or thing, whenever that was. Among those
+the time that the question asks about decides: now takes the newest, a past moment the one that was valid then, and
+"first", "before" and "previously" follow. The other hits come after them, by what the reader and the signals say.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remanence.core.index import Index
+from remanence.language.text import tokens
+from remanence.models.passages import answers, as_passage
+from remanence.ports import Reader, RelationReader
+from remanence.read.question import ParsedQuestion
+from remanence.schema import SELF, Evidence, Hit, Memory
+
+log = logging.getLogger(__name__)
+
+READ_HITS = 14
+"""How many hits are read."""
+_READER_SHARE = 0.5
+"""How much of a score is the reader's; the rest is that of the signals, which know speakers, times and relations."""
+_ON_THE_MATTER, _OF_THE_BEST = 0.2, 0.2
+"""A hit tells the matter if its probability is at least this, and at least this part of the best."""
+_REPLACED = 0.15
+"""From which probability, that it tells the matter and replaces or ends the earlier one, a later statement does so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A hit as it was read."""
+
+    hit: Hit
+    passage: str
+    probability: float
+    score: float
+    time: datetime
+    """When it was told. A date in the text may be that of something else."""
+
+
+def turns_before(index: Index, rows: Sequence[int]) -> list[str]:
+    """For each row the turn before it, with its speaker, if the row is a short answer to a question; otherwise ""."""
+    found = index.graph.previous_turns(rows)
+    known = [row for row in found if row >= 0]
+    text_of = dict(zip(known, map(as_spoken, index.memories(known)), strict=True))
+    texts = [memory.text for memory in index.memories(rows)]
+    before = [text_of.get(row, "") for row in found]
+    return [turn if answers(text, turn) else "" for text, turn in zip(texts, before, strict=True)]
+
+
+def as_spoken(memory: Memory) -> str:
+    """A text with its speaker in front."""
+    speaker = _speaker(memory)
+    return memory.text if speaker is None else f"{speaker}: {memory.text}"
+
+
+def read_hits(
+    hits: tuple[Hit, ...],
+    parsed: ParsedQuestion,
+    question: str,
+    before: Sequence[str],
+    reader: Reader,
+    now: datetime,
+    *,
+    pinned: int = 0,
+) -> tuple[tuple[Hit, ...], float | None, dict[str, str]]:
+    """The hits in their new order, each with the reader's probability as evidence; the best probability; and why there
+    is none if the reader failed. The first `pinned` hits stay first: their claims say that they were valid then."""
+    first = hits[:READ_HITS]
+    if not first:
+        return hits, None, {}
+    passages = [_passage(question, hit.memory, turn) for hit, turn in zip(first, before, strict=False)]
+    try:
+        probabilities = _checked(reader.read(question, passages), len(passages))
+        read = [
+            Read(hit, passage, p, _READER_SHARE * p + (1 - _READER_SHARE) * hit.score, _told_at(hit.memory))
+            for hit, passage, p in zip(first, passages, probabilities.tolist(), strict=True)
+        ]
+        winner, reason = _first_by_time(read, parsed, now, reader)
+    except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
+        log.warning("recall continues without the reader: %s", error)
+        return hits, None, {"reader": f"{type(error).__name__}: {error}"}
+    pins = read[:pinned]
+    ordered = [*pins, *sorted((each for each in read if each not in pins), key=lambda each: -each.score)]
+    if winner is not None and not pins:
+        ordered.remove(winner)
+        ordered.insert(0, winner)
+    if parsed.focus in ("now", "any"):
+        ordered = _after_successors(ordered)
+    ranks = np.argsort(np.argsort(-probabilities, kind="stable")).tolist()
+    rank_of = {id(each): rank + 1 for each, rank in zip(read, ranks, strict=True)}
+    unread = [replace(hit, score=(1 - _READER_SHARE) * hit.score) for hit in hits[READ_HITS:]]
+    out: list[Hit] = []
+    floor = unread[0].score if unread else 0.0
+    for each in reversed(ordered):
+        floor = max(floor, each.score)  # what time has put first scores no less than what follows
+        evidence = _evidence(each, rank_of[id(each)], floor, reason if each is winner else "")
+        out.append(replace(each.hit, score=floor, evidence=evidence))
+    return (*reversed(out), *unread), float(probabilities.max()), {}
+
+
+def _evidence(each: Read, rank: int, score: float, reason: str) -> tuple[Evidence, ...]:
+    signals = [replace(evidence, share=(1 - _READER_SHARE) * evidence.share) for evidence in each.hit.evidence]
+    p = each.probability
+    read = Evidence("reader", rank, _READER_SHARE * p, p, f"tells what is asked with probability {p:.2f}")
+    moved = [Evidence("time", 1, score - each.score, 0.0, reason)] if reason else []
+    return (*signals, read, *moved)
+
+
+def _first_by_time(
+    read: Sequence[Read], parsed: ParsedQuestion, now: datetime, reader: Reader
+) -> tuple[Read | None, str]:
+    """Of the hits that tell the matter, the one that was valid at the time asked about, and why in words."""
+    best = max(each.probability for each in read)
+    telling = [each for each in read if each.probability >= max(_ON_THE_MATTER, _OF_THE_BEST * best)]
+    telling.sort(key=lambda each: -each.score)
+    focus = parsed.focus
+    if len(telling) < 2 or focus == "any":
+        return None, ""
+    if focus == "now":
+        return _latest(telling, now, reader), "nothing told later replaces it"
+    if focus == "at":
+        return _latest(telling, parsed.times[0].end or now, reader), "valid at the time asked about"
+    oldest = sorted(telling, key=lambda each: each.time)
+    if focus == "first":
+        return oldest[0], f"the first of {len(telling)} that tell it"
+    if focus == "previous":
+        past = [each for each in telling if not each.hit.current or _is_replaced(each, oldest, reader)]
+        return max(past, key=lambda each: each.time, default=None), "replaced by what was told later"
+    anchors = [each for each in oldest if _mentions(each.hit.memory, parsed.time_relation.anchor_words)]
+    if not anchors:
+        return None, ""
+    moment = anchors[0].time
+    if focus == "after":
+        return next((each for each in oldest if each.time > moment and each not in anchors), None), "told after it"
+    earlier = [each for each in oldest if each.time < moment or (focus == "during" and each.time == moment)]
+    return (earlier[-1] if earlier else None), f"what was valid {focus} it"
+
+
+def _latest(telling: Sequence[Read], until: datetime, reader: Reader) -> Read | None:
+    """The best hit that was told before a moment; or what was told later and replaces or ends it, as long as there is
+    such a hit."""
+    told = [each for each in telling if each.time <= until]
+    if not told:
+        return None
+    first = told[0]
+    while later := [each for each in told if each.time > first.time and _is_replaced(first, [each], reader)]:
+        first = max(later, key=lambda each: each.time)
+    return first
+
+
+def _is_replaced(earlier: Read, others: Sequence[Read], reader: Reader) -> bool:
+    """Whether a later statement replaces or ends an earlier one. For a reader that cannot compare, every later one
+    does."""
+    later = [other for other in others if other.time > earlier.time]
+    if not isinstance(reader, RelationReader):
+        return bool(later)
+    compared = reader.compare([(earlier.passage, other.passage) for other in later])
+    return any(
+        other.probability * (odds.get("replaces", 0.0) + odds.get("ends", 0.0)) >= _REPLACED
+        for other, odds in zip(later, compared, strict=True)
+    )
+
+
+def _after_successors(ordered: list[Read]) -> list[Read]:
+    """The same order, except that a superseded hit comes right after the one that superseded it."""
+    place_of = {each.hit.memory.id: place for place, each in enumerate(ordered) if each.hit.current}
+    behind: dict[int, list[Read]] = {}
+    for place, each in enumerate(ordered):
+        successor = each.hit.superseded_by
+        if successor is not None and (later := place_of.get(successor.id, -1)) > place:
+            behind.setdefault(later, []).append(each)
+    moved = [each for places in behind.values() for each in places]
+    return [each for place, kept in enumerate(ordered) if kept not in moved for each in (kept, *behind.get(place, ()))]
+
+
+def _mentions(memory: Memory, words: frozenset[str]) -> bool:
+    return bool(words) and 2 * len(words.intersection(tokens(memory.text))) >= len(words)
+
+
+def _told_at(memory: Memory) -> datetime:
+    return memory.turn.at if memory.turn is not None and memory.turn.at is not None else memory.revised_at
+
+
+def _passage(question: str, memory: Memory, before: str) -> str:
+    title = "" if memory.turn is not None else memory.source or ""
+    return as_passage(question, memory.text, speaker=_speaker(memory), title=title, before=before)
+
+
+def _speaker(memory: Memory) -> str | None:
+    if memory.turn is None:
+        return None
+    return "user" if memory.turn.speaker == SELF else memory.turn.speaker
+
+
+def _checked(given: Sequence[float], count: int) -> NDArray[np.float64]:
+    probabilities = np.asarray(given, np.float64)
+    if probabilities.shape != (count,) or not np.isfinite(probabilities).all():
+        raise ValueError(f"it gave {probabilities.shape} numbers for {count} texts, or one that is no number")
+    if probabilities.min() < 0 or probabilities.max() > 1:
+        low, high = probabilities.min(), probabilities.max()
+        raise ValueError(f"it gave {low:.2f} to {high:.2f}, not probabilities from 0 to 1")
+    return probabilities

@@ -1,0 +1,292 @@
+"""The reader: the first hits are read together with the question, then time decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import remanence
+from remanence.models import catalogue, readers
+from remanence.models.passages import as_passage, excerpt
+from remanence.read.reading import READ_HITS
+from remanence.testing import FakeClock, ReaderContract
+from remanence.testing.fakes import HashingEmbedder
+
+LARGER = "ms-marco-MiniLM-L-12-v2"
+HARBOUR = ("The harbour of Porto is old and very beautiful indeed.", "The harbour is old.")
+QUESTION = "Is the harbour of Porto old and very beautiful?"
+ASKED = "In which city does Alice live?"
+HOMES = ("Alice rents a flat in Porto.", "Boxes everywhere: Alice is in Lisbon.", "The van brought Alice to Faro.")
+DAYS = ("2026-01-10", "2026-02-10", "2026-03-10")
+
+
+class Telling:
+    """Says that texts with one of these words tell it, and keeps what it was given to read."""
+
+    fingerprint = "telling"
+
+    def __init__(self, *words: str) -> None:
+        self.words, self.texts = words, []
+
+    def read(self, question: str, texts: Sequence[str]) -> list[float]:
+        self.texts += texts
+        return [0.9 if any(word in text for word in self.words) else 0.1 for text in texts]
+
+
+def ask(question: str, clock: FakeClock, reader: Any = None) -> remanence.Recall:
+    """The answer of a space that was told of three homes and a boat."""
+    with remanence.open(
+        None, embedder=HashingEmbedder(), reader=reader or Telling("Porto", "Lisbon", "Faro"), clock=clock
+    ) as space:
+        for text, day in zip(HOMES, DAYS, strict=True):
+            space.add(text, now=day)
+        space.add("Alice has a boat, an old one, and she likes it.", now="2026-04-10")
+        return space.recall(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Where does Alice live?", "Faro"),
+        ("Which town is home to Alice these days?", "Faro"),
+        ("Where did Alice live in January 2026?", "Porto"),
+        ("Where was Alice living on 20 February 2026?", "Lisbon"),
+        ("Where did Alice originally live?", "Porto"),
+        ("Where did Alice live previously?", "Lisbon"),
+        ("Where did Alice live before Faro?", "Lisbon"),
+        ("Where did Alice live before Lisbon?", "Porto"),
+        ("Where did Alice live after Porto?", "Lisbon"),
+    ],
+)
+def test_among_what_tells_the_matter_time_decides(question: str, expected: str, clock: FakeClock) -> None:
+    """Whatever the verbs are."""
+    assert expected in ask(question, clock)[0].memory.text
+
+
+def test_what_does_not_tell_the_matter_comes_later_however_new_it_is(clock: FakeClock) -> None:
+    """The boat is the newest, and the words of the question are in it."""
+    assert "boat" in ask("What does Alice like, and where does she live?", clock)[3].memory.text
+
+
+def test_scores_go_down_the_list_and_reasons_add_up(clock: FakeClock) -> None:
+    """Also where time has moved a hit."""
+    answer = ask("Where does Alice live?", clock)
+
+    assert [hit.score for hit in answer] == sorted((hit.score for hit in answer), reverse=True)
+    assert "nothing told later replaces it" in answer[0].because
+    assert {e.signal for e in answer[0].evidence} >= {"reader", "time"}
+    assert answer[0].score == pytest.approx(sum(e.share for e in answer[0].evidence), abs=0.06)
+
+
+def test_the_best_probability_says_whether_anything_answers(clock: FakeClock) -> None:
+    """None without a reader."""
+    assert ask("Where does Alice live?", clock).confidence == 0.9
+    assert ask("Where does Alice live?", clock, Telling("nothing")).confidence == 0.1
+    with remanence.open(None, embedder=HashingEmbedder(), reader=None, clock=clock) as space:
+        space.add(HARBOUR[0])
+        assert space.recall(QUESTION).confidence is None
+
+
+def test_a_function_is_a_reader(clock: FakeClock) -> None:
+    """And the explanation says what it said."""
+
+    def shorter(question: str, texts: Sequence[str]) -> list[float]:
+        return [1 / len(text) for text in texts]
+
+    with remanence.open(None, embedder=HashingEmbedder(), reader=shorter, clock=clock) as space:
+        space.add_many(HARBOUR)
+        evidence = {e.signal: e for e in space.recall(QUESTION)[0].evidence}["reader"]
+
+    assert evidence.rank == 2
+    assert evidence.raw == pytest.approx(1 / len(HARBOUR[0]))
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (lambda question, texts: [2.0] * len(texts), "not probabilities from 0 to 1"),
+        (lambda question, texts: [0.5], "numbers for 2 texts"),
+        (lambda question, texts: [float("nan")] * len(texts), "no number"),
+        (lambda question, texts: 1 / 0, "ZeroDivisionError"),
+    ],
+)
+def test_a_reader_that_fails_costs_only_its_order(
+    read: Callable[[str, Sequence[str]], Any], said: str, clock: FakeClock
+) -> None:
+    """The answer comes as if there were none, and says why."""
+    with remanence.open(None, embedder=HashingEmbedder(), reader=read, clock=clock) as space:
+        space.add_many(HARBOUR)
+        answer = space.recall(QUESTION)
+
+    assert [hit.memory.text for hit in answer] == list(HARBOUR)
+    assert said in answer.missing["reader"]
+    assert answer.confidence is None
+
+
+@pytest.mark.parametrize(("limit", "returned"), [(5, 5), (40, 40)])
+def test_only_the_first_are_read(limit: int, returned: int, clock: FakeClock) -> None:
+    """However many are asked for."""
+    reader = Telling("very")
+    with remanence.open(None, embedder=HashingEmbedder(), reader=reader, clock=clock) as space:
+        space.add_many(f"The harbour is {'very ' * n}old." for n in range(40))
+        answer = space.recall("the old harbour", limit=limit)
+
+    assert len(reader.texts) == READ_HITS
+    assert len(answer) == returned
+    assert [hit.score for hit in answer] == sorted((hit.score for hit in answer), reverse=True)
+
+
+def test_nobody_waits_while_it_reads(clock: FakeClock) -> None:
+    """It may take its time, and may itself ask or add from another thread."""
+
+    def slow(question: str, texts: Sequence[str]) -> list[float]:
+        found.append(other.submit(space.get, kept.id).result(timeout=10))
+        found.append(other.submit(space.add, "A boat came in.").result(timeout=10))
+        return [0.0] * len(texts)
+
+    found: list[Any] = []
+    with (
+        remanence.open(None, embedder=HashingEmbedder(), reader=slow, clock=clock) as space,
+        ThreadPoolExecutor(1) as other,
+    ):
+        kept = space.add(HARBOUR[0])
+        answer = space.recall(QUESTION)
+
+    assert [hit.memory for hit in answer] == [kept]
+    assert [memory.text for memory in found] == [HARBOUR[0], "A boat came in."]
+    assert not answer.missing
+
+
+def test_it_is_not_given_what_is_no_longer_valid(clock: FakeClock) -> None:
+    """It might like it best."""
+    reader = Telling("Porto")
+    with remanence.open(None, embedder=HashingEmbedder(), reader=reader, clock=clock) as space:
+        space.add("Alice lives in Porto.", now="2026-01-01")
+        lisbon = space.add("Alice lives in Lisbon.", now="2026-03-01")
+        answer = space.recall("Does Alice live in Lisbon?", limit=1)
+
+    assert [hit.memory for hit in answer] == [lisbon]
+    assert reader.texts == [lisbon.text]
+
+
+def test_a_turn_is_read_with_its_speaker_and_a_short_answer_with_its_question(clock: FakeClock) -> None:
+    """Who said "I" is half of what was said, and "Yes, peanuts." says nothing alone."""
+    reader = Telling("tea")
+    turns = [
+        {"speaker": "Bob", "content": "I like tea."},
+        {"role": "assistant", "content": "Do you drink tea, or are you allergic to anything?"},
+        {"role": "user", "content": "Yes, peanuts."},
+    ]
+    with remanence.open(None, embedder=HashingEmbedder(), reader=reader, clock=clock) as space:
+        space.add_turns(turns)
+        space.recall("tea and peanuts")
+
+    assert "Bob: I like tea." in reader.texts
+    assert "assistant: Do you drink tea, or are you allergic to anything? user: Yes, peanuts." in reader.texts
+
+
+def test_of_a_long_text_the_part_is_read_that_shares_most_with_the_question() -> None:
+    """What is cut off cannot be read."""
+    text = "word " * 200 + "the boiler is serviced by Marek " + "word " * 200
+
+    assert "serviced by Marek" in excerpt("Who services the boiler?", text)
+    assert len(excerpt("Who services the boiler?", text).split()) < 70
+    assert as_passage("Who?", "Marek does.", title="Boilers") == "Boilers: Marek does."
+
+
+@pytest.mark.parametrize("given", [7, ["a"]])
+def test_what_cannot_read_is_refused(given: Any) -> None:
+    """With the value and what would do."""
+    with pytest.raises(remanence.InvalidInput, match=rf"The reader is {given!r}".replace("[", r"\[")):
+        remanence.open(None, reader=given)
+
+
+def test_a_name_or_a_folder_that_is_not_there_says_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is downloaded behind anybody's back, and nothing is opened before."""
+    monkeypatch.setenv("REMANENCE_MODELS", str(tmp_path))
+    with pytest.raises(remanence.InvalidInput, match=f"`remanence models get {LARGER}`"):
+        remanence.open(tmp_path / "memory", reader=LARGER)
+    with pytest.raises(remanence.InvalidInput, match=r"No reader is called 'bge-small-en-v1\.5'"):
+        remanence.open(tmp_path / "memory", reader="bge-small-en-v1.5")
+    with pytest.raises(remanence.InvalidInput, match=r"lacks model\.onnx and tokenizer\.json"):
+        remanence.open(tmp_path / "memory", reader=tmp_path)
+    assert not (tmp_path / "memory").exists()
+
+
+def test_a_stock_cross_encoder_by_name_or_folder(clock: FakeClock) -> None:
+    """On a text of any length, and replayed as it was."""
+    place = catalogue.installed_folder(LARGER)
+    if place is None:
+        pytest.skip(f"{LARGER} is not in {catalogue.models_folder()}: run `remanence models get {LARGER}`")
+    texts = ["Alice moved to Porto in May.", "Alice is a plumber.", "word " * 50_000, "broken \ud83d"]
+    by_name, by_folder = (readers.resolve_reader(given) for given in (LARGER, place))
+    assert by_name is not None
+    assert by_folder is not None
+    read = by_name.read(ASKED, texts)
+
+    assert np.argmax(read) == 0
+    assert np.argmax(by_folder.read(ASKED, texts)) == 0
+    with remanence.open(None, reader=by_name, clock=clock) as space:
+        space.add_many(texts[:2])
+        answer = space.recall(ASKED)
+        assert answer[0].memory.text == texts[0]
+        assert space.audit.replay(answer.receipt) == answer
+
+
+class TestDefaultReader(ReaderContract):
+    """The reader that comes with the package."""
+
+    def make(self) -> Any:
+        """It, whatever the environment says."""
+        return readers.OnnxReader(readers.open_session(catalogue.DEFAULT_READER, "reader"))
+
+    def test_it_knows_what_tells_the_matter_without_a_shared_word(self) -> None:
+        """Of that person, and not of another."""
+        texts = ["The removal van dropped Dora's boxes in Hull.", "The removal van dropped Emil's boxes in Hull."]
+        own, other = self.make().read("Where would a parcel reach Dora?", texts)
+
+        assert own > 0.5 > other
+
+    def test_it_knows_when_nothing_answers(self) -> None:
+        """Small talk and another matter of the same person."""
+        read = self.make().read("Where does Dora live?", ["Dora sings in a choir.", "Hello there!", "asdf qwer"])
+
+        assert max(read) < 0.4
+
+    def test_a_later_statement_replaces_or_leaves_an_earlier_one(self) -> None:
+        """The second answer of the same model."""
+        replaced, untouched = self.make().compare(
+            [
+                ("Dora lives in Leeds.", "The van has just dropped Dora's boxes at her new flat in Hull."),
+                ("Dora lives in Leeds.", "Emil moved to Hull."),
+            ]
+        )
+
+        assert max(replaced, key=replaced.__getitem__) == "replaces"
+        assert max(untouched, key=untouched.__getitem__) == "none"
+
+    def test_it_is_the_default_unless_the_environment_or_the_caller_says_otherwise(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """`REMANENCE_READER=none` turns it off for a whole process."""
+        monkeypatch.setenv(readers.READER_VARIABLE, "none")
+        assert readers.resolve_reader() is None
+        monkeypatch.delenv(readers.READER_VARIABLE)
+        assert isinstance(readers.resolve_reader(), readers.OnnxReader)
+        assert readers.resolve_reader(None) is None
+
+
+def test_without_onnxruntime_recall_works_and_says_so(clock: FakeClock) -> None:
+    """As before, with the reason in `missing`."""
+    absent = readers.AbsentReader("'small' needs the package onnxruntime.")
+    with remanence.open(None, embedder=HashingEmbedder(), reader=absent, clock=clock) as space:
+        space.add_many(HARBOUR)
+        answer = space.recall(QUESTION)
+
+    assert [hit.memory.text for hit in answer] == list(HARBOUR)
+    assert "onnxruntime" in answer.missing["reader"]

@@ -1,0 +1,120 @@
+"""The reader: a small BERT that reads a question and a memory together, and has a second answer for two memories."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class Layer(nn.Module):
+    """One layer of BERT. With `first_only` only the first token is computed: nobody reads the others after the last."""
+
+    def __init__(self, width: int, heads: int, inner: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+        self.norm1, self.norm2 = nn.LayerNorm(width, eps=1e-12), nn.LayerNorm(width, eps=1e-12)
+        self.up, self.down = nn.Linear(width, inner), nn.Linear(inner, width)
+
+    def forward(self, x: Tensor, mask: Tensor, drop: float, first_only: bool = False) -> Tensor:
+        batch, _, width = x.shape
+        own = x[:, :1] if first_only else x
+        size = width // self.heads
+
+        def split(part: Tensor) -> Tensor:
+            return part.view(batch, -1, self.heads, size).transpose(1, 2)
+
+        q, k, v = split(self.query(own)), split(self.key(x)), split(self.value(x))
+        if torch.onnx.is_in_onnx_export():
+            mixed = torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(size) + mask, -1) @ v
+        else:
+            mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.to(q.dtype))
+        mixed = mixed.transpose(1, 2).reshape(batch, -1, width)
+        y = self.norm1(own + F.dropout(self.out(mixed), drop, self.training))
+        return self.norm2(y + F.dropout(self.down(F.gelu(self.up(y))), drop, self.training))
+
+
+class Reader(nn.Module):
+    """Two answers: whether the second text tells what the first asks; and what it does to it as the later statement."""
+
+    def __init__(
+        self,
+        layers: int = 12,
+        width: int = 384,
+        heads: int = 12,
+        inner: int = 1536,
+        words: int = 30522,
+        places: int = 512,
+    ) -> None:
+        super().__init__()
+        self.shape = {
+            "layers": layers,
+            "width": width,
+            "heads": heads,
+            "inner": inner,
+            "words": words,
+            "places": places,
+        }
+        self.words, self.places, self.kinds = (
+            nn.Embedding(words, width),
+            nn.Embedding(places, width),
+            nn.Embedding(2, width),
+        )
+        self.norm = nn.LayerNorm(width, eps=1e-12)
+        self.layers = nn.ModuleList(Layer(width, heads, inner) for _ in range(layers))
+        self.pool, self.say = nn.Linear(width, width), nn.Linear(width, 1)
+        self.compare_pool, self.compare = nn.Linear(width, width), nn.Linear(width, 4)
+        self.drop = 0.1
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, states: list[Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        x = self.words(input_ids) + self.places.weight[: input_ids.shape[1]] + self.kinds(token_type_ids)
+        x = F.dropout(self.norm(x), self.drop, self.training)
+        mask = (1.0 - attention_mask[:, None, None, :].to(x.dtype)) * -10000.0
+        for number, layer in enumerate(self.layers):
+            x = layer(x, mask, self.drop, first_only=number == len(self.layers) - 1)
+            if states is not None:
+                states.append(x)
+        first = x[:, 0]
+        said = self.say(F.dropout(torch.tanh(self.pool(first)), self.drop, self.training))
+        compared = self.compare(F.dropout(torch.tanh(self.compare_pool(first)), self.drop, self.training))
+        return said, compared
+
+
+class Teacher(nn.Module):
+    """all-mpnet-base-v2 with the same two answers: too large to ship, it knows more paraphrases to hand down."""
+
+    def __init__(self, config: dict[str, object]) -> None:
+        super().__init__()
+        from transformers import MPNetConfig, MPNetModel
+
+        self.body = MPNetModel(MPNetConfig(**config), add_pooling_layer=False)
+        width = self.body.config.hidden_size
+        self.pool, self.say = nn.Linear(width, width), nn.Linear(width, 1)
+        self.compare_pool, self.compare = nn.Linear(width, width), nn.Linear(width, 4)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> tuple[Tensor, Tensor]:
+        places = torch.arange(2, 2 + input_ids.shape[1], device=input_ids.device)[None].expand_as(input_ids)
+        states = self.body(input_ids=input_ids, attention_mask=attention_mask, position_ids=places).last_hidden_state
+        first = states[:, 0]
+        said = self.say(F.dropout(torch.tanh(self.pool(first)), 0.1, self.training))
+        compared = self.compare(F.dropout(torch.tanh(self.compare_pool(first)), 0.1, self.training))
+        return said, compared
+
+
+def student_of(teacher: Reader, keep: list[int]) -> Reader:
+    """A reader that begins as some layers of another."""
+    small = Reader(**teacher.shape | {"layers": len(keep)})
+    old = teacher.state_dict()
+    new = {name: value for name, value in old.items() if not name.startswith("layers.")}
+    for number, layer in enumerate(keep):
+        prefix = f"layers.{layer}."
+        new |= {
+            f"layers.{number}.{name[len(prefix) :]}": value for name, value in old.items() if name.startswith(prefix)
+        }
+    small.load_state_dict(new)
+    return small

@@ -1,0 +1,408 @@
+"""Train the readers: a large teacher, then a reader of 12 layers, then its small students. Wants one GPU.
+
+    python training/train.py FOLDER teacher --seconds 420     FOLDER as `prepare.py` and `weights.py` left it
+    python training/train.py FOLDER large --seconds 240       begins as the base model, learns from labels and teacher
+    python training/train.py FOLDER small:4 --seconds 180     four layers of the large one, taught by both
+
+Each stage writes FOLDER/out/<stage>.pt and prints what it finds on questions that took no part in training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from model import Reader, Teacher, student_of
+from torch import Tensor, nn
+from weights import unpack
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+SHARE = {
+    "matters": 10,
+    "written": 5,
+    "friendsqa": 2,
+    "molweni": 0.8,
+    "qmsum": 0.8,
+    "realmem": 1,
+    "squad": 2,
+    "squad2": 2,
+    "swapped": 1.5,
+    "asked": 3,
+    "longmemeval_pool": 1.2,
+    "hotpotqa_1000": 1.5,
+    "2wiki_1000": 1.5,
+    "musique_300": 0.8,
+    "timeqa_human": 1.5,
+}
+"""How often questions of each set are drawn."""
+KEEP = {3: [0, 5, 11], 4: [0, 4, 8, 11], 6: [0, 2, 4, 6, 8, 11]}
+"""Which layers of the large reader a student begins with; student layer n follows large layer FOLLOW[n]."""
+FOLLOW = {3: [3, 7, 11], 4: [2, 5, 8, 11], 6: [1, 3, 5, 7, 9, 11]}
+RATE = {"teacher": 2.5e-5, "large": 6e-5, 3: 2.5e-4, 4: 2e-4, 6: 1.5e-4}
+QUESTIONS, CANDIDATES, PAIRS = 64, 14, 112
+PAIR_SHARE = (0.4, 0.3, 0.15, 0.15)
+
+
+class Data:
+    """The arrays of `prepare.py` on the device, and batches of them."""
+
+    def __init__(self, folder: Path) -> None:
+        held = np.load(folder / "data.npz")
+        self.names = held["names"].tolist()
+        self.sets, self.flags, self.begin, self.labels = held["sets"], held["flags"], held["begin"], held["labels"]
+        self.fused, self.wanted = held["fused"], held["wanted"]
+        self.asked, self.cands = held["asked"], held["cands"]
+        self.pairs = {name.removeprefix("pairs_"): held[name] for name in held.files if name.startswith("pairs_")}
+        self.length = held["lengths"].astype(np.int64)
+        self.tokens = torch.from_numpy(held["tokens"].astype(np.int32)).to(DEVICE)
+        self.lengths = torch.from_numpy(self.length).to(DEVICE)
+        self.starts = self.lengths.cumsum(0) - self.lengths
+        owner = np.repeat(np.arange(len(self.asked)), np.diff(self.begin))
+        self.question_of = self.asked[owner]
+        pieces = json.loads((folder / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
+        self.ids = [pieces[name] for name in ("[PAD]", "[CLS]", "[SEP]")]
+
+    def batch(self, first: np.ndarray, second: np.ndarray) -> list[Tensor]:
+        """Two texts each as input ids, mask and kinds."""
+        a, b = (
+            torch.from_numpy(np.asarray(x, np.int64)).to(DEVICE, non_blocking=True)[:, None] for x in (first, second)
+        )
+        la, lb = self.lengths[a], self.lengths[b]
+        longest = int((self.length[first] + self.length[second]).max()) + 3
+        place = torch.arange(-(-longest // 8) * 8, device=DEVICE)[None]
+        last = len(self.tokens) - 1
+        left = self.tokens[(self.starts[a] + place - 1).clamp(0, last)]
+        right = self.tokens[(self.starts[b] + place - la - 2).clamp(0, last)]
+        pad, cls, sep = self.ids
+        ids = torch.where(place <= la, left, right)
+        ids = torch.where(place == 0, cls, ids)
+        ids = torch.where((place == la + 1) | (place == la + lb + 2), sep, ids)
+        mask = place <= la + lb + 2
+        ids = torch.where(mask, ids, pad)
+        return [ids.long(), mask.long(), ((place > la + 1) & mask).long()]
+
+    def in_order(self, first: np.ndarray, second: np.ndarray, parts: int) -> list[np.ndarray]:
+        """Rows in a few groups of like length."""
+        order = np.argsort(self.length[first] + self.length[second], kind="stable")
+        return np.array_split(order, parts)
+
+
+def run(
+    model: nn.Module, data: Data, first: np.ndarray, second: np.ndarray, tokens: int = 260_000
+) -> tuple[np.ndarray, np.ndarray]:
+    """What a model says of all these pairs: whether, and what the later does to the earlier."""
+    model.eval()
+    size = data.length[first] + data.length[second] + 3
+    order = np.argsort(size, kind="stable")
+    said, compared = np.zeros(len(first), np.float32), np.zeros((len(first), 4), np.float32)
+    at = 0
+    with torch.no_grad(), torch.autocast(DEVICE, torch.bfloat16):
+        while at < len(order):
+            count = max(8, tokens // int(size[order[min(len(order) - 1, at + 4000)]]))
+            rows = order[at : at + count]
+            one, four = model(*data.batch(first[rows], second[rows]))
+            said[rows], compared[rows] = one.float().squeeze(-1).cpu().numpy(), four.float().cpu().numpy()
+            at += count
+    return said, compared
+
+
+def draws(data: Data, seed: int) -> Iterator[tuple[np.ndarray, ...]]:
+    """Endless batches: rows of candidates, the question each belongs to, whether its labels are known; and pairs."""
+    rng = np.random.default_rng(seed)
+    members: dict[str, list[int]] = {}
+    for number, (kind, flag) in enumerate(zip(data.sets, data.flags, strict=True)):
+        labels = data.labels[data.begin[number] : data.begin[number + 1]]
+        if not flag & 4 and (flag & 2 or labels.any() or (not flag & 1 and len(labels) > 5)):
+            members.setdefault(data.names[kind], []).append(number)
+    names = [name for name in members if name in SHARE]
+    odds = np.array([SHARE[name] for name in names])
+    by_relation = [np.flatnonzero(data.pairs["train"][:, 2] == relation) for relation in range(4)]
+    while True:
+        rows, owner, known = [], [], []
+        for slot, name in enumerate(rng.choice(len(names), QUESTIONS, p=odds / odds.sum())):
+            number = members[names[name]][rng.integers(len(members[names[name]]))]
+            start, labels = data.begin[number], data.labels[data.begin[number] : data.begin[number + 1]]
+            right, wrong = np.flatnonzero(labels), np.flatnonzero(labels == 0)
+            right = rng.permutation(right)[:4]
+            weight = 1 / (5 + np.arange(len(wrong)))
+            count = min(len(wrong), CANDIDATES - len(right))
+            chosen = rng.choice(wrong, count, replace=False, p=weight / weight.sum()) if count else wrong[:0]
+            picked = np.concatenate([right, chosen])
+            rows.append(start + picked)
+            owner.append(np.full(len(picked), slot))
+            known.append(np.full(len(picked), not data.flags[number] & 2))
+        relations = rng.choice(4, PAIRS, p=PAIR_SHARE)
+        pairs = np.array(
+            [by_relation[r][rng.integers(len(by_relation[r]))] if len(by_relation[r]) else 0 for r in relations]
+        )
+        yield np.concatenate(rows), np.concatenate(owner), np.concatenate(known), pairs
+
+
+def ahead(items: Iterator, depth: int = 8) -> Iterator:
+    """The same, made ahead in a thread of its own."""
+    ready: queue.Queue = queue.Queue(depth)
+
+    def work() -> None:
+        for item in items:
+            ready.put(item)
+
+    threading.Thread(target=work, daemon=True).start()
+    while True:
+        yield ready.get()
+
+
+def train(
+    model: nn.Module,
+    data: Data,
+    *,
+    seconds: float,
+    rate: float,
+    labels: float = 1.0,
+    told: tuple[np.ndarray, np.ndarray] | None = None,
+    followed: Reader | None = None,
+    follow: list[int] | None = None,
+    seed: int = 7,
+) -> nn.Module:
+    """Train for so long.
+
+    Args:
+        labels: The weight of the labels.
+        told: What a teacher says of every candidate and every pair; it counts once.
+        followed, follow: A reader whose layers the model's are to be like, and which of them.
+    """
+    model.to(DEVICE).train()
+    best = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01, betas=(0.9, 0.98), fused=DEVICE == "cuda")
+    began, step, shown = time.time(), 0, []
+    for rows, owner, known, pairs in ahead(draws(data, seed)):
+        done = (time.time() - began) / seconds
+        if done >= 1:
+            break
+        for group in best.param_groups:
+            group["lr"] = rate * min(done / 0.06 + 0.01, (1 - done) / 0.94 + 0.002)
+        asked, cands = data.question_of[rows], data.cands[rows]
+        first = np.concatenate([asked, data.pairs["train"][pairs, 0]])
+        second = np.concatenate([cands, data.pairs["train"][pairs, 1]])
+        groups = data.in_order(first, second, 3)
+        said, compared, apart = [], [], 0.0
+        with torch.autocast(DEVICE, torch.bfloat16):
+            looked = step % len(groups)
+            for number, group in enumerate(groups):
+                batch = data.batch(first[group], second[group])
+                mine: list[Tensor] = []
+                one, four = model(*batch, states=mine) if followed is not None else model(*batch)
+                said.append(one.float().squeeze(-1))
+                compared.append(four.float())
+                if followed is not None and follow is not None and number == looked:
+                    apart = _apart(mine, followed, batch, follow)
+        back = torch.from_numpy(np.argsort(np.concatenate(groups))).to(DEVICE)
+        logits, relation = torch.cat(said)[back], torch.cat(compared)[back][len(rows) :]
+        logits = logits[: len(rows)]
+        loss = apart + 0.5 * labels * F.cross_entropy(relation, _tensor(data.pairs["train"][pairs, 2]).long())
+        loss = loss + _answer_loss(logits, rows, owner, known, data, labels, told)
+        if told is not None:
+            aim = F.log_softmax(_tensor(told[1][pairs]), 1)
+            loss = loss + 0.5 * F.kl_div(F.log_softmax(relation, 1), aim, log_target=True, reduction="batchmean")
+        best.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        best.step()
+        shown.append(loss.detach())
+        step += 1
+        if step % 500 == 0:
+            print(
+                f"  step {step} loss {torch.stack(shown[-200:]).mean().item():.3f} {time.time() - began:.0f}s",
+                flush=True,
+            )
+    print(f"  {step} steps, loss {torch.stack(shown[-200:]).mean().item():.3f}", flush=True)
+    return model.eval()
+
+
+def _answer_loss(
+    logits: Tensor,
+    rows: np.ndarray,
+    owner: np.ndarray,
+    known: np.ndarray,
+    data: Data,
+    labels: float,
+    told: tuple[np.ndarray, np.ndarray] | None,
+) -> Tensor:
+    """Each right candidate before all wrong ones, each probability right in itself, and both like the teacher's."""
+    place = np.arange(len(rows)) - np.searchsorted(owner, owner)
+    where = _tensor(owner).long(), _tensor(place).long()
+    empty = logits.new_full((QUESTIONS, CANDIDATES + 4), -1e4)
+    grid = empty.index_put(where, logits)
+    label = _tensor(data.labels[rows].astype(np.float32))
+    marks = torch.zeros_like(empty).index_put(where, label)
+    wrong = torch.logsumexp(grid.masked_fill(marks > 0, -1e4), 1, keepdim=True)
+    ranked = (F.softplus(wrong - grid) * marks).sum() / marks.sum().clamp(min=1)
+    sure = _tensor(known.astype(np.float32))
+    each = F.binary_cross_entropy_with_logits(logits, label, reduction="none")
+    loss = labels * (0.6 * ranked + 1.5 * (each * sure).sum() / sure.sum().clamp(min=1))
+    if told is not None:
+        aim = _tensor(told[0][rows])
+        target = empty.index_put(where, aim)
+        loss = loss + F.kl_div(F.log_softmax(grid, 1), F.log_softmax(target, 1), log_target=True, reduction="batchmean")
+        loss = (
+            loss + 2 * F.binary_cross_entropy_with_logits(logits, torch.sigmoid(aim)) + 0.05 * F.mse_loss(logits, aim)
+        )
+    return loss
+
+
+def _apart(mine: list[Tensor], followed: Reader, batch: list[Tensor], follow: list[int]) -> Tensor:
+    """How far the layers are from those they follow."""
+    theirs: list[Tensor] = []
+    with torch.no_grad():
+        followed(*batch, states=theirs)
+    real = batch[1].unsqueeze(-1).float()
+    total = torch.zeros((), device=DEVICE)
+    for number, layer in enumerate(follow):
+        aim = theirs[layer].float()
+        weight = real if aim.shape[1] > 1 else real[:, :1]
+        gap = ((mine[number].float() - aim) ** 2 * weight).sum() / weight.sum() / aim.shape[-1]
+        total = total + gap / (aim.var() + 1e-6) / len(follow)
+    return total
+
+
+def _tensor(array: np.ndarray) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(array)).to(DEVICE, non_blocking=True)
+
+
+def measure(model: nn.Module, data: Data) -> None:
+    """What a reader does on questions that took no part in training."""
+    measured = np.flatnonzero(data.flags & 4)
+    rows = np.concatenate([np.arange(data.begin[n], data.begin[n + 1]) for n in measured])
+    said = np.zeros(len(data.cands), np.float32)
+    said[rows] = run(model, data, data.question_of[rows], data.cands[rows])[0]
+    for kind, name in enumerate(data.names):
+        mine = [n for n in measured if data.sets[n] == kind]
+        if not mine:
+            continue
+        shown = []
+        best = {True: [], False: []}
+        for n in mine:
+            part = slice(data.begin[n], data.begin[n + 1])
+            labels, logits, fused = data.labels[part], said[part], data.fused[part]
+            best[bool(data.flags[n] & 1)].append(logits[:24].max() if len(logits) else -9.0)
+            if not labels.any() and not data.wanted[n]:
+                continue
+            if not data.flags[n] & 1:
+                continue
+            wanted = data.wanted[n] or labels.sum()
+            probability = 1 / (1 + np.exp(-logits))
+            found = []
+            for read in (0, 16, 24):
+                mixed = fused / max(fused.max(), 1e-9) if fused.any() else np.zeros_like(fused)
+                if read:
+                    mixed = 0.55 * mixed - (np.arange(len(mixed)) >= read) * 10
+                    mixed[:read] += 0.45 * probability[:read]
+                order = np.argsort(-mixed, kind="stable")
+                found += [labels[order[:5]].sum() / wanted]
+            order = np.argsort(-logits, kind="stable")
+            shown.append([*found, labels[order[0]], labels[order[:5]].sum() / wanted])
+        mean = 100 * np.mean(shown, 0)
+        area = _area(best[True], best[False]) if best[False] else float("nan")
+        print(
+            f"  {name:18s} R@5 fused {mean[0]:.1f}, reading 16 {mean[1]:.1f}, 24 {mean[2]:.1f}, alone {mean[4]:.1f}; "
+            f"first right {mean[3]:.1f}; AUC {area:.3f} ({len(shown)})",
+            flush=True,
+        )
+    for name, pairs in data.pairs.items():
+        if name != "train" and len(pairs):
+            got = run(model, data, pairs[:, 0], pairs[:, 1])[1].argmax(1)
+            right = [f"{100 * (got[pairs[:, 2] == r] == r).mean():.0f}" for r in range(4) if (pairs[:, 2] == r).any()]
+            print(f"  pairs of unseen {name}: none/replaces/extends/ends right in {'/'.join(right)}%", flush=True)
+
+
+def _area(high: list[float], low: list[float]) -> float:
+    a, b = np.array(high)[:, None], np.array(low)[None]
+    return float((a > b).mean() + 0.5 * (a == b).mean())
+
+
+def load(path: Path) -> Reader:
+    """A reader that was saved."""
+    held = torch.load(path, map_location="cpu")
+    reader = Reader(**held["shape"])
+    reader.load_state_dict({name: value.float() for name, value in held["state"].items()})
+    return reader
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("stage", help="teacher, large, or small:3, small:4, small:6")
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--seed", type=int, default=7)
+    options = parser.parse_args()
+    torch.manual_seed(options.seed)
+    torch.set_float32_matmul_precision("high")
+    began = time.time()
+    data, out = Data(options.folder), options.folder / "out"
+    out.mkdir(exist_ok=True)
+    print(f"{options.stage}: data ready after {time.time() - began:.0f}s", flush=True)
+    stage, _, layers = options.stage.partition(":")
+    name = stage + layers
+    told = None
+    if stage != "teacher":
+        parts = [
+            np.load(out / f"told_{kind}.npz")
+            for kind in (("teacher",) if stage == "large" else ("teacher", "large"))
+            if (out / f"told_{kind}.npz").exists()
+        ]
+        if parts:
+            told = sum(p["said"] for p in parts) / len(parts), sum(p["compared"] for p in parts) / len(parts)
+    if stage == "teacher":
+        held = unpack(options.folder / "teacher_1.npz", options.folder / "teacher_2.npz")
+        config = json.loads((options.folder / "teacher.json").read_text())
+        words = len(held["embeddings.word_embeddings.weight"])
+        model: nn.Module = Teacher(config | {"vocab_size": words})
+        model.body.load_state_dict({name: torch.from_numpy(value) for name, value in held.items()})
+        train(model, data, seconds=options.seconds, rate=RATE["teacher"], seed=options.seed)
+    elif stage == "large":
+        held = {name: torch.from_numpy(value) for name, value in unpack(options.folder / "base.npz").items()}
+        model = Reader(words=len(held["words.weight"]))
+        print("  not in the base model:", model.load_state_dict(held, strict=False).missing_keys)
+        train(
+            model,
+            data,
+            seconds=options.seconds,
+            rate=RATE["large"],
+            told=told,
+            labels=1.0 if told is None else 0.4,
+            seed=options.seed,
+        )
+    else:
+        large = load(out / "large.pt").to(DEVICE).eval()
+        earlier = out / f"{name}.pt"  # trained on if it is there
+        model = load(earlier) if earlier.exists() else student_of(large, KEEP[int(layers)])
+        train(
+            model,
+            data,
+            seconds=options.seconds,
+            rate=RATE[int(layers)],
+            told=told,
+            labels=0.3,
+            followed=large,
+            follow=FOLLOW[int(layers)],
+            seed=options.seed,
+        )
+    if isinstance(model, Reader):
+        state = {key: value.detach().half().cpu() for key, value in model.state_dict().items()}
+        torch.save({"shape": model.shape, "state": state}, out / f"{name}.pt")
+    measure(model, data)
+    if stage in ("teacher", "large"):
+        said = run(model, data, data.question_of, data.cands)[0]
+        compared = run(model, data, data.pairs["train"][:, 0], data.pairs["train"][:, 1])[1]
+        np.savez(out / f"told_{stage}.npz", said=said, compared=compared)
+    print(f"{options.stage}: done after {time.time() - began:.0f}s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
