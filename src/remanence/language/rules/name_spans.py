@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from remanence.language.rules import lexicon
@@ -260,7 +261,11 @@ def _starts_sentence(text: str, start: int) -> bool:
 
 def kind_of_name(name: str, words: list[CapitalizedWord]) -> str:
     """The kind of a name made of these words: person, place, organization, product or thing."""
-    first, last, several = words[0].lowercase, words[-1].lowercase, len(words) > 1
+    return _kind(name, words[0].lowercase, words[-1].lowercase, len(words) > 1)
+
+
+@lru_cache(1 << 14)  # the same names occur again and again
+def _kind(name: str, first: str, last: str, several: bool) -> str:
     lower = name.lower()
     if lower in lexicon.PLACES or name in lexicon.PLACE_ACRONYMS:
         return "place"
