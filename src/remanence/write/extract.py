@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from remanence.core.identity import digest, key_identity, new_id
 from remanence.core.inputs import window
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 _MIN_ECHO_LENGTH = 16  # shorter texts ("yes", "thank you") are often said again
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedVersion:
+class PreparedVersion(NamedTuple):
     """A version to be written. Its memory id and the number of its turn become final under the write lock."""
 
     version: Remembered
