@@ -19,7 +19,7 @@ def key_identity(key: str) -> str:
 
 def new_id() -> str:
     """A new id. Ids sort by the time they were made."""
-    return f"{time.time_ns() // 1_000_000:012x}{_random.getrandbits(48):012x}"
+    return f"{time.time_ns() // 1_000_000 << 48 | _random.getrandbits(48):024x}"
 
 
 _random = random.Random()  # our own: a program that seeds the shared one would get the same ids again

@@ -47,8 +47,12 @@ def storable(value: object) -> object:
 
 
 def readable(value: object) -> object:
-    if isinstance(value, str) and (not value or value.isspace()):
-        raise ValueError("is blank. Give it at least one visible character")
+    """Refuse text that is blank, or that cannot be stored and read back."""
+    if isinstance(value, str):
+        if not value or value.isspace():
+            raise ValueError("is blank. Give it at least one visible character")
+        if value.isascii() and "\0" not in value:  # most text: it needs no other check
+            return value
     return storable(value)
 
 
