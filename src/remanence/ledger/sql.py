@@ -57,6 +57,8 @@ class SqlLedger:
             if other.path == self.path and other._connected:
                 other._check_process()
         self._readers: deque[sqlite3.Connection] = deque()
+        self._head = EMPTY_HEAD
+        self._head_version: int | None = None  # see `_find_head`
         with self._errors:
             self._writer = sqlite.connect(self.path)
             self._file = sqlite.file_identity(self.path)
@@ -98,7 +100,9 @@ class SqlLedger:
                 transaction.record_head()
                 with self._errors:
                     self._writer.execute("COMMIT")
+                self._head = transaction.chain_head
             except BaseException:
+                self._head_version = None
                 with self._errors:
                     if self._writer.in_transaction:  # on a full disk SQLite has rolled back by itself
                         self._writer.execute("ROLLBACK")
@@ -112,6 +116,13 @@ class SqlLedger:
                 self._remove_erased_pages(wait=1000)
 
     def _find_head(self) -> ChainHead:
+        """The end of the chain. It is read again only if another connection has written since."""
+        version = self._writer.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._head_version:
+            self._head, self._head_version = self._read_head(), version
+        return self._head
+
+    def _read_head(self) -> ChainHead:
         row = self._writer.execute(tables.LAST_ENTRY).fetchone()
         head = EMPTY_HEAD if row is None else ChainHead(*row)
         if (self._recorded_head(self._writer) or EMPTY_HEAD) != head:
