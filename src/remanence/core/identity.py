@@ -17,6 +17,11 @@ def key_identity(key: str) -> str:
     return digest("key", key)
 
 
+def turn_identity(turn_digest: str, count: int) -> str:
+    """The same as `digest("turn", turn_digest, count)`, whose JSON needs no encoder."""
+    return _hash(f'["turn", "{turn_digest}", {count}]')
+
+
 def new_id() -> str:
     """A new id. Ids sort by the time they were made."""
     return f"{time.time_ns() // 1_000_000 << 48 | _random.getrandbits(48):024x}"
@@ -30,4 +35,8 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 def digest(*values: Any) -> str:
     """A digest of these values. Two inputs with the same identity are one memory; if their content is the same as
     well, the second is no change. What an extractor found is in neither, so that a better one changes nothing."""
-    return hashlib.blake2b(_ENCODER.encode(values).encode(), digest_size=12).hexdigest()
+    return _hash(_ENCODER.encode(values))
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
