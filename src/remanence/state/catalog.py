@@ -188,7 +188,10 @@ class Catalog(SavedPart):
         return from_micros(int(self._recorded.values[row]))
 
     def first_recorded(self, memory: int) -> datetime:
-        return self.recorded_at(self.rows_of(memory)[0])
+        row = int(self._last_row.values[memory])
+        while (earlier := int(self._earlier.values[row])) >= 0:
+            row = earlier
+        return self.recorded_at(row)
 
     def next_turn(self, conversation: str) -> int:
         return self._next_turns.get(conversation, 0)
