@@ -9,16 +9,22 @@ import random
 import time
 from typing import Any
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+# Digests depend on these options. Circles are not searched for: checked input has none.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, check_circular=False)
 
 
 def key_identity(key: str) -> str:
     return digest("key", key)
 
 
+def turn_identity(turn_digest: str, count: int) -> str:
+    """The same as `digest("turn", turn_digest, count)`, whose JSON needs no encoder."""
+    return _hash(f'["turn", "{turn_digest}", {count}]')
+
+
 def new_id() -> str:
     """A new id. Ids sort by the time they were made."""
-    return f"{time.time_ns() // 1_000_000:012x}{_random.getrandbits(48):012x}"
+    return f"{time.time_ns() // 1_000_000 << 48 | _random.getrandbits(48):024x}"
 
 
 _random = random.Random()  # our own: a program that seeds the shared one would get the same ids again
@@ -29,4 +35,8 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 def digest(*values: Any) -> str:
     """A digest of these values. Two inputs with the same identity are one memory; if their content is the same as
     well, the second is no change. What an extractor found is in neither, so that a better one changes nothing."""
-    return hashlib.blake2b(_ENCODER.encode(values).encode(), digest_size=12).hexdigest()
+    return _hash(_ENCODER.encode(values))
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()

@@ -8,7 +8,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
-from dataclasses import fields
 from datetime import datetime
 from itertools import groupby, islice
 from operator import attrgetter
@@ -452,9 +451,25 @@ def embeddable_texts(version: Remembered) -> list[str]:
 
 
 def memory_from_entry(entry: Entry, event: Remembered, recorded_at: Any) -> Memory:
-    shared = dict(zip(_SHARED_FIELDS, _SHARED_VALUES(event), strict=True))
-    return Memory(id=event.memory, space=entry.space, recorded_at=recorded_at, revised_at=entry.at, **shared)
-
-
-_SHARED_FIELDS = sorted({field.name for field in fields(Memory)} & {field.name for field in fields(Remembered)})
-_SHARED_VALUES = attrgetter(*_SHARED_FIELDS)
+    # Field by field, because it is done for every memory that is added or read.
+    return Memory(
+        id=event.memory,
+        space=entry.space,
+        text=event.text,
+        key=event.key,
+        kind=event.kind,
+        valid=event.valid,
+        recorded_at=recorded_at,
+        revised_at=entry.at,
+        importance=event.importance,
+        confidence=event.confidence,
+        strength=event.strength,
+        tags=event.tags,
+        source=event.source,
+        observed_by=event.observed_by,
+        expires_at=event.expires_at,
+        mentions=event.mentions,
+        triples=event.triples,
+        turn=event.turn,
+        meta=event.meta,
+    )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from remanence.errors import InvalidInput
 from remanence.language.temporal import parse_moment
 from remanence.language.text import truncate
-from remanence.schema import MEMORY_KINDS, UTC, Memory, Window
+from remanence.schema import ANY_TIME, MEMORY_KINDS, UTC, Memory, Window
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,12 +47,18 @@ def storable(value: object) -> object:
 
 
 def readable(value: object) -> object:
-    if isinstance(value, str) and (not value or value.isspace()):
-        raise ValueError("is blank. Give it at least one visible character")
+    """Refuse text that is blank, or that cannot be stored and read back."""
+    if isinstance(value, str):
+        if not value or value.isspace():
+            raise ValueError("is blank. Give it at least one visible character")
+        if value.isascii() and "\0" not in value:  # most text: it needs no other check
+            return value
     return storable(value)
 
 
 def window(start: Moment | None, end: Moment | None, now: datetime) -> Window:
+    if start is None and end is None:
+        return ANY_TIME
     found = Window(
         None if start is None else parse_moment(start, now, argument="valid_from"),
         None if end is None else parse_moment(end, now, argument="valid_until"),

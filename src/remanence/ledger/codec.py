@@ -26,15 +26,6 @@ _UPGRADE = "It was written by a later release: upgrade with `pip install -U rema
 _VALUES = (Window, Mention, Triple, Turn, Alias)  # stored as lists
 
 
-_FIELD_CONVERTERS: dict[str, Callable[[Any], Any]] = {
-    "mentions": lambda mentions: [(mention.name, mention.kind) for mention in mentions],
-    "triples": lambda triples: [(triple.subject, triple.predicate, triple.object) for triple in triples],
-    "times": lambda times: [[end and micros(end) for end in (window.start, window.end)] for window in times],
-    "turn": lambda turn: (turn.conversation, turn.number, turn.speaker, turn.at and micros(turn.at)),
-}
-"""The same for the fields of `Remembered`: many memories are added at once, and the encoder's callbacks are slow."""
-
-
 def _to_json(value: Any) -> Any:
     if isinstance(value, datetime):
         return micros(value)
@@ -75,19 +66,58 @@ def encode(event: Event) -> str:
     >>> encode(Forgotten("m1", why="she asked"))
     '{"memory":"m1","why":"she asked"}'
     """
-    stored: dict[str, Any] = {}
-    converters = _FIELD_CONVERTERS if isinstance(event, Remembered) else {}
-    for name, default in _FIELDS[type(event)]:
-        value = getattr(event, name)
-        if value is default or value == default:
-            continue
-        if name == "valid" and isinstance(event, Remembered):  # stored as two fields since the first release
-            ends = {"valid_from": value.start, "valid_until": value.end}
-            stored |= {end: moment for end, moment in ends.items() if moment is not None}
-        else:
-            convert = converters.get(name)
-            stored[name] = value if convert is None else convert(value)
-    return _ENCODER.encode(stored)
+    return _ENCODER.encode(_stored_memory(event) if isinstance(event, Remembered) else _stored_fields(event))
+
+
+def _stored_fields(event: Event) -> dict[str, Any]:
+    """The fields of an event without those that have their default value."""
+    values = [(name, getattr(event, name), default) for name, default in _FIELDS[type(event)]]
+    return {name: value for name, value, default in values if value != default}
+
+
+def _stored_memory(event: Remembered) -> dict[str, Any]:
+    """The same for a memory, as values that the encoder knows. `valid` is two fields since the first release.
+
+    Field by field, because it is done for every memory that is added, and a loop takes twice as long.
+    """
+    stored: dict[str, Any] = {"memory": event.memory, "text": event.text, "identity": event.identity}
+    if event.content:
+        stored["content"] = event.content
+    if event.kind != "semantic":
+        stored["kind"] = event.kind
+    if event.importance != 0.5:
+        stored["importance"] = event.importance
+    if event.confidence != 1.0:
+        stored["confidence"] = event.confidence
+    if event.strength != 1.0:
+        stored["strength"] = event.strength
+    if event.key is not None:
+        stored["key"] = event.key
+    if event.source is not None:
+        stored["source"] = event.source
+    if event.observed_by is not None:
+        stored["observed_by"] = event.observed_by
+    if event.valid.start is not None:
+        stored["valid_from"] = micros(event.valid.start)
+    if event.valid.end is not None:
+        stored["valid_until"] = micros(event.valid.end)
+    if event.expires_at is not None:
+        stored["expires_at"] = micros(event.expires_at)
+    if event.tags:
+        stored["tags"] = event.tags
+    if event.mentions:
+        stored["mentions"] = [(mention.name, mention.kind) for mention in event.mentions]
+    if event.triples:
+        stored["triples"] = [(triple.subject, triple.predicate, triple.object) for triple in event.triples]
+    if event.times:
+        stored["times"] = [(w.start and micros(w.start), w.end and micros(w.end)) for w in event.times]
+    if (turn := event.turn) is not None:
+        stored["turn"] = (turn.conversation, turn.number, turn.speaker, turn.at and micros(turn.at))
+    if event.passages:
+        stored["passages"] = event.passages
+    if event.meta:
+        stored["meta"] = event.meta
+    return stored
 
 
 def json_fragment(text: str) -> str:

@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
@@ -53,12 +52,14 @@ class SqlLedger:
         self._pid = os.getpid()
         self._connected = self._closed = self._writing = self._needs_checkpoint = False
         self._write_lock = threading.RLock()
-        self._errors = partial(sqlite.translated_errors, self.path)
+        self._errors = sqlite.TranslatedErrors(self.path)
         for other in self._instances:
             if other.path == self.path and other._connected:
                 other._check_process()
         self._readers: deque[sqlite3.Connection] = deque()
-        with self._errors():
+        self._head = EMPTY_HEAD
+        self._head_version: int | None = None  # see `_find_head`
+        with self._errors:
             self._writer = sqlite.connect(self.path)
             self._file = sqlite.file_identity(self.path)
             # 16 and 32 MB: a large batch fits into the cache, and most of its pages are overwritten in the
@@ -87,20 +88,22 @@ class SqlLedger:
                 raise LedgerError("this thread is already in a transaction: end that one first.")
             self._remove_erased_pages(wait=0)
             self._check_file()
-            with self._errors():
+            with self._errors:
                 self._writer.execute("BEGIN IMMEDIATE")
             self._writing = True
             transaction = None
             try:
-                with self._errors():
+                with self._errors:
                     head = self._find_head()
-                transaction = SqlTransaction(self._writer, self.path, head)
+                transaction = SqlTransaction(self._writer, self._errors, head)
                 yield transaction
                 transaction.record_head()
-                with self._errors():
+                with self._errors:
                     self._writer.execute("COMMIT")
+                self._head = transaction.chain_head
             except BaseException:
-                with self._errors():
+                self._head_version = None
+                with self._errors:
                     if self._writer.in_transaction:  # on a full disk SQLite has rolled back by itself
                         self._writer.execute("ROLLBACK")
                 raise
@@ -113,6 +116,13 @@ class SqlLedger:
                 self._remove_erased_pages(wait=1000)
 
     def _find_head(self) -> ChainHead:
+        """The end of the chain. It is read again only if another connection has written since."""
+        version = self._writer.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._head_version:
+            self._head, self._head_version = self._read_head(), version
+        return self._head
+
+    def _read_head(self) -> ChainHead:
         row = self._writer.execute(tables.LAST_ENTRY).fetchone()
         head = EMPTY_HEAD if row is None else ChainHead(*row)
         if (self._recorded_head(self._writer) or EMPTY_HEAD) != head:
@@ -174,7 +184,7 @@ class SqlLedger:
 
     def texts_in_other_entries(self, texts: Collection[str], *, excluded_positions: Collection[int]) -> set[str]:
         self._check_open()
-        with self._errors(), self._reader() as reader:
+        with self._errors, self._reader() as reader:
             return chain.texts_in_other_entries(reader.execute(tables.BODIES), texts, excluded_positions)
 
     def get_meta(self, name: str) -> str | None:
@@ -183,7 +193,7 @@ class SqlLedger:
 
     def verify(self) -> tuple[int, bytes]:
         self._check_open()
-        with self._errors(), self._reader() as reader:
+        with self._errors, self._reader() as reader:
             reader.execute("BEGIN")  # one snapshot: entries and recorded head of the same moment
             try:
                 entries = map(StoredEntry._make, reader.execute(tables.READ_STORED))
@@ -196,7 +206,7 @@ class SqlLedger:
             self._check_open()
             if self._writing:
                 raise LedgerError("this thread is in a transaction: end it before compacting.")
-            with self._errors():
+            with self._errors:
                 if self._writer.execute("PRAGMA freelist_count").fetchone()[0]:
                     self._writer.execute("VACUUM")
                 self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -226,7 +236,7 @@ class SqlLedger:
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         self._check_open()
-        with self._errors(), self._reader() as reader:
+        with self._errors, self._reader() as reader:
             return reader.execute(sql, values).fetchall()
 
     def _value(self, sql: str, values: Sequence[Any] = ()) -> Any:
@@ -277,14 +287,14 @@ class SqlLedger:
 class SqlTransaction(ChainedTransaction):
     """The changes of one writer; the database stores them only if the block ends without an exception."""
 
-    def __init__(self, writer: sqlite3.Connection, path: Path, head: ChainHead) -> None:
+    def __init__(self, writer: sqlite3.Connection, errors: sqlite.TranslatedErrors, head: ChainHead) -> None:
         super().__init__(head)
         self._writer, self._first_head = writer, head
-        self._errors = partial(sqlite.translated_errors, path)
+        self._errors = errors
         self.erased = False
 
     def put_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
-        rows = ((model, h, np.asarray(v, VECTOR_DTYPE).tobytes()) for h, v in vectors.items())
+        rows = ((model, bytearray(h), bytearray(np.asarray(v, VECTOR_DTYPE))) for h, v in vectors.items())
         self._write(tables.INSERT_VECTOR, rows)
 
     def erase(self, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> None:
@@ -305,17 +315,23 @@ class SqlTransaction(ChainedTransaction):
             self._write(tables.PUT_META, [(tables.HEAD_KEY, value)])
 
     def _store(self, entries: Sequence[StoredEntry]) -> None:
-        self._write(tables.INSERT_ENTRY, entries)
+        self._write(tables.INSERT_ENTRY, map(_bound_values, entries))
 
     def _write(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
         self._check_open()
-        with self._errors():
+        with self._errors:
             self._writer.executemany(sql, rows)
 
     def _last_time(self, space: str) -> int | None:
-        with self._errors():
+        with self._errors:
             row = self._writer.execute(tables.LAST_TIME, (space,)).fetchone()
         return None if row is None else int(row[0])
+
+
+def _bound_values(entry: StoredEntry) -> tuple[Any, ...]:
+    """The values of an entry with its bytes as bytearrays: for bytes, sqlite3 searches for an adapter each time."""
+    *texts, salt, content, digest = entry
+    return (*texts, None if salt is None else bytearray(salt), bytearray(content), bytearray(digest))
 
 
 def _placeholders(values: Sequence[Any]) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -97,13 +96,22 @@ def retry_while_locked(work: Callable[[], T]) -> T:
             time.sleep(0.01)
 
 
-@contextmanager
-def translated_errors(path: Path) -> Iterator[None]:
-    """Turn database errors into ours, with the path and the next step."""
-    try:
-        yield
-    except (sqlite3.Error, UnicodeEncodeError, OverflowError) as error:
-        raise _translate(error, path) from error
+class TranslatedErrors:
+    """Turns database errors inside a `with` block into ours, with the path and the next step.
+
+    One object serves all blocks. A function with `@contextmanager` would make several objects for each, and
+    every add has about ten such blocks.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, sqlite3.Error | UnicodeEncodeError | OverflowError):
+            raise _translate(error, self._path) from error
 
 
 def _translate(error: Exception, path: Path) -> Exception:

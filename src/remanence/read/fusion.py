@@ -8,7 +8,7 @@ so a match of half the signals scores lower. (Scaled scores beat reciprocal rank
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -44,16 +44,19 @@ class FusedRanking:
         return len(self.rows)
 
     def first(self, count: int) -> FusedRanking:
-        return replace(self, rows=self.rows[:count], scores=self.scores[:count])
+        return self._with_rows(self.rows[:count], self.scores[:count])
 
     def restrict_to(self, mask: NDArray[np.bool_]) -> FusedRanking:
         inside = mask[self.rows]
-        return replace(self, rows=self.rows[inside], scores=self.scores[inside])
+        return self._with_rows(self.rows[inside], self.scores[inside])
 
     def with_scores(self, scores: NDArray[np.float64]) -> FusedRanking:
         """The same rows with other scores, in their new order."""
         order = np.lexsort((self.rows, -scores))
-        return replace(self, rows=self.rows[order], scores=scores[order])
+        return self._with_rows(self.rows[order], scores[order])
+
+    def _with_rows(self, rows: NDArray[np.int64], scores: NDArray[np.float64]) -> FusedRanking:
+        return FusedRanking(rows, scores, self.rankings, self.gains, self.notes, self.pinned_rows)
 
     def evidence(self) -> list[list[Evidence]]:
         out: dict[int, list[Evidence]] = {row: [] for row in self.rows.tolist()}

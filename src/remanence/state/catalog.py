@@ -106,13 +106,19 @@ class Catalog(SavedPart):
         self._importance.extend([0.0 if each is None else each.importance for each in versions])
         self._kind.extend([0 if each is None else MEMORY_KINDS.index(each.kind) for each in versions])
         self._said.extend([OPEN_START if turn is None or turn.at is None else micros(turn.at) for turn in turns])
+        known = len(self._last_row)
+        first_rows: list[int] = []  # of memories that are new
+        later_rows: list[tuple[int, int]] = []
         for row, (memory, version) in enumerate(zip(memories, versions, strict=True), first_row):
             if version is not None:
                 self._index_version(row, memory, version)
-            if memory == len(self._last_row):
-                self._last_row.append(row)
+            if memory == known + len(first_rows):
+                first_rows.append(row)
             else:
-                self._replace_last_row(memory, row)
+                later_rows.append((memory, row))
+        self._last_row.extend(first_rows)
+        for memory, row in later_rows:
+            self._replace_last_row(memory, row)
 
     def apply_entry(self, entry: Entry) -> None:
         """Apply an entry of another kind. One at or below `position` is ignored."""
@@ -182,7 +188,10 @@ class Catalog(SavedPart):
         return from_micros(int(self._recorded.values[row]))
 
     def first_recorded(self, memory: int) -> datetime:
-        return self.recorded_at(self.rows_of(memory)[0])
+        row = int(self._last_row.values[memory])
+        while (earlier := int(self._earlier.values[row])) >= 0:
+            row = earlier
+        return self.recorded_at(row)
 
     def next_turn(self, conversation: str) -> int:
         return self._next_turns.get(conversation, 0)

@@ -46,6 +46,9 @@ class Column:
             self.fill(len(values), values)
 
     def fill(self, count: int, value: Any) -> None:
+        if count == 1:
+            self.append(value)
+            return
         size = len(self.values) + count
         if size > len(self._data):
             self._reserve(size)

@@ -68,4 +68,7 @@ def speaker_of(version: Remembered) -> str | None:
         return version.turn.speaker
     if version.observed_by is not None:
         return version.observed_by
-    return SELF if any(mention.name == SELF for mention in version.mentions) else None
+    for mention in version.mentions:
+        if mention.name == SELF:
+            return SELF
+    return None

@@ -199,7 +199,8 @@ class Relations(Claims):
 
     def valid_periods(self, row: int, snapshot: Snapshot) -> list[tuple[Window, tuple[str, str]]]:
         """When the claims of this row hold, with their subject and object, if another value holds at another time."""
-        view, out = self._view(snapshot), list[tuple[Window, tuple[str, str]]]()
+        view = self._view(snapshot)
+        out: list[tuple[Window, tuple[str, str]]] = []
         for edge in view.edges_of_row(row):
             resolved = view.group_of(edge).resolved_claims if edge.rule.single_valued else []
             if len({each.interval.value for each in resolved}) > 1:

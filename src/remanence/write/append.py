@@ -88,6 +88,8 @@ def _existing_memories(index: Index, settled: Sequence[tuple[str, Remembered | N
     # Under the write lock, so that nobody erases them.
     rows = {each: index.current_row(each, index.catalog.position) for each, version in settled if version is None}
     found = {memory_id: row for memory_id, row in rows.items() if row is not None}
+    if not found:
+        return {}
     return dict(zip(found, index.memories(list(found.values())), strict=True))
 
 

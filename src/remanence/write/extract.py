@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from remanence.core.identity import digest, key_identity, new_id
+from remanence.core.identity import digest, key_identity, new_id, turn_identity
 from remanence.core.inputs import window
 from remanence.events import Remembered
 from remanence.language.passages import split_passages
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 _MIN_ECHO_LENGTH = 16  # shorter texts ("yes", "thank you") are often said again
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedVersion:
+class PreparedVersion(NamedTuple):
     """A version to be written. Its memory id and the number of its turn become final under the write lock."""
 
     version: Remembered
@@ -92,7 +91,7 @@ def prepare_turns(turns: Iterable[TurnDraft], extractor: Extractor, now: datetim
         version = Remembered(
             memory=new_id(),
             text=turn.content,
-            identity=key_identity(turn.key) if turn.key is not None else digest("turn", turn_digest, count),
+            identity=key_identity(turn.key) if turn.key is not None else turn_identity(turn_digest, count),
             content=digest(turn.content, turn.conversation, speaker, at and micros(at), tags, turn.meta),
             key=turn.key,
             kind="episode",

@@ -232,14 +232,17 @@ class _NameFinder:
             return self.is_question or any(
                 lower in names for names in (FIRST_NAMES, lexicon.PLACES, lexicon.ORGANIZATIONS)
             )
-        acts = lower in self._capitalized_inside or self._precedes_verb(token, lexicon.VERBS_OF_PEOPLE)
         if common:
-            return lower in FIRST_NAMES and (token.possessive or greeted or acts)
+            return lower in FIRST_NAMES and (token.possessive or greeted or self._acts(token))
         if kind != "thing" or greeted or token.possessive:
             return True
         if text.isupper() or not text[1:].islower():
             return len(text) > 2 and not text.isupper()
-        return acts or (self._precedes_verb(token) and not lower.endswith(_NON_NAME_ENDINGS))
+        return self._acts(token) or (self._precedes_verb(token) and not lower.endswith(_NON_NAME_ENDINGS))
+
+    def _acts(self, token: CapitalizedWord) -> bool:
+        """Whether the token is a name elsewhere in the text, or does here what people do."""
+        return token.lowercase in self._capitalized_inside or self._precedes_verb(token, lexicon.VERBS_OF_PEOPLE)
 
     def _precedes_verb(self, token: CapitalizedWord, verbs: frozenset[str] = lexicon.VERBS_AFTER_NAMES) -> bool:
         """Whether one of the verbs follows the token, as after a subject."""
@@ -266,5 +269,7 @@ class _NameFinder:
 
     def _also_lowercase(self, run: list[CapitalizedWord]) -> bool:
         """Whether all these words are common or also in the text without capitals, so that capitals prove nothing."""
-        words = [token.lowercase for token in run]
-        return all(is_common_word(word) or (word in self.text and word in self._lowercase_words) for word in words)
+        for word in [token.lowercase for token in run]:
+            if not is_common_word(word) and (word not in self.text or word not in self._lowercase_words):
+                return False
+        return True

@@ -71,6 +71,8 @@ def parse_moment(value: Moment, now: datetime, *, argument: str = "date") -> dat
     >>> parse_moment("last May", datetime(2026, 6, 20)).isoformat()
     '2026-05-01T00:00:00+00:00'
     """
+    if isinstance(value, datetime):
+        return _utc(value, argument)
     if not isinstance(value, Moment):
         raise _unreadable(value, argument)
     start = parse_window(value, now, argument=argument).start

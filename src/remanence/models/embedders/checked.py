@@ -54,6 +54,8 @@ class CheckedEmbedder:
             raise InvalidInput(f"embed takes a list of texts, not one: {truncate(texts, 40)!r}. Put it in a list.")
         batches = [texts[start : start + BATCH_SIZE] for start in range(0, len(texts), BATCH_SIZE)]
         rows = [self._rows(self.inner.embed, batch, len(batch)) for batch in batches]
+        if len(rows) == 1:
+            return rows[0]
         return np.concatenate(rows) if rows else np.zeros((0, self.dimension or 0), np.float32)
 
     def embed_query(self, text: str) -> Vector:
@@ -87,6 +89,10 @@ class CheckedEmbedder:
         return unit
 
     def _unit(self, rows: NDArray[np.float64]) -> Vector:
+        squares = np.einsum("ij,ij->i", rows, rows)
+        if squares.min() > 1e-200 and squares.max() < 1e200:  # also false if there is a NaN or an infinity
+            normal: Vector = (rows / np.sqrt(squares)[:, np.newaxis]).astype(np.float32)
+            return normal
         finite = np.isfinite(rows).all(axis=1)
         if not finite.all():
             raise self._broken(f"gave NaN or infinity in vector {int(np.argmin(finite))} of {len(rows)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -117,5 +118,8 @@ def top_points(fetch: Fetch, limit: int) -> tuple[list[int], list[float]]:
     while len(found) == wanted and found[-1][1] == found[limit - 1][1]:
         wanted *= 4
         found = fetch(wanted)
-    best = sorted(found, key=lambda point: (-point[1], point[0]))[:limit]
+    scores = [score for _, score in found]
+    if any(map(operator.eq, scores, scores[1:])):  # without equal scores they are in order
+        found = sorted(found, key=lambda point: (-point[1], point[0]))
+    best = found[:limit]
     return [point for point, _ in best], [score for _, score in best]
