@@ -133,7 +133,7 @@ def ablations(embedder: Any, variants: Sequence[Variant]) -> dict[str, SystemFac
         if not shared or shared[0][0] is not world:
             while shared:
                 shared.pop()[1].close()
-            shared.append((world, RemanenceSystem(world, embedder=embedder)))
+            shared.append((world, RemanenceSystem(world, embedder=embedder, reader=None)))
         return Varied(shared[0][1], variant)
 
     def builder(variant: Variant) -> Callable[[Conversation], Varied]:

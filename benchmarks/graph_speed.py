@@ -92,7 +92,7 @@ def measure(folder: Path, edges: int, *, asked: int = 200) -> Figures:
     """Every figure of the graph for one society."""
     society, clock = make_society(edges), Clock()
     embedder = Lookup([], np.zeros((0, DIMENSION), np.float32))
-    with remanence.open(folder / "society", embedder=embedder, clock=clock) as space:
+    with remanence.open(folder / "society", embedder=embedder, reader=None, clock=clock) as space:
         fill(space, society, clock)
         clock.moment = NOW
         dice = np.random.default_rng(5)

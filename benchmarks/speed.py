@@ -77,7 +77,7 @@ TIMES_FASTER = {"LangGraph InMemoryStore": 20, "LlamaIndex SimpleVectorStore": 2
 
 def warm_up() -> None:
     """Load what the first add and the first question load, so that the smallest world does not pay for it."""
-    with tempfile.TemporaryDirectory() as folder, remanence.open(folder) as space:
+    with tempfile.TemporaryDirectory() as folder, remanence.open(folder, reader=None) as space:
         space.add("Alice moved to Lisbon on 3 May 2026.")
         space.recall("Where did Alice live in 2025?")
 
@@ -86,7 +86,7 @@ def measure(world: World, folder: Path, console: Console) -> Figures:
     """Every figure of Remanence for one world."""
     size, clock, out = len(world.rows), Clock(), Figures()
     embedder = Lookup(world.texts + world.questions, np.concatenate((world.vectors, world.asked)))
-    space = remanence.open(folder / "ours", embedder=embedder, clock=clock)
+    space = remanence.open(folder / "ours", embedder=embedder, reader=None, clock=clock)  # `reader_speed.py` times that
     memories, spent = fill(space, world, clock)
     out["bulk add /s"] = size / spent
 
@@ -182,7 +182,7 @@ def open_and_answer(folder: str, asked: str) -> Figures:
         questions, vectors = archive["questions"].tolist(), archive["vectors"]
     embedder = Lookup(questions, vectors)
     started = time.perf_counter()
-    space = remanence.open(folder, embedder=embedder, clock=lambda: NOW)
+    space = remanence.open(folder, embedder=embedder, reader=None, clock=lambda: NOW)
     space.count()
     opened = time.perf_counter() - started
     first = timed(lambda: space.recall(questions[0]))

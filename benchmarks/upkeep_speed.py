@@ -86,7 +86,7 @@ def measure(size: int, folder: Path) -> Figures:
     """Every figure for one size."""
     texts, clock, out = sentences(size), FakeClock("2026-01-01"), Figures()
     rows = [{"text": text, "kind": ("episode", "semantic")[n % 2]} for n, text in enumerate(texts)]
-    with remanence.open(folder / str(size), clock=clock) as space:
+    with remanence.open(folder / str(size), reader=None, clock=clock) as space:
         space.add_many(rows)
         clock.advance(days=40)
         upkeep = space.upkeep

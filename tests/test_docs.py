@@ -29,7 +29,8 @@ class AboutRight(doctest.OutputChecker):
 
 
 def test_the_readme_s_examples_are_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them, in order, as one session in an empty folder."""
+    """All of them, in order, as one session in an empty folder, with the reader that everybody gets."""
+    monkeypatch.delenv("REMANENCE_READER")
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
     assert len(blocks) > 5

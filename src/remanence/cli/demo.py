@@ -65,7 +65,7 @@ def _strongest_signal(space: Space, recall: Recall, question: dict[str, str]) ->
     if rank is None:
         return "The right answer was not found."
     hit = recall[rank - 1]
-    strongest = max(hit.evidence, key=lambda evidence: evidence.share)
+    strongest = max((e for e in hit.evidence if e.signal in _SIGNALS), key=lambda evidence: evidence.share)
     other_signals = [name for name in _SIGNALS if name != strongest.signal]
     without = _rank(space.recall(question["question"], limit=1_000, signals=other_signals), question["answer"])
     return (

@@ -34,7 +34,7 @@ _REPLACED = 0.15
 """From which probability, that it tells the matter and replaces or ends the earlier one, a later statement does so."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Read:
     """A hit as it was read."""
 
@@ -77,7 +77,7 @@ def read_hits(
     first = hits[:READ_HITS]
     if not first:
         return hits, None, {}
-    passages = [_passage(question, hit.memory, turn) for hit, turn in zip(first, before, strict=False)]
+    passages = [_passage(question, hit.memory, turn) for hit, turn in zip(first, before, strict=True)]
     try:
         probabilities = _checked(reader.read(question, passages), len(passages))
         read = [
@@ -97,7 +97,8 @@ def read_hits(
         ordered = _after_successors(ordered)
     ranks = np.argsort(np.argsort(-probabilities, kind="stable")).tolist()
     rank_of = {id(each): rank + 1 for each, rank in zip(read, ranks, strict=True)}
-    unread = [replace(hit, score=(1 - _READER_SHARE) * hit.score) for hit in hits[READ_HITS:]]
+    rest = 1 - _READER_SHARE
+    unread = [replace(hit, score=rest * hit.score, evidence=_signal_parts(hit)) for hit in hits[READ_HITS:]]
     out: list[Hit] = []
     floor = unread[0].score if unread else 0.0
     for each in reversed(ordered):
@@ -107,12 +108,16 @@ def read_hits(
     return (*reversed(out), *unread), float(probabilities.max()), {}
 
 
+def _signal_parts(hit: Hit) -> tuple[Evidence, ...]:
+    """What the signals say of a hit, as parts of the score that the reader has its share in."""
+    return tuple(replace(evidence, share=(1 - _READER_SHARE) * evidence.share) for evidence in hit.evidence)
+
+
 def _evidence(each: Read, rank: int, score: float, reason: str) -> tuple[Evidence, ...]:
-    signals = [replace(evidence, share=(1 - _READER_SHARE) * evidence.share) for evidence in each.hit.evidence]
     p = each.probability
     read = Evidence("reader", rank, _READER_SHARE * p, p, f"tells what is asked with probability {p:.2f}")
     moved = [Evidence("time", 1, score - each.score, 0.0, reason)] if reason else []
-    return (*signals, read, *moved)
+    return (*_signal_parts(each.hit), read, *moved)
 
 
 def _first_by_time(

@@ -89,7 +89,7 @@ def recall_from_index(
             resolved = rank_by_supersession(index, resolved, snapshot, searchable, wanted, query.entity_names)
         resolved = resolved.first(wanted)
         hits = build_hits(index, resolved, snapshot)
-        before = turns_before(index, resolved.rows.tolist()) if reader is not None else []
+        before = turns_before(index, resolved.rows[:READ_HITS].tolist()) if reader is not None else []
     missing = {ranking.signal: ranking.missing_reason for ranking in rankings if ranking.missing_reason}
     confidence = None
     if reader is not None:  # without the lock: it may be slow, and may itself read the space
