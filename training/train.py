@@ -77,7 +77,7 @@ class Data:
         )
         la, lb = self.lengths[a], self.lengths[b]
         longest = int((self.length[first] + self.length[second]).max()) + 3
-        place = torch.arange(-(-longest // 8) * 8, device=DEVICE)[None]
+        place = torch.arange(-(-longest // 32) * 32, device=DEVICE)[None]  # few different shapes
         last = len(self.tokens) - 1
         left = self.tokens[(self.starts[a] + place - 1).clamp(0, last)]
         right = self.tokens[(self.starts[b] + place - la - 2).clamp(0, last)]
@@ -188,8 +188,10 @@ def train(
         for group in best.param_groups:
             group["lr"] = rate * min(done / 0.06 + 0.01, (1 - done) / 0.94 + 0.002)
         asked, cands = data.question_of[rows], data.cands[rows]
-        first = np.concatenate([asked, data.pairs["train"][pairs, 0]])
-        second = np.concatenate([cands, data.pairs["train"][pairs, 1]])
+        # Every batch is made equally large: a new shape costs the GPU more than some rows that do not count.
+        fill = np.zeros(QUESTIONS * CANDIDATES - len(rows), np.int64)
+        first = np.concatenate([asked, data.pairs["train"][pairs, 0], asked[fill]])
+        second = np.concatenate([cands, data.pairs["train"][pairs, 1], cands[fill]])
         groups = data.in_order(first, second, 3)
         said, compared, apart = [], [], 0.0
         with torch.autocast(DEVICE, torch.bfloat16):
@@ -203,8 +205,8 @@ def train(
                 if followed is not None and follow is not None and number == looked:
                     apart = _apart(mine, followed, batch, follow)
         back = torch.from_numpy(np.argsort(np.concatenate(groups))).to(DEVICE)
-        logits, relation = torch.cat(said)[back], torch.cat(compared)[back][len(rows) :]
-        logits = logits[: len(rows)]
+        logits = torch.cat(said)[back][: len(rows)]
+        relation = torch.cat(compared)[back][len(rows) : len(rows) + len(pairs)]
         loss = apart + 0.5 * labels * F.cross_entropy(relation, _tensor(data.pairs["train"][pairs, 2]).long())
         loss = loss + _answer_loss(logits, rows, owner, known, data, labels, told)
         if told is not None:
