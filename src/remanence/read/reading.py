@@ -30,6 +30,8 @@ _READER_SHARE = 0.5
 """How much of a score is the reader's; the rest is that of the signals, which know speakers, times and relations."""
 _ON_THE_MATTER, _OF_THE_BEST = 0.2, 0.2
 """A hit tells the matter if its probability is at least this, and at least this part of the best."""
+_NEAR_SCORE = 0.5
+"""What replaces the best hit has at least this part of its score: otherwise it is about something else."""
 _REPLACED = 0.15
 """From which probability, that it tells the matter and replaces or ends the earlier one, a later statement does so."""
 
@@ -131,9 +133,9 @@ def _first_by_time(
     if len(telling) < 2 or focus == "any":
         return None, ""
     if focus == "now":
-        return _latest(telling, now, reader), "nothing told later replaces it"
+        return _latest(telling, now, parsed.names, reader), "nothing told later replaces it"
     if focus == "at":
-        return _latest(telling, parsed.times[0].end or now, reader), "valid at the time asked about"
+        return _latest(telling, parsed.times[0].end or now, parsed.names, reader), "valid at the time asked about"
     oldest = sorted(telling, key=lambda each: each.time)
     if focus == "first":
         return oldest[0], f"the first of {len(telling)} that tell it"
@@ -150,22 +152,30 @@ def _first_by_time(
     return (earlier[-1] if earlier else None), f"what was valid {focus} it"
 
 
-def _latest(telling: Sequence[Read], until: datetime, reader: Reader) -> Read | None:
+def _latest(telling: Sequence[Read], until: datetime, names: Sequence[str], reader: Reader) -> Read | None:
     """The best hit that was told before a moment; or what was told later and replaces or ends it, as long as there is
-    such a hit."""
+    such a hit. It has to name whom the question names, if the best hit does."""
     told = [each for each in telling if each.time <= until]
     if not told:
         return None
     first = told[0]
-    while later := [each for each in told if each.time > first.time and _is_replaced(first, [each], reader)]:
+    named = [name for name in names if _names(first, name)]
+    near = [each for each in told if each.score >= _NEAR_SCORE * first.score and all(_names(each, n) for n in named)]
+    while later := [each for each in near if each.time > first.time and _is_replaced(first, [each], reader)]:
         first = max(later, key=lambda each: each.time)
     return first
 
 
+def _names(each: Read, name: str) -> bool:
+    """Whether a hit contains a name, or one by that name says it."""
+    return set(tokens(name)) <= set(tokens(each.passage))
+
+
 def _is_replaced(earlier: Read, others: Sequence[Read], reader: Reader) -> bool:
-    """Whether a later statement replaces or ends an earlier one. For a reader that cannot compare, every later one
-    does."""
-    later = [other for other in others if other.time > earlier.time]
+    """Whether a later statement replaces or ends an earlier one. Where both make claims, these have decided that
+    already. For a reader that cannot compare, every later one does."""
+    claims = earlier.hit.memory.triples
+    later = [other for other in others if other.time > earlier.time and not (claims and other.hit.memory.triples)]
     if not isinstance(reader, RelationReader):
         return bool(later)
     compared = reader.compare([(earlier.passage, other.passage) for other in later])
