@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
-from worlds import RELATIONS, make_questions, read_matters, read_written, split_matters
 
 from remanence.models.passages import answers, as_passage, shorten_question
+from worlds import RELATIONS, make_questions, read_matters, read_written, split_matters
 
 VOCABULARY = 21_000
 """How many word pieces are kept. They are in the order of how common they are, so rare words become several pieces."""
