@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 from remanence.models import catalogue, readers
-from remanence.models.passages import as_passage
+from remanence.models.reader_input import as_passage
 from remanence.ports import Reader
 from remanence.read.reading import READ_HITS
 from unseen import read_worlds
@@ -52,7 +52,7 @@ def main() -> None:
         words = np.mean([len(passage.split()) for _, passages in asked for passage in passages])
         times = {}
         for name in names:
-            reader = readers.OnnxReader(readers.open_session(name, "reader"))
+            reader = readers.OnnxReader(name)
             reader.read("Is it warm?", ["It is warm."])
             times[name] = measure(reader, asked)
         line = ", ".join(f"{name} {took:.0f} ms" for name, took in times.items())

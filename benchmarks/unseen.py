@@ -27,7 +27,7 @@ import numpy as np
 
 import remanence
 from remanence.models import embedders, readers
-from remanence.models.passages import as_passage
+from remanence.models.reader_input import as_passage
 from remanence.ports import RELATIONS, RelationReader
 from remanence.testing.datasets import Conversation, CorpusItem, EvalQuestion
 from remanence.testing.evaluation import SystemFactory

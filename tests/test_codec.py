@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from datetime import datetime, timezone
 
 import pytest
 
 from remanence.core.identity import digest, turn_identity
+from remanence.core.index import memory_from_entry
 from remanence.events import Remembered
 from remanence.ledger.codec import decode, encode
-from remanence.schema import Mention, Triple, Turn, Window
+from remanence.schema import Entry, Memory, Mention, Triple, Turn, Window
+from remanence.write.settle import _with_memory_and_turn
 
 UTC = timezone.utc
 
 
-def test_the_text_of_a_stored_memory_never_changes() -> None:
-    """Digests depend on every byte of it, also on the order of the fields."""
+def full_version() -> Remembered:
+    """A version in which no field has its default."""
     may, june = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
-    version = Remembered(
+    return Remembered(
         memory="m1",
         text='São "José"',
         identity="i1",
@@ -39,6 +42,23 @@ def test_the_text_of_a_stored_memory_never_changes() -> None:
         passages=((0, 4),),
         meta={"n": 1.5, "x": None},
     )
+
+
+def test_copies_that_are_made_field_by_field_keep_every_field() -> None:
+    """A field that is added later must be added there too."""
+    version, at = full_version(), datetime(2026, 7, 1, tzinfo=UTC)
+    empty = Remembered(memory="m", text="t", identity="i", content="c")
+    memory = memory_from_entry(Entry(1, at, "default", "remembered", "m1", version), version, at)
+
+    assert all(getattr(version, f.name) != getattr(empty, f.name) for f in fields(Remembered))
+    assert _with_memory_and_turn(version, "m2", None) == replace(version, memory="m2", turn=None)
+    for name in {f.name for f in fields(Memory)} & {f.name for f in fields(Remembered)}:
+        assert getattr(memory, name) == getattr(version, name)
+
+
+def test_the_text_of_a_stored_memory_never_changes() -> None:
+    """Digests depend on every byte of it, also on the order of the fields."""
+    version = full_version()
     body = (
         '{"memory":"m1","text":"São \\"José\\"","identity":"i1","content":"c1","kind":"episode","importance":0.9,'
         '"confidence":0.5,"strength":1.5,"key":"k1","source":"chat","observed_by":"Bob",'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,8 +12,9 @@ import numpy as np
 import pytest
 
 import remanence
+from remanence.cli import main
 from remanence.models import catalogue, readers
-from remanence.models.passages import as_passage, excerpt
+from remanence.models.reader_input import as_passage, excerpt
 from remanence.read.reading import READ_HITS
 from remanence.testing import FakeClock, ReaderContract
 from remanence.testing.fakes import HashingEmbedder
@@ -243,7 +245,7 @@ class TestDefaultReader(ReaderContract):
 
     def make(self) -> Any:
         """It, whatever the environment says."""
-        return readers.OnnxReader(readers.open_session(catalogue.DEFAULT_READER, "reader"))
+        return readers.OnnxReader(catalogue.DEFAULT_READER)
 
     def test_it_knows_what_tells_the_matter_without_a_shared_word(self) -> None:
         """Of that person, and not of another."""
@@ -281,12 +283,35 @@ class TestDefaultReader(ReaderContract):
         assert readers.resolve_reader(None) is None
 
 
-def test_without_onnxruntime_recall_works_and_says_so(clock: FakeClock) -> None:
-    """As before, with the reason in `missing`."""
-    absent = readers.AbsentReader("'small' needs the package onnxruntime.")
+def test_without_onnxruntime_recall_works_and_says_so(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As without a reader, with the reason in `missing`; it is looked for only when a question is asked."""
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    absent = readers.OnnxReader(catalogue.DEFAULT_READER)
     with remanence.open(None, embedder=HashingEmbedder(), reader=absent, clock=clock) as space:
         space.add_many(HARBOUR)
         answer = space.recall(QUESTION)
 
     assert [hit.memory.text for hit in answer] == list(HARBOUR)
-    assert "onnxruntime" in answer.missing["reader"]
+    assert "Run: pip install onnxruntime" in answer.missing["reader"]
+
+
+def test_a_turn_that_was_forgotten_is_not_read_with_the_answer_to_it(clock: FakeClock) -> None:
+    """What is forgotten has no influence any more."""
+    reader = Telling("peanuts")
+    with remanence.open(None, embedder=HashingEmbedder(), reader=reader, clock=clock) as space:
+        asked, _ = space.add_turns(
+            [
+                {"role": "assistant", "content": "Are you allergic to anything?"},
+                {"role": "user", "content": "Yes, peanuts."},
+            ]
+        )
+        space.forget(asked)
+        space.recall("peanuts")
+
+    assert reader.texts == ["user: Yes, peanuts."]
+
+
+def test_the_packaged_model_needs_no_download(capsys: pytest.CaptureFixture[str]) -> None:
+    """`models get` says where it is."""
+    assert main(["models", "get", catalogue.DEFAULT_READER]) in (0, None)
+    assert "small_reader" in capsys.readouterr().out

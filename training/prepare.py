@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from generate import RELATIONS, make_questions, read_matters, read_written, split_matters
 from tokenizers import Tokenizer
 
-from remanence.models.passages import answers, as_passage, shorten_question
-from worlds import RELATIONS, make_questions, read_matters, read_written, split_matters
+from remanence.models.reader_input import as_passage, needs_turn_before, shorten_question
 
 VOCABULARY = 21_000
 """How many word pieces are kept. They are in the order of how common they are, so rare words become several pieces."""
@@ -190,7 +190,7 @@ def passage_of(question: str, cand: dict[str, Any]) -> str:
         cand["t"],
         speaker=cand.get("s"),
         title=cand.get("title") or "",
-        before=before if answers(cand["t"], before) else "",
+        before=before if needs_turn_before(cand["t"], before) else "",
     )
 
 

@@ -288,11 +288,13 @@ class TextWriter(Protocol):
 class Reader(Protocol):
     """Reads the first candidates of recall together with the question. A plain function is accepted as well."""
 
-    fingerprint: str
-    """Differs whenever the answers would."""
+    @property
+    def fingerprint(self) -> str:
+        """Differs whenever the answers would."""
+        ...
 
     def read(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        """For each text, the probability (0 to 1) that it tells what is asked, of whom it is asked, whenever that was.
+        """For each text, the probability (0 to 1) that it answers the question, of whom it asks, at whatever time.
 
         A chat turn is given as "speaker: text", a short answer after the question that stood before it."""
         ...

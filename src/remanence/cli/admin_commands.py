@@ -222,8 +222,8 @@ def models_list(args: Namespace) -> None:
     print("wordllama-256             embedder  comes with remanence; the default")
     for model in catalogue.MODELS.values():
         folder = catalogue.installed_folder(model.name)
-        location = f"in {folder}" if folder else f"remanence models get {model.name}"
-        location = location if model.wheel else "comes with remanence; the default"
+        found = f"in {folder}" if folder else f"remanence models get {model.name}"
+        location = found if model.wheel else "comes with remanence; the default"
         print(f"{model.name:<24}  {model.use}  {location}")
 
 

@@ -87,9 +87,8 @@ def find_model(name: str, use: ModelUse | None = None) -> ModelSpec:
 def installed_folder(name: str, folder: Path | None = None) -> Path | None:
     """The folder with this model's files, or None; their content is not checked."""
     model = find_model(name)
-    place = (
-        (folder or models_folder()) / model.name if model.wheel else Path(__file__).parent / f"{model.name}_{model.use}"
-    )
+    packaged = Path(__file__).parent / f"{model.name}_{model.use}"
+    place = (folder or models_folder()) / model.name if model.wheel else packaged
     return place if all((place / file).is_file() for file in MODEL_FILES) else None
 
 
@@ -115,11 +114,11 @@ def get(name: str, folder: Path | None = None, progress: Callable[[str], None] |
     """
     model, report = find_model(name), progress or (lambda message: None)
     root = folder or models_folder()
+    if (there := installed_folder(name, root)) is not None:
+        verify_files(model, there)
+        report(f"{name} is in {there}")
+        return there
     place = root / model.name
-    if installed_folder(name, root) is not None:
-        verify_files(model, place)
-        report(f"{name} is in {place}")
-        return place
     root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".download-", dir=root) as scratch:
         report(f"downloading {model.wheel}")

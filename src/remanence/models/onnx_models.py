@@ -119,7 +119,12 @@ class OnnxEmbedder:
 
 
 def open_session(name: str, use: ModelUse) -> OnnxSession:
-    """A model of the catalogue from the cache folder, or the model of any other folder. Nothing is downloaded."""
+    """A model of the catalogue, or the model of any other folder. Nothing is downloaded."""
+    return OnnxSession(*find_files(name, use))
+
+
+def find_files(name: str, use: ModelUse) -> tuple[ModelSpec, Path]:
+    """How a model is used, and the folder with its files: in the package, in the cache folder, or as named."""
     folder = Path(name).expanduser()
     if name in catalogue.model_names(use) or not folder.is_dir():
         model, place = catalogue.find_model(name, use), catalogue.installed_folder(name)
@@ -128,13 +133,13 @@ def open_session(name: str, use: ModelUse) -> OnnxSession:
         if place is None:
             expected = catalogue.models_folder() / name
             raise InvalidInput(f"The files of {name!r} are not in {expected}. Run `remanence models get {name}`.")
-        return OnnxSession(model, place)
+        return model, place
     if missing := [file for file in MODEL_FILES if not (folder / file).is_file()]:
         lacks = " and ".join(missing)
         raise InvalidInput(
             f"The folder {folder} is no {use}: it lacks {lacks}. Put them there, or name another folder."
         )
-    return OnnxSession(_folder_settings(folder, use), folder)
+    return _folder_settings(folder, use), folder
 
 
 def _folder_settings(place: Path, use: ModelUse) -> ModelSpec:

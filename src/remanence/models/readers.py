@@ -1,4 +1,4 @@
-"""Readers: models that read a question and a memory together and say whether the memory tells what is asked.
+"""Readers: models that read a question and a memory together and say whether the memory answers it.
 
 That says more than comparing two vectors, and costs milliseconds for each memory. So only the first candidates of
 recall are read.
@@ -6,63 +6,70 @@ recall are read.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from remanence.errors import InvalidInput, MissingExtra
+from remanence.errors import InvalidInput
+from remanence.models import catalogue
 from remanence.models.catalogue import DEFAULT_READER
-from remanence.models.onnx_models import OnnxSession, cpu_threads, open_session
-from remanence.models.passages import shorten_question
+from remanence.models.onnx_models import OnnxSession, cpu_threads, find_files, open_session
+from remanence.models.reader_input import shorten_question
 from remanence.ports import RELATIONS, Reader, Relation, Vector
 
-log = logging.getLogger(__name__)
-
 READER_VARIABLE = "REMANENCE_READER"
-"""The environment variable that names the reader where `open` is given none; "none" turns it off."""
+"""The environment variable that names a reader in place of the default one; "none" turns it off."""
 _CACHED_ANSWERS = 50_000
 
 
 class OnnxReader:
-    """A cross-encoder from a file. Answers are kept for each pair of texts, so that asking again costs nothing."""
+    """A cross-encoder from a file, which is opened when it is first used. Answers are kept for each pair of texts, so
+    that asking again costs nothing."""
 
-    def __init__(self, session: OnnxSession) -> None:
-        self._session = session
-        self._scale = session.model.score_scale or 1.0
-        self._outputs = session.outputs
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._answers: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._lock = threading.Lock()
         self._pool, self._process = ThreadPoolExecutor(cpu_threads(), "remanence-reader"), os.getpid()
-        self.fingerprint = f"{session.model.name}:{session.fingerprint(self._scale)}"
+
+    @cached_property
+    def session(self) -> OnnxSession:
+        """The opened model."""
+        return open_session(self._name, "reader")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        model, place = find_files(self._name, "reader")
+        return f"{model.name}:{catalogue.verify_files(model, place)[:12]}:{model.score_scale}"
 
     def read(self, question: str, texts: Sequence[str]) -> list[float]:
-        """For each text, the probability that it tells what is asked."""
+        """For each text, the probability that it answers the question."""
         question = shorten_question(question)
+        keys = [(question, text) for text in texts]
         with self._lock:
-            known = {text: self._answers.get((question, text)) for text in texts}
-        unknown = [text for text, answer in known.items() if answer is None]
-        logits = self._run([(question, text) for text in unknown])
-        for text, logit in zip(unknown, logits, strict=True):
-            known[text] = 0.5 * (1 + float(np.tanh(logit.ravel()[-1] / (2 * self._scale))))
+            known = {key: self._answers[key] for key in keys if key in self._answers}
+        unknown = [key for key in dict.fromkeys(keys) if key not in known]
+        for key, logits in zip(unknown, self._run(unknown), strict=True):
+            scale = self.session.model.score_scale or 1.0
+            known[key] = 0.5 * (1 + float(np.tanh(logits.ravel()[-1] / (2 * scale))))
         with self._lock:
-            for text, answer in known.items():
-                self._answers[question, text] = answer or 0.0
-                self._answers.move_to_end((question, text))
+            for key, answer in known.items():
+                self._answers[key] = answer
+                self._answers.move_to_end(key)
             while len(self._answers) > _CACHED_ANSWERS:
                 self._answers.popitem(last=False)
-        return [known[text] or 0.0 for text in texts]
+        return [known[key] for key in keys]
 
     def compare(self, pairs: Sequence[tuple[str, str]]) -> list[dict[Relation, float]]:
         """For each earlier and later text, the probability of each relation; "none" if the model cannot tell."""
-        if "relation" not in self._outputs:
+        if "relation" not in self.session.outputs:
             return [{"none": 1.0} for _ in pairs]
         out = []
         for logits in self._run(pairs, "relation"):
@@ -74,7 +81,8 @@ class OnnxReader:
         """What the model answers for each pair; several are run side by side."""
         if self._process != os.getpid():  # the threads of the parent do not survive a fork
             self._pool, self._process = ThreadPoolExecutor(cpu_threads(), "remanence-reader"), os.getpid()
-        return list(self._pool.map(lambda pair: self._session.run(*pair, output=output), pairs))
+        session = self.session
+        return list(self._pool.map(lambda pair: session.run(*pair, output=output), pairs))
 
 
 class FunctionReader:
@@ -88,18 +96,6 @@ class FunctionReader:
         return self._function(question, texts)
 
 
-class AbsentReader:
-    """Stands for the default reader where onnxruntime is not installed: recall continues without, and says so."""
-
-    fingerprint = "absent"
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-
-    def read(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        raise MissingExtra(self.reason)
-
-
 def resolve_reader(reader: Any = DEFAULT_READER) -> Reader | None:
     """The reader for a name, a folder, an object or a function; None for none. Nothing is downloaded."""
     if isinstance(reader, str) and reader == DEFAULT_READER:
@@ -110,7 +106,9 @@ def resolve_reader(reader: Any = DEFAULT_READER) -> Reader | None:
     if reader is None or isinstance(reader, Reader):
         return reader
     if isinstance(reader, (str, Path)):
-        return OnnxReader(open_session(str(reader), "reader"))
+        named_reader = OnnxReader(str(reader))
+        _ = named_reader.session  # a name or a folder that is not there is refused at once
+        return named_reader
     if callable(reader):
         return FunctionReader(reader)
     raise InvalidInput(
@@ -120,10 +118,6 @@ def resolve_reader(reader: Any = DEFAULT_READER) -> Reader | None:
 
 
 @lru_cache(maxsize=1)
-def _default_reader() -> Reader:
+def _default_reader() -> OnnxReader:
     """One for the whole process: its file is read once, and its answers are shared."""
-    try:
-        return OnnxReader(open_session(DEFAULT_READER, "reader"))
-    except MissingExtra as error:
-        log.info("recall works without the reader: %s", error)
-        return AbsentReader(str(error))
+    return OnnxReader(DEFAULT_READER)

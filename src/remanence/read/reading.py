@@ -1,8 +1,9 @@
 """Step of the read path: a reader reads the first hits together with the question, then time decides.
 
-The reader says which hits tell the matter that is asked about, of that person or thing, whenever that was. Among those
-the time that the question asks about decides: now takes the newest, a past moment the one that was valid then, and
-"first", "before" and "previously" follow. The other hits come after them, by what the reader and the signals say.
+The reader says which hits answer the question, of that person or thing, whenever that was. Hits are ordered by its
+probability and the score of the signals together. Then one of those that answer is put first, by the time that the
+question asks about: for now the one that nothing told later replaces, for a past moment the same of what was told by
+then, and "first", "before" and "previously" accordingly.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from remanence.core.index import Index
 from remanence.language.text import tokens
-from remanence.models.passages import answers, as_passage
+from remanence.models.reader_input import as_passage, needs_turn_before
 from remanence.ports import Reader, RelationReader
 from remanence.read.question import ParsedQuestion
 from remanence.schema import SELF, Evidence, Hit, Memory
@@ -28,16 +29,16 @@ READ_HITS = 14
 """How many hits are read."""
 _READER_SHARE = 0.5
 """How much of a score is the reader's; the rest is that of the signals, which know speakers, times and relations."""
-_ON_THE_MATTER, _OF_THE_BEST = 0.2, 0.2
-"""A hit tells the matter if its probability is at least this, and at least this part of the best."""
+_MIN_PROBABILITY, _PART_OF_BEST = 0.2, 0.2
+"""A hit counts as an answer if its probability is at least this, and at least this part of the best."""
 _NEAR_SCORE = 0.5
 """What replaces the best hit has at least this part of its score: otherwise it is about something else."""
 _REPLACED = 0.15
-"""From which probability, that it tells the matter and replaces or ends the earlier one, a later statement does so."""
+"""The least probability that a later statement answers the question and replaces or ends the earlier one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Read:
+class ReadHit:
     """A hit as it was read."""
 
     hit: Hit
@@ -48,20 +49,17 @@ class Read:
     """When it was told. A date in the text may be that of something else."""
 
 
-def turns_before(index: Index, rows: Sequence[int]) -> list[str]:
-    """For each row the turn before it, with its speaker, if the row is a short answer to a question; otherwise ""."""
+def turns_before(index: Index, rows: Sequence[int], position: int) -> list[str]:
+    """For each row the turn before it, with its speaker, if the row is a short answer to a question and that turn is
+    visible at `position`; otherwise ""."""
+    visible = index.catalog.visible(position)
     found = index.graph.previous_turns(rows)
-    known = [row for row in found if row >= 0]
-    text_of = dict(zip(known, map(as_spoken, index.memories(known)), strict=True))
-    texts = [memory.text for memory in index.memories(rows)]
+    known = [row for row in found if row >= 0 and visible[row]]
+    spoken = [f"{_speaker(memory)}: {memory.text}" for memory in index.memories(known)]
+    text_of = dict(zip(known, spoken, strict=True))
     before = [text_of.get(row, "") for row in found]
-    return [turn if answers(text, turn) else "" for text, turn in zip(texts, before, strict=True)]
-
-
-def as_spoken(memory: Memory) -> str:
-    """A text with its speaker in front."""
-    speaker = _speaker(memory)
-    return memory.text if speaker is None else f"{speaker}: {memory.text}"
+    texts = [memory.text for memory in index.memories(rows)]
+    return [turn if needs_turn_before(text, turn) else "" for text, turn in zip(texts, before, strict=True)]
 
 
 def read_hits(
@@ -83,7 +81,7 @@ def read_hits(
     try:
         probabilities = _checked(reader.read(question, passages), len(passages))
         read = [
-            Read(hit, passage, p, _READER_SHARE * p + (1 - _READER_SHARE) * hit.score, _told_at(hit.memory))
+            ReadHit(hit, passage, p, _READER_SHARE * p + (1 - _READER_SHARE) * hit.score, _told_at(hit.memory))
             for hit, passage, p in zip(first, passages, probabilities.tolist(), strict=True)
         ]
         winner, reason = _first_by_time(read, parsed, now, reader)
@@ -115,32 +113,32 @@ def _signal_parts(hit: Hit) -> tuple[Evidence, ...]:
     return tuple(replace(evidence, share=(1 - _READER_SHARE) * evidence.share) for evidence in hit.evidence)
 
 
-def _evidence(each: Read, rank: int, score: float, reason: str) -> tuple[Evidence, ...]:
+def _evidence(each: ReadHit, rank: int, score: float, reason: str) -> tuple[Evidence, ...]:
     p = each.probability
-    read = Evidence("reader", rank, _READER_SHARE * p, p, f"tells what is asked with probability {p:.2f}")
+    read = Evidence("reader", rank, _READER_SHARE * p, p, f"answers the question with probability {p:.2f}")
     moved = [Evidence("time", 1, score - each.score, 0.0, reason)] if reason else []
     return (*_signal_parts(each.hit), read, *moved)
 
 
 def _first_by_time(
-    read: Sequence[Read], parsed: ParsedQuestion, now: datetime, reader: Reader
-) -> tuple[Read | None, str]:
-    """Of the hits that tell the matter, the one that was valid at the time asked about, and why in words."""
+    read: Sequence[ReadHit], parsed: ParsedQuestion, now: datetime, reader: Reader
+) -> tuple[ReadHit | None, str]:
+    """Of the hits that answer, the one that was valid at the time asked about, and why in words."""
     best = max(each.probability for each in read)
-    telling = [each for each in read if each.probability >= max(_ON_THE_MATTER, _OF_THE_BEST * best)]
-    telling.sort(key=lambda each: -each.score)
+    answering = [each for each in read if each.probability >= max(_MIN_PROBABILITY, _PART_OF_BEST * best)]
+    answering.sort(key=lambda each: -each.score)
     focus = parsed.focus
-    if len(telling) < 2 or focus == "any":
+    if len(answering) < 2 or focus == "any":
         return None, ""
     if focus == "now":
-        return _latest(telling, now, parsed.names, reader), "nothing told later replaces it"
+        return _latest(answering, now, parsed.names, reader), "nothing told later replaces it"
     if focus == "at":
-        return _latest(telling, parsed.times[0].end or now, parsed.names, reader), "valid at the time asked about"
-    oldest = sorted(telling, key=lambda each: each.time)
+        return _latest(answering, parsed.times[0].end or now, parsed.names, reader), "valid at the time asked about"
+    oldest = sorted(answering, key=lambda each: each.time)
     if focus == "first":
-        return oldest[0], f"the first of {len(telling)} that tell it"
+        return oldest[0], f"the first of {len(answering)} that answer"
     if focus == "previous":
-        past = [each for each in telling if not each.hit.current or _is_replaced(each, oldest, reader)]
+        past = [each for each in answering if not each.hit.current or _replacing(each, oldest, reader)]
         return max(past, key=lambda each: each.time, default=None), "replaced by what was told later"
     anchors = [each for each in oldest if _mentions(each.hit.memory, parsed.time_relation.anchor_words)]
     if not anchors:
@@ -152,43 +150,44 @@ def _first_by_time(
     return (earlier[-1] if earlier else None), f"what was valid {focus} it"
 
 
-def _latest(telling: Sequence[Read], until: datetime, names: Sequence[str], reader: Reader) -> Read | None:
+def _latest(answering: Sequence[ReadHit], until: datetime, names: Sequence[str], reader: Reader) -> ReadHit | None:
     """The best hit that was told before a moment; or what was told later and replaces or ends it, as long as there is
     such a hit. It has to name whom the question names, if the best hit does."""
-    told = [each for each in telling if each.time <= until]
+    told = [each for each in answering if each.time <= until]
     if not told:
         return None
     first = told[0]
     named = [name for name in names if _names(first, name)]
     near = [each for each in told if each.score >= _NEAR_SCORE * first.score and all(_names(each, n) for n in named)]
-    while later := [each for each in near if each.time > first.time and _is_replaced(first, [each], reader)]:
+    while later := _replacing(first, near, reader):
         first = max(later, key=lambda each: each.time)
     return first
 
 
-def _names(each: Read, name: str) -> bool:
+def _names(each: ReadHit, name: str) -> bool:
     """Whether a hit contains a name, or one by that name says it."""
     return set(tokens(name)) <= set(tokens(each.passage))
 
 
-def _is_replaced(earlier: Read, others: Sequence[Read], reader: Reader) -> bool:
-    """Whether a later statement replaces or ends an earlier one. Where both make claims, these have decided that
+def _replacing(earlier: ReadHit, others: Sequence[ReadHit], reader: Reader) -> list[ReadHit]:
+    """The later statements that replace or end an earlier one. Where both make claims, the rules have compared these
     already. For a reader that cannot compare, every later one does."""
     claims = earlier.hit.memory.triples
     later = [other for other in others if other.time > earlier.time and not (claims and other.hit.memory.triples)]
-    if not isinstance(reader, RelationReader):
-        return bool(later)
+    if not later or not isinstance(reader, RelationReader):
+        return later
     compared = reader.compare([(earlier.passage, other.passage) for other in later])
-    return any(
-        other.probability * (odds.get("replaces", 0.0) + odds.get("ends", 0.0)) >= _REPLACED
+    return [
+        other
         for other, odds in zip(later, compared, strict=True)
-    )
+        if other.probability * (odds.get("replaces", 0.0) + odds.get("ends", 0.0)) >= _REPLACED
+    ]
 
 
-def _after_successors(ordered: list[Read]) -> list[Read]:
+def _after_successors(ordered: list[ReadHit]) -> list[ReadHit]:
     """The same order, except that a superseded hit comes right after the one that superseded it."""
     place_of = {each.hit.memory.id: place for place, each in enumerate(ordered) if each.hit.current}
-    behind: dict[int, list[Read]] = {}
+    behind: dict[int, list[ReadHit]] = {}
     for place, each in enumerate(ordered):
         successor = each.hit.superseded_by
         if successor is not None and (later := place_of.get(successor.id, -1)) > place:

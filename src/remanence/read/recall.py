@@ -7,7 +7,7 @@ fusion        one ranking of all signals, adjusted by recency and importance
 past          for questions about another time: what was valid then is ranked first
 supersession  otherwise: what was superseded is replaced by what superseded it
 hits          memories with their evidence
-reading       a reader reads the first hits; among those that tell the matter, time decides
+reading       a reader reads the first hits; among those that answer, time decides which is first
 answer        the `Recall` that is returned
 """
 
@@ -89,7 +89,7 @@ def recall_from_index(
             resolved = rank_by_supersession(index, resolved, snapshot, searchable, wanted, query.entity_names)
         resolved = resolved.first(wanted)
         hits = build_hits(index, resolved, snapshot)
-        before = turns_before(index, resolved.rows[:READ_HITS].tolist()) if reader is not None else []
+        before = turns_before(index, resolved.rows[:READ_HITS].tolist(), request.position) if reader is not None else []
     missing = {ranking.signal: ranking.missing_reason for ranking in rankings if ranking.missing_reason}
     confidence = None
     if reader is not None:  # without the lock: it may be slow, and may itself read the space

@@ -32,7 +32,7 @@ def as_passage(question: str, text: str, *, speaker: str | None = None, title: s
         text: What the memory says.
         speaker: Who says it.
         title: The title of the document it comes from.
-        before: The turn before with its speaker ("assistant: Any allergies?"), see `answers`.
+        before: The turn before with its speaker ("assistant: Any allergies?"), see `needs_turn_before`.
     """
     read = excerpt(question, text)
     if speaker:
@@ -46,7 +46,7 @@ def as_passage(question: str, text: str, *, speaker: str | None = None, title: s
     return read
 
 
-def answers(text: str, before: str) -> bool:
+def needs_turn_before(text: str, before: str) -> bool:
     """Whether a turn may need the turn before to be understood: it is short, and a question stands before it."""
     return "?" in before and len(text.split()) <= ANSWER_WORDS
 
