@@ -88,22 +88,35 @@ class Reader(nn.Module):
 class Teacher(nn.Module):
     """all-mpnet-base-v2 with the same two answers: too large to ship, it knows more paraphrases to hand down."""
 
-    def __init__(self, config: dict[str, object]) -> None:
+    def __init__(self, words: int, layers: int = 12, width: int = 768, heads: int = 12, inner: int = 3072) -> None:
         super().__init__()
-        from transformers import MPNetConfig, MPNetModel
-
-        self.body = MPNetModel(MPNetConfig(**config), add_pooling_layer=False)
-        width = self.body.config.hidden_size
+        self.words, self.places = nn.Embedding(words, width), nn.Embedding(514, width)
+        self.norm = nn.LayerNorm(width, eps=1e-5)
+        self.nearness = nn.Embedding(32, heads)
+        self.layers = nn.ModuleList(Layer(width, heads, inner) for _ in range(layers))
         self.pool, self.say = nn.Linear(width, width), nn.Linear(width, 1)
         self.compare_pool, self.compare = nn.Linear(width, width), nn.Linear(width, 4)
+        self.drop = 0.1
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> tuple[Tensor, Tensor]:
-        places = torch.arange(2, 2 + input_ids.shape[1], device=input_ids.device)[None].expand_as(input_ids)
-        states = self.body(input_ids=input_ids, attention_mask=attention_mask, position_ids=places).last_hidden_state
-        first = states[:, 0]
-        said = self.say(F.dropout(torch.tanh(self.pool(first)), 0.1, self.training))
-        compared = self.compare(F.dropout(torch.tanh(self.compare_pool(first)), 0.1, self.training))
+        count = input_ids.shape[1]
+        x = F.dropout(self.norm(self.words(input_ids) + self.places.weight[2 : count + 2]), self.drop, self.training)
+        near = self.nearness.weight.detach()[_distances(count).to(x.device)].permute(2, 0, 1)[None]
+        mask = (near + (1.0 - attention_mask[:, None, None, :].float()) * -10000.0).to(torch.bfloat16)
+        for number, layer in enumerate(self.layers):
+            last = number == len(self.layers) - 1
+            x = layer(x, mask[:, :, :1] if last else mask, self.drop, first_only=last)
+        first = x[:, 0]
+        said = self.say(F.dropout(torch.tanh(self.pool(first)), self.drop, self.training))
+        compared = self.compare(F.dropout(torch.tanh(self.compare_pool(first)), self.drop, self.training))
         return said, compared
+
+
+def _distances(count: int) -> Tensor:
+    """The class of distance from each token to each: 8 close ones and 8 wider and wider ones, before and after."""
+    away = torch.arange(count)[None] - torch.arange(count)[:, None]
+    far = 8 + (torch.log(away.abs().clamp(min=1) / 8) / math.log(128 / 8) * 8).long()
+    return torch.where(away.abs() < 8, away.abs(), far.clamp(max=15)) + 16 * (away > 0)
 
 
 def student_of(teacher: Reader, keep: list[int]) -> Reader:

