@@ -16,7 +16,7 @@ import numpy as np
 from remanence.models import catalogue, readers
 from remanence.models.reader_input import as_passage
 from remanence.ports import Reader
-from remanence.read.reading import READ_HITS
+from remanence.read.reading import READ_HITS, affordable
 from unseen import read_worlds
 
 STOCK = "ms-marco-MiniLM-L-12-v2"
@@ -31,7 +31,8 @@ def questions(kind: str) -> list[tuple[str, list[str]]]:
             continue
         for asked in world["questions"]:
             memories = [(m["text"], m["speaker"]) for m in world["memories"]][:READ_HITS]
-            out.append((asked["q"], [as_passage(asked["q"], text, speaker=speaker) for text, speaker in memories]))
+            passages = [as_passage(asked["q"], text, speaker=speaker) for text, speaker in memories]
+            out.append((asked["q"], list(affordable(passages))))
     return out[:ROUNDS]
 
 
@@ -50,6 +51,7 @@ def main() -> None:
     for kind in ("short memories", "passages"):
         asked = questions(kind)
         words = np.mean([len(passage.split()) for _, passages in asked for passage in passages])
+        count = np.mean([len(passages) for _, passages in asked])
         times = {}
         for name in names:
             reader = readers.OnnxReader(name)
@@ -57,7 +59,7 @@ def main() -> None:
             times[name] = measure(reader, asked)
         line = ", ".join(f"{name} {took:.0f} ms" for name, took in times.items())
         ratio = f"; {times[STOCK] / times[names[0]]:.1f} times faster" if STOCK in times else ""
-        print(f"{kind} ({READ_HITS} of {words:.0f} words): {line}{ratio}")
+        print(f"{kind} ({count:.0f} of {words:.0f} words): {line}{ratio}")
 
 
 if __name__ == "__main__":

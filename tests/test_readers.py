@@ -15,7 +15,7 @@ import remanence
 from remanence.cli import main
 from remanence.models import catalogue, readers
 from remanence.models.reader_input import as_passage, excerpt
-from remanence.read.reading import READ_HITS
+from remanence.read.reading import READ_HITS, READ_WORDS
 from remanence.testing import FakeClock, ReaderContract
 from remanence.testing.fakes import HashingEmbedder
 
@@ -140,6 +140,19 @@ def test_only_the_first_are_read(limit: int, returned: int, clock: FakeClock) ->
 
     assert len(reader.texts) == READ_HITS
     assert len(answer) == returned
+    assert [hit.score for hit in answer] == sorted((hit.score for hit in answer), reverse=True)
+
+
+def test_of_long_texts_fewer_are_read(clock: FakeClock) -> None:
+    """So that a question about passages is answered in time too."""
+    reader = Telling("harbour")
+    with remanence.open(None, embedder=HashingEmbedder(), reader=reader, clock=clock) as space:
+        space.add_many(f"The harbour of town {n} is old. {'It has a long quay. ' * 12}" for n in range(20))
+        answer = space.recall("the old harbour", limit=20)
+
+    assert 6 < len(reader.texts) < READ_HITS
+    assert sum(len(text.split()) for text in reader.texts) <= READ_WORDS
+    assert len(answer) == 20
     assert [hit.score for hit in answer] == sorted((hit.score for hit in answer), reverse=True)
 
 

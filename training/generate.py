@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 import random
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 MATTERS = Path(__file__).resolve().parent / "matters"
 RELATIONS = ("none", "replaces", "extends", "ends")
+WRONG = 30
+"""How many wrong candidates of a written world are kept for a question: those that share most words with it."""
 MONTHS = "January February March April May June July August September October November December".split()
 PEOPLE = (
     "Ana Ben Carla Deniz Elif Farid Greta Hugo Ines Jonas Kavya Leo Marta Nils Olga Pavel Quinn Rosa Samir Tess "
@@ -283,12 +287,36 @@ def _fill(wording: str, subject: str, value: str, other: str) -> str:
     return filled[:1].upper() + filled[1:] if wording.startswith("{V}") and wording[-1:] in ".!?" else filled
 
 
-def read_written(folder: Path = MATTERS.parent / "worlds") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The questions and pairs of whole worlds that were written by hand."""
+def shared_words(question: str, text: str) -> int:
+    """How many words of some length two texts share, by their beginnings."""
+    first, second = ({word[:5] for word in re.findall(r"\w{4,}", t.lower())} for t in (question, text))
+    return len(first & second)
+
+
+def read_written() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The questions and pairs of whole worlds and talks that were written by hand."""
+    home = MATTERS.parent
+    worlds, talks = (_read_worlds(home / name, name, lambda number: True) for name in ("worlds", "talks"))
+    return worlds[0] + talks[0], worlds[1] + talks[1]
+
+
+def read_strangers() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The same of the half of the test worlds that one may look at. They measure and are not trained on."""
+    folder = MATTERS.parents[1] / "benchmarks" / "worlds"
+    questions, pairs = _read_worlds(folder, "strangers", lambda number: number % 2 == 0)
+    return [asked | {"measure": True} for asked in questions], pairs
+
+
+def _read_worlds(
+    folder: Path, name: str, wanted: Callable[[int], bool]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     rng = random.Random(5)
     questions, pairs = [], []
     for file in sorted(folder.glob("*.jsonl")):
-        for world in map(json.loads, file.read_text("utf-8").splitlines()):
+        for number, line in enumerate(file.read_text("utf-8").splitlines()):
+            world = json.loads(line)
+            if not wanted(number):
+                continue
             side_of: dict[str, dict[str, Any]] = {}
             last = None
             for memory in world["memories"]:
@@ -298,10 +326,13 @@ def read_written(folder: Path = MATTERS.parent / "worlds") -> tuple[list[dict[st
                 last = memory
             for asked in world["questions"]:
                 tells = {*asked["right"], *asked["stale"]}
-                cands = [side | {"y": int(name in tells)} for name, side in side_of.items()]
+                cands = [side | {"y": int(key in tells)} for key, side in side_of.items()]
                 rng.shuffle(cands)
+                cands.sort(key=lambda cand: -shared_words(asked["q"], cand["t"]))
+                right = [cand for cand in cands if cand["y"]]
+                cands = right + [cand for cand in cands if not cand["y"]][:WRONG]
                 known = asked["kind"] != "none"
-                questions.append({"set": "written", "q": asked["q"], "answerable": known, "cands": cands})
+                questions.append({"set": name, "q": asked["q"], "answerable": known, "cands": cands})
             for pair in world["pairs"]:
                 earlier, later = side_of[pair["earlier"]], side_of[pair["later"]]
                 pairs.append({"earlier": earlier, "later": later, "relation": pair["relation"]})

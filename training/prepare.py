@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from generate import RELATIONS, make_questions, read_matters, read_written, split_matters
+from generate import RELATIONS, make_questions, read_matters, read_strangers, read_written, shared_words, split_matters
 from tokenizers import Tokenizer
 
 from remanence.models.reader_input import as_passage, needs_turn_before, shorten_question
@@ -31,6 +31,8 @@ VOCABULARY = 21_000
 MAX_QUESTION, MAX_PASSAGE = 64, 150
 TRAINED_SETS = ("longmemeval_pool", "hotpotqa_1000", "2wiki_1000", "musique_300", "timeqa_human")
 """The development sets whose licence allows training; one question in three is left out to measure."""
+UNRELATED_SETS = ("friendsqa", "molweni", "qmsum", "realmem", "squad", "longmemeval_pool", "hotpotqa_1000")
+"""Sets in which texts seldom take back what others say."""
 MEASURED_SETS = ("locomo", "realtalk", "beam_100k")
 """Sets that take no part in training."""
 
@@ -48,18 +50,28 @@ def main() -> None:
     for each in worded:
         each |= {"set": "unseen_wordings", "measure": True}
     written, written_pairs = read_written()
-    pairs += written_pairs * (len(pairs) // (4 * len(written_pairs)))  # a fifth of all
-    packs = questions + unseen + worded + written
-    for file in ("external", "unlabelled"):
-        read = list(_read_xz(options.external / f"{file}.jsonl.xz"))
+    strange, strange_pairs = read_strangers()
+    packs = questions + unseen + worded + written + strange
+    for file in (options.external / "external.jsonl.xz", options.external / "unlabelled.jsonl.xz", *options.more):
+        if file.name.endswith(".pairs.jsonl.xz"):
+            written_pairs += _read_xz(file)
+            continue
+        read = list(_read_xz(file))
         packs += read + list(swap_speakers(read))
     if options.dumps:
         for name in TRAINED_SETS + MEASURED_SETS:
             packs += read_dump(name, options.data, options.dumps)
-    arrays = encode(packs, tokenizer)
-    arrays |= encode_pairs(
-        {"train": pairs, "matters": unseen_pairs, "wordings": worded_pairs}, arrays.pop("store"), tokenizer
-    )
+    random.Random(1).shuffle(pairs)
+    made = {
+        "train": pairs[:250_000],
+        "written": written_pairs,
+        "beside": list(beside(packs)),
+        "matters": unseen_pairs,
+        "wordings": worded_pairs,
+        "strangers": strange_pairs,
+    }
+    arrays = encode(packs)
+    arrays |= encode_pairs(made, arrays.pop("store"), tokenizer)
     np.savez_compressed(options.out / "data.npz", kept=np.array(kept, np.int32), **arrays)
     for name, array in arrays.items():
         print(name, array.shape, array.dtype)
@@ -76,6 +88,18 @@ def swap_speakers(packs: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             asked = re.sub(rf"\b{re.escape(named[0])}\b", rng.choice(others), pack["q"])
             cands = [cand | {"y": 0} for cand in pack["cands"]]
             yield pack | {"set": "swapped", "q": asked, "answerable": False, "cands": cands}
+
+
+def beside(packs: Iterable[dict[str, Any]], count: int = 2) -> Iterator[dict[str, Any]]:
+    """Statements about like things, of which the later does nothing to the earlier: candidates for one question of
+    which at most one answers it."""
+    rng = random.Random(4)
+    for pack in packs:
+        if pack["set"] in UNRELATED_SETS and not pack.get("measure"):
+            near = sorted(pack["cands"], key=lambda cand: -shared_words(pack["q"], cand["t"]))[:10]
+            pairs = [(a, b) for a in near for b in near if a is not b and not (a["y"] and b["y"])]
+            for earlier, later in rng.sample(pairs, min(len(pairs), count)):
+                yield {"earlier": earlier, "later": later, "relation": "none"}
 
 
 def read_dump(name: str, data: Path, dumps: Path) -> list[dict[str, Any]]:
@@ -126,7 +150,7 @@ class Store:
         return self.number.setdefault((text, most), len(self.number))
 
 
-def encode(packs: list[dict[str, Any]], tokenizer: Tokenizer) -> dict[str, Any]:
+def encode(packs: list[dict[str, Any]]) -> dict[str, Any]:
     """Packs as arrays; a candidate is the number of its text."""
     store = Store()
     names = sorted({pack["set"] for pack in packs})
@@ -234,6 +258,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("out", type=Path)
     parser.add_argument("--base", type=Path, required=True)
     parser.add_argument("--external", type=Path, required=True)
+    parser.add_argument("--more", type=Path, nargs="*", default=(), help="more files like those, and *.pairs.jsonl.xz")
     parser.add_argument("--dumps", type=Path)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--questions", type=int, default=60_000)

@@ -26,14 +26,15 @@ from weights import unpack
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SHARE = {
     "matters": 10,
-    "written": 5,
+    "worlds": 6,
+    "talks": 5,
     "friendsqa": 2,
     "molweni": 0.8,
     "qmsum": 0.8,
     "realmem": 1,
     "squad": 2,
     "squad2": 2,
-    "swapped": 1.5,
+    "swapped": 2.5,
     "asked": 3,
     "longmemeval_pool": 1.2,
     "hotpotqa_1000": 1.5,
@@ -47,7 +48,9 @@ KEEP = {3: [0, 5, 11], 4: [0, 4, 8, 11], 6: [0, 2, 4, 6, 8, 11]}
 FOLLOW = {3: [3, 7, 11], 4: [2, 5, 8, 11], 6: [1, 3, 5, 7, 9, 11]}
 RATE = {"teacher": 2.5e-5, "large": 6e-5, 3: 2.5e-4, 4: 2e-4, 6: 1.5e-4}
 QUESTIONS, CANDIDATES, PAIRS = 64, 14, 112
-PAIR_SHARE = (0.4, 0.3, 0.15, 0.15)
+PAIR_SHARE = (0.38, 0.34, 0.14, 0.14)
+PAIR_SOURCE = {"train": 0.5, "written": 0.35, "beside": 0.15}
+"""How often pairs of each source are drawn: made of matters, written, and texts that stand beside each other."""
 
 
 class Data:
@@ -60,6 +63,8 @@ class Data:
         self.fused, self.wanted = held["fused"], held["wanted"]
         self.asked, self.cands = held["asked"], held["cands"]
         self.pairs = {name.removeprefix("pairs_"): held[name] for name in held.files if name.startswith("pairs_")}
+        self.pair_source = np.repeat(np.arange(len(PAIR_SOURCE)), [len(self.pairs[name]) for name in PAIR_SOURCE])
+        self.pairs = {"train": np.concatenate([self.pairs.pop(name) for name in PAIR_SOURCE]), **self.pairs}
         self.length = held["lengths"].astype(np.int64)
         self.tokens = torch.from_numpy(held["tokens"].astype(np.int32)).to(DEVICE)
         self.lengths = torch.from_numpy(self.length).to(DEVICE)
@@ -123,7 +128,12 @@ def draws(data: Data, seed: int) -> Iterator[tuple[np.ndarray, ...]]:
             members.setdefault(data.names[kind], []).append(number)
     names = [name for name in members if name in SHARE]
     odds = np.array([SHARE[name] for name in names])
-    by_relation = [np.flatnonzero(data.pairs["train"][:, 2] == relation) for relation in range(4)]
+    relation_of = data.pairs["train"][:, 2]
+    by_source = [
+        [np.flatnonzero((data.pair_source == n) & (relation_of == r)) for r in range(4)]
+        for n in range(len(PAIR_SOURCE))
+    ]
+    source_odds = list(PAIR_SOURCE.values())
     while True:
         rows, owner, known = [], [], []
         for slot, name in enumerate(rng.choice(len(names), QUESTIONS, p=odds / odds.sum())):
@@ -138,10 +148,9 @@ def draws(data: Data, seed: int) -> Iterator[tuple[np.ndarray, ...]]:
             rows.append(start + picked)
             owner.append(np.full(len(picked), slot))
             known.append(np.full(len(picked), not data.flags[number] & 2))
-        relations = rng.choice(4, PAIRS, p=PAIR_SHARE)
-        pairs = np.array(
-            [by_relation[r][rng.integers(len(by_relation[r]))] if len(by_relation[r]) else 0 for r in relations]
-        )
+        relations, sources = rng.choice(4, PAIRS, p=PAIR_SHARE), rng.choice(len(PAIR_SOURCE), PAIRS, p=source_odds)
+        groups = [by_source[n][r if len(by_source[n][r]) else 0] for r, n in zip(relations, sources, strict=True)]
+        pairs = np.array([group[rng.integers(len(group))] for group in groups])
         yield np.concatenate(rows), np.concatenate(owner), np.concatenate(known), pairs
 
 

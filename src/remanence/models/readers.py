@@ -35,7 +35,7 @@ class OnnxReader:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._answers: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._answers: OrderedDict[tuple[str, str, str], Vector] = OrderedDict()
         self._lock = threading.Lock()
         self._pool, self._process = ThreadPoolExecutor(cpu_threads(), "remanence-reader"), os.getpid()
 
@@ -52,13 +52,30 @@ class OnnxReader:
     def read(self, question: str, texts: Sequence[str]) -> list[float]:
         """For each text, the probability that it answers the question."""
         question = shorten_question(question)
-        keys = [(question, text) for text in texts]
+        scale = self.session.model.score_scale or 1.0
+        logits = self._answer([(question, text) for text in texts], self.session.outputs[0])
+        return [0.5 * (1 + float(np.tanh(each.ravel()[-1] / (2 * scale)))) for each in logits]
+
+    def compare(self, pairs: Sequence[tuple[str, str]]) -> list[dict[Relation, float]]:
+        """For each earlier and later text, the probability of each relation; "none" if the model cannot tell."""
+        if "relation" not in self.session.outputs:
+            return [{"none": 1.0} for _ in pairs]
+        out = []
+        for logits in self._answer(pairs, "relation"):
+            odds = np.exp(logits - logits.max())
+            out.append(dict(zip(RELATIONS, (odds / odds.sum()).tolist(), strict=True)))
+        return out
+
+    def _answer(self, pairs: Sequence[tuple[str, str]], output: str) -> list[Vector]:
+        """One output of the model for each pair of texts. What is not known yet is run, several pairs side by side."""
+        keys = [(*pair, output) for pair in pairs]
         with self._lock:
             known = {key: self._answers[key] for key in keys if key in self._answers}
         unknown = [key for key in dict.fromkeys(keys) if key not in known]
-        for key, logits in zip(unknown, self._run(unknown), strict=True):
-            scale = self.session.model.score_scale or 1.0
-            known[key] = 0.5 * (1 + float(np.tanh(logits.ravel()[-1] / (2 * scale))))
+        if self._process != os.getpid():  # the threads of the parent do not survive a fork
+            self._pool, self._process = ThreadPoolExecutor(cpu_threads(), "remanence-reader"), os.getpid()
+        session = self.session
+        known |= zip(unknown, self._pool.map(lambda key: session.run(*key[:2], output=output), unknown), strict=True)
         with self._lock:
             for key, answer in known.items():
                 self._answers[key] = answer
@@ -66,23 +83,6 @@ class OnnxReader:
             while len(self._answers) > _CACHED_ANSWERS:
                 self._answers.popitem(last=False)
         return [known[key] for key in keys]
-
-    def compare(self, pairs: Sequence[tuple[str, str]]) -> list[dict[Relation, float]]:
-        """For each earlier and later text, the probability of each relation; "none" if the model cannot tell."""
-        if "relation" not in self.session.outputs:
-            return [{"none": 1.0} for _ in pairs]
-        out = []
-        for logits in self._run(pairs, "relation"):
-            odds = np.exp(logits - logits.max())
-            out.append(dict(zip(RELATIONS, (odds / odds.sum()).tolist(), strict=True)))
-        return out
-
-    def _run(self, pairs: Sequence[tuple[str, str]], output: str | None = None) -> list[Vector]:
-        """What the model answers for each pair; several are run side by side."""
-        if self._process != os.getpid():  # the threads of the parent do not survive a fork
-            self._pool, self._process = ThreadPoolExecutor(cpu_threads(), "remanence-reader"), os.getpid()
-        session = self.session
-        return list(self._pool.map(lambda pair: session.run(*pair, output=output), pairs))
 
 
 class FunctionReader:

@@ -26,7 +26,9 @@ from remanence.schema import SELF, Evidence, Hit, Memory
 log = logging.getLogger(__name__)
 
 READ_HITS = 14
-"""How many hits are read."""
+"""How many hits are read at most."""
+READ_WORDS = 640
+"""How many words they may have together: of long texts fewer are read."""
 _READER_SHARE = 0.5
 """How much of a score is the reader's; the rest is that of the signals, which know speakers, times and relations."""
 _MIN_PROBABILITY, _PART_OF_BEST = 0.2, 0.2
@@ -74,10 +76,10 @@ def read_hits(
 ) -> tuple[tuple[Hit, ...], float | None, dict[str, str]]:
     """The hits in their new order, each with the reader's probability as evidence; the best probability; and why there
     is none if the reader failed. The first `pinned` hits stay first: their claims say that they were valid then."""
-    first = hits[:READ_HITS]
-    if not first:
+    if not hits:
         return hits, None, {}
-    passages = [_passage(question, hit.memory, turn) for hit, turn in zip(first, before, strict=True)]
+    passages = affordable([_passage(question, hit.memory, turn) for hit, turn in zip(hits, before, strict=False)])
+    first = hits[: len(passages)]
     try:
         probabilities = _checked(reader.read(question, passages), len(passages))
         read = [
@@ -98,7 +100,7 @@ def read_hits(
     ranks = np.argsort(np.argsort(-probabilities, kind="stable")).tolist()
     rank_of = {id(each): rank + 1 for each, rank in zip(read, ranks, strict=True)}
     rest = 1 - _READER_SHARE
-    unread = [replace(hit, score=rest * hit.score, evidence=_signal_parts(hit)) for hit in hits[READ_HITS:]]
+    unread = [replace(hit, score=rest * hit.score, evidence=_signal_parts(hit)) for hit in hits[len(first) :]]
     out: list[Hit] = []
     floor = unread[0].score if unread else 0.0
     for each in reversed(ordered):
@@ -106,6 +108,12 @@ def read_hits(
         evidence = _evidence(each, rank_of[id(each)], floor, reason if each is winner else "")
         out.append(replace(each.hit, score=floor, evidence=evidence))
     return (*reversed(out), *unread), float(probabilities.max()), {}
+
+
+def affordable(passages: Sequence[str]) -> Sequence[str]:
+    """The first passages, as many as the reader has time for."""
+    words = np.cumsum([len(passage.split()) for passage in passages])
+    return passages[: max(1, int(np.searchsorted(words, READ_WORDS, side="right")))]
 
 
 def _signal_parts(hit: Hit) -> tuple[Evidence, ...]:
