@@ -26,12 +26,14 @@ from weights import unpack
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SHARE = {
     "matters": 10,
-    "worlds": 6,
-    "talks": 5,
+    "worlds": 5,
+    "talks": 3,
     "friendsqa": 2,
     "molweni": 0.8,
     "qmsum": 0.8,
     "realmem": 1,
+    "lifebench": 0.6,
+    "rhelm": 0.4,
     "squad": 2,
     "squad2": 2,
     "swapped": 2.5,
