@@ -41,6 +41,7 @@ def full_version() -> Remembered:
         turn=Turn("chat", 3, "Alice", may),
         passages=((0, 4),),
         meta={"n": 1.5, "x": None},
+        told_at=may,
     )
 
 
@@ -65,7 +66,7 @@ def test_the_text_of_a_stored_memory_never_changes() -> None:
         '"valid_from":1777593600000000,"valid_until":1780272000000000,"expires_at":1780272000000000,'
         '"tags":["a","b"],"mentions":[["Alice","person"]],"triples":[["Alice","lives_in","Porto"]],'
         '"times":[[1777593600000000,null]],"turn":["chat",3,"Alice",1777593600000000],"passages":[[0,4]],'
-        '"meta":{"n":1.5,"x":null}}'
+        '"meta":{"n":1.5,"x":null},"told_at":1777593600000000}'
     )
 
     assert encode(version) == body

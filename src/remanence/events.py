@@ -21,7 +21,8 @@ class Remembered:
 
     Two adds with the same `identity` are about one memory; with the same `content` as well, the second
     adds nothing. `times` are those that the text names. `passages` are the ranges (start, end) of a long
-    text that are searched separately.
+    text that are searched separately. `told_at` is the `now` it was given with, if any: the ledger's own times never
+    go back, so what is told of the past after something newer was written has a later one there.
     """
 
     memory: str
@@ -44,6 +45,7 @@ class Remembered:
     turn: Turn | None = None
     passages: tuple[tuple[int, int], ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
+    told_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

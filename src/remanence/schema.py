@@ -320,9 +320,10 @@ class Memory:
     """One remembered item, in one version.
 
     `valid` is when it is true or happened, `recorded_at` when its first version was recorded, `revised_at`
-    when this version was. `importance`: 0.3 minor, 0.6 moderate, 0.9 identity-defining. `strength` raises
-    its score in upkeep. `mentions` are the names in it, `triples` its claims, `turn` its place in a conversation. The
-    other fields are those given to `Space.add`.
+    when this version was, `told_at` when it was said: the time of its turn, or the `now` it was added with.
+    `importance`: 0.3 minor, 0.6 moderate, 0.9 identity-defining. `strength` raises its score in upkeep. `mentions` are
+    the names in it, `triples` its claims, `turn` its place in a conversation. The other fields are those given to
+    `Space.add`.
     """
 
     id: str
@@ -333,6 +334,7 @@ class Memory:
     valid: Window = ANY_TIME
     recorded_at: datetime = EPOCH
     revised_at: datetime = EPOCH
+    told_at: datetime = EPOCH
     importance: float = 0.5
     confidence: float = 1.0
     strength: float = 1.0

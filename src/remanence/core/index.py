@@ -461,6 +461,7 @@ def memory_from_entry(entry: Entry, event: Remembered, recorded_at: Any) -> Memo
         valid=event.valid,
         recorded_at=recorded_at,
         revised_at=entry.at,
+        told_at=event.told_at or (entry.at if event.turn is None else event.turn.at or entry.at),
         importance=event.importance,
         confidence=event.confidence,
         strength=event.strength,

@@ -117,6 +117,8 @@ def _stored_memory(event: Remembered) -> dict[str, Any]:
         stored["passages"] = event.passages
     if event.meta:
         stored["meta"] = event.meta
+    if event.told_at is not None:
+        stored["told_at"] = micros(event.told_at)
     return stored
 
 
@@ -206,7 +208,7 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(
         "positions names evidence memories facts context made used hidden promoted edges left tags".split(), tuple
     ),
-    **dict.fromkeys(("until", "expires_at"), from_micros),
+    **dict.fromkeys(("until", "expires_at", "told_at"), from_micros),
     **dict.fromkeys(("revised", "passages"), _pairs),
     "valid": _window,
     "turn": _turn,

@@ -47,8 +47,9 @@ def as_passage(question: str, text: str, *, speaker: str | None = None, title: s
 
 
 def needs_turn_before(text: str, before: str) -> bool:
-    """Whether a turn may need the turn before to be understood: it is short, and a question stands before it."""
-    return "?" in before and len(text.split()) <= ANSWER_WORDS
+    """Whether a turn may need the turn before to be understood: it is short, asks nothing itself, and a question
+    stands right before it."""
+    return before.rstrip().endswith("?") and "?" not in text and len(text.split()) <= ANSWER_WORDS
 
 
 def shorten_question(question: str) -> str:

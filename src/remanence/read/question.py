@@ -41,8 +41,17 @@ _ASKS_PAST = _pattern(
     rf"\b(?:{_PREVIOUS}|{_IN_THE_PAST}|originally|at first|earlier version|history of|how has|changed over time|"
     r"how did [^.?!]{1,99} change|first version|old(?:er)? version)\b"
 )
-# Asks for all of them, whenever, or for the moment of a change.
-_ASKS_ALL = _pattern(r"\b(?:ever|all|every|list|since when|how long|how often|over time)\b")
+# Without one of these, a verb in the past tense does: "Who taught Ana?", but not "Who teaches Ana?".
+_PAST_FORM = _pattern(
+    r"\b(?:\w{2,}(?<!e)ed|ate|became|began|bought|broke|brought|built|came|caught|chose|drew|drove|fell|felt|flew|fought|found|"
+    r"gave|got|grew|held|kept|knew|led|left|lost|made|met|paid|ran|rang|said|sang|sat|saw|sent|shot|slept|sold|spent|"
+    r"spoke|stood|stole|swam|taught|threw|told|took|went|woke|won|wore|wrote)\b"
+)
+# Asks for all of them, whenever: "Which teachers has she had?" too.
+_ASKS_ALL = _pattern(
+    r"\b(?:ever|in all|altogether|all (?:of|the|her|his|its|my|our|their)|list|over time)\b|"
+    r"^(?:what|which)\s[^.?!]{0,99}\b(?:has|have)\b(?![^.?!]{0,99}\bbeen \w+ing\b)"
+)
 # Words that say when, and are no part of the topic.
 _PAST_WORDS = _pattern(
     rf"\b(?:{_PREVIOUS}|{_IN_THE_PAST}|use to|before|originally|at first|initially|in the beginning|first)\b"
@@ -151,8 +160,12 @@ def _focus(text: str, times: Sequence[Window], relation: TimeRelation, now: date
     if relation.relation is not None:
         return relation.relation
     verb = _FINITE_VERB.search(text)
-    past = verb is None or _PAST_VERB.fullmatch(verb[0])
-    return "any" if past or _ASKS_ALL.search(text) else "now"
+    return "any" if _is_past(text, verb) or _ASKS_ALL.search(text) else "now"
+
+
+def _is_past(text: str, verb: re.Match[str] | None) -> bool:
+    """Whether a question is put in the past tense, given its first auxiliary."""
+    return bool(_PAST_FORM.search(text) if verb is None else _PAST_VERB.fullmatch(verb[0]))
 
 
 def in_first_person(text: str, speakers: Iterable[str]) -> str:
@@ -171,7 +184,7 @@ def in_first_person(text: str, speakers: Iterable[str]) -> str:
 
 def _time_relation(text: str, phrases: Sequence[TimePhrase]) -> TimeRelation:
     verb = _FINITE_VERB.search(text)
-    if verb is not None and not _PAST_VERB.fullmatch(verb[0]):
+    if not _is_past(text, verb):
         return TimeRelation(clause=_search_text(text, phrases, _NO_WORD))  # asks about now
     begin = 0 if verb is None else verb.end()  # "Who taught Ana before Bo?" has no other verb
     found = _ANCHOR.search(text, begin)

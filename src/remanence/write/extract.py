@@ -69,6 +69,7 @@ def prepare(draft: Draft, extractor: Extractor, now: datetime) -> PreparedVersio
         times=found.times,
         passages=split_passages(draft.text),
         meta=draft.meta,
+        told_at=now if draft.now is not None else None,
     )
     return PreparedVersion(version, now, _echo(normalized, draft.key, stated.has_bound))
 

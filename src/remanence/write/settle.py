@@ -87,4 +87,5 @@ def _with_memory_and_turn(version: Remembered, memory: str, turn: Turn | None) -
         turn=turn,
         passages=version.passages,
         meta=version.meta,
+        told_at=version.told_at,
     )
