@@ -10,13 +10,14 @@ from typing import TypeAlias
 from remanence.errors import InvalidInput
 from remanence.language.temporal.calendar_spans import Span, iso_span, parse_with_dateparser, start_of_date, to_utc
 from remanence.language.temporal.time_lexer import lex, may_have_time
-from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, TimePhraseParser
+from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
 from remanence.language.text import truncate
 from remanence.schema import Window
 
 _MAX_TEXT = 100_000  # a book names so many times that none says when the memory is from
 _MAX_DATE = 200  # no date is longer; a longer text was passed by mistake
 _LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
+_YEAR = re.compile(r"\b[0-9]{4}\b|['’][0-9]{2}\b|\byear\b|\bago\b")
 _ACCEPTED = "Give a datetime, a date, ISO text such as '2026-05-03', or words such as 'last May'."
 
 Moment: TypeAlias = datetime | date | str
@@ -30,6 +31,8 @@ class TimePhrase:
     start: int
     end: int
     window: Window
+    is_certain: bool = True
+    """Whether the words leave no doubt about the year, or about the week of a weekday."""
 
 
 def find_times(text: str, now: datetime) -> list[TimePhrase]:
@@ -43,22 +46,48 @@ def find_times(text: str, now: datetime) -> list[TimePhrase]:
     >>> find_times("May I march on, past room 2012?", now)
     []
     """
-    if not may_have_time(text[:_MAX_TEXT]):
+    return _find(text[:_MAX_TEXT], now, is_statement=False)
+
+
+def find_stated_times(text: str, now: datetime) -> list[TimePhrase]:
+    """Every time at which a text says that something happens, happened or begins to hold. Never raises.
+
+    Unlike a question, a statement speaks of the future as well: tense decides where a time without a year lies. What
+    comes again every year or week is no time.
+
+    >>> now = datetime(2026, 6, 20)
+    >>> for text in ("We met in May.", "We will meet in May.", "As of today I'm vegan.", "We always meet in May."):
+    ...     print([str(found.window) for found in find_stated_times(text, now)])
+    ['2026-05-01 to 2026-06-01']
+    ['2027-05-01 to 2027-06-01']
+    ['since 2026-06-20']
+    []
+    """
+    return _find(text[:_MAX_TEXT], now, is_statement=True)
+
+
+def _find(text: str, now: datetime, *, is_statement: bool) -> list[TimePhrase]:
+    if not may_have_time(text):
         return []
-    tokens = lex(text[:_MAX_TEXT])
-    parser = TimePhraseParser(tokens, to_utc(now))
+    tokens = lex(text)
+    parser = TimePhraseParser(tokens, to_utc(now), is_statement=is_statement)
+    start_words = STATEMENT_START_WORDS if is_statement else PHRASE_START_WORDS
     phrases: list[TimePhrase] = []
     i = 0
     while i < len(tokens):
         kind = tokens[i].kind
-        skipped = tokens[i].normalized not in PHRASE_START_WORDS if kind == "word" else kind in ("mark", "junk")
+        skipped = tokens[i].normalized not in start_words if kind == "word" else kind in ("mark", "junk")
         found = None if skipped else parser.parse_phrase(i)
         if found is None:
             i += 1
             continue
         window, end_token = found
         start, end = tokens[i].start, tokens[end_token - 1].end
-        phrases.append(TimePhrase(text[start:end], start, end, window))
+        is_open = parser.chosen is not None and not _YEAR.search(text, start, end)
+        recurs = parser.direction.recurs if is_open else None
+        if recurs is None or (recurs == "year" and parser.chosen != "year"):
+            is_certain = not is_open or parser.direction.is_certain
+            phrases.append(TimePhrase(text[start:end], start, end, window, is_certain))
         i = parser.previous_end = end_token
     return phrases
 

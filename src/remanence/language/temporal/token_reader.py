@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Literal
 
 from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.calendar_spans import Span, midnight
+from remanence.language.temporal.tense import PAST, Direction, TenseReader
 from remanence.language.temporal.time_lexer import END_TOKEN, Token
 
 SpanMatch = tuple[Span, int] | None
@@ -19,9 +21,12 @@ class TokenReader:
 
     `loose` means that the words around already announce a time (in, since, from ... to), so that a bare
     month or year is accepted. With `whole_text` the text is one phrase, and loose from its first word.
+    In a statement, tense tells whether a time without a year lies ahead; elsewhere it lies behind.
     """
 
-    def __init__(self, tokens: Sequence[Token], now: datetime, *, whole_text: bool = False) -> None:
+    def __init__(
+        self, tokens: Sequence[Token], now: datetime, *, whole_text: bool = False, is_statement: bool = False
+    ) -> None:
         self.token_count = len(tokens)
         # Rules read a few tokens past either end; index -1 is an end token too.
         self._tokens = [*tokens, *[END_TOKEN] * 8]
@@ -31,21 +36,47 @@ class TokenReader:
         self.whole_text = whole_text
         self.depth = 0
         self.previous_end = -1  # end of the previous phrase: a list of years may continue there
+        self.is_statement = is_statement
+        self.chosen: Literal["year", "month", "week"] | None = None  # what the phrase left open and tense decided
+        self.phrase_start = 0
+        self._tense = TenseReader(tokens) if is_statement else None
+        self._direction: tuple[int, Direction] | None = None
 
     def time_span(self, i: int, loose: bool = False) -> SpanMatch:
         """One span of time in any form; `TimePhraseParser` has the rule."""
         raise NotImplementedError
 
-    def latest(self, make: Callable[[int], Span]) -> Span:
-        """The most recent span that has started; `make` gives that of a year. 29 February may be eight years back."""
-        for year in range(self.now.year, max(0, self.now.year - 9), -1):
-            try:
-                span = make(year)
-            except ValueError:
-                continue
-            if span.start <= self.now:
-                return replace(span, in_year=make)
-        raise ValueError("it did not occur in the last nine years")
+    @property
+    def direction(self) -> Direction:
+        """Where the phrase that is being read lies if it leaves that open."""
+        if self._tense is None:
+            return PAST
+        if self._direction is None or self._direction[0] != self.phrase_start:
+            self._direction = self.phrase_start, self._tense.direction_at(self.phrase_start)
+        return self._direction[1]
+
+    def in_open_year(self, make: Callable[[int], Span]) -> Span:
+        """The latest span that has started or the next that has not ended, as tense tells; `make` gives that of a year.
+
+        29 February may be eight years away. Where nothing tells, the nearer one.
+        """
+        self.chosen = "year"
+        behind = (self._made(make, self.now.year - back) for back in range(min(9, self.now.year)))
+        latest = next((span for span in behind if span and span.start <= self.now), None)
+        if self.direction.lies_ahead is not False:
+            ahead = (self._made(make, self.now.year + step) for step in range(-1, 9))
+            coming = next((span for span in ahead if span and span.end > self.now), None)
+            near = coming and latest and self.now - latest.end < coming.start - self.now
+            latest = latest if near and self.direction.lies_ahead is None else coming
+        if latest is None:
+            raise ValueError("it does not occur within nine years")
+        return replace(latest, in_year=make)
+
+    def _made(self, make: Callable[[int], Span], year: int) -> Span | None:
+        try:
+            return make(year)
+        except ValueError:
+            return None  # not every year has a 29 February
 
     def token(self, i: int) -> Token:
         return self._tokens[i]
@@ -85,7 +116,8 @@ class TokenReader:
     def may_end_before(self, i: int) -> bool:
         """Whether a phrase may end before token `i`: at a mark, the end, or a function word."""
         token = self.token(i)
-        return token.kind in ("end", "mark", "clock") or token.normalized in vocab.FOLLOWING_WORDS
+        word = token.normalized.partition("'")[0]  # "we" of "we're"
+        return token.kind in ("end", "mark", "clock") or word in vocab.FOLLOWING_WORDS
 
     def unit(self, i: int) -> str | None:
         return vocab.UNITS.get(self.word(i))
