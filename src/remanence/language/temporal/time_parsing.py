@@ -8,7 +8,10 @@ from datetime import date, datetime
 from typing import TypeAlias
 
 from remanence.errors import InvalidInput
+from remanence.language.rules.lexicon import is_common_word
 from remanence.language.temporal.calendar_spans import Span, iso_span, parse_with_dateparser, start_of_date, to_utc
+from remanence.language.temporal.other_languages import translate_times
+from remanence.language.temporal.tense import Direction
 from remanence.language.temporal.time_lexer import lex, may_have_time
 from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
 from remanence.language.text import truncate
@@ -18,6 +21,7 @@ _MAX_TEXT = 100_000  # a book names so many times that none says when the memory
 _MAX_DATE = 200  # no date is longer; a longer text was passed by mistake
 _LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
 _YEAR = re.compile(r"\b[0-9]{4}\b|['’][0-9]{2}\b|\byear\b|\bago\b")
+_UNKNOWN_MONTH = re.compile(r"(?<![\w.,])[0-9]{1,2}\.? (?:[a-z]{2} )?([^\W\d_]{3,12}),? (?:[a-z]{2} )?[0-9]{4}(?![\w.,]\w)")
 _ACCEPTED = "Give a datetime, a date, ISO text such as '2026-05-03', or words such as 'last May'."
 
 Moment: TypeAlias = datetime | date | str
@@ -67,6 +71,8 @@ def find_stated_times(text: str, now: datetime) -> list[TimePhrase]:
 
 
 def _find(text: str, now: datetime, *, is_statement: bool) -> list[TimePhrase]:
+    if translated := _find_translated(text, now, is_statement):
+        return translated
     if not may_have_time(text):
         return []
     tokens = lex(text)
@@ -89,6 +95,25 @@ def _find(text: str, now: datetime, *, is_statement: bool) -> list[TimePhrase]:
             is_certain = not is_open or parser.direction.is_certain
             phrases.append(TimePhrase(text[start:end], start, end, window, is_certain))
         i = parser.previous_end = end_token
+    return phrases or _find_unknown_months(text, now)
+
+
+def _find_translated(text: str, now: datetime, is_statement: bool) -> list[TimePhrase]:
+    """The times of a text in another language, read in the words of English."""
+    phrases = []
+    for start, end, english, is_past in translate_times(text):
+        direction = Direction(not is_past, True) if is_statement else None
+        if window := _read_words(english, to_utc(now), direction):
+            phrases.append(TimePhrase(text[start:end], start, end, window))
+    return phrases
+
+
+def _find_unknown_months(text: str, now: datetime) -> list[TimePhrase]:
+    """Dates such as "12 ağustos 2024", whose month dateparser knows in some two hundred languages."""
+    phrases = []
+    for found in _UNKNOWN_MONTH.finditer(text):
+        if not is_common_word(found[1].lower()) and (span := parse_with_dateparser(found[0], now, languages=None)):
+            phrases.append(TimePhrase(found[0], found.start(), found.end(), span.window))
     return phrases
 
 
@@ -162,10 +187,12 @@ def _read_text(value: str, now: datetime, argument: str) -> Window:
     raise _unreadable(value, argument)
 
 
-def _read_words(text: str, now: datetime) -> Window | None:
+def _read_words(text: str, now: datetime, direction: Direction | None = None) -> Window | None:
     """The window, if the text is one time phrase from its first word to its last."""
     tokens = lex(text.rstrip(" .!?"))
-    parser = TimePhraseParser(tokens, now, whole_text=True)
+    parser = TimePhraseParser(
+        tokens, now, whole_text=True, is_statement=direction is not None, direction=direction
+    )
     for i in range(min(3, len(tokens))):
         if (found := parser.parse_phrase(i)) and found[1] == len(tokens):
             return found[0]

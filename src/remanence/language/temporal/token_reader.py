@@ -21,11 +21,18 @@ class TokenReader:
 
     `loose` means that the words around already announce a time (in, since, from ... to), so that a bare
     month or year is accepted. With `whole_text` the text is one phrase, and loose from its first word.
-    In a statement, tense tells whether a time without a year lies ahead; elsewhere it lies behind.
+    In a statement, tense tells whether a time without a year lies ahead, if `direction` does not;
+    elsewhere it lies behind.
     """
 
     def __init__(
-        self, tokens: Sequence[Token], now: datetime, *, whole_text: bool = False, is_statement: bool = False
+        self,
+        tokens: Sequence[Token],
+        now: datetime,
+        *,
+        whole_text: bool = False,
+        is_statement: bool = False,
+        direction: Direction | None = None,
     ) -> None:
         self.token_count = len(tokens)
         # Rules read a few tokens past either end; index -1 is an end token too.
@@ -39,7 +46,8 @@ class TokenReader:
         self.is_statement = is_statement
         self.chosen: Literal["year", "month", "week"] | None = None  # what the phrase left open and tense decided
         self.phrase_start = 0
-        self._tense = TenseReader(tokens) if is_statement else None
+        self._given_direction = direction if is_statement else PAST
+        self._tense: TenseReader | None = None
         self._direction: tuple[int, Direction] | None = None
 
     def time_span(self, i: int, loose: bool = False) -> SpanMatch:
@@ -49,8 +57,10 @@ class TokenReader:
     @property
     def direction(self) -> Direction:
         """Where the phrase that is being read lies if it leaves that open."""
+        if self._given_direction is not None:
+            return self._given_direction
         if self._tense is None:
-            return PAST
+            self._tense = TenseReader(self._tokens[: self.token_count])
         if self._direction is None or self._direction[0] != self.phrase_start:
             self._direction = self.phrase_start, self._tense.direction_at(self.phrase_start)
         return self._direction[1]
