@@ -51,6 +51,8 @@ class CalendarDateRules(TokenReader):
         elif kind == "compact" and loose:
             span = iso_span(f"{text[:4]}-{text[4:6]}-{text[6:]}")
         elif kind == "dmy":
+            if not loose and self.word(i + 1) in ("is", "by", "has"):
+                return None  # a title: "11/22/63 is a novel"
             month, day, year = digits
             if "." in text:  # with dots the day comes first
                 month, day = day, month
@@ -175,6 +177,8 @@ class CalendarDateRules(TokenReader):
         if self.may_be_verb(i):
             alone = self.whole_text and self.token_count < 4
             sure = alone or before in ("in", "since", "during", "until", "till")
+        elif self.may_be_name(i):
+            sure = False
         elif self.word(i) in vocab.UNAMBIGUOUS_MONTHS or self.year_step(j) is not None:
             sure = True
         elif before in ("to", "of", "from", "by", "at", "about", "on", "over"):
@@ -208,6 +212,8 @@ class CalendarDateRules(TokenReader):
         if self.word(i - 1) in ("every", "each", "a", "most", "all") or self.word(i + 1) in vocab.RECURRING_DAY_PARTS:
             return None
         if word in ("sat", "sun", "wed", "mon") and not self.token(i).capitalized:
+            return None
+        if self.may_be_name(i):
             return None
         j = self.skip(i + 1, ".") if not full and self.token(i + 2).kind in ("number", "ordinal") else i + 1
         j = self.skip(j, ",")
@@ -343,7 +349,7 @@ class CalendarDateRules(TokenReader):
         if year := self.year_after(j):
             return make(year[0]), year[1]
         before = self.word(i - 1)
-        if name == "new year" and not (before in ("at", "on", "over", "for") and self.token(i).capitalized):
+        if name == "new year" and not (before in ("at", "on", "over", "for", "since", "until", "after", "before") and self.token(i).capitalized):
             return None  # "in the new year" is not one day
         announced = loose or before in ("for", "this", "last", "next")
         sure = self.may_end_before(j) if announced else " " in name

@@ -21,6 +21,8 @@ _ENGLISH = vocab.FOLLOWING_WORDS | vocab.PRESENT_CUES | vocab.PAST_CUES | {"not"
 _SLOT = re.compile(r"\{(\w+)\}")
 _DIGITS = {"d": "[0-9]{1,2}", "d2": "[0-9]{1,2}", "y": "[0-9]{4}"}
 _SHORTEST_ANCHOR = 3
+_OPENERS = ("since", "until", "starting")
+_YEAR = re.compile(r"(?<![0-9])[12][0-9]{3}(?![0-9])")
 _PUNCTUATION = str.maketrans(dict.fromkeys(".,;:!?()'’\"-…«»„“”", " "))
 
 
@@ -75,7 +77,9 @@ def translate_times(text: str) -> list[TranslatedTime]:
             opener = None if "{d2}" in english else _opener_before(name, text[:begin])
             if opener is not None:
                 words, start = f"{opener[0]} {words}", min(start, opener[1])
-            found.append(TranslatedTime(start, end, words, past.search(_sentence(text, start, end)) is not None))
+            is_past = opener is not None and opener[0] == "since"
+            is_past = is_past or past.search(_sentence(text, start, end)) is not None
+            found.append(TranslatedTime(start, end, words, is_past))
     return sorted(found)
 
 
@@ -84,13 +88,13 @@ def _language_of(text: str) -> str | None:
     if not text.isascii() and _JAPANESE.search(text):
         return "ja"
     words = text.lower().translate(_PUNCTUATION).split()
-    if _ANCHORS.isdisjoint(words) and (_SHARED_ANCHORS.isdisjoint(words) or _FOREIGN_WORDS.isdisjoint(words)):
-        return None
+    if _ANCHORS.isdisjoint(words):
+        if _FOREIGN_WORDS.isdisjoint(words) or (_SHARED_ANCHORS.isdisjoint(words) and not _YEAR.search(text)):
+            return None
     english = sum(word in _ENGLISH or word in vocab.RELATIVE_DAYS for word in words)
     scores = {
         name: sum(word in language.common or word in language.anchors for word in words)
         for name, language in _LANGUAGES.items()
-        if not language.anchors.isdisjoint(words)
     }
     best = max(scores, key=scores.__getitem__)
     return best if scores[best] > english else None
@@ -179,8 +183,8 @@ def _read_language(lines: list[str]) -> _Language:
     return _Language(
         slots=slots,
         patterns=tuple((pattern, english.strip()) for pattern, english in patterns),
-        openers={opener: lists[opener] for opener in ("since", "until", "starting") if opener in lists},
-        common=frozenset(lists["common"].split()),
+        openers={opener: lists[opener] for opener in _OPENERS if opener in lists},
+        common=frozenset(lists["common"].split()).union(*(_WORD.findall(lists.get(opener, "")) for opener in _OPENERS)),
         anchors=frozenset(pieces - vocab.FOLLOWING_WORDS),
         past=lists["past"],
     )

@@ -44,17 +44,13 @@ class TenseReader:
         words = {token.normalized for token in self._tokens[start:end]}
         yearly = not words.isdisjoint(vocab.YEARLY_WORDS) or ("born" in words and words.isdisjoint(vocab.NEWBORN_WORDS))
         recurs = None if words.isdisjoint(vocab.HABIT_WORDS) and not yearly else "year" if yearly else "week"
-        if self._is_back(i):
+        back_in = self._word(i - 1) == "in" and self._word(i - 2) == "back" and i - 2 == start
+        if back_in or "since" in (self._word(i), self._word(i - 1), self._word(i - 2)):
             return Direction(False, True, recurs)
         cue = self._cue_in(start, end, i) or self._cue_in_neighbours(place, sentence, i)
         if cue is None:
             return Direction(None, False, recurs)
         return Direction(cue != "past", True, recurs)
-
-    def _is_back(self, i: int) -> bool:
-        """Whether "back in" or "since" is before token `i`."""
-        words = [token.normalized for token in self._tokens[max(0, i - 3) : i + 1]]
-        return "since" in words or "back" in words[:-1]
 
     def _cue_in_neighbours(self, place: int, sentence: int, i: int) -> _Cue | None:
         """The tense of the nearest clause of the same sentence that has one, those before first."""
@@ -94,6 +90,9 @@ class TenseReader:
             return next((cue for ending, cue in _ENDINGS.items() if word.endswith(ending)), None)
         if word in vocab.PAST_CUES or (word.endswith("ed") and len(word) > 4 and word not in vocab.NOT_PAST):
             return "past" if k == start or self._is_finite(k) else None
+        if word in vocab.UNCHANGED_VERBS and k > start:
+            before = self._tokens[k - 1]
+            return "past" if before.normalized in ("he", "she", "it") or before.capitalized and before.normalized != "i" else None
         return None
 
     def _perfect(self, k: int) -> _Cue:
@@ -118,8 +117,9 @@ class TenseReader:
         between = [token.normalized for token in self._tokens[k + 1 : i + 1]]
         if word in vocab.PROMISING_VERBS:
             return True
-        arranged = word in vocab.ARRANGING_VERBS or not vocab.ARRANGED_NOUNS.isdisjoint(between)
-        return arranged and not {"for", "to", "until", "till"}.isdisjoint(between[-3:])
+        if not vocab.ARRANGED_NOUNS.isdisjoint(between):
+            return "for" in between
+        return word in vocab.ARRANGING_VERBS and not {"for", "to", "until", "till"}.isdisjoint(between[-3:])
 
     def _simple_present(self, start: int, end: int) -> _Cue | None:
         """A verb of the simple present before token `end`, which only its form or place tells: "reopens on", "I fly"."""
@@ -128,10 +128,11 @@ class TenseReader:
             if token.kind != "word":
                 continue
             if token.normalized in _PRONOUNS and k + 1 < end:
-                return "present"
+                return None if after in vocab.UNCHANGED_VERBS else "present"
             singular = token.normalized.endswith("s") and not token.normalized.endswith(("ss", "us"))
             verb_like = singular and len(token.normalized) > 3 and token.end - token.start == len(token.normalized)
-            if verb_like and not token.capitalized and (k + 1 == end or after in _PREPOSITIONS):
+            followed = k + 1 == end or after in _PREPOSITIONS or self._tokens[k + 1].kind == "number"
+            if verb_like and not token.capitalized and followed:
                 return "present"
         return None
 

@@ -22,6 +22,7 @@ _MAX_DATE = 200  # no date is longer; a longer text was passed by mistake
 _LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
 _YEAR = re.compile(r"\b[0-9]{4}\b|['’][0-9]{2}\b|\byear\b|\bago\b")
 _UNKNOWN_MONTH = re.compile(r"(?<![\w.,])[0-9]{1,2}\.? (?:[a-z]{2} )?([^\W\d_]{3,12}),? (?:[a-z]{2} )?[0-9]{4}(?![\w.,]\w)")
+_QUOTED_TITLE = re.compile(r"""(?<!\w)(?:["“][A-Z0-9][^"”.!?]{1,40}["”]|['‘][A-Z0-9][^'’.!?]{1,40}['’](?!\w))""")
 _ACCEPTED = "Give a datetime, a date, ISO text such as '2026-05-03', or words such as 'last May'."
 
 Moment: TypeAlias = datetime | date | str
@@ -78,20 +79,22 @@ def _find(text: str, now: datetime, *, is_statement: bool) -> list[TimePhrase]:
     tokens = lex(text)
     parser = TimePhraseParser(tokens, to_utc(now), is_statement=is_statement)
     start_words = STATEMENT_START_WORDS if is_statement else PHRASE_START_WORDS
+    titles = [found.span() for found in _QUOTED_TITLE.finditer(text)] if is_statement else []
     phrases: list[TimePhrase] = []
     i = 0
     while i < len(tokens):
         kind = tokens[i].kind
         skipped = tokens[i].normalized not in start_words if kind == "word" else kind in ("mark", "junk")
         found = None if skipped else parser.parse_phrase(i)
-        if found is None:
+        if found is None or parser.is_named_before(i):
             i += 1
             continue
         window, end_token = found
         start, end = tokens[i].start, tokens[end_token - 1].end
         is_open = parser.chosen is not None and not _YEAR.search(text, start, end)
         recurs = parser.direction.recurs if is_open else None
-        if recurs is None or (recurs == "year" and parser.chosen != "year"):
+        is_title = any(a < start and end < b for a, b in titles)
+        if not is_title and (recurs is None or (recurs == "year" and parser.chosen != "year")):
             is_certain = not is_open or parser.direction.is_certain
             phrases.append(TimePhrase(text[start:end], start, end, window, is_certain))
         i = parser.previous_end = end_token

@@ -18,7 +18,8 @@ PHRASE_START_WORDS = OPENERS | vocab.TIME_NOUNS | vocab.MODIFIERS
 PHRASE_START_WORDS |= {*vocab.RELATIVE_DAYS, *vocab.NUMBERS, *vocab.ORDINALS, *vocab.VAGUE_NUMBERS}
 PHRASE_START_WORDS |= {"this", "final", "a", "an", "in", "more", "over", "less", "between", "from", "half"}
 # In a statement, these too.
-STATEMENT_START_WORDS = PHRASE_START_WORDS | {"as", "effective", "just"} | {name.split()[0] for name in vocab.NOW_WORDS}
+_LASTING_FIRST_WORDS = {"as", "effective", "just"} | {name.split()[0] for name in vocab.NOW_WORDS}
+STATEMENT_START_WORDS = PHRASE_START_WORDS | _LASTING_FIRST_WORDS
 # The words "in", "a" and "an" rarely begin a phrase: the word after them, or a number, tells.
 _AFTER_ARTICLE = {*vocab.VAGUE_NUMBERS, *vocab.UNITS, *vocab.RANGE_WORDS, "or"}
 _FOLLOWERS = {"in": {"a", "an", *vocab.VAGUE_NUMBERS, *vocab.NUMBERS}, "a": _AFTER_ARTICLE, "an": _AFTER_ARTICLE}
@@ -43,7 +44,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         followers = _FOLLOWERS.get(word)
         if followers is not None and self.word(i + 1) not in followers and self.token(i + 1).kind != "number":
             return None
-        if self.is_statement and (found := self.lasting(i)):
+        if self.is_statement and word in _LASTING_FIRST_WORDS and (found := self.lasting(i)):
             return found
         if word in OPENERS:
             return self.open_range(i)

@@ -69,4 +69,6 @@ VERB_ADVERBS, BEFORE_PARTICIPLES = set(_WORDS["verb_adverbs"]), set(_WORDS["befo
 NOT_PAST, HABIT_WORDS, NEWBORN_WORDS = set(_WORDS["not_past"]), set(_WORDS["habit_words"]), set(_WORDS["newborn_words"])
 PROMISING_VERBS, ARRANGING_VERBS = set(_WORDS["promising_verbs"]), set(_WORDS["arranging_verbs"])
 ARRANGED_NOUNS, YEARLY_WORDS = set(_WORDS["arranged_nouns"]), set(_WORDS["yearly_words"])
+UNCHANGED_VERBS, CALLED_WORDS = set(_WORDS["unchanged_verbs"]), set(_WORDS["called"])
+NAMING_WORDS = set(_WORDS["naming"])
 NOW_WORDS = set(_GROUPS["now_words"].split(", "))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
+from remanence.language.rules.lexicon import FIRST_NAMES
 from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.calendar_spans import Span, midnight
 from remanence.language.temporal.tense import PAST, Direction, TenseReader
@@ -188,6 +189,28 @@ class TokenReader:
     def may_be_verb(self, i: int) -> bool:
         """Whether token `i` may be a verb: "may" and "march" in lower case."""
         return self.word(i) in vocab.VERB_MONTHS and not self.token(i).capitalized
+
+    def is_named_before(self, i: int) -> bool:
+        """Whether token `i` is a title or a name by the word before: "the novel 1984", "the man Friday"."""
+        before = self.word(i - 1)
+        if before in vocab.CALLED_WORDS:  # "is called Sunday", but not "he called Sunday"
+            before = "song" if self.word(i - 3) in ("a", "an") or self.word(i - 2) in vocab.PRESENT_CUES else self.word(i - 2)
+        return before in vocab.NAMING_WORDS and (self.token(i).capitalized or self.token(i).kind != "word")
+
+    def may_be_name(self, i: int) -> bool:
+        """Whether a weekday or month is part of a name: "Girl Friday", "the Sunday Times", "Project January"."""
+        if self.word(i - 1) in vocab.TIME_CUES or not self.token(i).capitalized:
+            return False
+        before, after = self.token(i - 1), self.token(i + 1)
+        if before.capitalized and before.kind == "word" and not self._is_person_or_time(before.normalized):
+            return i > 1 and self.token(i - 2).kind == "word"  # the first word of a sentence has a capital anyway
+        if before.capitalized and before.normalized in FIRST_NAMES and after.normalized in ("is", "was", "has"):
+            return True
+        joined = after.capitalized and after.kind == "word" and after.start == self.token(i).end + 1
+        return joined and not self._is_person_or_time(after.normalized)
+
+    def _is_person_or_time(self, word: str) -> bool:
+        return word in FIRST_NAMES or word in vocab.TIME_NOUNS or word.partition("'")[0] in vocab.FOLLOWING_WORDS
 
     def year(self, i: int) -> tuple[int, int] | None:
         """Four digits or their words that are not a count: "2024", but not "2024 km"."""
