@@ -278,10 +278,11 @@ class CalendarDateRules(TokenReader):
         """As in "on the 18th", but not "on the 18th floor"."""
         if self.word(i - 1) != "the" or not loose or self.token(i).kind != "ordinal":
             return None
-        if self.word(i - 2) not in ("on", "by", "since", "until", "till", "before", "after"):
+        if self.word(i - 2) not in ("on", "by", "since", "until", "till", "before", "after", "from", "to", "between"):
             return None
         day = int(self.word(i)[:-2])
         listed = self.word(i + 1) in ("and", "or") and self.ordinal(self.skip(i + 2, "the"))
+        listed = listed and self.word(i - 2) != "between"
         if not 1 <= day <= 31 or not self.may_end_before(i + 1) or self.word(i + 1) in ("of", "-") or listed:
             return None
         return next(((span, i + 1) for span in self.days_numbered(day)), None)

@@ -46,7 +46,9 @@ class _Language:
     """For "since", "until" and "starting", the words for it, separated by "|"."""
     common: frozenset[str]
     anchors: frozenset[str]
-    """The words that may be part of a time."""
+    """The words that name a time by themselves."""
+    time_words: frozenset[str]
+    """All words that may be part of a time."""
     past: str
 
 
@@ -93,7 +95,7 @@ def _language_of(text: str) -> str | None:
             return None
     english = sum(word in _ENGLISH or word in vocab.RELATIVE_DAYS for word in words)
     scores = {
-        name: sum(word in language.common or word in language.anchors for word in words)
+        name: sum(2 if word in language.time_words else word in language.common for word in words)
         for name, language in _LANGUAGES.items()
     }
     best = max(scores, key=scores.__getitem__)
@@ -173,7 +175,8 @@ def _read_language(lines: list[str]) -> _Language:
     lists = dict(line.split(": ", 1) for line in lines if not line.startswith("= "))
     slots = {slot: _forms(lists[f"{slot}s"].split()) for slot in ("unit", "number", "season", "day")}
     slots["n"] = slots.pop("number")
-    slots["month"] = _forms(map("=".join, zip(vocab.MONTH_NAMES, lists["months"].split(), strict=True)))
+    months = [name.capitalize() for name in vocab.MONTH_NAMES]  # "may" is a verb
+    slots["month"] = _forms(map("=".join, zip(months, lists["months"].split(), strict=True)))
     slots["weekday"] = _forms(map("=".join, zip(vocab.DAY_NAMES, lists["weekdays"].split(), strict=True)))
     for slot in ("last", "next", "this"):
         slots[slot] = {form.replace("_", " "): slot for form in lists[slot].split()}
@@ -186,6 +189,7 @@ def _read_language(lines: list[str]) -> _Language:
         openers={opener: lists[opener] for opener in _OPENERS if opener in lists},
         common=frozenset(lists["common"].split()).union(*(_WORD.findall(lists.get(opener, "")) for opener in _OPENERS)),
         anchors=frozenset(pieces - vocab.FOLLOWING_WORDS),
+        time_words=frozenset(piece for slot in slots.values() for form in slot for piece in _WORD.findall(form)),
         past=lists["past"],
     )
 

@@ -91,8 +91,9 @@ class TenseReader:
         if word in vocab.PAST_CUES or (word.endswith("ed") and len(word) > 4 and word not in vocab.NOT_PAST):
             return "past" if k == start or self._is_finite(k) else None
         if word in vocab.UNCHANGED_VERBS and k > start:
-            before = self._tokens[k - 1]
-            return "past" if before.normalized in ("he", "she", "it") or before.capitalized and before.normalized != "i" else None
+            before = self._word(k - 1)  # "the storm hit" is past, "storms hit", "to hit" and "a hit" need not be
+            plain = before in _PRONOUNS or before in vocab.BEFORE_PARTICIPLES - {"it", "he", "she"}
+            return None if plain or before.endswith("s") or self._tokens[k - 1].kind != "word" else "past"
         return None
 
     def _perfect(self, k: int) -> _Cue:
@@ -109,7 +110,10 @@ class TenseReader:
         j = k - 1
         while self._word(j) in vocab.VERB_ADVERBS:
             j -= 1
-        return self._word(j) not in vocab.BEFORE_PARTICIPLES and not self._word(j).endswith(("'re", "'m"))
+        if self._word(j) in vocab.BEFORE_PARTICIPLES or self._word(j).endswith(("'re", "'m")):
+            return False
+        before = [self._word(n) for n in range(k - 4, k)]  # "will stay closed", "we'll have it fixed"
+        return not any(word in ("will", "won't", "would", "shall") or word.endswith("'ll") for word in before)
 
     def _is_arranged(self, k: int, i: int) -> bool:
         """Whether the past verb at token `k` arranges what lies ahead at token `i`: "booked a table for Friday"."""

@@ -96,6 +96,10 @@ def _find(text: str, now: datetime, *, is_statement: bool) -> list[TimePhrase]:
         is_title = any(a < start and end < b for a, b in titles)
         if not is_title and (recurs is None or (recurs == "year" and parser.chosen != "year")):
             is_certain = not is_open or parser.direction.is_certain
+            if is_statement and phrases and phrases[-1].window.end == window.start is not None:
+                if text[phrases[-1].end : start].strip() in ("and", "&"):  # "on Thursday and Friday"
+                    first = phrases.pop()
+                    start, window = first.start, Window(first.window.start, window.end)
             phrases.append(TimePhrase(text[start:end], start, end, window, is_certain))
         i = parser.previous_end = end_token
     return phrases or _find_unknown_months(text, now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from remanence.language.temporal import time_vocabulary as vocab
-from remanence.language.temporal.calendar_spans import ONE_DAY, Span, add_clamped, midnight
+from remanence.language.temporal.calendar_spans import ONE_DAY, Span, add_clamped, midnight, shift
 from remanence.language.temporal.relative_times import RelativeTimeRules
 from remanence.language.temporal.time_of_day import CLOCK_WORDS, ClockTime, TimeOfDayRules
 from remanence.language.temporal.token_reader import SpanMatch
@@ -150,6 +150,9 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         onward = onward or (self.word(j) == "on" and self.may_end_before(j + 1))
         if onward and self.word(i) == "from":
             return Window(span.start, None), j + 1
+        opens = self.is_statement and self.word(i) == "from" and span.granularity in ("day", "week", "month")
+        if opens and (span.start >= self.today or i == 0 or self.token(i - 1).kind == "mark"):
+            return Window(span.start, None), j  # "from tomorrow", "From May I worked at Bosch"
         return None  # the phrase, if there is one, begins after "from"
 
     def endpoint(self, i: int) -> SpanMatch:
@@ -167,6 +170,11 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         elif final.in_year:
             year = begin.start.year
             final = next((span for y in (year, year + 1) if (span := final.in_year(y)).start >= begin.start), final)
+        elif self.chosen == "month" and final.end <= begin.start:  # "from the 28th to the 3rd"
+            if self.direction.lies_ahead is False:
+                begin = Span.enclosing(shift(begin.start, -1, "month"), "day")
+            else:
+                final = Span.enclosing(shift(final.start, 1, "month"), "day")
         elif final.granularity == begin.granularity == "day" and final.end <= begin.start:
             final = Span.enclosing(final.start + timedelta(days=7), "day")  # "from Friday to Monday"
         return Window(begin.start, final.end) if begin.start < final.end else None

@@ -202,6 +202,8 @@ class TokenReader:
         if self.word(i - 1) in vocab.TIME_CUES or not self.token(i).capitalized:
             return False
         before, after = self.token(i - 1), self.token(i + 1)
+        if after.normalized in ("at", "@") or after.normalized in vocab.DAY_PARTS or after.kind in ("clock", "hm"):
+            return False
         if before.capitalized and before.kind == "word" and not self._is_person_or_time(before.normalized):
             return i > 1 and self.token(i - 2).kind == "word"  # the first word of a sentence has a capital anyway
         if before.capitalized and before.normalized in FIRST_NAMES and after.normalized in ("is", "was", "has"):
