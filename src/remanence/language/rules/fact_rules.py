@@ -92,9 +92,7 @@ def _facts_of_turn(turn: _Turn, text: str, recent: Sequence[Fact]) -> list[Fact]
     return facts
 
 
-def _facts_of_clause(
-    clause: ParsedSentence, sentence: Sentence, turn: _Turn, times: list[TimePhrase]
-) -> list[Fact]:
+def _facts_of_clause(clause: ParsedSentence, sentence: Sentence, turn: _Turn, times: list[TimePhrase]) -> list[Fact]:
     """The fact of one clause, and the new state if it is a state change."""
     if is_hypothetical(clause.text) and not sentence.remember_requested:
         return []

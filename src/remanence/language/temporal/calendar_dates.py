@@ -177,7 +177,7 @@ class CalendarDateRules(TokenReader):
         if self.may_be_verb(i):
             alone = self.whole_text and self.token_count < 4
             sure = alone or before in ("in", "since", "during", "until", "till")
-        elif self.may_be_name(i):
+        elif not loose and self.may_be_name(i):
             sure = False
         elif self.word(i) in vocab.UNAMBIGUOUS_MONTHS or self.year_step(j) is not None:
             sure = True
@@ -271,21 +271,24 @@ class CalendarDateRules(TokenReader):
         lies_ahead = self.direction.lies_ahead is not False
         for step in range(60):
             start = shift(month, step if lies_ahead else -step, "month") + ONE_DAY * (day - 1)
-            if start.day == day and (start >= self.today if lies_ahead else start <= self.now):
+            behind = start <= self.now or not self.is_statement  # of a question, also later in this month
+            if start.day == day and (start >= self.today if lies_ahead else behind):
                 yield Span.enclosing(start, "day")
 
     def day_alone(self, i: int, loose: bool) -> SpanMatch:
         """As in "on the 18th", but not "on the 18th floor"."""
         if self.word(i - 1) != "the" or not loose or self.token(i).kind != "ordinal":
             return None
-        if self.word(i - 2) not in ("on", "by", "since", "until", "till", "before", "after", "from", "to", "between"):
+        openers = ("from", "to", "between") if self.is_statement else ()
+        if self.word(i - 2) not in ("on", "by", "since", "until", "till", "before", "after", *openers):
             return None
         day = int(self.word(i)[:-2])
-        listed = self.word(i + 1) in ("and", "or") and self.ordinal(self.skip(i + 2, "the"))
+        listed = self.word(i + 1) in ("and", "or") and self.ordinal(self.skip(i + 2, "the")) is not None
         listed = listed and self.word(i - 2) != "between"
         if not 1 <= day <= 31 or not self.may_end_before(i + 1) or self.word(i + 1) in ("of", "-") or listed:
             return None
-        return next(((span, i + 1) for span in self.days_numbered(day)), None)
+        days = self.days_numbered(day)
+        return next(((span, i + 1) for span in days if self.is_statement or span.start <= self.now), None)
 
     def quarter(self, i: int, loose: bool) -> SpanMatch:
         """As in "Q3 2024", "2017-Q1", "in Q2", "H1 2023"."""
@@ -350,7 +353,7 @@ class CalendarDateRules(TokenReader):
         if year := self.year_after(j):
             return make(year[0]), year[1]
         before = self.word(i - 1)
-        if name == "new year" and not (before in ("at", "on", "over", "for", "since", "until", "after", "before") and self.token(i).capitalized):
+        if name == "new year" and (before == "the" or not self.token(i).capitalized or not loose):
             return None  # "in the new year" is not one day
         announced = loose or before in ("for", "this", "last", "next")
         sure = self.may_end_before(j) if announced else " " in name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from threading import Lock
@@ -178,7 +178,7 @@ def iso_span(text: str) -> Span:
     return Span.enclosing(start, "second" if digits[5] else "minute" if digits[3] else "day")
 
 
-def parse_with_dateparser(phrase: str, now: datetime, languages: Sequence[str] | None = ("en",)) -> Span | None:
+def parse_with_dateparser(phrase: str, now: datetime, languages: tuple[str, ...] | None = ("en",)) -> Span | None:
     """A date that the grammar does not cover, as long as the period it names.
 
     Only isolated phrases: in running text dateparser takes "we", "May I" and port numbers for dates. Without
@@ -197,7 +197,7 @@ def parse_with_dateparser(phrase: str, now: datetime, languages: Sequence[str] |
         "RETURN_TIME_AS_PERIOD": True,
     }
     with _DATEPARSER_LOCK:  # its parsers share settings and caches and are not documented as thread-safe
-        data = DateDataParser(languages=languages and list(languages), settings=settings).get_date_data(phrase)
+        data = DateDataParser(languages=languages, settings=settings).get_date_data(phrase)
     if data.date_obj is None:
         return None
     return Span.enclosing(to_utc(data.date_obj), _PERIOD_UNITS.get(data.period or "day", "day"))

@@ -21,6 +21,8 @@ _ENGLISH = vocab.FOLLOWING_WORDS | vocab.PRESENT_CUES | vocab.PAST_CUES | {"not"
 _SLOT = re.compile(r"\{(\w+)\}")
 _DIGITS = {"d": "[0-9]{1,2}", "d2": "[0-9]{1,2}", "y": "[0-9]{4}"}
 _SHORTEST_ANCHOR = 3
+_LONGEST_OPENER = 24
+_REACH = 200  # characters on either side that may tell the tense
 _OPENERS = ("since", "until", "starting")
 _YEAR = re.compile(r"(?<![0-9])[12][0-9]{3}(?![0-9])")
 _PUNCTUATION = str.maketrans(dict.fromkeys(".,;:!?()'’\"-…«»„“”", " "))
@@ -64,19 +66,19 @@ def translate_times(text: str) -> list[TranslatedTime]:
     if name is None:
         return []
     found: list[TranslatedTime] = []
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
     past = _past_pattern(name)
     for pattern, english in _compiled(name):
         for match in pattern.finditer(text):
             start, end = match.span()
-            if any(start < other_end and other_start < end for other_start, other_end in taken):
+            if start == end or any(taken[start:end]):
                 continue
-            taken.append((start, end))
+            taken[start:end] = b"1" * (end - start)
             words = _in_english(name, match, english)
             if not words:
                 continue
             begin = min((match.start(slot) for slot, form in match.groupdict().items() if form), default=start)
-            opener = None if "{d2}" in english else _opener_before(name, text[:begin])
+            opener = None if "{d2}" in english else _opener_before(name, text, begin)
             if opener is not None:
                 words, start = f"{opener[0]} {words}", min(start, opener[1])
             is_past = opener is not None and opener[0] == "since"
@@ -90,9 +92,10 @@ def _language_of(text: str) -> str | None:
     if not text.isascii() and _JAPANESE.search(text):
         return "ja"
     words = text.lower().translate(_PUNCTUATION).split()
-    if _ANCHORS.isdisjoint(words):
-        if _FOREIGN_WORDS.isdisjoint(words) or (_SHARED_ANCHORS.isdisjoint(words) and not _YEAR.search(text)):
-            return None
+    if _ANCHORS.isdisjoint(words) and (
+        _FOREIGN_WORDS.isdisjoint(words) or (_SHARED_ANCHORS.isdisjoint(words) and not _YEAR.search(text))
+    ):
+        return None
     english = sum(word in _ENGLISH or word in vocab.RELATIVE_DAYS for word in words)
     scores = {
         name: sum(2 if word in language.time_words else word in language.common for word in words)
@@ -112,18 +115,20 @@ def _in_english(name: str, match: re.Match[str], english: str) -> str:
     return " ".join(_SLOT.sub(value, english).split())
 
 
-def _opener_before(name: str, before: str) -> tuple[str, int] | None:
-    """ "since", "until" or "starting", if that is said right before, and where."""
+def _opener_before(name: str, text: str, begin: int) -> tuple[str, int] | None:
+    """The English "since", "until" or "starting" if it is said right before `begin`, and where."""
+    first = max(0, begin - _LONGEST_OPENER)
     for english, pattern in _opener_patterns(name):
-        if match := pattern.search(before):
-            return english, match.start(1)
+        if match := pattern.search(text[first:begin]):
+            return english, first + match.start(1)
     return None
 
 
 def _sentence(text: str, start: int, end: int) -> str:
-    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    first = max((place for place in ends if place <= start), default=0)
-    return text[first : min((place for place in ends if place >= end), default=len(text))]
+    """The sentence around a time, as far as it is near."""
+    before, after = text[max(0, start - _REACH) : start], text[end : end + _REACH]
+    stop = _SENTENCE_END.search(after)
+    return _SENTENCE_END.split(before)[-1] + text[start:end] + (after[: stop.end()] if stop else after)
 
 
 @lru_cache

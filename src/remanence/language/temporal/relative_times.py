@@ -139,7 +139,8 @@ class RelativeTimeRules(CalendarDateRules):
         if self.word(j) in (*vocab.RANGE_WORDS, "or") and (other := self.number(j + 1)) and other[1] > high:
             high, j = other[1], other[2]  # "4-5 months ago"
         if high > 1 and (self.word(j) in vocab.PAST_WORDS or self.word(j) in vocab.FUTURE_WORDS):
-            unit = self.unit(j + 1) if self.word(j + 1).endswith("s") else None  # not "turned 6 last week"
+            plural = self.word(j + 1).endswith("s") or self.whole_text  # not "turned 6 last week"
+            unit = self.unit(j + 1) if plural else None
             step = -high if self.word(j) in vocab.PAST_WORDS else high
             return (self.rolling(step, unit), j + 2) if unit and self.word(j) != "following" else None
         unit = self.unit(j)

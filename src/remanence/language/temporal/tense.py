@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -9,10 +10,12 @@ from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.time_lexer import Token
 
 _Cue: TypeAlias = Literal["past", "present", "future"]
+Recurrence: TypeAlias = Literal["year", "week"]
+_REACH = 30  # tokens on either side that may tell the tense
 _SENTENCE_ENDS = frozenset(".!?;:\n")
 _CLAUSE_ENDS = frozenset(", ( ) — – and but so because while which who that when if although though where".split())
 _PRONOUNS = frozenset("i we you they".split())
-_CONTRACTED_SUBJECTS = frozenset("it he she that there what who here where".split())  # "it's" is a verb, "Anna's" may not
+_CONTRACTED_SUBJECTS = frozenset("it he she that there what who here where".split())  # "it's" has a verb
 _PREPOSITIONS = frozenset("on in at for to by from until till this next the a an my our his her their with".split())
 _ENDINGS: dict[str, _Cue] = {"'ll": "future", "'re": "present", "'m": "present"}
 _PARTICIPLE_ENDINGS = ("ed", "en")
@@ -23,7 +26,7 @@ class Direction(NamedTuple):
 
     lies_ahead: bool | None
     is_certain: bool
-    recurs: Literal["year", "week"] | None = None
+    recurs: Recurrence | None = None
     """Whether it comes again: "her birthday is on 3 May", "we always meet on Friday". That is not one day."""
 
 
@@ -36,27 +39,31 @@ class TenseReader:
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
         self._clauses = _split(tokens)
+        self._starts = [start for _, start, _ in self._clauses]
 
     def direction_at(self, i: int) -> Direction:
         """Where the time that begins at token `i` lies."""
-        place = next(n for n, (_, start, end) in enumerate(self._clauses) if start <= i < end or end == i)
-        sentence, start, end = self._clauses[place]
+        place = bisect_right(self._starts, i) - 1
+        _, start, end = self._clauses[place]
+        start, end = max(start, i - _REACH), min(end, i + _REACH)
         words = {token.normalized for token in self._tokens[start:end]}
         yearly = not words.isdisjoint(vocab.YEARLY_WORDS) or ("born" in words and words.isdisjoint(vocab.NEWBORN_WORDS))
-        recurs = None if words.isdisjoint(vocab.HABIT_WORDS) and not yearly else "year" if yearly else "week"
+        recurs: Recurrence | None = "year" if yearly else None if words.isdisjoint(vocab.HABIT_WORDS) else "week"
         back_in = self._word(i - 1) == "in" and self._word(i - 2) == "back" and i - 2 == start
         if back_in or "since" in (self._word(i), self._word(i - 1), self._word(i - 2)):
             return Direction(False, True, recurs)
-        cue = self._cue_in(start, end, i) or self._cue_in_neighbours(place, sentence, i)
+        cue = self._cue_in(start, end, i) or self._cue_in_neighbours(place, i)
         if cue is None:
             return Direction(None, False, recurs)
         return Direction(cue != "past", True, recurs)
 
-    def _cue_in_neighbours(self, place: int, sentence: int, i: int) -> _Cue | None:
+    def _cue_in_neighbours(self, place: int, i: int) -> _Cue | None:
         """The tense of the nearest clause of the same sentence that has one, those before first."""
-        before, after = self._clauses[:place][::-1], self._clauses[place + 1 :]
+        sentence = self._clauses[place][0]
+        before, after = self._clauses[max(0, place - 8) : place][::-1], self._clauses[place + 1 : place + 9]
         for number, start, end in (*before, *after):
-            if number == sentence and (cue := self._cue_in(start, end, i)):
+            start, end = max(start, i - _REACH), min(end, i + _REACH)
+            if number == sentence and start < end and (cue := self._cue_in(start, end, i)):
                 return cue
         return None
 
@@ -126,7 +133,7 @@ class TenseReader:
         return word in vocab.ARRANGING_VERBS and not {"for", "to", "until", "till"}.isdisjoint(between[-3:])
 
     def _simple_present(self, start: int, end: int) -> _Cue | None:
-        """A verb of the simple present before token `end`, which only its form or place tells: "reopens on", "I fly"."""
+        """A verb before token `end` that is a simple present by its form or place: "reopens on", "I fly"."""
         for k in range(start, end):
             token, after = self._tokens[k], self._word(k + 1)
             if token.kind != "word":
@@ -134,6 +141,7 @@ class TenseReader:
             if token.normalized in _PRONOUNS and k + 1 < end:
                 return None if after in vocab.UNCHANGED_VERBS else "present"
             singular = token.normalized.endswith("s") and not token.normalized.endswith(("ss", "us"))
+            singular = singular and token.normalized not in vocab.NOT_PLURAL
             verb_like = singular and len(token.normalized) > 3 and token.end - token.start == len(token.normalized)
             followed = k + 1 == end or after in _PREPOSITIONS or self._tokens[k + 1].kind == "number"
             if verb_like and not token.capitalized and followed:

@@ -21,7 +21,9 @@ _MAX_TEXT = 100_000  # a book names so many times that none says when the memory
 _MAX_DATE = 200  # no date is longer; a longer text was passed by mistake
 _LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
 _YEAR = re.compile(r"\b[0-9]{4}\b|['’][0-9]{2}\b|\byear\b|\bago\b")
-_UNKNOWN_MONTH = re.compile(r"(?<![\w.,])[0-9]{1,2}\.? (?:[a-z]{2} )?([^\W\d_]{3,12}),? (?:[a-z]{2} )?[0-9]{4}(?![\w.,]\w)")
+_UNKNOWN_MONTH = re.compile(
+    r"(?<![\w.,])[0-9]{1,2}\.? (?:[a-z]{2} )?([^\W\d_]{3,12}),? (?:[a-z]{2} )?[0-9]{4}(?![\w.,]\w)"
+)
 _QUOTED_TITLE = re.compile(r"""(?<!\w)(?:["“][A-Z0-9][^"”.!?]{1,40}["”]|['‘][A-Z0-9][^'’.!?]{1,40}['’](?!\w))""")
 _ACCEPTED = "Give a datetime, a date, ISO text such as '2026-05-03', or words such as 'last May'."
 
@@ -79,7 +81,7 @@ def _find(text: str, now: datetime, *, is_statement: bool) -> list[TimePhrase]:
     tokens = lex(text)
     parser = TimePhraseParser(tokens, to_utc(now), is_statement=is_statement)
     start_words = STATEMENT_START_WORDS if is_statement else PHRASE_START_WORDS
-    titles = [found.span() for found in _QUOTED_TITLE.finditer(text)] if is_statement else []
+    titles = [found.span() for found in _QUOTED_TITLE.finditer(text)][::-1] if is_statement else []
     phrases: list[TimePhrase] = []
     i = 0
     while i < len(tokens):
@@ -93,16 +95,22 @@ def _find(text: str, now: datetime, *, is_statement: bool) -> list[TimePhrase]:
         start, end = tokens[i].start, tokens[end_token - 1].end
         is_open = parser.chosen is not None and not _YEAR.search(text, start, end)
         recurs = parser.direction.recurs if is_open else None
-        is_title = any(a < start and end < b for a, b in titles)
+        while titles and titles[-1][1] <= start:
+            titles.pop()
+        is_title = bool(titles) and titles[-1][0] < start
         if not is_title and (recurs is None or (recurs == "year" and parser.chosen != "year")):
             is_certain = not is_open or parser.direction.is_certain
-            if is_statement and phrases and phrases[-1].window.end == window.start is not None:
-                if text[phrases[-1].end : start].strip() in ("and", "&"):  # "on Thursday and Friday"
-                    first = phrases.pop()
-                    start, window = first.start, Window(first.window.start, window.end)
+            if is_statement and phrases and _continues(phrases[-1], window, text[phrases[-1].end : start]):
+                first = phrases.pop()
+                start, window = first.start, Window(first.window.start, window.end)
             phrases.append(TimePhrase(text[start:end], start, end, window, is_certain))
         i = parser.previous_end = end_token
     return phrases or _find_unknown_months(text, now)
+
+
+def _continues(previous: TimePhrase, window: Window, between: str) -> bool:
+    """Whether a window goes on where the phrase before it ends: "on Thursday and Friday"."""
+    return between.strip() in ("and", "&") and window.start is not None and previous.window.end == window.start
 
 
 def _find_translated(text: str, now: datetime, is_statement: bool) -> list[TimePhrase]:
@@ -197,9 +205,7 @@ def _read_text(value: str, now: datetime, argument: str) -> Window:
 def _read_words(text: str, now: datetime, direction: Direction | None = None) -> Window | None:
     """The window, if the text is one time phrase from its first word to its last."""
     tokens = lex(text.rstrip(" .!?"))
-    parser = TimePhraseParser(
-        tokens, now, whole_text=True, is_statement=direction is not None, direction=direction
-    )
+    parser = TimePhraseParser(tokens, now, whole_text=True, is_statement=direction is not None, direction=direction)
     for i in range(min(3, len(tokens))):
         if (found := parser.parse_phrase(i)) and found[1] == len(tokens):
             return found[0]

@@ -44,8 +44,8 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         followers = _FOLLOWERS.get(word)
         if followers is not None and self.word(i + 1) not in followers and self.token(i + 1).kind != "number":
             return None
-        if self.is_statement and word in _LASTING_FIRST_WORDS and (found := self.lasting(i)):
-            return found
+        if self.is_statement and word in _LASTING_FIRST_WORDS and (lasting := self.lasting(i)):
+            return lasting
         if word in OPENERS:
             return self.open_range(i)
         if word in ("more", "over", "less"):
@@ -118,7 +118,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         return Window(span.end - ONE_DAY, span.end) if ending else span.window
 
     def lasting_until(self, span: Span) -> Window:
-        """As in "until noon yesterday", which is that day, "until Sunday", from today on, "I lived there until 2019"."""
+        """As in "I'm away until Sunday", from today on, "I lived there until 2019", "we slept until noon"."""
         if span.granularity == "clock":
             return Window(midnight(span.start), span.end)
         return Window(self.today if self.direction.lies_ahead and span.end > self.now else None, span.end)

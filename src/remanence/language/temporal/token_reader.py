@@ -192,10 +192,12 @@ class TokenReader:
 
     def is_named_before(self, i: int) -> bool:
         """Whether token `i` is a title or a name by the word before: "the novel 1984", "the man Friday"."""
-        before = self.word(i - 1)
-        if before in vocab.CALLED_WORDS:  # "is called Sunday", but not "he called Sunday"
-            before = "song" if self.word(i - 3) in ("a", "an") or self.word(i - 2) in vocab.PRESENT_CUES else self.word(i - 2)
-        return before in vocab.NAMING_WORDS and (self.token(i).capitalized or self.token(i).kind != "word")
+        if self.token(i).kind == "word" and not self.token(i).capitalized:
+            return False
+        if self.word(i - 1) in vocab.CALLED_WORDS:  # "a cat called Sunday", not "he called Sunday"
+            named = self.word(i - 2)
+            return named in vocab.NAMING_WORDS or named in vocab.PRESENT_CUES or self.word(i - 3) in ("a", "an")
+        return self.word(i - 1) in vocab.NAMING_WORDS
 
     def may_be_name(self, i: int) -> bool:
         """Whether a weekday or month is part of a name: "Girl Friday", "the Sunday Times", "Project January"."""
