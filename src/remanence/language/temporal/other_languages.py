@@ -87,6 +87,16 @@ def translate_times(text: str) -> list[TranslatedTime]:
     return sorted(found)
 
 
+def looks_english(text: str) -> bool:
+    """Whether more than one in six words is a function word of English.
+
+    >>> looks_english("We got 12 Rugelach 2019 tins."), looks_english("12 ağustos 2024 tarihinde taşındık.")
+    (True, False)
+    """
+    words = text.lower().translate(_PUNCTUATION).split()
+    return 6 * sum(word in _ENGLISH for word in words) > len(words)
+
+
 def _language_of(text: str) -> str | None:
     """The language of a text that may name a time, if it is one of the data file."""
     if not text.isascii() and _JAPANESE.search(text):

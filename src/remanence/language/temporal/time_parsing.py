@@ -10,7 +10,7 @@ from typing import TypeAlias
 from remanence.errors import InvalidInput
 from remanence.language.rules.lexicon import is_common_word
 from remanence.language.temporal.calendar_spans import Span, iso_span, parse_with_dateparser, start_of_date, to_utc
-from remanence.language.temporal.other_languages import translate_times
+from remanence.language.temporal.other_languages import looks_english, translate_times
 from remanence.language.temporal.tense import Direction
 from remanence.language.temporal.time_lexer import lex, may_have_time
 from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
@@ -125,8 +125,11 @@ def _find_translated(text: str, now: datetime, is_statement: bool) -> list[TimeP
 
 def _find_unknown_months(text: str, now: datetime) -> list[TimePhrase]:
     """Dates such as "12 ağustos 2024", whose month dateparser knows in some two hundred languages."""
-    phrases = []
-    for found in _UNKNOWN_MONTH.finditer(text):
+    phrases: list[TimePhrase] = []
+    dates = list(_UNKNOWN_MONTH.finditer(text))
+    if not dates or looks_english(text):  # dateparser may load every language it knows, which takes seconds
+        return phrases
+    for found in dates:
         if not is_common_word(found[1].lower()) and (span := parse_with_dateparser(found[0], now, languages=None)):
             phrases.append(TimePhrase(found[0], found.start(), found.end(), span.window))
     return phrases
