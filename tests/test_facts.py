@@ -339,7 +339,7 @@ def test_an_event_without_a_time_happened_when_it_was_told() -> None:
         ("My flight is on Friday at 9am.", "2026-05-22 10:00"),
         ("My meeting with Dr. Smith is at 3pm today.", "2026-05-20 16:00"),
         ("Dentist appointment tomorrow at 9am.", "2026-05-21 10:00"),
-        ("I'm on holiday until 3 June.", "2026-06-03 00:00"),
+        ("I'm on holiday until 3 June.", "2026-06-04 00:00"),
         ("I turn 40 next month.", "2026-07-01 00:00"),
         ("The rent is due on Friday.", "2026-05-23 00:00"),
         ("I was born on 3 May 1990.", None),

@@ -19,6 +19,7 @@ import remanence
 from remanence import Extraction, ExtractionResult, Fact, Memory, Space, Triple, Utterance, Verdict, Window
 from remanence.errors import JobFailed
 from remanence.events import Worked
+from remanence.schema import UTC
 from remanence.testing import FakeClock, HashingEmbedder
 from remanence.write import jobs
 
@@ -634,3 +635,36 @@ def test_a_worker_that_meets_with_an_error_goes_on(
         job = space.remember(CHAT, wait=False)
         assert [memory.text for memory in job.result(timeout=20)] == [PORTO.text]
     assert "the disk is full" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We'll launch the beta on December 15th, so marketing needs the copy well before that.",
+        "Our wedding is on February 21st and I still don't have shoes.",
+        "I quit smoking in 2019 and never looked back.",
+        "Our daughter was born on November 30.",
+        "Right now I'm reading Middlemarch.",
+        "On Halloween we're hosting all the kids from the street.",
+        "Letzte Woche lag ich mit Grippe im Bett.",
+    ],
+)
+def test_the_same_words_are_the_same_time_by_every_way_in(text: str) -> None:
+    at = datetime(2026, 3, 11, 9, 30, tzinfo=UTC)
+    with remanence.open(None, clock=lambda: at) as space:
+        added = space.add(text).valid
+        (turn,) = space.add_turns([{"speaker": "Kim", "content": text, "time": at}])
+    with remanence.open(None, clock=lambda: at) as space:
+        facts = space.remember(text)
+        remembered = facts[0] if facts else next(space.memories())
+    assert added.start is not None
+    assert added == turn.valid == remembered.valid
+
+
+def test_no_doubtful_year_is_written_into_a_fact() -> None:
+    now = datetime(2025, 11, 4, tzinfo=UTC)
+    with remanence.open(None, clock=lambda: now) as space:
+        (certain,) = space.remember("Alice flies to Rome on 7 February.")
+        (doubtful,) = space.remember("Remember this: trip to Rome with Alice, 7 February.")
+    assert certain.text == "Alice flies to Rome on 7 February (2026-02-07)."
+    assert "2026" not in doubtful.text

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remanence.errors import InvalidInput
-from remanence.language.temporal import TimePhrase, find_times, parse_moment, parse_window
+from remanence.language.temporal import TimePhrase, find_stated_times, find_times, parse_moment, parse_window
 from remanence.schema import UTC, Window
 
 NOW = datetime(2023, 6, 21, 15, 30, tzinfo=UTC)  # a Wednesday
@@ -380,6 +380,14 @@ def test_dateparser_is_imported_only_when_needed() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_an_english_text_does_not_load_every_language() -> None:
+    code = (
+        "import sys; from datetime import datetime; from remanence.language.temporal import find_stated_times;"
+        "find_stated_times('We got 12 Rugelach 2019 tins.', datetime.now()); assert 'dateparser' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_many_threads_read_the_same() -> None:
     """The grammar keeps nothing between calls, and dateparser is asked by one at a time."""
     answers: list[str] = []
@@ -406,3 +414,116 @@ def test_many_threads_read_the_same() -> None:
 def test_dots_put_the_day_first_and_strokes_the_month(text: str, window: str) -> None:
     """As those who write them do; where only the other order is a date, it is that."""
     assert read(text) == window
+
+
+STATED = datetime(2026, 3, 11, 9, 30, tzinfo=UTC)  # a Wednesday
+
+
+def stated(text: str, now: datetime = STATED) -> str:
+    """The windows that a statement tells, as text."""
+    return ", ".join(str(found.window) for found in find_stated_times(text, now))
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ("We will launch on December 15th.", "2026-12-15 to 2026-12-16"),
+        ("We launched on December 15th.", "2025-12-15 to 2025-12-16"),
+        ("My last day is 30 June.", "2026-06-30 to 2026-07-01"),
+        ("The deadline is Friday.", "2026-03-13 to 2026-03-14"),
+        ("The fridge broke on Friday.", "2026-03-06 to 2026-03-07"),
+        ("The gym is closed and reopens on the 6th.", "2026-04-06 to 2026-04-07"),
+        ("I paid the deposit on the 5th.", "2026-03-05 to 2026-03-06"),
+        ("Car goes in for repair on Monday.", "2026-03-16 to 2026-03-17"),
+        ("The meeting was moved to Thursday.", "2026-03-12 to 2026-03-13"),
+        ("I promised to help on Sunday.", "2026-03-15 to 2026-03-16"),
+        ("I bought tickets for the show on April 2.", "2026-04-02 to 2026-04-03"),
+        ("The storm hit on 28 October.", "2025-10-28 to 2025-10-29"),
+        ("The bridge will stay closed in April.", "2026-04-01 to 2026-05-01"),
+        ("In October, my brother had a stroke.", "2025-10-01 to 2025-11-01"),
+        ("The choir sings at St. Brigid's on Saturday and I promised to go.", "2026-03-14 to 2026-03-15"),
+        ("Tuesday March 10, the roof fell in.", "2026-03-10 to 2026-03-11"),  # the weekday tells the year
+        ("The contract was signed on 03/04/2025, a Thursday.", "2025-04-03 to 2025-04-04"),
+        ("I'm off on Thursday and Friday.", "2026-03-12 to 2026-03-14"),
+        ("I'm away from the 28th to the 3rd.", "2026-03-28 to 2026-04-04"),
+        ("I was away from the 28th to the 3rd.", "2026-02-28 to 2026-03-04"),
+        ("In three weeks the kitchen arrives.", "2026-04-01 to 2026-04-02"),
+        ("I have to file it by the end of the month.", "2026-03-31 to 2026-04-01"),
+        ("I'm in Vienna until Sunday.", "2026-03-11 to 2026-03-16"),
+        ("I worked at Bosch until 2019.", "until 2020-01-01"),
+        ("We slept until noon yesterday.", "2026-03-10 to 2026-03-10 13:00"),
+        ("Two summers ago we cycled to Vienna.", "2024-06-01 to 2024-09-01"),
+        ("We lived there in the winter of 2024 to 2025.", "2024-12-01 to 2025-03-01"),
+        ("The winter of 2010/11 was brutal.", "2010-12-01 to 2011-03-01"),
+        ("We spent New Year 2025 in Leeds.", "2025-01-01 to 2025-01-02"),
+        ("We were in Rome over Easter.", "2025-04-18 to 2025-04-22"),
+    ],
+)
+def test_tense_tells_where_a_time_without_a_year_lies(text: str, window: str) -> None:
+    assert stated(text) == window
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["As of today I'm vegan.", "I'm currently between jobs.", "From today I am off sugar.", "Starting today I run."],
+)
+def test_a_state_told_of_today_goes_on(text: str) -> None:
+    assert stated(text) == "since 2026-03-11"
+    assert stated("The doctor called just now.") == "2026-03-11 to 2026-03-12"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "We always ski in February.",
+            "My birthday is on 3 May.",
+            "I was born on 3 May.",
+            "My favourite day is Sunday.",
+        ),
+        *("He calls the man Friday.", "My dog is called Sunday.", "I like the Sunday Times.", "We saw Freaky Friday."),
+        *("The novel 11/22/63 is long.", 'I love "Friday Night Lights".', "It is called Project January."),
+        *("I use a MacBook Pro 2019.", "1984 is a book.", "In the new year I rest."),
+    ],
+)
+def test_what_comes_again_and_what_is_a_name_is_no_time(text: str) -> None:
+    assert stated(text) == ""
+
+
+def test_a_time_is_doubtful_where_no_verb_tells() -> None:
+    """The nearer one is taken, and nothing is written into a text."""
+    (trip,) = find_stated_times("Ski trip: Feb 7 to Feb 14.", datetime(2025, 11, 4))
+    (flight,) = find_stated_times("The flight is on 2 April.", STATED)
+    assert (str(trip.window), trip.is_certain, flight.is_certain) == ("2026-02-07 to 2026-02-15", False, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ("Am 3. Mai 2025 sind wir umgezogen.", "2025-05-03 to 2025-05-04"),
+        ("Am 3. Mai ziehen wir um.", "2026-05-03 to 2026-05-04"),
+        ("Am 3. Mai sind wir umgezogen.", "2025-05-03 to 2025-05-04"),
+        ("Seit Juni arbeite ich bei Bosch.", "since 2025-06-01"),
+        ("La semaine dernière on a adopté un chaton.", "2026-03-02 to 2026-03-09"),
+        ("À partir de demain je ne fume plus.", "since 2026-03-12"),
+        ("Hace tres días dejé de fumar.", "2026-03-08 to 2026-03-09"),
+        ("Fra due settimane parto per il Giappone!", "2026-03-25 to 2026-03-26"),
+        ("Vendi a moto no mês passado.", "2026-02-01 to 2026-03-01"),
+        ("Zaterdag help ik mijn zus met verhuizen.", "2026-03-14 to 2026-03-15"),
+        ("В пятницу сдаю экзамен.", "2026-03-13 to 2026-03-14"),
+        ("В пятницу я сдал экзамен.", "2026-03-06 to 2026-03-07"),
+        ("5月20日に歯医者の予約があります。", "2026-05-20 to 2026-05-21"),
+        ("2024年4月1日に入社しました。", "2024-04-01 to 2024-04-02"),
+        ("12 ağustos 2024 tarihinde taşındık.", "2024-08-12 to 2024-08-13"),  # dateparser knows the month
+        ("I met Mai, Juli and Mars on the Die.", ""),
+    ],
+)
+def test_other_languages(text: str, window: str) -> None:
+    assert stated(text) == window
+
+
+@pytest.mark.parametrize("text", ["in May ", "on Friday and ", "am 3. Mai ", "vor drei ", '"Friday" ', "明日"])
+def test_a_long_statement_costs_no_more_than_its_length(text: str) -> None:
+    started = time.perf_counter()
+    find_stated_times(text * (100_000 // len(text)), NOW)
+    assert time.perf_counter() - started < 30

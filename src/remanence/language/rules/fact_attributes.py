@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import islice
@@ -19,42 +20,47 @@ from remanence.language.rules.lexicon import (
     load_words,
 )
 from remanence.language.rules.predicate_rules import OPINION_PREDICATES
-from remanence.language.temporal import TimePhrase, find_times
-from remanence.schema import Fact, Triple, Window, format_moment
+from remanence.language.temporal import TimePhrase
+from remanence.schema import Fact, Triple, format_moment
 
 _MONTH_NAME = load_pattern("months")
 _YEAR = re.compile(r"\b\d{4}\b")
 _DAY = timedelta(days=1)
 _ADDED_DATE = compile_pattern("added_date")
-_WEEKDAY = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thurs?|fri|sat(?:ur)?|sun)(?:day)?s?\b", re.IGNORECASE)
-_MONTH = re.compile(rf"\b(?:{_MONTH_NAME})\b|\d[./]\d", re.IGNORECASE)
-_PAST = re.compile(r"\b(?:last|ago|yesterday|past)\b", re.IGNORECASE)
-_COUNT = compile_pattern("count_before_time")  # the 6 of "turned 6 last week" is not part of the time
 _TEMPORARY = re.compile(rf"\b(?:{load_pattern('temporary_phrases')})\b", re.IGNORECASE)
 
 
-def find_fact_times(text: str, now: datetime, *, prefer_future: bool) -> list[TimePhrase]:
-    """The times in the text. With `prefer_future`, "on Friday" is the next Friday, not the last one.
+def times_in_clause(text: str, stated: Sequence[TimePhrase]) -> list[TimePhrase]:
+    """The times of a whole text that stand in this clause of it, at their position there.
 
-    >>> found = find_fact_times("The flight is on Friday.", datetime(2026, 5, 20), prefer_future=True)
-    >>> [str(time.window) for time in found]
-    ['2026-05-22 to 2026-05-23']
+    They are not read again: without the words around it "in May" may be another May.
+
+    >>> from remanence.language.temporal import find_stated_times
+    >>> stated = find_stated_times("We will fly to Rome on Friday.", datetime(2026, 5, 20))
+    >>> [(time.start, str(time.window)) for time in times_in_clause("Ann will fly to Rome on Friday.", stated)]
+    [(24, '2026-05-22 to 2026-05-23')]
     """
-    phrases = find_times(_COUNT.sub(lambda found: "#" * len(found.group()), text), now)
-    return [_next_occurrence(phrase, now) for phrase in phrases] if prefer_future else phrases
+    found, at = [], 0
+    for phrase in stated:
+        start = text.find(phrase.text, at)
+        if start >= 0:
+            at = start + len(phrase.text)
+            found.append(replace(phrase, start=start, end=at))
+    return found
 
 
 def add_dates(text: str, phrases: list[TimePhrase]) -> str:
-    """The text with a date after each relative time, so that it can be read on any other day.
+    """The text with a date after each relative time, so that it can be read on any other day; no doubtful date.
 
+    >>> from remanence.language.temporal import find_stated_times
     >>> text = "Bob called yesterday."
-    >>> add_dates(text, find_times(text, datetime(2026, 5, 20)))
+    >>> add_dates(text, find_stated_times(text, datetime(2026, 5, 20)))
     'Bob called yesterday (2026-05-19).'
     """
     parts, at = [], 0
     for phrase in phrases:
         start, end = phrase.window.start, phrase.window.end
-        if start is not None and end is not None and not _YEAR.search(phrase.text):
+        if phrase.is_certain and start is not None and end is not None and not _YEAR.search(phrase.text):
             parts.append(f"{text[at : phrase.end]} ({_format_dates(start, end)})")
             at = phrase.end
     return "".join([*parts, text[at:]])
@@ -75,29 +81,6 @@ def find_expiry(text: str, phrases: list[TimePhrase], now: datetime) -> datetime
         return None
     last = max((phrase.window.end for phrase in phrases if phrase.window.end is not None), default=None)
     return last if last is not None and last > now else None
-
-
-def _next_occurrence(phrase: TimePhrase, now: datetime) -> TimePhrase:
-    window = phrase.window
-    if window.end is None or _YEAR.search(phrase.text) or _PAST.search(phrase.text):
-        return phrase
-    if window.end > (now.replace(tzinfo=window.end.tzinfo) if now.tzinfo is None else now):
-        return phrase
-    weekly = _WEEKDAY.search(phrase.text) is not None
-    if not (weekly or _MONTH.search(phrase.text)):
-        return phrase  # "this morning" does not recur
-    later = Window(_later(window.start, weekly), _later(window.end, weekly))
-    return TimePhrase(phrase.text, phrase.start, phrase.end, later)
-
-
-def _later(moment: datetime | None, weekly: bool) -> datetime | None:
-    """A week or a year later."""
-    if moment is None:
-        return None
-    if weekly:
-        return moment + timedelta(days=7)
-    leap_day = moment.month == 2 and moment.day == 29
-    return moment.replace(year=moment.year + 1, day=28 if leap_day else moment.day)
 
 
 def _format_dates(start: datetime, end: datetime) -> str:

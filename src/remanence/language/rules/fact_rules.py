@@ -15,7 +15,7 @@ from datetime import datetime
 
 from remanence.language.rules import fact_attributes
 from remanence.language.rules.ended_claims import claims_ended_by, claims_opposed_to
-from remanence.language.rules.fact_attributes import find_fact_times, importance_of, tags_of
+from remanence.language.rules.fact_attributes import importance_of, tags_of, times_in_clause
 from remanence.language.rules.fact_filter import FactClassification, classify_fact
 from remanence.language.rules.lexicon import compile_pattern, load_pattern
 from remanence.language.rules.name_spans import NameSpan
@@ -23,7 +23,7 @@ from remanence.language.rules.predicate_rules import OPINION_PREDICATES, claim_k
 from remanence.language.rules.sentence_reading import ParsedSentence, find_sentence_names, parse_sentence
 from remanence.language.rules.sentences import Sentence, informative_sentences, is_boilerplate, is_hypothetical
 from remanence.language.rules.third_person import speaker_label, to_third_person
-from remanence.language.temporal import TimePhrase
+from remanence.language.temporal import TimePhrase, find_stated_times
 from remanence.language.text import normalize_name, normalize_text
 from remanence.schema import ASSISTANT, SELF, Fact, Mention, Triple, Utterance, Window
 
@@ -36,6 +36,8 @@ class _Turn:
     speaker: str
     at: datetime
     is_dated: bool
+    times: list[TimePhrase]
+    """The times that the turn states; its clauses share them."""
     people: dict[str, str] = field(default_factory=dict)
     """Third persons named so far, by normalized name. If there is one, "she" means that person."""
     last: Fact | None = None
@@ -57,7 +59,8 @@ def find_facts(utterances: Sequence[Utterance], speakers: Sequence[str], now: da
     found: dict[str, Fact] = {}
     recent: dict[str, list[Fact]] = {}
     for number, (utterance, speaker) in enumerate(zip(utterances, speakers, strict=True)):
-        turn = _Turn(number, speaker, utterance.at or now, utterance.at is not None)
+        at = utterance.at or now
+        turn = _Turn(number, speaker, at, utterance.at is not None, find_stated_times(utterance.text, at))
         facts = _facts_of_turn(turn, utterance.text, recent.get(speaker, []))
         for fact in turn.withdrawn:
             found.pop(normalize_text(fact.text), None)
@@ -83,13 +86,13 @@ def _facts_of_turn(turn: _Turn, text: str, recent: Sequence[Fact]) -> list[Fact]
             continue
         turn.last = None
         for clause in _split_clauses(resolved, turn, sentence.remember_requested):
-            facts += _facts_of_clause(clause, sentence, turn)
+            facts += _facts_of_clause(clause, sentence, turn, times_in_clause(clause.text, turn.times))
         for person in _other_people(resolved, turn.speaker):
             turn.people.setdefault(normalize_name(person.text), resolved[person.start : person.end])
     return facts
 
 
-def _facts_of_clause(clause: ParsedSentence, sentence: Sentence, turn: _Turn) -> list[Fact]:
+def _facts_of_clause(clause: ParsedSentence, sentence: Sentence, turn: _Turn, times: list[TimePhrase]) -> list[Fact]:
     """The fact of one clause, and the new state if it is a state change."""
     if is_hypothetical(clause.text) and not sentence.remember_requested:
         return []
@@ -97,8 +100,6 @@ def _facts_of_clause(clause: ParsedSentence, sentence: Sentence, turn: _Turn) ->
     classification = classify_fact(clause, label, remember_requested=sentence.remember_requested)
     if classification is None:
         return []
-    is_timeless = _HABIT.search(clause.text) or any(claim.predicate in _YEARLY for claim in clause.claims)
-    times = [] if is_timeless else find_fact_times(clause.text, turn.at, prefer_future=classification.is_future)
     fact = _build_fact(clause, classification, times, sentence, turn)
     change = clause.change
     if change is None or change.state_text is None:
@@ -261,7 +262,7 @@ def _corrected_facts(sentence: Sentence, turn: _Turn, earlier: Sequence[Fact]) -
     if correction is None:
         return []
     wrong_fact, text = correction
-    facts = _facts_of_clause(parse_sentence(text, turn.speaker), sentence, turn)
+    facts = _facts_of_clause(parse_sentence(text, turn.speaker), sentence, turn, find_stated_times(text, turn.at))
     same_turns = [fact for fact in earlier if fact.source_turns == wrong_fact.source_turns]
     wrong = [fact for fact in same_turns if _is_same_or_its_state(fact, wrong_fact)]
     if facts:
@@ -301,8 +302,6 @@ _AND_PRONOUN = re.compile(r",? and (?:she|he)(?= [a-z])")
 _PRONOUN = re.compile(r"(He|She|His|Her)\b(['’](?:s|ll|d))?(?= [a-z]|['’])")
 _CONTRACTED = {"s": " is", "ll": " will", "d": " would"}
 _CONTINUATION = compile_pattern("continuing_sentence")
-_HABIT = re.compile(r"\b(?:never|always|usually|often|every|each|sometimes|rarely|birthday|anniversary)\b")
-_YEARLY = ("birthday", "born_on")
 _SUBORDINATE = re.compile(r"(?:since|after|before|when|once) ", re.IGNORECASE)
 _MAX_EXTENDED_CHARS = 300
 _MAX_RECENT = 8

@@ -10,7 +10,7 @@ from remanence import schema
 from remanence.language.rules.claim_rules import find_claims
 from remanence.language.rules.name_rules import find_names
 from remanence.language.rules.name_spans import NameSpan, find_first_person, is_first_person_plural
-from remanence.language.temporal import find_times
+from remanence.language.temporal import find_stated_times
 from remanence.language.text import SENTENCE_END, normalize_name
 from remanence.schema import ASSISTANT, SELF, Extraction, ExtractionResult, Memory, Mention, Utterance, Verdict, Window
 
@@ -127,7 +127,7 @@ def _heading(text: str) -> str | None:
 def _stated_times(text: str, now: datetime) -> list[Window]:
     """The times outside questions, each once, in order."""
     found: dict[Window, None] = {}
-    for phrase in find_times(text, now):
+    for phrase in find_stated_times(text, now):
         end = SENTENCE_END.search(text, phrase.end)
         if end is None or end.group() != "?":
             found[phrase.window] = None

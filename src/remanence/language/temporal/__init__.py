@@ -4,6 +4,12 @@ A grammar finds the phrases that people use in chats and questions. dateparser r
 grammar does not cover, and is imported only then.
 """
 
-from remanence.language.temporal.time_parsing import TimePhrase, find_times, parse_moment, parse_window
+from remanence.language.temporal.time_parsing import (
+    TimePhrase,
+    find_stated_times,
+    find_times,
+    parse_moment,
+    parse_window,
+)
 
-__all__ = ["TimePhrase", "find_times", "parse_moment", "parse_window"]
+__all__ = ["TimePhrase", "find_stated_times", "find_times", "parse_moment", "parse_window"]

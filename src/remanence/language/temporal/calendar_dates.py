@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from remanence.language.temporal import time_vocabulary as vocab
@@ -51,10 +51,14 @@ class CalendarDateRules(TokenReader):
         elif kind == "compact" and loose:
             span = iso_span(f"{text[:4]}-{text[4:6]}-{text[6:]}")
         elif kind == "dmy":
+            if not loose and self.word(i + 1) in ("is", "by", "has"):
+                return None  # a title: "11/22/63 is a novel"
             month, day, year = digits
             if "." in text:  # with dots the day comes first
                 month, day = day, month
             span = self.day_or_month_first(month, day, self.expand_year(year))
+            if month != day and day < 13 and not self.fits_weekday(i, span):
+                span = self.day_or_month_first(day, month, self.expand_year(year))
         elif kind == "odd":
             span = parse_with_dateparser(text, self.now)
         elif kind == "yy" and loose:
@@ -67,12 +71,19 @@ class CalendarDateRules(TokenReader):
             month, day = digits
             if year_found := self.year_after(i + 1) if self.word(i + 1) == "," else None:
                 return self.day_or_month_first(month, day, year_found[0]), year_found[1]
-            span = self.latest(lambda year: self.day_or_month_first(month, day, year))
+            span = self.in_open_year(lambda year: self.day_or_month_first(month, day, year))
         elif kind == "quarter":
             return self.quarter(i, loose)
         elif kind == "decade":
             return self.decade(i)
         return (span, i + 1) if span else None
+
+    def fits_weekday(self, i: int, span: Span) -> bool:
+        """False if a weekday stands next to the date and another is meant: "on 03/04/2025, a Thursday"."""
+        after = self.skip(self.skip(i + 1, ",", "("), "a", "which", "was", "is")
+        beside = (self.word(i - 1), self.word(i - 2), self.word(after), self.word(self.skip(after, "was", "is", "a")))
+        named = {vocab.WEEKDAYS[word] for word in beside if word in vocab.WEEKDAYS}
+        return not named or span.start.weekday() in named
 
     def year_range(self, first: int, final: int) -> Span | None:
         """As in "2019-2021", "2019/20"."""
@@ -100,7 +111,7 @@ class CalendarDateRules(TokenReader):
                 start = self.day_or_month_first(first[0], first[1], year - 1)
             return Span(start.start, end.end, "range")
 
-        return make(self.expand_year(final[2])) if len(final) > 2 else self.latest(make)
+        return make(self.expand_year(final[2])) if len(final) > 2 else self.in_open_year(make)
 
     def day_or_month_first(self, month: int, day: int, year: int) -> Span:
         """Month first, as dateparser reads English, unless that date does not exist."""
@@ -155,7 +166,7 @@ class CalendarDateRules(TokenReader):
             day = Span.of_date("day", year, month, first)
             return day if final is None else Span(day.start, Span.of_date("day", year, month, final).end, "range")
 
-        return (make(year[0]), year[1]) if year else (self.latest(make), j)
+        return (make(year[0]), year[1]) if year else (self.in_open_year(make), j)
 
     def bare_month(self, i: int, loose: bool, expected: bool) -> SpanMatch:
         """As in "in May", "since June", "January"; never "May I" or "every May"."""
@@ -166,6 +177,8 @@ class CalendarDateRules(TokenReader):
         if self.may_be_verb(i):
             alone = self.whole_text and self.token_count < 4
             sure = alone or before in ("in", "since", "during", "until", "till")
+        elif not loose and self.may_be_name(i):
+            sure = False
         elif self.word(i) in vocab.UNAMBIGUOUS_MONTHS or self.year_step(j) is not None:
             sure = True
         elif before in ("to", "of", "from", "by", "at", "about", "on", "over"):
@@ -174,7 +187,7 @@ class CalendarDateRules(TokenReader):
             sure = sure or ((expected or before in ("of", "by")) and self.may_end_before(j))
         else:
             sure = loose
-        return (self.latest(lambda year: Span.of_date("month", year, number)), j) if sure else None
+        return (self.in_open_year(lambda year: Span.of_date("month", year, number)), j) if sure else None
 
     def bare_year(self, i: int, expected: bool) -> SpanMatch:
         """As in "in 2019", "the year 1850", "(2019)", "from 1765 to 1803"; never "room 2012"."""
@@ -200,10 +213,12 @@ class CalendarDateRules(TokenReader):
             return None
         if word in ("sat", "sun", "wed", "mon") and not self.token(i).capitalized:
             return None
+        if self.may_be_name(i):
+            return None
         j = self.skip(i + 1, ".") if not full and self.token(i + 2).kind in ("number", "ordinal") else i + 1
         j = self.skip(j, ",")
         if dated := self.day_first(j) or self.month_first(j):
-            return dated
+            return self.in_year_of_weekday(dated[0], weekday), dated[1]
         if self.token(j).kind in ("dmy", "md", "iso", "ymd") and (dated := self.digit_pattern(j, True, True)):
             return dated
         if (day := self.ordinal(self.skip(j, "the"))) and self.word(day[1]) not in ("of", "time"):
@@ -225,33 +240,55 @@ class CalendarDateRules(TokenReader):
         if self.word(j) in ("before", "after") and self.word(j + 1) in ("last", "next"):
             weeks = -1 if self.word(j) == "before" else 2
             return Span.enclosing(self.today + ONE_DAY * (7 * weeks - back), "day"), j + 2
+        self.chosen = "week"
+        if self.is_statement and self.direction.lies_ahead is not False:
+            return Span.enclosing(self.today + ONE_DAY * (7 - back), "day"), j
+        if self.is_statement:
+            back = back or 7  # of today people say "today"
         return Span.enclosing(self.today - ONE_DAY * back, "day"), j
+
+    def in_year_of_weekday(self, span: Span, weekday: int) -> Span:
+        """In the year in which the day is this weekday, if that is this year, the last or the next."""
+        if self.is_statement and (make := span.in_year) and span.granularity == "day":
+            years = (self.now.year + step for step in (0, 1, -1))
+            found = [day for year in years if (day := self._made(make, year)) and day.start.weekday() == weekday]
+            if found:
+                self.chosen = None
+                return found[0]
+        return span
 
     def weekday_in_week(self, moment: datetime, weekday: int) -> Span:
         return Span.enclosing(Span.enclosing(moment, "week").start + ONE_DAY * weekday, "day")
 
     def weekday_numbered(self, weekday: int, day: int, j: int) -> SpanMatch:
-        """The latest "Thursday the 14th" of this month or an earlier one."""
+        """The nearest "Thursday the 14th", in the direction that tense tells."""
         return next(((span, j) for span in self.days_numbered(day) if span.start.weekday() == weekday), None)
 
     def days_numbered(self, day: int) -> Iterator[Span]:
-        """This day of this month and of the months of five years before, the latest first."""
+        """This day of this month and of the months of five years before or after, the nearest first."""
+        self.chosen = "month"
         month = Span.enclosing(self.today, "month").start
-        for back in range(60):
-            start = shift(month, -back, "month") + ONE_DAY * (day - 1)
-            if start.day == day:
+        lies_ahead = self.direction.lies_ahead is not False
+        for step in range(60):
+            start = shift(month, step if lies_ahead else -step, "month") + ONE_DAY * (day - 1)
+            behind = start <= self.now or not self.is_statement  # of a question, also later in this month
+            if start.day == day and (start >= self.today if lies_ahead else behind):
                 yield Span.enclosing(start, "day")
 
     def day_alone(self, i: int, loose: bool) -> SpanMatch:
         """As in "on the 18th", but not "on the 18th floor"."""
         if self.word(i - 1) != "the" or not loose or self.token(i).kind != "ordinal":
             return None
-        if self.word(i - 2) not in ("on", "by", "since", "until", "till", "before", "after"):
+        openers = ("from", "to", "between") if self.is_statement else ()
+        if self.word(i - 2) not in ("on", "by", "since", "until", "till", "before", "after", *openers):
             return None
         day = int(self.word(i)[:-2])
-        if not 1 <= day <= 31 or not self.may_end_before(i + 1) or self.word(i + 1) in ("of", "and", "or", "-"):
+        listed = self.word(i + 1) in ("and", "or") and self.ordinal(self.skip(i + 2, "the")) is not None
+        listed = listed and self.word(i - 2) != "between"
+        if not 1 <= day <= 31 or not self.may_end_before(i + 1) or self.word(i + 1) in ("of", "-") or listed:
             return None
-        return next(((span, i + 1) for span in self.days_numbered(day) if span.start <= self.now), None)
+        days = self.days_numbered(day)
+        return next(((span, i + 1) for span in days if self.is_statement or span.start <= self.now), None)
 
     def quarter(self, i: int, loose: bool) -> SpanMatch:
         """As in "Q3 2024", "2017-Q1", "in Q2", "H1 2023"."""
@@ -267,7 +304,7 @@ class CalendarDateRules(TokenReader):
         if years:
             return make(int(years[0])), i + 1
         loose = loose or self.year_step(self.skip(i + 1, "of")) is not None
-        return (self.latest(make), i + 1) if loose and size == "q" else None
+        return (self.in_open_year(make), i + 1) if loose and size == "q" else None
 
     def decade(self, i: int) -> SpanMatch:
         """As in "1990s", "the '90s", "the nineties"; never "in her thirties"."""
@@ -293,14 +330,18 @@ class CalendarDateRules(TokenReader):
     def season(self, i: int, loose: bool) -> SpanMatch:
         """As in "summer 2023", "in the fall", but neither "a spring" nor "the fall of Rome"."""
         first = vocab.SEASONS[self.word(i)]
+        k = self.skip(self.skip(i + 1, "of"), "the")
+        if first == 12 and self.token(k).kind == "years":  # "winter 2024/25"
+            return Span.season(int(self.word(k)[:4]), first), k + 1
         if year := self.year_after(i + 1):
-            return Span.season(year[0], first), year[1]
+            other = self.year(year[1] + 1) if self.word(year[1]) in vocab.RANGE_WORDS and first == 12 else None
+            return Span.season(year[0], first), other[1] if other and other[0] == year[0] + 1 else year[1]
         before = self.word(i - 2) if self.word(i - 1) == "the" else self.word(i - 1)
         if before in ("in", "during", "over", "since", "until"):
             sure = self.may_end_before(i + 1) and self.word(i + 1) != "of"
         else:
             sure = loose and self.whole_text
-        return (self.latest(lambda year: Span.season(year, first)), i + 1) if sure else None
+        return (self.in_open_year(lambda year: Span.season(year, first)), i + 1) if sure else None
 
     def holiday(self, i: int, loose: bool) -> SpanMatch:
         """As in "Christmas 2022", "on Halloween", but not "a Christmas tree"."""
@@ -308,8 +349,22 @@ class CalendarDateRules(TokenReader):
         if name is None:
             return None
         j = i + len(name.split())
+        make = self.holiday_maker(i, name)
         if year := self.year_after(j):
-            return Span.holiday(year[0], name), year[1]
-        announced = loose or self.word(i - 1) in ("for", "this", "last", "next")
+            return make(year[0]), year[1]
+        before = self.word(i - 1)
+        if name == "new year" and (before == "the" or not self.token(i).capitalized or not loose):
+            return None  # "in the new year" is not one day
+        announced = loose or before in ("for", "this", "last", "next")
         sure = self.may_end_before(j) if announced else " " in name
-        return (self.latest(lambda year: Span.holiday(year, name)), j) if sure else None
+        return (self.in_open_year(make), j) if sure else None
+
+    def holiday_maker(self, i: int, name: str) -> Callable[[int], Span]:
+        """The holiday of a year; "over Easter" is Good Friday to Easter Monday."""
+        first, final = vocab.HOLIDAYS_AROUND.get(name, (name, name)) if self.word(i - 1) == "over" else (name, name)
+
+        def make(year: int) -> Span:
+            begin, end = Span.holiday(year, first), Span.holiday(year, final)
+            return begin if first == final else Span(begin.start, end.end, "range")
+
+        return make

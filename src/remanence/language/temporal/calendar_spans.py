@@ -178,11 +178,11 @@ def iso_span(text: str) -> Span:
     return Span.enclosing(start, "second" if digits[5] else "minute" if digits[3] else "day")
 
 
-def parse_with_dateparser(phrase: str, now: datetime) -> Span | None:
+def parse_with_dateparser(phrase: str, now: datetime, languages: tuple[str, ...] | None = ("en",)) -> Span | None:
     """A date that the grammar does not cover, as long as the period it names.
 
-    Only isolated phrases, and without language detection: in running text dateparser takes "we", "May I" and
-    port numbers for dates, and language detection costs tens of milliseconds.
+    Only isolated phrases: in running text dateparser takes "we", "May I" and port numbers for dates. Without
+    `languages` it detects the language, which costs tens of milliseconds.
 
     >>> str(parse_with_dateparser("23-Sep-2020", datetime(2026, 5, 1)).window)
     '2020-09-23 to 2020-09-24'
@@ -197,7 +197,7 @@ def parse_with_dateparser(phrase: str, now: datetime) -> Span | None:
         "RETURN_TIME_AS_PERIOD": True,
     }
     with _DATEPARSER_LOCK:  # its parsers share settings and caches and are not documented as thread-safe
-        data = DateDataParser(languages=["en"], settings=settings).get_date_data(phrase)
+        data = DateDataParser(languages=languages, settings=settings).get_date_data(phrase)
     if data.date_obj is None:
         return None
     return Span.enclosing(to_utc(data.date_obj), _PERIOD_UNITS.get(data.period or "day", "day"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
 from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.calendar_dates import CalendarDateRules
@@ -138,10 +139,13 @@ class RelativeTimeRules(CalendarDateRules):
         if self.word(j) in (*vocab.RANGE_WORDS, "or") and (other := self.number(j + 1)) and other[1] > high:
             high, j = other[1], other[2]  # "4-5 months ago"
         if high > 1 and (self.word(j) in vocab.PAST_WORDS or self.word(j) in vocab.FUTURE_WORDS):
-            unit = self.unit(j + 1)
+            plural = self.word(j + 1).endswith("s") or self.whole_text  # not "turned 6 last week"
+            unit = self.unit(j + 1) if plural else None
             step = -high if self.word(j) in vocab.PAST_WORDS else high
             return (self.rolling(step, unit), j + 2) if unit and self.word(j) != "following" else None
         unit = self.unit(j)
+        if unit is None and low == high and self.word(j + 1) == "ago" and (found := self.recurring_ago(high, j)):
+            return found
         if unit is None or high > 5000:
             return None
         after, then = self.word(j + 1), self.word(j + 2)
@@ -161,6 +165,21 @@ class RelativeTimeRules(CalendarDateRules):
             return Span.enclosing(start, precision), k
         return None
 
+    def recurring_ago(self, count: int, j: int) -> SpanMatch:
+        """As in "two summers ago", "three Augusts ago", "two Mondays ago"."""
+        name = self.word(j).removesuffix("s")
+        if name in vocab.DAY_NAMES:
+            back = (self.today.weekday() - vocab.WEEKDAYS[name]) % 7 or 7
+            return Span.enclosing(self.today - ONE_DAY * (back + 7 * (count - 1)), "day"), j + 2
+        if name in vocab.SEASONS:
+            make, unit = partial(Span.season, first_month=vocab.SEASONS[name]), "season"
+        elif name in vocab.MONTH_NAMES:
+            make, unit = partial(Span.of_date, "month", month=vocab.MONTHS[name]), "month"
+        else:
+            return None
+        last = self.nearest(lambda year: make(year=year), unit, -1)
+        return make(year=last.start.year - count + 1), j + 2
+
     def compound(self, i: int) -> SpanMatch:
         """As in "1 week, 2 days ago", which dateparser reads."""
         phrase, j = "", i
@@ -175,6 +194,8 @@ class RelativeTimeRules(CalendarDateRules):
     def stepped(self, first: int, final: int, unit: str) -> Span:
         """From the unit `first` steps away to the one `final` steps away, both included."""
         enclosing = "week" if unit == "fortnight" else unit
+        if self.is_statement and first == final and enclosing == "week":
+            return Span.enclosing(shift(self.now, first, unit), "day")
         start = Span.enclosing(shift(self.now, first, unit), enclosing)
         end = Span.enclosing(shift(self.now, final, unit), enclosing)
         return Span(start.start, end.end, enclosing)
@@ -206,7 +227,10 @@ class RelativeTimeRules(CalendarDateRules):
             return found
         the_weekend = word == "weekend" and self.word(i - 1) == "the" and self.word(i - 2) in _WEEKEND_CUES
         if the_weekend and after not in ("of", "before", "after"):
-            return Span.enclosing(self.today - ONE_DAY * ((self.today.weekday() - 5) % 7), "weekend"), i + 1
+            back = (self.today.weekday() - 5) % 7
+            if self.is_statement and self.direction.lies_ahead is not False:
+                back -= 7 if back > 1 else 0
+            return Span.enclosing(self.today - ONE_DAY * back, "weekend"), i + 1
         if after == "of" and (unit in ("weekend", "month", "year") or word in vocab.DAY_PARTS):
             if not (found := self.time_span(i + 2, True)):
                 return None
@@ -291,7 +315,7 @@ class RelativeTimeRules(CalendarDateRules):
         if span.granularity not in (*_SIZES, "season", "half"):
             return None
         if make := span.in_year:
-            return self.latest(lambda year: part(make(year))), end
+            return self.in_open_year(lambda year: part(make(year))), end
         return part(span), end
 
     def so_far(self, i: int, earlier: bool) -> SpanMatch:

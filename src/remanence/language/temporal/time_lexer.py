@@ -11,9 +11,10 @@ from remanence.language.temporal import time_vocabulary as vocab
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 
 # A text without one of these words and without a digit has no time in it.
-_CUE_BYTES = {
-    cue.encode() for cue in (*vocab.TIME_NOUNS, *vocab.RELATIVE_DAYS, *"o eighteen nineteen twenty thousand".split())
-}
+_OTHER_CUES = (
+    "o eighteen nineteen twenty thousand ago currently nowadays presently now moment present immediately being"
+)
+_CUE_BYTES = {cue.encode() for cue in (*vocab.TIME_NOUNS, *vocab.RELATIVE_DAYS, *_OTHER_CUES.split())}
 _DIGIT = re.compile("[0-9]")
 _ONLY_LETTERS = bytes(byte if chr(byte) in ascii_lowercase else ord(" ") for byte in range(256))
 

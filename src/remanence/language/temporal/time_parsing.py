@@ -8,15 +8,23 @@ from datetime import date, datetime
 from typing import TypeAlias
 
 from remanence.errors import InvalidInput
+from remanence.language.rules.lexicon import is_common_word
 from remanence.language.temporal.calendar_spans import Span, iso_span, parse_with_dateparser, start_of_date, to_utc
+from remanence.language.temporal.other_languages import looks_english, translate_times
+from remanence.language.temporal.tense import Direction
 from remanence.language.temporal.time_lexer import lex, may_have_time
-from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, TimePhraseParser
+from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
 from remanence.language.text import truncate
 from remanence.schema import Window
 
 _MAX_TEXT = 100_000  # a book names so many times that none says when the memory is from
 _MAX_DATE = 200  # no date is longer; a longer text was passed by mistake
 _LEADING_WORDS = frozenset("in on at the during over from for around about @".split())
+_YEAR = re.compile(r"\b[0-9]{4}\b|['’][0-9]{2}\b|\byear\b|\bago\b")
+_UNKNOWN_MONTH = re.compile(
+    r"(?<![\w.,])[0-9]{1,2}\.? (?:[a-z]{2} )?([^\W\d_]{3,12}),? (?:[a-z]{2} )?[0-9]{4}(?![\w.,]\w)"
+)
+_QUOTED_TITLE = re.compile(r"""(?<!\w)(?:["“][A-Z0-9][^"”.!?]{1,40}["”]|['‘][A-Z0-9][^'’.!?]{1,40}['’](?!\w))""")
 _ACCEPTED = "Give a datetime, a date, ISO text such as '2026-05-03', or words such as 'last May'."
 
 Moment: TypeAlias = datetime | date | str
@@ -30,6 +38,8 @@ class TimePhrase:
     start: int
     end: int
     window: Window
+    is_certain: bool = True
+    """Whether the words leave no doubt about the year, or about the week of a weekday."""
 
 
 def find_times(text: str, now: datetime) -> list[TimePhrase]:
@@ -43,23 +53,85 @@ def find_times(text: str, now: datetime) -> list[TimePhrase]:
     >>> find_times("May I march on, past room 2012?", now)
     []
     """
-    if not may_have_time(text[:_MAX_TEXT]):
+    return _find(text[:_MAX_TEXT], now, is_statement=False)
+
+
+def find_stated_times(text: str, now: datetime) -> list[TimePhrase]:
+    """Every time at which a text says that something happens, happened or begins to hold. Never raises.
+
+    Unlike a question, a statement speaks of the future as well: tense decides where a time without a year lies. What
+    comes again every year or week is no time.
+
+    >>> now = datetime(2026, 6, 20)
+    >>> for text in ("We met in May.", "We will meet in May.", "As of today I'm vegan.", "We always meet in May."):
+    ...     print([str(found.window) for found in find_stated_times(text, now)])
+    ['2026-05-01 to 2026-06-01']
+    ['2027-05-01 to 2027-06-01']
+    ['since 2026-06-20']
+    []
+    """
+    return _find(text[:_MAX_TEXT], now, is_statement=True)
+
+
+def _find(text: str, now: datetime, *, is_statement: bool) -> list[TimePhrase]:
+    if translated := _find_translated(text, now, is_statement):
+        return translated
+    if not may_have_time(text):
         return []
-    tokens = lex(text[:_MAX_TEXT])
-    parser = TimePhraseParser(tokens, to_utc(now))
+    tokens = lex(text)
+    parser = TimePhraseParser(tokens, to_utc(now), is_statement=is_statement)
+    start_words = STATEMENT_START_WORDS if is_statement else PHRASE_START_WORDS
+    titles = [found.span() for found in _QUOTED_TITLE.finditer(text)][::-1] if is_statement else []
     phrases: list[TimePhrase] = []
     i = 0
     while i < len(tokens):
         kind = tokens[i].kind
-        skipped = tokens[i].normalized not in PHRASE_START_WORDS if kind == "word" else kind in ("mark", "junk")
+        skipped = tokens[i].normalized not in start_words if kind == "word" else kind in ("mark", "junk")
         found = None if skipped else parser.parse_phrase(i)
-        if found is None:
+        if found is None or parser.is_named_before(i):
             i += 1
             continue
         window, end_token = found
         start, end = tokens[i].start, tokens[end_token - 1].end
-        phrases.append(TimePhrase(text[start:end], start, end, window))
+        is_open = parser.chosen is not None and not _YEAR.search(text, start, end)
+        recurs = parser.direction.recurs if is_open else None
+        while titles and titles[-1][1] <= start:
+            titles.pop()
+        is_title = bool(titles) and titles[-1][0] < start
+        if not is_title and (recurs is None or (recurs == "year" and parser.chosen != "year")):
+            is_certain = not is_open or parser.direction.is_certain
+            if is_statement and phrases and _continues(phrases[-1], window, text[phrases[-1].end : start]):
+                first = phrases.pop()
+                start, window = first.start, Window(first.window.start, window.end)
+            phrases.append(TimePhrase(text[start:end], start, end, window, is_certain))
         i = parser.previous_end = end_token
+    return phrases or _find_unknown_months(text, now)
+
+
+def _continues(previous: TimePhrase, window: Window, between: str) -> bool:
+    """Whether a window goes on where the phrase before it ends: "on Thursday and Friday"."""
+    return between.strip() in ("and", "&") and window.start is not None and previous.window.end == window.start
+
+
+def _find_translated(text: str, now: datetime, is_statement: bool) -> list[TimePhrase]:
+    """The times of a text in another language, read in the words of English."""
+    phrases = []
+    for start, end, english, is_past in translate_times(text):
+        direction = Direction(not is_past, True) if is_statement else None
+        if window := _read_words(english, to_utc(now), direction):
+            phrases.append(TimePhrase(text[start:end], start, end, window))
+    return phrases
+
+
+def _find_unknown_months(text: str, now: datetime) -> list[TimePhrase]:
+    """Dates such as "12 ağustos 2024", whose month dateparser knows in some two hundred languages."""
+    phrases: list[TimePhrase] = []
+    dates = list(_UNKNOWN_MONTH.finditer(text))
+    if not dates or looks_english(text):  # dateparser may load every language it knows, which takes seconds
+        return phrases
+    for found in dates:
+        if not is_common_word(found[1].lower()) and (span := parse_with_dateparser(found[0], now, languages=None)):
+            phrases.append(TimePhrase(found[0], found.start(), found.end(), span.window))
     return phrases
 
 
@@ -133,10 +205,10 @@ def _read_text(value: str, now: datetime, argument: str) -> Window:
     raise _unreadable(value, argument)
 
 
-def _read_words(text: str, now: datetime) -> Window | None:
+def _read_words(text: str, now: datetime, direction: Direction | None = None) -> Window | None:
     """The window, if the text is one time phrase from its first word to its last."""
     tokens = lex(text.rstrip(" .!?"))
-    parser = TimePhraseParser(tokens, now, whole_text=True)
+    parser = TimePhraseParser(tokens, now, whole_text=True, is_statement=direction is not None, direction=direction)
     for i in range(min(3, len(tokens))):
         if (found := parser.parse_phrase(i)) and found[1] == len(tokens):
             return found[0]

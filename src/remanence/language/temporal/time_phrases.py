@@ -5,17 +5,21 @@ from __future__ import annotations
 from datetime import timedelta
 
 from remanence.language.temporal import time_vocabulary as vocab
-from remanence.language.temporal.calendar_spans import Span, add_clamped, midnight
+from remanence.language.temporal.calendar_spans import ONE_DAY, Span, add_clamped, midnight, shift
 from remanence.language.temporal.relative_times import RelativeTimeRules
 from remanence.language.temporal.time_of_day import CLOCK_WORDS, ClockTime, TimeOfDayRules
 from remanence.language.temporal.token_reader import SpanMatch
 from remanence.schema import Window
 
 OPENERS = {"since", "starting", "beginning", "before", "prior", "until", "till", "til", "after", "by", "later"}
+_BEGINNINGS = ("since", "starting", "beginning", "as", "effective")
 # The words with which a phrase can begin; at any other word no rule is tried.
 PHRASE_START_WORDS = OPENERS | vocab.TIME_NOUNS | vocab.MODIFIERS
 PHRASE_START_WORDS |= {*vocab.RELATIVE_DAYS, *vocab.NUMBERS, *vocab.ORDINALS, *vocab.VAGUE_NUMBERS}
 PHRASE_START_WORDS |= {"this", "final", "a", "an", "in", "more", "over", "less", "between", "from", "half"}
+# In a statement, these too.
+_LASTING_FIRST_WORDS = {"as", "effective", "just"} | {name.split()[0] for name in vocab.NOW_WORDS}
+STATEMENT_START_WORDS = PHRASE_START_WORDS | _LASTING_FIRST_WORDS
 # The words "in", "a" and "an" rarely begin a phrase: the word after them, or a number, tells.
 _AFTER_ARTICLE = {*vocab.VAGUE_NUMBERS, *vocab.UNITS, *vocab.RANGE_WORDS, "or"}
 _FOLLOWERS = {"in": {"a", "an", *vocab.VAGUE_NUMBERS, *vocab.NUMBERS}, "a": _AFTER_ARTICLE, "an": _AFTER_ARTICLE}
@@ -27,6 +31,7 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
 
     def parse_phrase(self, i: int) -> tuple[Window, int] | None:
         """The longest time phrase that begins at token `i`, and the token after it."""
+        self.phrase_start, self.chosen = i, None
         try:
             found = self._phrase(i)
         except (ValueError, OverflowError):
@@ -39,6 +44,8 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         followers = _FOLLOWERS.get(word)
         if followers is not None and self.word(i + 1) not in followers and self.token(i + 1).kind != "number":
             return None
+        if self.is_statement and word in _LASTING_FIRST_WORDS and (lasting := self.lasting(i)):
+            return lasting
         if word in OPENERS:
             return self.open_range(i)
         if word in ("more", "over", "less"):
@@ -54,9 +61,32 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         other = self.endpoint(j + 1) if self.word(j) in vocab.RANGE_WORDS and span.granularity != "range" else None
         if other and (ranged := self.join_range(span, other[0])):
             return ranged, other[1]
-        if self.word(j) in ("onwards", "onward"):
-            return Window(span.start, None), j + 1
+        if self.word(j) in ("onwards", "onward") or (self.is_statement and self.lasts_until_now(i, span)):
+            return Window(span.start, None), self.skip(j, "onwards", "onward")
         return span.window, j
+
+    def lasting(self, i: int) -> tuple[Window, int] | None:
+        """What holds from now on ("currently", "effective immediately"), or from a time on ("as of May")."""
+        word, after = self.word(i), self.word(i + 1)
+        if word == "effective" and after in ("immediately", "now"):
+            return Window(self.today, None), i + 2
+        if word == "effective" or (word == "as" and after == "of"):
+            j = self.skip(self.skip(i + 1, "of", "from", "as"), "of", "the")
+            return (Window(self.today, None), j + 1) if self.word(j) == "now" else self.open_range(i)
+        if word == "just" and after == "now":
+            return Span.enclosing(self.today, "day").window, i + 2
+        names = (" ".join(self.word(i + k) for k in range(size)) for size in (4, 3, 2, 1))
+        if not (name := next((name for name in names if name in vocab.NOW_WORDS), None)):
+            return None
+        end = i + len(name.split())
+        if self.direction.lies_ahead is False and self.direction.is_certain:
+            return None
+        return Window(self.today, None), end
+
+    def lasts_until_now(self, i: int, span: Span) -> bool:
+        """As in "for the past two years"."""
+        counted = self.word(i) in vocab.PAST_WORDS and span.granularity == "range"
+        return counted and self.word(i - 1) == "the" and self.word(i - 2) == "for"
 
     def open_range(self, i: int) -> tuple[Window, int] | None:
         """A range with an open end: "since May", "before 2020", "by Friday", "later than 2018"."""
@@ -68,18 +98,30 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
             word, j = ("by" if self.word(i - 1) == "no" else "after"), j + 1
         elif word == "prior":
             j = self.skip(j, "to")
-        elif word in ("starting", "beginning"):
-            j = self.skip(j, "on", "from", "in")
+        elif word in ("starting", "beginning", "as", "effective"):
+            j = self.skip(self.skip(j, "on", "from", "in", "as", "of"), "of")
         if not (found := self.time_span(self.skip(j, "the"), True)):
             return None
         span, end = found
-        if word in ("since", "starting", "beginning"):
+        if word in _BEGINNINGS:
             return Window(span.start, None), end
         clock = span.granularity == "clock"  # after 3pm is from 3pm on
         ending = self.word(self.skip(j, "the")) == "end"  # until the end of May is all of May
+        if self.is_statement and word in ("by", "until", "till", "til"):
+            return self.deadline(span, ending) if word == "by" else self.lasting_until(span), end
         if word == "after":
             return Window(span.start if clock else span.end, None), end
         return Window(None, span.end if (word == "by" or ending) and not clock else span.start), end
+
+    def deadline(self, span: Span, ending: bool) -> Window:
+        """The day on which something is due: "by Friday", "by the end of the month"."""
+        return Window(span.end - ONE_DAY, span.end) if ending else span.window
+
+    def lasting_until(self, span: Span) -> Window:
+        """As in "I'm away until Sunday", from today on, "I lived there until 2019", "we slept until noon"."""
+        if span.granularity == "clock":
+            return Window(midnight(span.start), span.end)
+        return Window(self.today if self.direction.lies_ahead and span.end > self.now else None, span.end)
 
     def beyond(self, i: int) -> tuple[Window, int] | None:
         """As in "more than two weeks ago", "over a year ago", "less than a month ago"."""
@@ -108,6 +150,9 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         onward = onward or (self.word(j) == "on" and self.may_end_before(j + 1))
         if onward and self.word(i) == "from":
             return Window(span.start, None), j + 1
+        opens = self.is_statement and self.word(i) == "from" and span.granularity in ("day", "week", "month")
+        if opens and (span.start >= self.today or i == 0 or self.token(i - 1).kind == "mark"):
+            return Window(span.start, None), j  # "from tomorrow", "From May I worked at Bosch"
         return None  # the phrase, if there is one, begins after "from"
 
     def endpoint(self, i: int) -> SpanMatch:
@@ -125,6 +170,11 @@ class TimePhraseParser(RelativeTimeRules, TimeOfDayRules):
         elif final.in_year:
             year = begin.start.year
             final = next((span for y in (year, year + 1) if (span := final.in_year(y)).start >= begin.start), final)
+        elif self.chosen == "month" and final.end <= begin.start:  # "from the 28th to the 3rd"
+            if self.direction.lies_ahead is False:
+                begin = Span.enclosing(shift(begin.start, -1, "month"), "day")
+            else:
+                final = Span.enclosing(shift(final.start, 1, "month"), "day")
         elif final.granularity == begin.granularity == "day" and final.end <= begin.start:
             final = Span.enclosing(final.start + timedelta(days=7), "day")  # "from Friday to Monday"
         return Window(begin.start, final.end) if begin.start < final.end else None

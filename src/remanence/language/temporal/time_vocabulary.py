@@ -52,6 +52,8 @@ HOLIDAYS = {
     if group.startswith("holiday ")
     for name in names.split(", ")
 }
+HOLIDAYS_AROUND = {"easter": ("good friday", "easter monday"), "christmas": ("christmas eve", "boxing day")}
+HOLIDAYS_AROUND |= {"new year": ("new year eve", "new year day")}
 HOLIDAY_FIRST_WORDS = {name.split()[0] for name in HOLIDAYS}
 
 TIME_CUES, FOLLOWING_WORDS = set(_WORDS["cues"]), set(_WORDS["following"])
@@ -61,3 +63,12 @@ COUNT_NOUNS, NOT_PLURAL = set(_WORDS["count_nouns"]), set(_WORDS["not_plural"])
 TIME_NOUNS = {*MONTHS, *WEEKDAYS, *UNITS, *SEASONS, *DECADES, *DAY_PARTS, *NOON_WORDS, *HOLIDAY_FIRST_WORDS}
 # The words that move or narrow the time after them.
 MODIFIERS = PAST_WORDS | FUTURE_WORDS | EARLY_WORDS | MIDDLE_WORDS | LATE_WORDS
+
+PAST_CUES, FUTURE_CUES, PRESENT_CUES = set(_WORDS["past_cues"]), set(_WORDS["future_cues"]), set(_WORDS["present_cues"])
+VERB_ADVERBS, BEFORE_PARTICIPLES = set(_WORDS["verb_adverbs"]), set(_WORDS["before_participles"])
+NOT_PAST, HABIT_WORDS, NEWBORN_WORDS = set(_WORDS["not_past"]), set(_WORDS["habit_words"]), set(_WORDS["newborn_words"])
+PROMISING_VERBS, ARRANGING_VERBS = set(_WORDS["promising_verbs"]), set(_WORDS["arranging_verbs"])
+ARRANGED_NOUNS, YEARLY_WORDS = set(_WORDS["arranged_nouns"]), set(_WORDS["yearly_words"])
+UNCHANGED_VERBS, CALLED_WORDS = set(_WORDS["unchanged_verbs"]), set(_WORDS["called"])
+NAMING_WORDS = set(_WORDS["naming"])
+NOW_WORDS = set(_GROUPS["now_words"].split(", "))

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Literal
 
+from remanence.language.rules.lexicon import FIRST_NAMES
 from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.calendar_spans import Span, midnight
+from remanence.language.temporal.tense import PAST, Direction, TenseReader
 from remanence.language.temporal.time_lexer import END_TOKEN, Token
 
 SpanMatch = tuple[Span, int] | None
@@ -19,9 +22,19 @@ class TokenReader:
 
     `loose` means that the words around already announce a time (in, since, from ... to), so that a bare
     month or year is accepted. With `whole_text` the text is one phrase, and loose from its first word.
+    In a statement, tense tells whether a time without a year lies ahead, if `direction` does not;
+    elsewhere it lies behind.
     """
 
-    def __init__(self, tokens: Sequence[Token], now: datetime, *, whole_text: bool = False) -> None:
+    def __init__(
+        self,
+        tokens: Sequence[Token],
+        now: datetime,
+        *,
+        whole_text: bool = False,
+        is_statement: bool = False,
+        direction: Direction | None = None,
+    ) -> None:
         self.token_count = len(tokens)
         # Rules read a few tokens past either end; index -1 is an end token too.
         self._tokens = [*tokens, *[END_TOKEN] * 8]
@@ -31,21 +44,50 @@ class TokenReader:
         self.whole_text = whole_text
         self.depth = 0
         self.previous_end = -1  # end of the previous phrase: a list of years may continue there
+        self.is_statement = is_statement
+        self.chosen: Literal["year", "month", "week"] | None = None  # what the phrase left open and tense decided
+        self.phrase_start = 0
+        self._given_direction = direction if is_statement else PAST
+        self._tense: TenseReader | None = None
+        self._direction: tuple[int, Direction] | None = None
 
     def time_span(self, i: int, loose: bool = False) -> SpanMatch:
         """One span of time in any form; `TimePhraseParser` has the rule."""
         raise NotImplementedError
 
-    def latest(self, make: Callable[[int], Span]) -> Span:
-        """The most recent span that has started; `make` gives that of a year. 29 February may be eight years back."""
-        for year in range(self.now.year, max(0, self.now.year - 9), -1):
-            try:
-                span = make(year)
-            except ValueError:
-                continue
-            if span.start <= self.now:
-                return replace(span, in_year=make)
-        raise ValueError("it did not occur in the last nine years")
+    @property
+    def direction(self) -> Direction:
+        """Where the phrase that is being read lies if it leaves that open."""
+        if self._given_direction is not None:
+            return self._given_direction
+        if self._tense is None:
+            self._tense = TenseReader(self._tokens[: self.token_count])
+        if self._direction is None or self._direction[0] != self.phrase_start:
+            self._direction = self.phrase_start, self._tense.direction_at(self.phrase_start)
+        return self._direction[1]
+
+    def in_open_year(self, make: Callable[[int], Span]) -> Span:
+        """The latest span that has started or the next that has not ended, as tense tells; `make` gives that of a year.
+
+        29 February may be eight years away. Where nothing tells, the nearer one.
+        """
+        self.chosen = "year"
+        behind = (self._made(make, self.now.year - back) for back in range(min(9, self.now.year)))
+        latest = next((span for span in behind if span and span.start <= self.now), None)
+        if self.direction.lies_ahead is not False:
+            ahead = (self._made(make, self.now.year + step) for step in range(-1, 9))
+            coming = next((span for span in ahead if span and span.end > self.now), None)
+            near = coming and latest and self.now - latest.end < coming.start - self.now
+            latest = latest if near and self.direction.lies_ahead is None else coming
+        if latest is None:
+            raise ValueError("it does not occur within nine years")
+        return replace(latest, in_year=make)
+
+    def _made(self, make: Callable[[int], Span], year: int) -> Span | None:
+        try:
+            return make(year)
+        except ValueError:
+            return None  # not every year has a 29 February
 
     def token(self, i: int) -> Token:
         return self._tokens[i]
@@ -85,7 +127,8 @@ class TokenReader:
     def may_end_before(self, i: int) -> bool:
         """Whether a phrase may end before token `i`: at a mark, the end, or a function word."""
         token = self.token(i)
-        return token.kind in ("end", "mark", "clock") or token.normalized in vocab.FOLLOWING_WORDS
+        word = token.normalized.partition("'")[0]  # "we" of "we're"
+        return token.kind in ("end", "mark", "clock") or word in vocab.FOLLOWING_WORDS
 
     def unit(self, i: int) -> str | None:
         return vocab.UNITS.get(self.word(i))
@@ -146,6 +189,32 @@ class TokenReader:
     def may_be_verb(self, i: int) -> bool:
         """Whether token `i` may be a verb: "may" and "march" in lower case."""
         return self.word(i) in vocab.VERB_MONTHS and not self.token(i).capitalized
+
+    def is_named_before(self, i: int) -> bool:
+        """Whether token `i` is a title or a name by the word before: "the novel 1984", "the man Friday"."""
+        if self.token(i).kind == "word" and not self.token(i).capitalized:
+            return False
+        if self.word(i - 1) in vocab.CALLED_WORDS:  # "a cat called Sunday", not "he called Sunday"
+            named = self.word(i - 2)
+            return named in vocab.NAMING_WORDS or named in vocab.PRESENT_CUES or self.word(i - 3) in ("a", "an")
+        return self.word(i - 1) in vocab.NAMING_WORDS
+
+    def may_be_name(self, i: int) -> bool:
+        """Whether a weekday or month is part of a name: "Girl Friday", "the Sunday Times", "Project January"."""
+        if self.word(i - 1) in vocab.TIME_CUES or not self.token(i).capitalized:
+            return False
+        before, after = self.token(i - 1), self.token(i + 1)
+        if after.normalized in ("at", "@") or after.normalized in vocab.DAY_PARTS or after.kind in ("clock", "hm"):
+            return False
+        if before.capitalized and before.kind == "word" and not self._is_person_or_time(before.normalized):
+            return i > 1 and self.token(i - 2).kind == "word"  # the first word of a sentence has a capital anyway
+        if before.capitalized and before.normalized in FIRST_NAMES and after.normalized in ("is", "was", "has"):
+            return True
+        joined = after.capitalized and after.kind == "word" and after.start == self.token(i).end + 1
+        return joined and not self._is_person_or_time(after.normalized)
+
+    def _is_person_or_time(self, word: str) -> bool:
+        return word in FIRST_NAMES or word in vocab.TIME_NOUNS or word.partition("'")[0] in vocab.FOLLOWING_WORDS
 
     def year(self, i: int) -> tuple[int, int] | None:
         """Four digits or their words that are not a count: "2024", but not "2024 km"."""
