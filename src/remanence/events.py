@@ -20,8 +20,8 @@ class Remembered:
     """A new memory, or a new version of one.
 
     Two adds with the same `identity` are about one memory; with the same `content` as well, the second
-    adds nothing. `times` are those that the text names. `passages` are the ranges (start, end) of a long
-    text that are searched separately.
+    adds nothing. `times` are those that the text names. `passages` are the ranges (start, end) of a text
+    that are searched separately; without any, the entire text is searched.
     """
 
     memory: str

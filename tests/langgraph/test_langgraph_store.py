@@ -118,7 +118,6 @@ def test_any_text_is_a_key(store: RemanenceStore, key: str) -> None:
     "op",
     [
         PutOp((), "k", {"n": 1}),
-        PutOp(("langgraph", "x"), "k", {"n": 1}),
         PutOp(("a.b",), "k", {"n": 1}),
         PutOp(("",), "k", None),
         GetOp(("a\0",), "k"),
