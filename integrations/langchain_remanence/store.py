@@ -71,8 +71,8 @@ class RemanenceStore(BaseStore):
     words, graph and time. Overwritten and deleted values can be read with `as_of(moment)`; `erase` removes an
     item from the past too.
 
-    Each indexed field of a value is compared with the query by itself, and the best one counts. By default every
-    text in the value is such a field, and so is the entire value with the names of its fields.
+    Each indexed field of a value is compared with the query by itself, and the best one counts. By default that is
+    the entire value with the names of its fields, and of a longer value every text in it; timestamps are left out.
 
     Differences from InMemoryStore, SqliteStore and PostgresStore, which differ from each other in these points:
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date, time
@@ -33,6 +34,9 @@ IndexFields = Sequence[str] | bool | None
 
 _MAX_NAME_LENGTH = 400
 _MAX_TAGGED_DEPTH = 32
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*")
+_MAX_RECORD_LENGTH = 120
+"""Up to this length the fields of a value are searched together: a question often has words of several."""
 _MAX_INDEXED_FIELDS = 500
 _MAX_INDEXED_LENGTH = 2_000_000
 
@@ -113,8 +117,8 @@ def prefix_tags(namespace: tuple[str, ...]) -> list[str]:
 def indexed_text(value: Mapping[str, Any], index: IndexFields) -> IndexedText:
     """Return the text by which a value is found. It is empty if nothing is indexed.
 
-    Each indexed field is a passage. By default every text in the value is one, and so is the entire value with the
-    names of its fields.
+    Each indexed field is a passage. By default the entire value is one, with the names of its fields; and if it is
+    long, so that a short text would count little in it, every text in it is one too.
 
     >>> indexed_text({"title": "Tea", "body": "A drink.", "seen": 3}, ["title", "body"])
     IndexedText(text='Tea\\nA drink.', passages=[(0, 3), (4, 12)])
@@ -122,7 +126,7 @@ def indexed_text(value: Mapping[str, Any], index: IndexFields) -> IndexedText:
     IndexedText(text='Bob drinks tea.', passages=[(0, 15)])
     >>> text, passages = indexed_text({"name": "Bob", "age": 42}, None)
     >>> [text[start:end] for start, end in passages]
-    ['name: Bob\\nage: 42', 'Bob']
+    ['name: Bob\\nage: 42']
     """
     if index is False:
         return IndexedText("", [])
@@ -132,8 +136,8 @@ def indexed_text(value: Mapping[str, Any], index: IndexFields) -> IndexedText:
     leaves = list(_leaves(value))
     if len(leaves) == 1 and isinstance(leaves[0][1], str):
         return _joined([("", leaves[0][1])])
-    joined = _joined(leaves)
-    return joined._replace(passages=[(0, len(joined.text)), *joined.passages] if joined.text else [])
+    text, each = _joined(leaves)
+    return IndexedText(text, [(0, len(text))] * bool(text) + (each if len(text) > _MAX_RECORD_LENGTH else []))
 
 
 def select_namespaces(namespaces: Iterable[tuple[str, ...]], op: ListNamespacesOp) -> list[tuple[str, ...]]:
@@ -161,7 +165,10 @@ def _as_json(value: Any) -> Any:
 
 
 def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
-    """The texts, numbers and truth values in a value, each with the dotted name of its field."""
+    """The texts, numbers and truth values in a value, each with the dotted name of its field.
+
+    Timestamps are left out: they say when a program wrote something, and not when what the text says is true.
+    """
     stack: list[tuple[str, Any]] = [("", value)]
     while stack:
         name, found = stack.pop()
@@ -169,7 +176,7 @@ def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
             stack += reversed([(f"{name}.{key}" if name else str(key), part) for key, part in found.items()])
         elif isinstance(found, list | tuple):
             stack += reversed([(name, part) for part in found])
-        elif found is not None and str(found).strip():
+        elif found is not None and str(found).strip() and not _TIMESTAMP.fullmatch(str(found)):
             yield name, found
 
 
