@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import remanence
-from remanence.language.passages import MAX_PASSAGES, split_passages
+from remanence.language.passages import MAX_PASSAGES, split_passages, split_ranges
 
 TEXTS = st.one_of(
     st.text(max_size=600),
@@ -89,3 +89,49 @@ def test_a_text_of_many_passages_does_not_crowd_out_the_others() -> None:
         space.add_many(f"Note {number}." for number in range(200))
 
         assert len(space.recall("harbour", signals=["vectors"], limit=50)) == 50
+
+
+# Passages that the caller names
+
+
+TEXT = "Espresso machine\n" + "We talked about it for an hour, and she wrote it down in the blue notebook. " * 10
+
+
+def test_named_passages_are_searched_each_by_itself(space: remanence.Space) -> None:
+    """By words and by meaning; the best counts, as if the rest of the text were not there."""
+    title = space.add(TEXT, passages=[(0, 16), (17, len(TEXT))])
+    alone = space.add("Espresso machines")
+    joined = space.add(f"{TEXT} And so on.")
+
+    for signal in ("vectors", "words"):
+        found = [hit.memory.id for hit in space.recall("Espresso machine", signals=[signal])]
+        assert found.index(joined.id) == 2, signal
+        assert set(found[:2]) == {title.id, alone.id}
+    assert title.text == TEXT
+
+
+def test_a_text_without_passages_is_found_by_nobody_who_does_not_know_its_id(space: remanence.Space) -> None:
+    """It is stored and listed, but no question finds it; another version may be found again."""
+    memory = space.add("a secret word", key="k", passages=[])
+    assert list(space.recall("a secret word")) == []
+    assert space.get(memory) == memory
+
+    space.add("a secret word", key="k")
+    assert [hit.memory.id for hit in space.recall("a secret word")] == [memory.id]
+
+
+@pytest.mark.parametrize("passages", [[(0, 5)], [(-1, 2)], [(2, 2)], [(0, 1.5)], [0, 1], "ab", 5, [(True, 2)]])
+def test_passages_outside_of_the_text_are_refused(space: remanence.Space, passages: object) -> None:
+    """With the length of the text."""
+    with pytest.raises(remanence.InvalidInput, match="passages"):
+        space.add("four", passages=passages)  # type: ignore[arg-type]
+
+
+def test_a_long_passage_is_split_too(space: remanence.Space) -> None:
+    """An embedder reads only so much of a text."""
+    text = "title. " + "It rained all day. " * 200
+    ranges = split_ranges(text, [(0, 6), (7, len(text))])
+
+    assert ranges[0] == (0, 6)
+    assert len(ranges) > 3
+    assert max(end - start for start, end in ranges) <= 1200

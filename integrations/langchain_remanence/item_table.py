@@ -148,12 +148,12 @@ class _Row:
 class ItemTable(ChangeFollower):
     """The addresses of one space and their current items.
 
-    `read` returns the address and the version that a memory stores. `keep_history` keeps all versions, which
-    reads from a `ReadPoint` need.
+    `read` returns the address and the version that a memory stores; None if it stores none. `keep_history` keeps
+    all versions, which reads from a `ReadPoint` need.
     """
 
     def __init__(
-        self, view: View, read: Callable[[Memory, Change], tuple[Address, Version]], *, keep_history: bool
+        self, view: View, read: Callable[[Memory, Change], tuple[Address, Version] | None], *, keep_history: bool
     ) -> None:
         super().__init__()
         self._view = view
@@ -191,12 +191,18 @@ class ItemTable(ChangeFollower):
             latest = self._latest.get(memory_id)
         return None if latest is None else latest[0]
 
+    def memories_at(self, address: Address) -> list[str]:
+        """Return the ids of all memories that were written to an address, also of deleted and expired items."""
+        with self.lock:
+            return [memory_id for memory_id, (stored_at, _) in self._latest.items() if stored_at == address]
+
     def apply_change(self, change: Change) -> None:
         """Update the table with one change."""
         if change.memory is not None:
-            address, version = self._read(change.memory, change)
-            self._latest[change.memory_id] = address, version
-            self._write(address, version)
+            stored = self._read(change.memory, change)
+            if stored is not None:
+                self._latest[change.memory_id] = stored
+                self._write(*stored)
             return
         latest = self._latest.get(change.memory_id)
         if latest is None:

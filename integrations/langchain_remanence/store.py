@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from langgraph.store.base import (
     BaseStore,
     GetOp,
+    IndexConfig,
     Item,
     ListNamespacesOp,
     Op,
@@ -20,6 +23,7 @@ from langgraph.store.base import (
     SearchItem,
     SearchOp,
     TTLConfig,
+    ensure_embeddings,
 )
 
 from langchain_remanence import store_operations as operations
@@ -35,15 +39,27 @@ from langchain_remanence.item_table import (
     growing_limits,
     version_key,
 )
+from langchain_remanence.models import embedder
+from langchain_remanence.store_filters import matches_filter
+from langchain_remanence.ttl_sweeper import TTLSweeper
 from remanence import InvalidInput, Space
+from remanence import open as open_space
+from remanence.adapters import in_thread
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from types import TracebackType
+
+    from langchain_core.embeddings import Embeddings
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
     from remanence import Change, Memory, View
 
+log = logging.getLogger(__name__)
+
 _DELETED, _UNINDEXED = "(deleted)", "(not indexed)"
+_IN_MEMORY = ":memory:"
 _MIN_RENEWAL = 0.01
 """A read changes an expiry only by more than this fraction of its time to live, so that few reads write."""
 
@@ -52,35 +68,49 @@ class RemanenceStore(BaseStore):
     """A store that keeps LangGraph's items in a space, each as one memory that `put` revises.
 
     `get`, `put`, `delete`, `list_namespaces` and filters are exact; `search(query=...)` ranks by meaning,
-    words, graph and time. Overwritten and deleted values can be read with `as_of(moment)`.
+    words, graph and time. Overwritten and deleted values can be read with `as_of(moment)`; `erase` removes an
+    item from the past too.
 
-    Differences from InMemoryStore and SqliteStore, which differ from each other in these points:
+    Each indexed field of a value is compared with the query by itself, and the best one counts. By default that is
+    the entire value with the names of its fields, and of a longer value every text in it; timestamps are left out.
 
+    Differences from InMemoryStore, SqliteStore and PostgresStore, which differ from each other in these points:
+
+    - The score is that of a recall, from 0 to 1, and not a cosine.
     - Without a query the last written item comes first (as in SqliteStore); InMemoryStore uses the order in
       which keys were first put.
     - `created_at` stays the same after an overwrite (as in PostgresStore).
     - A namespace whose last item was deleted is no longer listed (as in SqliteStore).
-    - `$gt`, `$gte`, `$lt`, `$lte` compare numbers with numbers and texts with texts, and match nothing if the
-      field is missing or is neither (InMemoryStore raises). `$ne` matches an item without the field (as in
-      InMemoryStore). An unknown operator is refused even if no item is compared with it.
-    - Filter keys are names, never dotted paths; a nested dict matches a part of the value (as in InMemoryStore).
+    - `$gt`, `$gte`, `$lt`, `$lte` compare numbers with numbers, texts with texts and, if the filter has a
+      datetime, moments. They match nothing if the field is missing or is none of these (InMemoryStore raises).
+      `$ne` matches an item without the field (as in InMemoryStore). An unknown operator is refused even if no
+      item is compared with it.
+    - A filter key is a name or, if there is no such name, a dotted path ("user.city", "tags.0"); a nested dict
+      matches a part of the value (as in InMemoryStore).
     - A query always ranks, without any configuration. Items that no signal found, and those put with
       `index=False`, come last with a score of None.
     - An expired item is not returned, swept or not, unless `omit_expired` is False. Reading an item renews it,
       also without a `TTLConfig`, but only after a hundredth of its time to live.
-    - Values are stored as JSON: tuples are returned as lists; NaN, dates and other objects are refused, as is
-      a value of more than a million characters.
-    - An operation given to `batch` is checked like one made by `put` or `search`.
+    - Values are stored as JSON: tuples are returned as lists; datetimes, UUIDs, enums, dataclasses and pydantic
+      models as their JSON form (as in SqliteStore). NaN and other objects are refused, as is a value of more than
+      a million characters.
+    - An operation given to `batch` is checked like one made by `put` or `search`, except that `batch` may write
+      to namespaces that begin with "langgraph".
+    - Synchronous methods work in a running event loop too (AsyncSqliteStore refuses).
 
     Args:
-        space: The space. The items are in its child "store".
-        fields: The paths that are indexed if `put` does not say. By default the text under "content", "text",
-            "memory" or "data", or else the entire value.
+        space: The space. Left out: a new one in memory, which is closed with the store.
+        index: LangGraph's IndexConfig: "fields" (or "text_fields"), and "embed", with which a new space is opened.
+            A space that is given embeds with the embedder that it was opened with.
+        fields: The paths that are indexed if `put` does not say; the same as "fields" in `index`.
         ttl: LangGraph's TTLConfig.
         checkpointer: The checkpointer of the graph. With it, a thread that is rewound, replayed or forked reads
             the store as it was known at that checkpoint, and what a fork writes stays in the fork. See
             `langchain_remanence.checkpoints` for the rules and their limits.
         clock: The clock that the space was opened with, if any.
+        recallable: True keeps the items among the memories of the space, so that `space.recall` finds them too.
+            By default they are in its child "store" and only the store finds them. Choose once: the two do not see
+            each other's items.
 
     Example:
         >>> import remanence
@@ -96,21 +126,103 @@ class RemanenceStore(BaseStore):
 
     def __init__(
         self,
-        space: Space,
+        space: Space | None = None,
         *,
+        index: IndexConfig | Mapping[str, Any] | None = None,
         fields: Sequence[str] | None = None,
         ttl: TTLConfig | None = None,
         checkpointer: BaseCheckpointSaver[Any] | None = None,
         clock: Callable[[], datetime] | None = None,
+        recallable: bool = False,
     ) -> None:
+        if space is not None and not isinstance(space, Space):
+            raise InvalidInput(
+                f"space={space!r} is no Space. Give remanence.open(...), or use RemanenceStore.from_conn_string(...)."
+            )
+        if recallable and checkpointer is not None:
+            raise InvalidInput(
+                "recallable=True puts the items of all branches of a thread into one space, so it cannot be "
+                "combined with checkpointer=. Leave one of them out."
+            )
+        embed = (index or {}).get("embed")
+        if space is not None and embed is not None:
+            log.warning("index['embed'] is not used: the space embeds with the embedder that it was opened with")
+        self.index_config = index
+        self.embeddings: Embeddings | None = None if embed is None else ensure_embeddings(embed)
         self.ttl_config = ttl
-        self._fields = fields
+        self._fields = _index_fields(index, fields)
+        self._recallable = recallable
         self._clock = clock or _system_clock
         self._lineage = None if checkpointer is None else CheckpointLineage(checkpointer)
-        self._space: Space | None = space.child("store")
-        self._view: View = self._space
+        self._sweeper = TTLSweeper(self.sweep_ttl)
+        root = _open(None, self.embeddings, clock) if space is None else space
+        self._owned = root if space is None else None
+        self._view: View = root if recallable else root.child("store")
+        self._space: Space | None = self._view
         self._table = ItemTable(self._view, _read_item, keep_history=self._lineage is not None)
         self._pinned: ReadPoint | None = None
+
+    @classmethod
+    def from_conn_string(
+        cls,
+        conn_string: str | Path,
+        *,
+        index: IndexConfig | Mapping[str, Any] | None = None,
+        ttl: TTLConfig | None = None,
+        **options: Any,
+    ) -> RemanenceStore:
+        """Open the space in a folder and return its store. Closing the store closes the space.
+
+        Args:
+            conn_string: The folder, or ":memory:".
+            index: LangGraph's IndexConfig. A folder is always opened with the same "embed".
+            ttl: LangGraph's TTLConfig.
+            **options: Other arguments of the constructor.
+
+        Example:
+            >>> with RemanenceStore.from_conn_string(":memory:", index={"fields": ["title", "body"]}) as store:
+            ...     store.put(("notes",), "tea", {"title": "Tea", "body": "A hot drink."})
+            ...     store.search(("notes",), query="hot drink")[0].key
+            'tea'
+        """
+        embed = (index or {}).get("embed")
+        embeddings = None if embed is None else ensure_embeddings(embed)
+        space = _open(None if conn_string == _IN_MEMORY else conn_string, embeddings, options.get("clock"))
+        try:
+            without_embed = {name: value for name, value in (index or {}).items() if name != "embed"}
+            store = cls(space, index=without_embed, ttl=ttl, **options)
+        except BaseException:
+            space.close()
+            raise
+        store.index_config, store.embeddings, store._owned = index, embeddings, space
+        return store
+
+    def __enter__(self) -> RemanenceStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> RemanenceStore:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def setup(self) -> None:
+        """Do nothing. It is here for code that was written for SqliteStore: a space is ready when it is open."""
+
+    def close(self) -> None:
+        """Stop the TTL sweeper, and close the space if this store has opened it."""
+        self._sweeper.stop()
+        if self._owned is not None:
+            self._owned.close()
+
+    aclose = in_thread(close)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute operations: first all reads, on the state before the batch, then the last put for each key.
@@ -123,8 +235,8 @@ class RemanenceStore(BaseStore):
         """
         validated = [operations.validate_op(op) for op in ops]
         puts = {(tuple(op.namespace), op.key): op for op in validated if isinstance(op, PutOp)}
-        if puts and self._space is None:
-            raise InvalidInput("this store is a view of the past and cannot be written to. Use the original store.")
+        if puts:
+            self._writable()
         self._table.update()
         # The position of a run may have to be waited for. Puts that delete nothing do not need it.
         only_adds = all(isinstance(op, PutOp) and op.value is not None for op in validated)
@@ -160,11 +272,13 @@ class RemanenceStore(BaseStore):
             'Porto'
         """
         at = moment.replace(tzinfo=timezone.utc) if moment.tzinfo is None else moment
-        past = copy(self)
-        past._space, past._lineage, past._clock = None, None, lambda: at
+        past = self._read_only()
+        past._lineage, past._clock = None, lambda: at
         past._view = self._view.as_of(at)
         past._table = ItemTable(past._view, _read_item, keep_history=False)
         return past
+
+    aas_of = in_thread(as_of)
 
     def at_checkpoint(self, config: RunnableConfig | Mapping[str, Any]) -> RemanenceStore:
         """Return this store as a run reads it that continues from the checkpoint of `config`, read-only.
@@ -175,9 +289,39 @@ class RemanenceStore(BaseStore):
         """
         if self._lineage is None:
             raise InvalidInput("this store has no checkpointer. Make it with RemanenceStore(..., checkpointer=...).")
-        pinned = copy(self)
-        pinned._space, pinned._pinned = None, self._lineage.point_at(config)
+        pinned = self._read_only()
+        pinned._pinned = self._lineage.point_at(config)
         return pinned
+
+    aat_checkpoint = in_thread(at_checkpoint)
+
+    def erase(self, namespace: tuple[str, ...], key: str) -> bool:
+        """Remove an item for good: its present value and all earlier ones, from the past and from every file.
+
+        `delete` only hides it from now on.
+
+        Returns:
+            Whether there was anything to remove.
+
+        Raises:
+            InvalidInput: This store is a view of the past.
+
+        Example:
+            >>> with RemanenceStore() as store:
+            ...     store.put(("bob",), "door", {"text": "The code is 4711."})
+            ...     store.delete(("bob",), "door")
+            ...     store.erase(("bob",), "door"), store.erase(("bob",), "door")
+            (True, False)
+        """
+        space = self._writable()
+        operations.validate_op(GetOp(namespace, key))
+        self._table.update()
+        ids = self._table.memories_at((tuple(namespace), key))
+        for memory_id in ids:
+            space.erase(memory_id)
+        return bool(ids)
+
+    aerase = in_thread(erase)
 
     def sweep_ttl(self) -> int:
         """Delete the expired items. Only a store with `omit_expired=False` needs it.
@@ -190,6 +334,24 @@ class RemanenceStore(BaseStore):
         expired = [address for address, item in self._table.items_below(()) if item.is_expired(now)]
         self._write([self._memory(address, PutOp(*address, None)) for address in expired])
         return len(expired)
+
+    asweep_ttl = in_thread(sweep_ttl)
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
+        """Call `sweep_ttl` at an interval, in a thread.
+
+        Args:
+            sweep_interval_minutes: The interval. Left out: that of the TTLConfig, else 5.
+
+        Returns:
+            A future; cancelling it stops the thread.
+        """
+        minutes = sweep_interval_minutes or (self.ttl_config or {}).get("sweep_interval_minutes") or 5
+        return self._sweeper.start(60 * minutes)
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Stop the thread of `start_ttl_sweeper`. Return whether it has ended after at most `timeout` seconds."""
+        return self._sweeper.stop(timeout)
 
     # Reading
 
@@ -217,7 +379,7 @@ class RemanenceStore(BaseStore):
         matching = {
             address: item
             for address, item in self._unexpired(prefix, point)
-            if operations.matches_filter(item.version.value["value"], op.filter)
+            if matches_filter(item.version.value["value"], op.filter)
         }
         scores: dict[Address, float] = {}
         if op.query and matching:
@@ -235,8 +397,8 @@ class RemanenceStore(BaseStore):
         point: ReadPoint | None,
     ) -> dict[Address, float]:
         addresses = {item.version.version_key: address for address, item in matching.items()}
-        # What is current in a rewound thread may be superseded in the space.
-        history = point is not None and point.frozen_at is not None
+        # What is current in a rewound thread, or in its namespace, may be superseded in the space.
+        history = self._recallable or (point is not None and point.frozen_at is not None)
         scores: dict[Address, float] = {}
         for limit in growing_limits(needed):
             hits = self._view.recall(query, limit=limit, tags=operations.prefix_tag(prefix), history=history)
@@ -271,7 +433,7 @@ class RemanenceStore(BaseStore):
         namespace, key = address
         meta = {"namespace": list(namespace), "key": key, "put": uuid4().hex}
         if op.value is None:
-            return {"text": _DELETED, "meta": meta}
+            return {"text": _DELETED, "passages": [], "meta": meta}
         return self._indexed(meta | {"value": operations.json_copy(op.value), "index": op.index, "ttl": op.ttl})
 
     def _renewal(self, item: CurrentItem) -> dict[str, Any] | None:
@@ -287,13 +449,27 @@ class RemanenceStore(BaseStore):
 
     def _indexed(self, meta: dict[str, Any]) -> dict[str, Any]:
         index: operations.IndexFields = self._fields if meta["index"] is None else meta["index"]
-        text, ttl = operations.indexed_text(meta["value"], index), meta["ttl"]
+        indexed, ttl = operations.indexed_text(meta["value"], index), meta["ttl"]
         return {
-            "text": text or _UNINDEXED,
-            "tags": [] if text is None else operations.prefix_tags(tuple(meta["namespace"])),
+            "text": indexed.text or _UNINDEXED,
+            "passages": indexed.passages,
+            "tags": operations.prefix_tags(tuple(meta["namespace"])) if indexed.text else [],
+            # An item replaces another if it has its key, not because of what it says: that may be of another user.
+            "triples": None if self._recallable else [],
             "expires_at": None if ttl is None else self._clock() + timedelta(minutes=ttl),
             "meta": meta,
         }
+
+    def _writable(self) -> Space:
+        if self._space is None:
+            raise InvalidInput("this store is a view of the past and cannot be written to. Use the original store.")
+        return self._space
+
+    def _read_only(self) -> RemanenceStore:
+        view = copy(self)
+        view._space = view._owned = None
+        view._sweeper = TTLSweeper(view.sweep_ttl)
+        return view
 
     def _write(self, memories: Sequence[dict[str, Any]]) -> None:
         if self._space is None or not memories:
@@ -309,9 +485,28 @@ def _with_key(memory: dict[str, Any], stamp: Stamp | None) -> dict[str, Any]:
     return {**memory, "key": key, "meta": meta if stamp is None else meta | {STAMP_KEY: stamp.as_meta()}}
 
 
-def _read_item(memory: Memory, change: Change) -> tuple[Address, Version]:
-    """The address and the version that a memory of the store holds."""
+def _index_fields(index: IndexConfig | Mapping[str, Any] | None, fields: Sequence[str] | None) -> list[str] | None:
+    """The paths that are indexed by default: those of `fields`, or of an IndexConfig."""
+    configured = (index or {}).get("fields") or (index or {}).get("text_fields")
+    if fields is not None and configured is not None:
+        raise InvalidInput(f"fields={fields!r} and index with the fields {configured!r} were given. Give one of them.")
+    given = configured if fields is None else fields
+    if given is None or isinstance(given, str):
+        return None if given is None else [given]
+    if not isinstance(given, Sequence) or not all(isinstance(path, str) for path in given):
+        raise InvalidInput(f"fields={given!r} is no list of paths. Give for example fields=['title', 'body'].")
+    return list(given)
+
+
+def _open(location: str | Path | None, embeddings: Embeddings | None, clock: Callable[[], datetime] | None) -> Space:
+    return open_space(location, embedder=None if embeddings is None else embedder(embeddings), clock=clock)
+
+
+def _read_item(memory: Memory, change: Change) -> tuple[Address, Version] | None:
+    """The address and the version that a memory holds; None if it is no item of a store."""
     meta = memory.meta
+    if not {"namespace", "key", "put"} <= meta.keys():
+        return None
     version = Version(
         written_at=change.at,
         position=change.position,

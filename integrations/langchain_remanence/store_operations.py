@@ -1,12 +1,16 @@
-"""The parts of a LangGraph store that need no state: validation, filters, keys and tags, the text to index."""
+"""The parts of a LangGraph store that need no state: validation, keys and tags, the text to index."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import ge, gt, le, lt
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import date, time
+from enum import Enum
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from langgraph.store.base import (
     GetOp,
@@ -18,8 +22,10 @@ from langgraph.store.base import (
     SearchOp,
     get_text_at_path,
 )
+from pydantic import BaseModel
 
 from langchain_remanence.item_table import Stamp
+from langchain_remanence.store_filters import check_filter
 from remanence import InvalidInput
 from remanence.adapters import storable_text
 
@@ -28,9 +34,18 @@ IndexFields = Sequence[str] | bool | None
 
 _MAX_NAME_LENGTH = 400
 _MAX_TAGGED_DEPTH = 32
-_TEXT_FIELDS = ("content", "text", "memory", "data")
-_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
-_OPERATORS = ("$eq", "$ne", *_COMPARISONS)
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*")
+_MAX_RECORD_LENGTH = 120
+"""Up to this length the fields of a value are searched together: a question often has words of several."""
+_MAX_INDEXED_FIELDS = 500
+_MAX_INDEXED_LENGTH = 2_000_000
+
+
+class IndexedText(NamedTuple):
+    """The text by which an item is found, and the ranges of it that are searched each by itself."""
+
+    text: str
+    passages: list[tuple[int, int]]
 
 
 def validate_op(op: Op) -> Op:
@@ -38,14 +53,16 @@ def validate_op(op: Op) -> Op:
     if isinstance(op, PutOp):
         _check_labels(op.namespace)
         if op.value is not None:
-            _check_put_namespace(op.namespace)
-            if not isinstance(op.value, Mapping):
+            if not op.namespace:
+                raise InvalidNamespaceError("an item cannot be stored in the empty namespace. Give at least one label.")
+            value: object = op.value
+            if not isinstance(value, Mapping | BaseModel) and (not is_dataclass(value) or isinstance(value, type)):
                 raise InvalidInput(f"value={op.value!r} is no mapping. Give a dict that can be written as JSON.")
     elif isinstance(op, GetOp):
         _check_labels(op.namespace)
     elif isinstance(op, SearchOp):
         _check_labels(op.namespace_prefix)
-        _check_filter(op.filter)
+        check_filter(op.filter)
     elif isinstance(op, ListNamespacesOp):
         for condition in op.match_conditions or ():
             _check_labels(condition.path)
@@ -54,18 +71,19 @@ def validate_op(op: Op) -> Op:
     return op
 
 
-def json_copy(value: Mapping[str, Any]) -> dict[str, Any]:
+def json_copy(value: Any) -> dict[str, Any]:
     """Return a value as it will be read back.
 
-    >>> json_copy({"at": (1, 2)})
-    {'at': [1, 2]}
+    >>> json_copy({"at": (1, 2), "day": date(2026, 5, 4)})
+    {'at': [1, 2], 'day': '2026-05-04'}
     """
+    mapping = dict(value) if isinstance(value, Mapping) else _as_json(value)
     try:
-        copied: dict[str, Any] = json.loads(json.dumps(dict(value), allow_nan=False))
+        copied: dict[str, Any] = json.loads(json.dumps(mapping, allow_nan=False, default=_as_json))
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(
-            f"a value with the fields {', '.join(map(repr, value))} cannot be written as JSON ({error}). "
-            "Use text, numbers, lists and dicts."
+            f"a value with the fields {', '.join(map(repr, mapping))} cannot be written as JSON ({error}). "
+            "Use text, numbers, lists, dicts, datetimes, UUIDs, enums, dataclasses and pydantic models."
         ) from None
     return copied
 
@@ -96,34 +114,30 @@ def prefix_tags(namespace: tuple[str, ...]) -> list[str]:
     return [prefix_tag(namespace[:depth]) for depth in range(min(len(namespace), _MAX_TAGGED_DEPTH) + 1)]
 
 
-def indexed_text(value: Mapping[str, Any], index: IndexFields) -> str | None:
-    """Return the text by which a value is found; None if it is not indexed.
+def indexed_text(value: Mapping[str, Any], index: IndexFields) -> IndexedText:
+    """Return the text by which a value is found. It is empty if nothing is indexed.
 
-    >>> indexed_text({"content": "Bob drinks tea.", "seen": 3}, None)
-    'Bob drinks tea.'
-    >>> indexed_text({"city": "Porto"}, None)
-    '{"city": "Porto"}'
-    >>> indexed_text({"city": "Porto", "tags": ["a", "b"]}, ["tags[*]"])
-    'a\\nb'
+    Each indexed field is a passage. By default the entire value is one, with the names of its fields; and if it is
+    long, so that a short text would count little in it, every text in it is one too.
+
+    >>> indexed_text({"title": "Tea", "body": "A drink.", "seen": 3}, ["title", "body"])
+    IndexedText(text='Tea\\nA drink.', passages=[(0, 3), (4, 12)])
+    >>> indexed_text({"content": "Bob drinks tea."}, None)
+    IndexedText(text='Bob drinks tea.', passages=[(0, 15)])
+    >>> text, passages = indexed_text({"name": "Bob", "age": 42}, None)
+    >>> [text[start:end] for start, end in passages]
+    ['name: Bob\\nage: 42']
     """
     if index is False:
-        return None
-    if index is None or index is True:
-        texts = (value[name] for name in _TEXT_FIELDS if isinstance(value.get(name), str) and value[name].strip())
-        text = next(texts, None) or get_text_at_path(value, "$")[0]
-    else:
-        text = "\n".join(found for path in index for found in get_text_at_path(value, path))
-    text = storable_text(text, replacement=" ")
-    return text if text.strip() else None
-
-
-def matches_filter(value: Mapping[str, Any], condition: Mapping[str, Any] | None) -> bool:
-    """Tell whether a value matches a filter that `validate_op` has checked.
-
-    >>> matches_filter({"age": 42, "at": {"city": "Porto", "zip": 4000}}, {"age": {"$gt": 40}, "at": {"zip": 4000}})
-    True
-    """
-    return all(_matches(value.get(name), part) for name, part in (condition or {}).items())
+        return IndexedText("", [])
+    if index is not None and index is not True:
+        texts = dict.fromkeys(text for path in index for text in get_text_at_path(value, path))
+        return _joined(("", text) for text in texts)
+    leaves = list(_leaves(value))
+    if len(leaves) == 1 and isinstance(leaves[0][1], str):
+        return _joined([("", leaves[0][1])])
+    text, each = _joined(leaves)
+    return IndexedText(text, [(0, len(text))] * bool(text) + (each if len(text) > _MAX_RECORD_LENGTH else []))
 
 
 def select_namespaces(namespaces: Iterable[tuple[str, ...]], op: ListNamespacesOp) -> list[tuple[str, ...]]:
@@ -135,24 +149,48 @@ def select_namespaces(namespaces: Iterable[tuple[str, ...]], op: ListNamespacesO
     return sorted(matching)[op.offset : op.offset + op.limit]
 
 
-def _check_filter(condition: Mapping[str, Any] | None) -> None:
-    """Refuse an unknown operator, even if no item would be compared with it."""
-    for part in (condition or {}).values():
-        if not isinstance(part, Mapping):
+def _as_json(value: Any) -> Any:
+    """What JSON has no form of, as SqliteStore writes it; and pydantic models."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, UUID):
+        return str(value)
+    raise TypeError(f"{value!r} is {type(value).__name__}")
+
+
+def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
+    """The texts, numbers and truth values in a value, each with the dotted name of its field.
+
+    Timestamps are left out: they say when a program wrote something, and not when what the text says is true.
+    """
+    stack: list[tuple[str, Any]] = [("", value)]
+    while stack:
+        name, found = stack.pop()
+        if isinstance(found, Mapping):
+            stack += reversed([(f"{name}.{key}" if name else str(key), part) for key, part in found.items()])
+        elif isinstance(found, list | tuple):
+            stack += reversed([(name, part) for part in found])
+        elif found is not None and str(found).strip() and not _TIMESTAMP.fullmatch(str(found)):
+            yield name, found
+
+
+def _joined(lines: Iterable[tuple[str, Any]]) -> IndexedText:
+    """Values in one text, each after its name, if it has one. Each that is a text is a passage."""
+    text, passages = "", list[tuple[int, int]]()
+    for name, value in lines:
+        line = storable_text(f"{name}: {value}" if name else str(value), replacement=" ")
+        if not line.strip() or len(text) + len(line) > _MAX_INDEXED_LENGTH:
             continue
-        if any(name.startswith("$") for name in part):
-            for name in part:
-                if name not in _OPERATORS:
-                    raise InvalidInput(f"{name!r} is no operator. The operators are {', '.join(_OPERATORS)}.")
-        else:
-            _check_filter(part)
-
-
-def _check_put_namespace(namespace: tuple[str, ...]) -> None:
-    if not namespace:
-        raise InvalidNamespaceError("an item cannot be stored in the empty namespace. Give at least one label.")
-    if namespace[0] == "langgraph":
-        raise InvalidNamespaceError(f"{namespace!r} begins with 'langgraph', which LangGraph reserves for itself.")
+        text += "\n" + line if text else line
+        if isinstance(value, str) and len(passages) < _MAX_INDEXED_FIELDS:
+            passages.append((len(text) - len(value), len(text)))
+    return IndexedText(text, passages)
 
 
 def _check_labels(namespace: tuple[str, ...]) -> None:
@@ -174,38 +212,6 @@ def _matches_path(namespace: tuple[str, ...], condition: MatchCondition) -> bool
         raise InvalidInput(f"match_type={condition.match_type!r} is neither 'prefix' nor 'suffix'.")
     part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
     return all(pattern in ("*", label) for label, pattern in zip(part, path, strict=True))
-
-
-def _matches(value: Any, condition: Any) -> bool:
-    if isinstance(condition, Mapping):
-        if any(name.startswith("$") for name in condition):
-            return all(_compare(value, name, operand) for name, operand in condition.items())
-        return isinstance(value, Mapping) and matches_filter(value, condition)
-    if isinstance(condition, list | tuple):
-        return (
-            isinstance(value, list | tuple)
-            and len(value) == len(condition)
-            and all(_matches(one, other) for one, other in zip(value, condition, strict=True))
-        )
-    return bool(value == condition)
-
-
-def _compare(value: Any, operator: str, operand: Any) -> bool:
-    if operator in ("$eq", "$ne"):
-        return bool(value == operand) == (operator == "$eq")
-    one, other = _as_number(value), _as_number(operand)
-    if one is not None and other is not None:
-        return _COMPARISONS[operator](one, other)
-    return isinstance(value, str) and isinstance(operand, str) and _COMPARISONS[operator](value, operand)
-
-
-def _as_number(value: Any) -> float | None:
-    if not isinstance(value, int | float | str):
-        return None
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return None
 
 
 def _shortened(name: str) -> str:

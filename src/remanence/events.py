@@ -20,9 +20,10 @@ class Remembered:
     """A new memory, or a new version of one.
 
     Two adds with the same `identity` are about one memory; with the same `content` as well, the second
-    adds nothing. `times` are those that the text names. `passages` are the ranges (start, end) of a long
-    text that are searched separately. `told_at` is the `now` it was given with, if any: the ledger's own times never
-    go back, so what is told of the past after something newer was written has a later one there.
+    adds nothing. `times` are those that the text names. `passages` are the ranges (start, end) of a text
+    that are searched separately; without any, the entire text is searched. `told_at` is the `now` it was given with,
+    if any: the ledger's own times never go back, so what is told of the past after something newer was written has a
+    later one there.
     """
 
     memory: str

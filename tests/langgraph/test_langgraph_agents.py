@@ -90,6 +90,13 @@ def read_note(runtime: ToolRuntime) -> str:
     return item.value["text"] if item else "there is no note"
 
 
+@tool
+def find_note(query: str, runtime: ToolRuntime) -> str:
+    """Find a note."""
+    assert runtime.store is not None
+    return str(runtime.store.search(("notes",), query=query)[0].value["text"])
+
+
 def calls(name: str, **arguments: str) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": "call", "type": "tool_call"}])
 
@@ -191,3 +198,72 @@ def test_the_tools_of_langmem_work_on_it(space: remanence.Space) -> None:
     assert store.get(("memories",), drink.key).value["content"] == "Alice drinks coffee."  # type: ignore[union-attr]
     manage.invoke({"action": "delete", "id": drink.key})
     assert store.get(("memories",), drink.key) is None
+
+
+def test_the_manager_of_langmem_keeps_its_memories_in_it(space: remanence.Space) -> None:
+    """It looks up what is known, and stores what the model makes of a conversation, for each user."""
+    import langmem
+
+    script = iter([calls("Memory", content="Alice drinks green tea."), calls("Memory", content="Alice has a cat.")])
+    store = RemanenceStore(space)
+    manager = langmem.create_memory_store_manager(
+        Scripted(messages=script), namespace=("memories", "{langgraph_user_id}"), store=store
+    )
+    for user, said in (("alice", "I drink green tea."), ("eve", "I have a cat.")):
+        config: Any = {"configurable": {"langgraph_user_id": user}}
+        manager.invoke({"messages": [HumanMessage(said)], "max_steps": 1}, config)
+
+    found = store.search(("memories", "alice"), query="What does she drink?")
+    assert [item.value["content"]["content"] for item in found] == ["Alice drinks green tea."]
+    known = manager.search(query="cat", config={"configurable": {"langgraph_user_id": "eve"}})
+    assert [item.value.content for item in known] == ["Alice has a cat."]
+
+
+def test_an_agent_reads_in_one_thread_what_it_put_into_the_store_in_another(space: remanence.Space) -> None:
+    """`create_agent(store=...)`: the store is that of all threads, and its tools find items by what they say."""
+    script = iter(
+        [calls("note", text="The plumber comes on Friday."), "noted", calls("find_note", query="plumber"), "so"]
+    )
+    store = RemanenceStore(space)
+    agent: Any = create_agent(Scripted(messages=script), [note, find_note], store=store, checkpointer=InMemorySaver())
+    agent.invoke({"messages": [HumanMessage("note that")]}, THREAD)
+    told = agent.invoke({"messages": [HumanMessage("when?")]}, {"configurable": {"thread_id": "another"}})
+
+    assert [m.content for m in told["messages"] if m.type == "tool"] == ["The plumber comes on Friday."]
+
+
+def test_the_files_of_a_deep_agent_are_kept_in_it(space: remanence.Space) -> None:
+    """`deepagents` writes, reads, edits, lists and searches files in a store, each user's in a namespace."""
+    backends = pytest.importorskip("deepagents.backends", reason="deepagents is not installed")
+    store = RemanenceStore(space)
+    files = backends.StoreBackend(store=store, namespace=lambda runtime: ("files", "alice"))
+    files.write("/notes/tea.md", "Alice drinks green tea.\nEvery morning.")
+    files.write("/todo.md", "Buy a kettle.")
+    files.edit("/notes/tea.md", "green", "black")
+
+    assert "black tea" in str(files.read("/notes/tea.md"))
+    assert [entry["path"] for entry in files.ls("/notes").entries] == ["/notes/tea.md"]
+    assert [match["path"] for match in files.grep("kettle").matches] == ["/todo.md"]
+    assert store.search(("files",), query="What does Alice drink?")[0].key == "/notes/tea.md"
+    assert store.search(("files", "bob")) == []
+
+
+def test_a_deep_agent_remembers_its_files_across_threads(space: remanence.Space) -> None:
+    """`create_deep_agent(store=..., backend=StoreBackend)`: what one thread wrote, another reads."""
+    deepagents = pytest.importorskip("deepagents", reason="deepagents is not installed")
+    from deepagents.backends import StoreBackend
+
+    path = "/memories/tea.md"
+    script = iter(
+        [calls("write_file", file_path=path, content="green tea"), "done", calls("read_file", file_path=path), "so"]
+    )
+    agent: Any = deepagents.create_deep_agent(
+        Scripted(messages=script),
+        store=RemanenceStore(space),
+        backend=StoreBackend(namespace=lambda runtime: ("files",)),
+        checkpointer=InMemorySaver(),
+    )
+    agent.invoke({"messages": [HumanMessage("write it down")]}, THREAD)
+    told = agent.invoke({"messages": [HumanMessage("what was it?")]}, {"configurable": {"thread_id": "another"}})
+
+    assert "green tea" in str([m.content for m in told["messages"] if m.type == "tool"][-1])

@@ -284,6 +284,7 @@ def test_an_interrupt_that_is_answered_again_forgets_the_first_answer(
     assert seen == [(None, False), (None, False)]
     assert city(store.at_checkpoint(once)) == "attempt 1"
     assert city(store.at_checkpoint(of("t"))) == "attempt 2"
+    assert city(asyncio.run(store.aat_checkpoint(once))) == "attempt 1"
 
 
 def test_a_node_that_failed_and_is_tried_again_sees_what_it_wrote(

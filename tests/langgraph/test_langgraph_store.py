@@ -6,17 +6,28 @@ import asyncio
 import multiprocessing
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from enum import Enum
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, PutOp, SearchOp
+from pydantic import BaseModel
 
 import remanence
 from langchain_remanence.store import RemanenceStore
 from remanence.testing import FakeClock, HashingEmbedder
 
 BOB = ("users", "bob")
+
+
+def hashed(texts: list[str]) -> list[list[float]]:
+    """The embeddings of LangGraph's IndexConfig as a function."""
+    return [[float(number) for number in vector] for vector in HashingEmbedder().embed(texts)]
 
 
 @pytest.fixture
@@ -118,7 +129,6 @@ def test_any_text_is_a_key(store: RemanenceStore, key: str) -> None:
     "op",
     [
         PutOp((), "k", {"n": 1}),
-        PutOp(("langgraph", "x"), "k", {"n": 1}),
         PutOp(("a.b",), "k", {"n": 1}),
         PutOp(("",), "k", None),
         GetOp(("a\0",), "k"),
@@ -246,6 +256,75 @@ def test_put_says_which_fields_are_indexed(space: remanence.Space, clock: FakeCl
     assert store.search(BOB, query="nothing to index")[-1].score is None
 
 
+LONG = "It was cheaper last year, so ask three shops, compare their offers, and park behind the church. " * 8
+
+
+@pytest.mark.parametrize("how", ["fields", "index of the put", "index of the store", "default"])
+def test_each_field_is_found_by_itself(space: remanence.Space, clock: FakeClock, how: str) -> None:
+    """A short title is as near to its question as if there were no long body, and the other way round."""
+    paths = ["title", "body"]
+    options: dict[str, Any] = {"fields": {"fields": paths}, "index of the store": {"index": {"fields": paths}}}.get(
+        how, {}
+    )
+    store = RemanenceStore(space, clock=clock, **options)
+    titles = ["winter coat", "yoga class", "car insurance", "espresso machine"]
+    for number, title in enumerate(titles):
+        others = " and the ".join(titles[:number] + titles[number + 1 :])
+        value = {"title": title, "body": f"{LONG}Before that, see about the {others}. {LONG}", "seen": number}
+        store.put(BOB, title, value, index=paths if how == "index of the put" else None)
+    store.put(BOB, "short", {"title": "a note", "body": "the lantern in the cellar"}, index=paths)
+
+    assert [store.search(BOB, query=title)[0].key for title in titles] == titles
+    assert store.search(BOB, query="the lantern in the cellar")[0].key == "short"
+
+
+def test_by_default_every_field_is_found_and_so_are_their_names(store: RemanenceStore) -> None:
+    """None hides another, whatever it is called; a question may take words from several."""
+    store.put(BOB, "a", {"content": "a walrus", "title": "zebra", "deep": {"list": ["otter", "heron"]}})
+    store.put(BOB, "b", {"content": "a walrus", "title": "lion"})
+    store.put(BOB, "c", {"owner": "Ana", "colour": "blue", "seats": 5})
+    store.put(BOB, "d", {"owner": "Ana", "taste": "sweet", "seats": 7})
+
+    assert [store.search(BOB, query=q)[0].key for q in ("zebra", "heron", "lion")] == ["a", "a", "b"]
+    assert [store.search(BOB, query=q)[0].key for q in ("Ana colour", "taste of Ana")] == ["c", "d"]
+
+
+def test_the_time_of_a_record_is_not_the_time_of_what_it_says(store: RemanenceStore, space: remanence.Space) -> None:
+    """Programs stamp their records; that the text holds since then, or held only then, is not said by it."""
+    store.put(BOB, "tea", {"content": "Bob drinks tea.", "created_at": "2024-01-05T10:00:00+00:00"})
+
+    assert [str(memory.valid) for memory in space.child("store").memories()] == [str(remanence.Window())]
+
+
+def test_what_is_not_indexed_and_what_is_deleted_is_not_embedded(clock: FakeClock) -> None:
+    """No query can find it, so nothing is spent on it."""
+    texts: list[str] = []
+
+    class Listening(HashingEmbedder):
+        def embed(self, given: Any) -> Any:
+            texts.extend(given)
+            return super().embed(given)
+
+    with remanence.open(None, embedder=Listening(), clock=clock) as space:
+        store = RemanenceStore(space, clock=clock)
+        store.put(BOB, "a", {"text": "a secret"}, index=False)
+        store.delete(BOB, "a")
+        assert texts == []
+        store.put(BOB, "a", {"title": "one", "body": "two"}, index=["title", "body"])
+        assert texts == ["one", "two"]
+
+
+def test_items_of_one_user_do_not_replace_those_of_another(store: RemanenceStore) -> None:
+    """However alike they are: what Eve says about herself is not about Bob."""
+    store.put(BOB, "home", {"text": "I live in Porto."})
+    store.put(("users", "eve"), "home", {"text": "I live in Lisbon."})
+    found = store.search(BOB, query="Where do I live?")[0]
+
+    assert found.key == "home"
+    assert found.score is not None
+    assert found.score > 0.5
+
+
 def test_filters_compare_numbers_texts_and_parts(store: RemanenceStore) -> None:
     """Operators, nested parts and lists; a missing field is no match."""
     store.put(BOB, "a", {"n": 5, "s": "m", "at": {"city": "Porto", "zip": 1}, "l": [1, 2]})
@@ -265,6 +344,76 @@ def test_filters_compare_numbers_texts_and_parts(store: RemanenceStore) -> None:
     assert keys(l=[1, 2]) == ["a"]
     assert keys(l=[2, 1]) == []
     assert keys(n=5, s="z") == []
+
+
+def test_a_filter_key_may_be_a_path(store: RemanenceStore) -> None:
+    """Through dicts and lists; a name with a period in it comes before a path of the same text."""
+    store.put(BOB, "a", {"user": {"city": "Porto", "n.b": {"x": 1}}, "rows": [{"n": 1}, {"n": 7}], "x.y": 1})
+    store.put(BOB, "b", {"user": {"city": "Lisbon"}, "x": {"y": 1}, "rows": []})
+
+    def keys(wanted: dict[str, Any]) -> list[str]:
+        return sorted(item.key for item in store.search(BOB, filter=wanted))
+
+    assert keys({"user.city": "Porto"}) == ["a"]
+    assert keys({"user.city": {"$gt": "M"}}) == ["a"]
+    assert keys({"user.city": {"$ne": "Porto"}}) == ["b"]
+    assert keys({"user.n.b.x": 1}) == ["a"]
+    assert keys({"rows.1.n": {"$gte": 7}}) == ["a"]
+    assert keys({"x.y": 1}) == ["a", "b"]
+    assert keys({"user": {"city": {"$lt": "M"}}}) == ["b"]
+    assert keys({"user.city.name": "Porto"}) == keys({"rows.one": 1}) == []
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Weather(BaseModel):
+    at: datetime
+    degrees: float
+
+
+@dataclass
+class Visit:
+    id: UUID
+    day: date
+    colour: Colour
+    weather: Weather
+
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=timezone.utc)
+VISIT = Visit(UUID(int=7), date(2026, 5, 3), Colour.RED, Weather(at=NOON, degrees=20.5))
+
+
+@pytest.mark.parametrize("value", [{"visit": VISIT}, {"visit": VISIT.__dict__}])
+def test_objects_are_stored_in_their_json_form(store: RemanenceStore, value: Any) -> None:
+    """Datetimes, UUIDs, enums, dataclasses and pydantic models; a filter may hold them as well."""
+    store.put(BOB, "a", value)
+    store.put(BOB, "b", {"visit": {"day": "2026-06-01", "weather": {"at": "yesterday"}}})
+    item = store.get(BOB, "a")
+
+    assert item is not None
+    visit = item.value["visit"]
+    assert (visit["id"], visit["day"], visit["colour"]) == (str(UUID(int=7)), "2026-05-03", "red")
+    assert datetime.fromisoformat(visit["weather"]["at"].replace("Z", "+00:00")) == NOON
+    filters: list[dict[str, Any]] = [
+        {"visit.id": UUID(int=7)},
+        {"visit.colour": Colour.RED},
+        {"visit.weather.at": NOON},
+        {"visit.weather.at": {"$lte": NOON.astimezone(timezone(timedelta(hours=9)))}},
+        {"visit.day": {"$lt": date(2026, 5, 30)}},
+        {"visit.weather.degrees": {"$gt": 20}},
+    ]
+    assert [[found.key for found in store.search(BOB, filter=each)] for each in filters] == [["a"]] * len(filters)
+
+
+def test_a_whole_value_may_be_a_model_or_a_dataclass(store: RemanenceStore) -> None:
+    """It comes back as a dict."""
+    store.put(BOB, "model", Weather(at=NOON, degrees=1))  # type: ignore[arg-type]
+    store.put(BOB, "visit", VISIT)  # type: ignore[arg-type]
+
+    assert store.get(BOB, "model").value["degrees"] == 1  # type: ignore[union-attr]
+    assert store.get(BOB, "visit").value["day"] == "2026-05-03"  # type: ignore[union-attr]
 
 
 def test_the_last_written_comes_first(store: RemanenceStore) -> None:
@@ -327,6 +476,103 @@ def test_what_is_forgotten_or_erased_in_the_space_is_gone_from_the_store(
     assert [item.key for item in store.search(BOB, query="secret")] == ["a"]
 
 
+@pytest.mark.parametrize("recallable", [False, True])
+def test_an_erased_item_is_gone_from_the_past_and_from_the_files(
+    home: Path, clock: FakeClock, recallable: bool
+) -> None:
+    """All its values, deleted or not; what is next to it stays, and its key can be used again."""
+    index = {"fields": ["title", "body"], "embed": hashed}
+    with RemanenceStore.from_conn_string(home, index=index, clock=clock, recallable=recallable) as store:
+        store.put(BOB, "door", {"title": "door", "body": "the code is xyzzy"})
+        before = clock.now()
+        clock.advance(days=1)
+        store.put(BOB, "door", {"title": "plugh", "body": "the code is another"})
+        store.put(BOB, "tea", {"title": "tea", "body": "green"})
+        store.delete(BOB, "door")
+        assert store.as_of(before).get(BOB, "door") is not None
+
+        assert store.erase(BOB, "door")
+        assert not store.erase(BOB, "door")
+        assert not store.erase(BOB, "never")
+        assert store.as_of(before).get(BOB, "door") is None
+        assert store.as_of(before).search(BOB, query="the code") == []
+        assert [item.key for item in store.search(BOB)] == ["tea"]
+        with pytest.raises(remanence.InvalidInput, match="past"):
+            store.as_of(before).erase(BOB, "tea")
+        store.put(BOB, "door", {"title": "new"})
+        assert store.search(BOB, query="new")[0].key == "door"
+    files = [file for file in home.rglob("*") if file.is_file()]
+    assert files
+    assert not [file for file in files if b"xyzzy" in file.read_bytes() or b"plugh" in file.read_bytes()]
+
+
+async def test_the_past_can_be_read_and_items_erased_with_asyncio(store: RemanenceStore, clock: FakeClock) -> None:
+    """`aas_of` and `aerase` do what `as_of` and `erase` do."""
+    await store.aput(BOB, "city", {"text": "Porto"})
+    porto = clock.now()
+    clock.advance(days=1)
+    await store.aput(BOB, "city", {"text": "Lisbon"})
+    past = await store.aas_of(porto)
+
+    assert (await past.aget(BOB, "city")).value == {"text": "Porto"}  # type: ignore[union-attr]
+    assert await store.aerase(BOB, "city")
+    assert await store.aget(BOB, "city") is None
+
+
+# How it is made
+
+
+def test_a_store_can_be_made_as_an_in_memory_store_is() -> None:
+    """With an IndexConfig and nothing else; it has a space of its own."""
+    asked: list[str] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        asked.extend(texts)
+        return [[float(text.count("a")), float(text.count("b")), 1.0] for text in texts]
+
+    with RemanenceStore(index={"dims": 3, "embed": embed, "fields": ["body"]}) as store:
+        store.put(BOB, "a", {"title": "bbb", "body": "aaa"})
+        store.put(BOB, "b", {"title": "aaa", "body": "bbb"})
+        assert [item.key for item in store.search(BOB, query="aaaa")] == ["a", "b"]
+        assert store.index_config is not None
+        assert (store.index_config["dims"], store.embeddings is not None) == (3, True)
+    assert "aaa" in asked
+    assert not {"title", "aaabbb"} & set(asked)
+
+
+async def test_a_store_can_be_made_from_a_connection_string(home: Path) -> None:
+    """A folder that it opens and closes; what is in it is there the next time."""
+    with RemanenceStore.from_conn_string(str(home), index={"embed": hashed}) as store:
+        store.setup()
+        store.put(BOB, "tea", {"text": "green tea"})
+    async with RemanenceStore.from_conn_string(home, index={"embed": hashed}, fields=["text"]) as store:
+        assert [item.key for item in await store.asearch(BOB, query="tea")] == ["tea"]
+    with RemanenceStore.from_conn_string(":memory:") as store:
+        assert store.search(()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "next_step"),
+    [
+        ({"space": "./memory"}, "from_conn_string"),
+        ({"fields": ["a"], "index": {"fields": ["b"]}}, "one of them"),
+        ({"fields": [1]}, "list of paths"),
+        ({"recallable": True, "checkpointer": InMemorySaver()}, "Leave one of them out"),
+    ],
+)
+def test_what_a_store_cannot_be_made_of_is_refused_at_once(arguments: dict[str, Any], next_step: str) -> None:
+    """With the next step."""
+    with pytest.raises(remanence.InvalidInput, match=next_step):
+        RemanenceStore(**arguments)
+
+
+def test_an_embedder_that_is_not_used_is_named(space: remanence.Space, caplog: pytest.LogCaptureFixture) -> None:
+    """A space embeds with its own."""
+    RemanenceStore(space, index={"dims": 3, "embed": lambda texts: [[1.0, 0.0, 0.0] for _ in texts]})
+
+    assert "not used" in caplog.text
+
+
 # Where it is kept
 
 
@@ -337,6 +583,33 @@ def test_items_do_not_mix_with_the_memories_of_the_space(store: RemanenceStore, 
 
     assert [hit.memory.text for hit in space.recall("Bob drinks")] == ["Bob drinks coffee."]
     assert [item.key for item in store.search((), query="Bob drinks")] == ["drink"]
+
+
+def test_the_items_of_a_recallable_store_are_memories_of_the_space(space: remanence.Space, clock: FakeClock) -> None:
+    """`space.recall` finds them, and nothing of what was deleted or is not indexed; the store finds only its own."""
+    store = RemanenceStore(space, clock=clock, recallable=True)
+    space.add("Bob drinks coffee.")
+    store.put(BOB, "drink", {"text": "Bob drinks tea."})
+    store.put(BOB, "gone", {"text": "Bob drinks gin."})
+    store.put(BOB, "hidden", {"text": "Bob drinks rum."}, index=False)
+    store.delete(BOB, "gone")
+
+    assert {hit.memory.text for hit in space.recall("Bob drinks")} == {"Bob drinks coffee.", "Bob drinks tea."}
+    assert [item.key for item in store.search(BOB, query="Bob drinks")] == ["drink", "hidden"]
+    assert {item.key for item in store.search(())} == {"drink", "hidden"}
+    store.delete(BOB, "drink")
+    assert [hit.memory.text for hit in space.recall("Bob drinks")] == ["Bob drinks coffee."]
+
+
+def test_a_recallable_store_finds_an_item_that_the_space_knows_to_be_superseded(
+    space: remanence.Space, clock: FakeClock
+) -> None:
+    """What a user's item says is not overruled by another user's, in the store."""
+    store = RemanenceStore(space, clock=clock, recallable=True)
+    store.put(BOB, "home", {"text": "I live in Porto."})
+    store.put(("users", "eve"), "home", {"text": "I live in Lisbon."})
+
+    assert [item.score is not None for item in store.search(BOB, query="Where do I live?")] == [True]
 
 
 def test_a_store_is_there_after_a_restart(reopen: Callable[..., remanence.Space], clock: FakeClock) -> None:

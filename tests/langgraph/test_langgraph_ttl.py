@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import datetime
 
@@ -157,3 +158,21 @@ def test_the_past_is_as_alive_as_it_was(space: remanence.Space, clock: FakeClock
     assert store.get(NOTES, "tea") is None
     assert store.as_of(early).get(NOTES, "tea")
     assert store.as_of(early).search(NOTES, query="tea")[0].score is not None
+
+
+def test_a_sweeper_deletes_what_is_expired_until_it_is_stopped(space: remanence.Space, clock: FakeClock) -> None:
+    """In a thread, at an interval of the TTLConfig or of the call."""
+    store = store_with(space, clock, default_ttl=10, omit_expired=False)
+    store.put(NOTES, "tea", {"text": "The tea is ready."})
+    clock.advance(minutes=11)
+    assert store.get(NOTES, "tea", refresh_ttl=False)
+
+    sweeping = store.start_ttl_sweeper(0.0001)
+    deadline = time.monotonic() + 20
+    while store.get(NOTES, "tea", refresh_ttl=False) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert store.get(NOTES, "tea", refresh_ttl=False) is None
+    assert store.stop_ttl_sweeper(timeout=20)
+    assert sweeping.done()
+    assert store.start_ttl_sweeper(60).cancel()
+    assert store.stop_ttl_sweeper(timeout=20)

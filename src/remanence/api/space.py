@@ -94,6 +94,7 @@ class Space(View):
         triples: Sequence[Any] | None = None,
         meta: Mapping[str, Any] | None = None,
         now: Moment | None = None,
+        passages: Sequence[tuple[int, int]] | None = None,
     ) -> Memory:
         """Store a text verbatim. When this returns, the memory survives a crash.
 
@@ -115,6 +116,8 @@ class Space(View):
             triples: Claims, as (subject, predicate, object); found by rule if left out.
             meta: Anything of yours that can be written as JSON.
             now: When it was learned. An earlier moment than the last one of this space is taken as that.
+            passages: Ranges (start, end) of the text that are searched each by itself, by words and by meaning;
+                the best counts. An empty list: no query finds it. Left out: a long text is split by length.
 
         Raises:
             InvalidInput: A value is not what it should be; the message names it. Nothing is stored.
@@ -143,6 +146,7 @@ class Space(View):
                 "triples": triples,
                 "meta": meta,
                 "now": now,
+                "passages": passages,
             }
         )
         prepared = prepare(draft, self._engine.extractor, self._engine.now())

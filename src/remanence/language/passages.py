@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from math import ceil
 
 from remanence.language.text import sentence_breaks
 
 MAX_PASSAGES = 4_000
+NO_PASSAGE = ((0, 0),)
+"""The passages of a text that no query is to find. None at all would mean the entire text."""
 
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
 _SPACE = re.compile(r"\s+")
@@ -40,6 +43,20 @@ def split_passages(text: str, *, target: int = 800, maximum: int = 1200) -> tupl
             passages.append((start + left, start + right))
         start = end
     return tuple(passages)
+
+
+def split_ranges(text: str, ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """These ranges of a text as its passages: long ones are split, unless there would be too many.
+
+    >>> split_ranges("Tea. A drink.", [(0, 4), (5, 13)])
+    ((0, 4), (5, 13))
+    >>> split_ranges("Nobody finds this.", []) == NO_PASSAGE
+    True
+    """
+    given = tuple(ranges)
+    parts = [(start, split_passages(text[start:end]) or [(0, end - start)]) for start, end in given]
+    split = tuple((offset + start, offset + end) for offset, part in parts for start, end in part)
+    return (split if len(split) <= MAX_PASSAGES else given) or NO_PASSAGE
 
 
 def _passage_end(text: str, start: int, target: int, maximum: int) -> int:

@@ -177,10 +177,12 @@ class Vectors:
 
 
 def passage_texts(version: Remembered | None) -> list[str]:
-    """The texts of one version that are embedded: each passage, or the whole text."""
+    """The texts of one version that are embedded: each passage that is not empty, or the whole text."""
     if version is None:
         return []
-    return [version.text[start:end] for start, end in version.passages or [(None, None)]]
+    if not version.passages:
+        return [version.text]
+    return [version.text[start:end] for start, end in version.passages if start < end]
 
 
 def _by_row(points: Sequence[int], scores: Sequence[float], allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:

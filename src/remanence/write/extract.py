@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from remanence.core.identity import digest, key_identity, new_id, turn_identity
 from remanence.core.inputs import window
 from remanence.events import Remembered
-from remanence.language.passages import split_passages
+from remanence.language.passages import split_passages, split_ranges
 from remanence.language.temporal import parse_moment
 from remanence.language.text import normalize_text
 from remanence.models.extractors import speaker_name
@@ -54,6 +54,7 @@ def prepare(draft: Draft, extractor: Extractor, now: datetime) -> PreparedVersio
             *(draft.observed_by, expires and micros(expires), draft.meta),
             draft.entities and [[m.name, m.kind] for m in draft.entities],
             draft.triples and [[t.subject, t.predicate, t.object] for t in draft.triples],
+            *(() if draft.passages is None else [draft.passages]),
         ),
         key=draft.key,
         kind=draft.kind or ("episode" if dated_by_text and valid.end is not None else "semantic"),
@@ -67,7 +68,7 @@ def prepare(draft: Draft, extractor: Extractor, now: datetime) -> PreparedVersio
         mentions=found.mentions if draft.entities is None else draft.entities,
         triples=found.triples if draft.triples is None else draft.triples,
         times=found.times,
-        passages=split_passages(draft.text),
+        passages=split_passages(draft.text) if draft.passages is None else split_ranges(draft.text, draft.passages),
         meta=draft.meta,
         told_at=now if draft.now is not None else None,
     )

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
 from remanence.core import inputs
 from remanence.errors import InvalidInput
+from remanence.language.passages import MAX_PASSAGES
 from remanence.schema import MemoryKind, Mention, Triple
 
 _PERSON_ROLES = (None, "user", "human")
@@ -53,6 +54,22 @@ def _items(value: object) -> Iterable[object]:
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
         return value
     raise ValueError("is not a list")
+
+
+def _passages(value: object, info: ValidationInfo) -> object:
+    if value is None:
+        return None
+    ranges, length = [*_items(value)], len(info.data.get("text", ""))
+    if len(ranges) > MAX_PASSAGES:
+        raise ValueError(f"has {len(ranges):,} entries. At most {MAX_PASSAGES:,} are allowed")
+    if all(_is_range(item, length) for item in ranges):
+        return tuple(ranges)
+    raise ValueError(f"is not a list of ranges (start, end) of the text, which has {length:,} characters")
+
+
+def _is_range(item: object, length: int) -> bool:
+    is_pair = isinstance(item, Sequence) and [type(bound) for bound in item] == [int, int]
+    return is_pair and 0 <= item[0] < item[1] <= length  # type: ignore[index]
 
 
 def _meta(value: object) -> object:
@@ -102,6 +119,7 @@ class Draft(BaseModel):
     triples: Annotated[tuple[Triple, ...] | None, BeforeValidator(_triples)] = None
     meta: Meta
     now: Any = None
+    passages: Annotated[tuple[tuple[int, int], ...] | None, BeforeValidator(_passages)] = None
 
 
 class TurnDraft(BaseModel):
