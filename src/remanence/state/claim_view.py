@@ -131,7 +131,7 @@ class ClaimView:
             subject, object_ = map(self.entity_number, ends)
         if rule.is_inverse or (rule.symmetric and start is not None and subject != start):
             ends, subject, object_ = ends[::-1], object_, subject
-        times = (OPEN_START, OPEN_END, OPEN_START) if rule.immutable else (claim.start, claim.end, claim.recorded_at)
+        times = self._times(claim, rule)
         value = subject if rule.keyed_by_object else object_
         ended_at = self._claims.endings.end_of(claim.number, self._position)
         resolved = Claim(claim.number, value, *times, *self._claims.attributions.values[claim.attribution], ended_at)
@@ -212,6 +212,17 @@ class ClaimView:
         edges = [self.to_edge(claim, entity) for claim in found]
         # A former name of this entity may belong to another one by now.
         return [edge for edge in edges if entity in (edge.subject, edge.object)], more
+
+    def _times(self, claim: StatedClaim, rule: PredicateRule) -> tuple[int, int, int]:
+        """When a claim starts and ends and when it was recorded. One that its memory no longer makes ended with that,
+        and one that never changes was corrected."""
+        revised = self._claims.revisions.end_of(claim.number, self._position)
+        if rule.immutable:
+            return OPEN_START, OPEN_END if revised == OPEN_END else OPEN_START, OPEN_START
+        if revised == OPEN_END:
+            return claim.start, claim.end, claim.recorded_at
+        undated = claim.start == OPEN_START and claim.recorded_at < claim.end
+        return claim.recorded_at if undated else claim.start, min(claim.end, revised), claim.recorded_at
 
     def _name_at(self, name: int, moment: int) -> int:
         """A name of the entity that had this name at a moment."""

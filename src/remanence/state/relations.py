@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from remanence.events import Declared, Related
 from remanence.schema import (
@@ -17,6 +18,7 @@ from remanence.schema import (
     Entry,
     Relation,
     Snapshot,
+    Triple,
     Window,
     from_micros,
     micros,
@@ -30,12 +32,20 @@ from remanence.state.intervals import Claim, DisagreementKind, Interval, classif
 from remanence.state.names import Names
 from remanence.state.predicates import normalize_predicate, resulting_states
 
-__all__ = ["Direction", "Relations"]
+__all__ = ["Direction", "Relations", "ValidPeriod"]
 
 _MAX_RELATED = 256  # newest claims that `related_names` reads: every recall calls it
 _LARGER_LIMIT = 4
 _MAX_DISAGREEMENTS = 64
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+class ValidPeriod(NamedTuple):
+    """A claim, the windows in which it holds, and whether it ended or another value holds at another time."""
+
+    claim: Triple
+    windows: tuple[Window, ...]
+    changed: bool
 
 
 class Relations(Claims):
@@ -107,6 +117,14 @@ class Relations(Claims):
                 subject, object_ = edge.endpoints
                 out[object_ if edge.subject == entity else subject, edge.rule.name] = None
         return list(out)
+
+    def periods_of(self, edge_id: str, snapshot: Snapshot) -> list[Relation]:
+        """The relation with this id, once for each period in which it holds in this snapshot."""
+        view = self._view(snapshot)
+        for edge in self._edges_with_id(edge_id, view):
+            own = [each for each in view.resolved_claims(edge) if edge.claim in each.interval.claims]
+            return [self._relation(each._replace(edge=edge), edge.triple, view) for each in own]
+        return []
 
     def get(self, edge_id: str, snapshot: Snapshot) -> Relation | None:
         """The relation with this id in this snapshot; None if there is none.
@@ -197,16 +215,17 @@ class Relations(Claims):
     def is_partly_stale(self, row: int, snapshot: Snapshot) -> bool:
         return any(self._stale_flags(row, snapshot))
 
-    def valid_periods(self, row: int, snapshot: Snapshot) -> list[tuple[Window, tuple[str, str]]]:
-        """When the claims of this row hold, with their subject and object, if another value holds at another time."""
+    def valid_periods(self, row: int, snapshot: Snapshot) -> list[ValidPeriod]:
+        """When the claims of this row hold; one that never held has no period."""
         view = self._view(snapshot)
-        out: list[tuple[Window, tuple[str, str]]] = []
+        out: list[ValidPeriod] = []
         for edge in view.edges_of_row(row):
-            resolved = view.group_of(edge).resolved_claims if edge.rule.single_valued else []
-            if len({each.interval.value for each in resolved}) > 1:
-                subject, object_ = (self._names.spellings[name] for name in edge.endpoints)
-                own = (each.interval for each in resolved if edge.claim in each.interval.claims)
-                out += [(window_from_micros(interval.start, interval.end), (subject, object_)) for interval in own]
+            resolved = view.resolved_claims(edge)
+            subject, object_ = (self._names.spellings[name] for name in edge.endpoints)
+            own = [each.interval for each in resolved if edge.claim in each.interval.claims]
+            windows = [window_from_micros(interval.start, interval.end) for interval in own]
+            changed = len({each.interval.value for each in resolved}) > 1 or any(each.end != OPEN_END for each in own)
+            out.append(ValidPeriod(Triple(subject, edge.rule.name, object_), tuple(windows), changed))
         return out
 
     def disagreements(self, row: int, snapshot: Snapshot) -> list[RowDisagreement]:
@@ -263,8 +282,8 @@ class Relations(Claims):
     def _relation(self, resolved: ResolvedClaim, triple: NumberedTriple, view: ClaimView) -> Relation:
         edge, interval, next_claim = resolved
         stated = edge.stated_claim
-        rows = [row for claim in interval.claims for row in self.evidence_rows(claim.number, view.snapshot)]
-        memories = dict.fromkeys(map(self._catalog.memory_of, rows))
+        evidence = (self.evidence_memories(claim.number, view.snapshot) for claim in interval.claims)
+        memories = dict.fromkeys(memory for each in evidence for memory in each)
         return Relation(
             id=self.edge_id(stated.number),
             subject=self._names.spellings[triple[0]],
