@@ -67,11 +67,12 @@ def rank_by_validity(
     matching = [state for state in matching if topic & state.predicate_words] or matching
     chosen: dict[int, tuple[tuple[float, int], Window]] = {}
     most = 0
-    for state, window in ((state, window) for state in matching for window in state.windows):
-        fit = _fit(window, windows, relation, snapshot)
-        if fit[0] > _MIN_COVERAGE and (state.row not in chosen or fit > chosen[state.row][0]):
-            chosen[state.row] = fit, window
-            most = max(most, len(topic & state.words))
+    for state in matching:
+        for window in state.windows:
+            fit = _fit(window, windows, relation, snapshot)
+            if fit[0] > _MIN_COVERAGE and (state.row not in chosen or fit > chosen[state.row][0]):
+                chosen[state.row] = fit, window
+                most = max(most, len(topic & state.words))
     rivals = _rivals(index, fused, {state.row for state in matching}, topic, names) if chosen else {}
     if not chosen or any(count > most for _, count in rivals.values()):
         return fused
@@ -127,12 +128,12 @@ class _State:
 def _states(index: Index, fused: FusedRanking, snapshot: Snapshot) -> Iterator[_State]:
     """What the first rows state, and when it was valid: by their claims, or else by the versions of their memory."""
     versions = cache(index.catalog.rows_of)
-    for row in fused.rows[:_EXAMINED_ROWS].tolist():
-        if not index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH):
-            continue
+    rows = fused.rows[:_EXAMINED_ROWS].tolist()
+    short = [row for row in rows if index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH)]
+    for row, claimed in index.relations.valid_periods(short, snapshot).items():
         periods = [
             (period.windows, (period.claim.subject, period.claim.object), period.claim.predicate.replace("_", " "))
-            for period in index.relations.valid_periods(row, snapshot)
+            for period in claimed
             if period.changed
         ]
         periods = periods or _version_period(index, row, versions(index.catalog.memory_of(row)), snapshot)

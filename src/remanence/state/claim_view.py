@@ -79,10 +79,12 @@ class ClaimGroup(NamedTuple):
 
 
 class ClaimStatus(NamedTuple):
-    """The claims that replaced a claim, and whether it was ended by an `Invalidated` event."""
+    """The claims that replaced a claim; whether it was ended by an `Invalidated` event; and the claims of another value
+    that hold now, if its own window is over."""
 
     replaced_by: Sequence[Claim]
     ended: bool
+    followed_by: Sequence[Claim]
 
 
 class ClaimView:
@@ -181,7 +183,10 @@ class ClaimView:
     # The claims of one row
 
     def edges_of_row(self, row: int) -> list[EntityEdge]:
-        return list(map(self.to_edge, self._claims.active_claims(self._claims.claims_of_row(row), self.snapshot)))
+        return self.edges_of_claims(self._claims.claims_of_row(row))
+
+    def edges_of_claims(self, claims: Sequence[int]) -> list[EntityEdge]:
+        return list(map(self.to_edge, self._claims.active_claims(claims, self.snapshot)))
 
     def status_of(self, row: int, now: int) -> list[ClaimStatus]:
         """The status of each claim of a row at a moment."""
@@ -250,7 +255,10 @@ class ClaimView:
         latest = [interval for interval in started if now in interval] or started[-1:]
         holds = any(interval.end > now and edge.claim in interval.claims for interval in intervals)
         replacing = [each for each in latest if any(_replaces(claim, edge.claim) for claim in each.claims)]
-        return ClaimStatus(() if holds or not replacing else replacing[0].claims, edge.claim.ended_at <= now)
+        over = edge.claim.end <= now and not any(now in each and each.value == edge.claim.value for each in latest)
+        following = [claim for each in latest if over and now in each for claim in each.claims]
+        replaced_by = () if holds or not replacing else replacing[0].claims
+        return ClaimStatus(replaced_by, edge.claim.ended_at <= now, following)
 
 
 def _resolved(edges: Sequence[EntityEdge], intervals: Sequence[Interval]) -> list[ResolvedClaim]:

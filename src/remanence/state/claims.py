@@ -75,6 +75,8 @@ class Claims(SavedPart):
         self._evidence: dict[int, list[int]] = {}
         self._claim_of_id: dict[str, int] = {}
         self.attributions = Interner[tuple[str | None, float]]()  # observer and confidence
+        self._assertions_of: dict[int, list[int]] = {}  # by memory; of the first `_read_assertions` assertions
+        self._read_assertions = 0
         self.endings = Endings()
         self.revisions = Endings()  # of claims that a later version of their memory no longer makes
 
@@ -113,7 +115,9 @@ class Claims(SavedPart):
         if not claims:
             return
         for number, values in zip(claims, self._columns.values[list(claims)].tolist(), strict=True):
-            if (predicates is None or values[_PREDICATE] in predicates) and self._is_active(number, values[_SOURCE], snapshot):
+            if (predicates is None or values[_PREDICATE] in predicates) and self._is_active(
+                number, values[_SOURCE], snapshot
+            ):
                 yield StatedClaim(number, *values)
 
     def newest_active(
@@ -167,12 +171,15 @@ class Claims(SavedPart):
 
     def claims_with_evidence(self, rows: Collection[int]) -> dict[int, list[int]]:
         """For each of these rows the claims it makes, and the assertions that have its memory as evidence."""
-        found = {row: list(self.claims_of_row(row)) for row in rows}
-        row_of_memory = {self._catalog.memory_of(row): row for row in rows}
-        for number, memories in self._evidence.items():
-            for memory in memories:
-                if memory in row_of_memory:
-                    found[row_of_memory[memory]].append(self._claim_of_id[self._assertion_ids[number]])
+        for number in range(self._read_assertions, len(self._assertion_ids)):
+            for memory in self._evidence.get(number, ()):
+                self._assertions_of.setdefault(memory, []).append(number)
+        self._read_assertions = len(self._assertion_ids)
+        found: dict[int, list[int]] = {}
+        for row in rows:
+            asserted = self._assertions_of.get(self._catalog.memory_of(row), ())
+            claims = [self._claim_of_id[self._assertion_ids[number]] for number in asserted]
+            found[row] = [*self.claims_of_row(row), *claims]
         return found
 
     def evidence_rows(self, claim: int, snapshot: Snapshot) -> list[int]:
@@ -231,8 +238,10 @@ class Claims(SavedPart):
             predicate = self._predicates.intern(normalize_predicate(event.predicate))
             self._append(ends, predicate, (*window_to_micros(event.valid), micros(entry.at)), ~number, event)
         elif isinstance(event, Invalidated):
-            for claim in self.with_edge_id(event.edge):
-                self.endings.add(claim, entry.position, micros(event.until))
+            claims, until = self.with_edge_id(event.edge), micros(event.until)
+            # A memory may say again what an earlier version said: what began after the end is not ended by it.
+            for claim in [claim for claim in claims if self._begin(claim) <= until] or claims:
+                self.endings.add(claim, entry.position, until)
 
     # Helpers
 
@@ -269,9 +278,13 @@ class Claims(SavedPart):
         recorded_at, (position,) = micros(self._catalog.recorded_at(row)), self._catalog.positions_of_rows([row])
         begins = window_to_micros(version.valid)[0]
         for claim in (previous[each] for each in previous.keys() - made):
-            start, learned_at = self._columns.values[claim, [_START, _RECORDED_AT]].tolist()
-            started = learned_at if start == OPEN_START else start
-            self.revisions.add(claim, position, begins if started < begins <= recorded_at else recorded_at)
+            in_order = self._begin(claim) < begins <= recorded_at
+            self.revisions.add(claim, position, begins if in_order else recorded_at)
+
+    def _begin(self, claim: int) -> int:
+        """When a claim begins: when it was learned, if it has no date."""
+        start, learned_at = self._columns.values[claim, [_START, _RECORDED_AT]].tolist()
+        return int(learned_at if start == OPEN_START else start)
 
     def _claims_of_previous_version(self, row: int) -> dict[NumberedClaim, int]:
         earlier = self._catalog.previous_row(row)
@@ -298,7 +311,9 @@ class Claims(SavedPart):
             if source >= len(snapshot.row_mask):
                 return False
             revised = self.revisions.end_of(claim, snapshot.position) != OPEN_END
-            return bool(snapshot.row_mask[source] or (revised and snapshot.memory_mask[self._catalog.memory_of(source)]))
+            return bool(
+                snapshot.row_mask[source] or (revised and snapshot.memory_mask[self._catalog.memory_of(source)])
+            )
         if self._assertion_positions[~source] > snapshot.position:
             return False
         return ~source not in self._evidence or bool(self._visible_evidence(source, snapshot))

@@ -34,7 +34,8 @@ class Links(SavedPart):
     """The links of one space, by number, in the order in which they were added.
 
     A link is active in a snapshot that contains its entry and both its memories. One without a start holds from when
-    it was recorded, or, if it had ended by then, without a start.
+    it was recorded, or, if it had ended by then, without a start. A memory whose text was changed after a link
+    superseded it is not superseded by that link any longer.
     """
 
     _saved: ClassVar = {
@@ -165,6 +166,9 @@ class Links(SavedPart):
         undated = (columns[:, _START] == OPEN_START) & (columns[:, _RECORDED_AT] < columns[:, _END])
         mask &= (np.where(undated, columns[:, _RECORDED_AT], columns[:, _START]) <= now) & (now < columns[:, _END])
         links = self._with_visible_ends(mask, snapshot)
+        # A link is about the text that the memory had then.
+        targets, positions = self._graph.endpoints[links, 1], columns[links, _POSITION]
+        links = links[~self._catalog.changed_after(targets, positions, snapshot.position)]
         return links[~np.isin(links, self._endings.ended_edges(snapshot.position, now))]
 
     def _with_visible_ends(self, mask: NDArray[np.bool_], snapshot: Snapshot) -> NDArray[np.int64]:
