@@ -6,7 +6,7 @@ replaces it, and a memory is superseded when everything that it claims has been 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -269,7 +269,8 @@ class HistoryReader:
         for edge_id, position in positions.items():
             if position in entries:
                 periods = self._index.relations.periods_of(edge_id, self._snapshot)
-                for edge in periods or [self._edge(edge_id) or claimed[edge_id]]:
+                edges: Sequence[Relation | Link] = periods or [self._edge(edge_id) or claimed[edge_id]]
+                for edge in edges:
                     yield self._edge_event("edge added", edge, edge.observed_by, None, entries[position])
 
     def _replacements(self, relations: Iterable[Relation]) -> Iterator[HistoryEvent]:

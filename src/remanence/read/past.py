@@ -131,7 +131,7 @@ def _states(index: Index, fused: FusedRanking, snapshot: Snapshot) -> Iterator[_
     rows = fused.rows[:_EXAMINED_ROWS].tolist()
     short = [row for row in rows if index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH)]
     for row, claimed in index.relations.valid_periods(short, snapshot).items():
-        periods = [
+        periods: list[tuple[tuple[Window, ...], tuple[str, ...], str]] = [
             (period.windows, (period.claim.subject, period.claim.object), period.claim.predicate.replace("_", " "))
             for period in claimed
             if period.changed
