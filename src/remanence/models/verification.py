@@ -84,8 +84,8 @@ def said_claims(triples: Iterable[Triple], text: str, chunk: Chunk) -> list[Trip
 
 
 def is_said_time(window: Window | None, chunk: Chunk, turns: Sequence[int], at: datetime) -> bool:
-    """Whether these turns, or those next to them, name a time that overlaps this one, or were said at it. Without turns,
-    any of the conversation counts."""
+    """Whether these turns, or those next to them, name a time that overlaps this one, or were said at it; without turns
+    the whole conversation."""
     return window is not None and any(window.overlaps(said) for said in _said_times(chunk, turns, at))
 
 
