@@ -496,11 +496,22 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True)
+class HitUsage:
+    """How a memory was used: its `decay` score, which falls with the time since `last_used` and rises with `uses`."""
+
+    decay: float
+    uses: int
+    last_used: datetime
+    age_days: float
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A memory, its score from 0 to 1, and the evidence for it.
 
     `current` is False if another memory (`superseded_by`) replaced it, or if it has expired or is
-    archived. `disagreements` are the memories that disagree with it.
+    archived. `disagreements` are the memories that disagree with it. `score` is how well it answers; `usage` has how
+    much it was used and how far it has decayed, which does not count for the score. A view of the past has none.
     """
 
     memory: Memory
@@ -509,6 +520,7 @@ class Hit:
     current: bool = True
     superseded_by: Memory | None = None
     disagreements: tuple[Disagreement, ...] = ()
+    usage: HitUsage | None = field(default=None, compare=False)
 
     @property
     def contradicted_by(self) -> tuple[Memory, ...]:

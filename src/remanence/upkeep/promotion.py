@@ -28,7 +28,8 @@ STEP = "promote"
 _USE_PERIOD = timedelta(days=14)
 """`promote_uses` uses within this period promote a memory."""
 _MIN_AGE = timedelta(days=3)
-"""Younger memories are not promoted for their score: everything new has a high one."""
+"""Younger memories are not promoted for their score: everything new has a high one. Nor are memories that were never
+used: nothing shows that they are of use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,5 +199,5 @@ def _reason(item: ScoredMemory, memories: ScoredMemories, settings: UpkeepSettin
     recent = item.usage.count_since(micros(now - _USE_PERIOD))
     if recent >= settings.promote_uses:
         return f"{recent} uses in {_USE_PERIOD.days} days"
-    old_enough = now - item.memory.recorded_at >= _MIN_AGE
-    return f"score {item.score:.2f}" if old_enough and item.score >= settings.promote_above else None
+    proven = item.usage.times > 0 and now - item.memory.recorded_at >= _MIN_AGE
+    return f"score {item.score:.2f}" if proven and item.score >= settings.promote_above else None
