@@ -1002,8 +1002,6 @@ def test_what_a_later_fact_replaced_is_not_promoted(space: remanence.Space, cloc
     clock.advance(days=1)
     new = space.add("Alice lives in Lisbon.", importance=0.9)
     clock.advance(days=4)
-    for memory in (old, new):
-        space.touch(memory)
 
     promoted = str(space.upkeep.promote())
     assert new.text in promoted

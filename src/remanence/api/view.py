@@ -47,6 +47,7 @@ class View(Facet):
     def __init__(self, engine: Engine, name: str, moment: datetime | None = None) -> None:
         super().__init__(engine, name, self._position_in, self._moment_or_now)
         self._moment = moment
+        self._decay_settings = UpkeepSettings.from_env()
 
     @property
     def name(self) -> str:
@@ -132,7 +133,7 @@ class View(Facet):
         if self._moment is not None:
             return replace(found, as_of=self._moment)
         with self._engine.open_index(self.name) as index:
-            return replace(found, hits=with_usage(index, found.hits, at, UpkeepSettings.from_env()))
+            return replace(found, hits=with_usage(index, found.hits, at, self._decay_settings))
 
     arecall = in_thread(recall)
 

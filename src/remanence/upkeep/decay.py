@@ -9,7 +9,7 @@ Every decay model leaves half after one half-life, and none reaches zero.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
@@ -34,7 +34,7 @@ Action = Literal["reinforce", "gc candidate", "needs review"]
 _USE_EXPONENT = 0.6
 _IMPORTANCE_FACTOR = 16.0
 """How many times longer the half-life of a memory of importance 0.9 is."""
-_ORDINARY, _DEFINING = 0.5, 0.9
+_ORDINARY, DEFINING = 0.5, 0.9
 _MIN_RETENTION = 1e-9
 _HIGH_BELOW, _MEDIUM_BELOW, _RISK_UNTIL = 0.15, 0.25, 0.35
 """The scores below which the urgency is high, and medium. What scores the last or more is not at risk."""
@@ -85,7 +85,7 @@ def retention(model: str, days: float, half_life: float) -> float:
 def score_of(memory: Memory, usage: MemoryUsage, now: datetime, settings: UpkeepSettings) -> float:
     """The score of a memory now. Adding it counts as the first use."""
     days = (now - last_used(memory, usage)).total_seconds() / _DAY
-    excess_importance = max(0.0, memory.importance - _ORDINARY) / (_DEFINING - _ORDINARY)
+    excess_importance = max(0.0, memory.importance - _ORDINARY) / (DEFINING - _ORDINARY)
     half_life = settings.half_life_by_kind.get(memory.kind, settings.half_life_days)
     retained = retention(settings.decay, days, half_life * _IMPORTANCE_FACTOR**excess_importance)
     return float((1 + usage.times) ** _USE_EXPONENT * retained * strength_of(memory, usage))
@@ -103,7 +103,8 @@ def with_usage(index: Index, hits: Iterable[Hit], now: datetime, settings: Upkee
         memory, usage = hit.memory, index.usage.get(hit.memory.id)
         age = max(0.0, (now - memory.recorded_at).total_seconds() / _DAY)
         decay = score_of(memory, usage, now, settings)
-        out.append(replace(hit, usage=HitUsage(decay, usage.times, last_used(memory, usage), age)))
+        told = HitUsage(decay, usage.times, last_used(memory, usage), age)
+        out.append(Hit(memory, hit.score, hit.evidence, hit.current, hit.superseded_by, hit.disagreements, told))
     return tuple(out)
 
 
