@@ -7,6 +7,7 @@ import importlib.util
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,11 @@ ALICE = {
 def facts_of(model: object, said: list[Utterance] | None = None, **options: Any) -> ExtractionResult:
     """What a model finds in the little chat."""
     return LLMExtractor(model, **options).facts(CHAT if said is None else said, now=NOW)
+
+
+def by_model(found: ExtractionResult) -> list[Fact]:
+    """The facts that the model itself found."""
+    return [fact for fact in found.facts if fact.by is None]
 
 
 def by_rule(said: list[Utterance]) -> tuple[Fact, ...]:
@@ -182,8 +188,8 @@ def test_a_chat_model_with_tools_is_asked_through_them() -> None:
     """LangChain's structured output: no JSON in text needed, and numbers in words do no harm."""
     found = facts_of(with_tools(tool_call(facts=[{**ALICE, "importance": "high", "tags": None}])))
 
-    assert [fact.text for fact in found.facts] == ["Alice lives in Porto."]
-    assert found.facts[0].importance == 0.9
+    [fact] = by_model(found)
+    assert (fact.text, fact.importance) == ("Alice lives in Porto.", 0.9)
     assert (found.model, found.problem) == ("WithTools", None)
 
 
@@ -196,10 +202,43 @@ def test_a_llamaindex_llm_with_functions_is_asked_through_them() -> None:
 
 
 def test_a_model_may_find_nothing() -> None:
-    """An empty list is an answer, not a failure: the rules do not step in."""
+    """An empty list is an answer, not a failure. What the rules are sure of is kept all the same, under their name."""
     found = facts_of(ScriptedModel(facts_reply()))
 
-    assert found == ExtractionResult((), "llm", "scripted", prompts.VERSION)
+    assert (found.by, found.model, found.problem) == ("llm", "scripted", None)
+    assert "Alice lives in Porto, by the way." in [fact.text for fact in found.facts]
+    assert {fact.by for fact in found.facts} == {"rules"}
+    assert facts_of(ScriptedModel(facts_reply()), [Utterance("Good morning!")]).facts == ()
+
+
+def test_what_a_model_leaves_out_is_kept_beside_its_own() -> None:
+    """Each fact says who found it, and nothing is kept twice."""
+    said = [Utterance("My daughter Nina can't have gluten. I live in Porto.")]
+    found = facts_of(ScriptedModel(facts_reply("The user lives in Porto.")), said)
+
+    assert [(fact.text, fact.by) for fact in found.facts] == [
+        ("The user lives in Porto.", None),
+        ("The user's daughter Nina can't have gluten.", "rules"),
+    ]
+    with remanence.open(None, extractor=LLMExtractor(ScriptedModel(facts_reply())), worker=False) as space:
+        space.remember("Hi there! My daughter Nina can't have gluten.")
+        [*_, details] = space.graph.read_graph("all")
+        assert [link.observed_by for link in details.links_out] == ["rules"]
+
+
+def test_an_ungrounded_fact_holds_up_no_job() -> None:
+    """The good ones are written at the first try; what was not kept is noted. A model that is down is asked again."""
+    reply = facts_reply("The user lives in Porto.", "Zaphod stole the Heart of Gold.")
+    with remanence.open(None, extractor=LLMExtractor(ScriptedModel(reply)), worker=False) as space:
+        job = space.remember("Well, I live in Porto.", wait=False)
+        space.jobs.work()
+        assert (job.status, [memory.text for memory in job.result(timeout=0)]) == ("done", ["The user lives in Porto."])
+        assert "1 fact that the conversation does not contain" in str(job.problem)
+    with remanence.open(None, extractor=LLMExtractor(ScriptedModel(ConnectionError("503"))), worker=False) as space:
+        job = space.remember("Well, I live in Porto.", wait=False)
+        space.jobs.work()
+        assert "waiting, The model 'scripted' raised ConnectionError: 503" in repr(job)
+        assert space.admin.stats().jobs == {"waiting": 1}
 
 
 def test_adding_asks_no_model() -> None:
@@ -264,7 +303,7 @@ def test_half_an_answer_is_half_lost_at_most() -> None:
     texts = [fact.text for fact in found.facts]
     assert texts[:2] == [LEFT["text"], WORKS["text"]]
     assert "broke off after 2 facts" in str(found.problem)
-    assert {fact for fact in by_rule(CHAT) if fact.source_turns == (2,)} <= set(found.facts)
+    assert {replace(fact, by="rules") for fact in by_rule(CHAT) if fact.source_turns == (2,)} <= set(found.facts)
     assert found.by == "llm"
 
 
@@ -288,7 +327,7 @@ def test_a_model_that_ignores_its_tools_is_asked_for_text() -> None:
     good = AIMessage(facts_reply(ALICE))
     extractor = LLMExtractor(with_tools(AIMessage("Alice is nice."), good, good))
 
-    assert [f.text for f in extractor.facts(CHAT, now=NOW).facts] == ["Alice lives in Porto."]
+    assert [fact.text for fact in by_model(extractor.facts(CHAT, now=NOW))] == ["Alice lives in Porto."]
     assert extractor.facts(CHAT, now=NOW).problem is None
 
 
@@ -303,7 +342,7 @@ def test_an_llm_that_ignores_its_functions_is_asked_for_text() -> None:
     """LlamaIndex raises where a function was due and prose came; the second answer counts."""
     found = facts_of(functions_llm("Alice is nice.", facts_reply(ALICE)))
 
-    assert [fact.text for fact in found.facts] == ["Alice lives in Porto."]
+    assert [fact.text for fact in by_model(found)] == ["Alice lives in Porto."]
 
 
 def test_one_failure_is_forgiven() -> None:
@@ -350,8 +389,8 @@ def test_of_a_thousand_facts_the_most_important_are_kept() -> None:
 
     found = facts_of(ScriptedModel(facts_reply(*many)))
 
-    assert len(found.facts) == MAX_FACTS
-    assert min(fact.importance for fact in found.facts) == (1000 - MAX_FACTS) / 1000
+    assert len(by_model(found)) == MAX_FACTS
+    assert min(fact.importance for fact in by_model(found)) == (1000 - MAX_FACTS) / 1000
     assert "gave 1000 facts at once" in str(found.problem)
 
 

@@ -74,9 +74,7 @@ CLAIMS = st.lists(
 def values_on(day: int, claims: list[Claim]) -> set[int]:
     """The values that hold on one day, worked out for that day alone."""
     claims = [claim for claim in claims if claim.effective_start < claim.effective_end]
-    first = min((claim.effective_start for claim in claims), default=0)
-    reaching = [c for c in claims if c.effective_start <= day or (c.start == OPEN_START and c.effective_start == first)]
-    active = sorted((c for c in reaching if day < c.end), key=lambda c: -c.effective_start)
+    active = sorted((c for c in claims if c.effective_start <= day < c.end), key=lambda c: -c.effective_start)
     top = [c for c in active if c.effective_start == active[0].effective_start]
     if len({c.value for c in top}) == 1:
         others = [place for place, c in enumerate(active) if c.value != top[0].value]
@@ -123,7 +121,7 @@ def test_where_many_may_hold_every_claim_does(claims: list[Claim]) -> None:
     """The union of the windows of one value, day by day."""
     claims = [claim._replace(value=0) for claim in claims]
     for day in range(-1, 20):
-        claimed = any(claim.start <= day < claim.effective_end for claim in claims)
+        claimed = any(claim.effective_start <= day < claim.effective_end for claim in claims)
         assert claimed is any(day in stretch for stretch in merge_same_value(claims))
 
 
@@ -198,12 +196,15 @@ def test_a_late_fact_lands_where_it_belongs(space: Space, says: Space) -> None:
 
 
 def test_undated_facts_follow_each_other_as_they_were_learned(space: Space, clock: FakeClock) -> None:
-    """The first reaches back as far as anybody asks; the second holds from when it was said."""
+    """Each holds from when it was said."""
     space.add("Alice lives in Porto.")
     clock.advance(days=1)
     space.add("Alice lives in Lisbon.")
 
-    assert line(space, "Alice", "lives_in") == ["Porto, until 2026-05-05 09:00", "Lisbon, since 2026-05-05 09:00"]
+    assert line(space, "Alice", "lives_in") == [
+        "Porto, 2026-05-04 09:00 to 2026-05-05 09:00",
+        "Lisbon, since 2026-05-05 09:00",
+    ]
 
 
 def test_a_memory_and_a_saying_outright_are_one_relation(space: Space, says: Space) -> None:
@@ -259,7 +260,7 @@ def test_many_valued_claims_stand_beside_each_other(space: Space, says: Space) -
     says.graph.relate("Alice", "likes", "coffee")
     says.graph.relate("Alice", "likes", "tea", valid_from="2026-02", valid_until="2026-03", observed_by="bob")
 
-    assert sorted(line(space, "Alice", "likes")) == ["coffee, any time", "tea, 2026-01-01 to 2026-03-01"]
+    assert sorted(line(space, "Alice", "likes")) == ["coffee, since 2026-05-04 09:00", "tea, 2026-01-01 to 2026-03-01"]
 
 
 def test_a_declaration_holds_from_where_it_was_made(space: Space, says: Space, clock: FakeClock) -> None:
@@ -451,7 +452,69 @@ def test_forgetting_the_successor_opens_the_earlier_again(space: Space, clock: F
     moved = space.add("Alice lives in Lisbon.")
     space.forget(moved.id)
 
-    assert line(space, "Alice", "lives_in") == ["Porto, any time"]
+    assert line(space, "Alice", "lives_in") == ["Porto, since 2026-05-04 09:00"]
+
+
+def test_a_keyed_memory_held_what_its_earlier_versions_said(space: Space, clock: FakeClock) -> None:
+    """Until the next version; a text that only says more of the same changes nothing, and forgetting hides all."""
+    home = space.add("Alice lives in Porto.", key="home")
+    clock.advance(days=1)
+    space.add("Alice lives in Porto, by the river.", key="home")
+    clock.advance(days=1)
+    space.add("Alice lives in Lisbon.", key="home")
+
+    assert line(space, "Alice", "lives_in") == [
+        "Porto, 2026-05-04 09:00 to 2026-05-06 09:00",
+        "Lisbon, since 2026-05-06 09:00",
+    ]
+    assert space.graph.when("Alice", "lives_in")[0].evidence == (home.id,)
+    assert [node.label for node in space.graph.query("Porto", "lives_in", at="2026-05-05").nodes] == ["Porto", "Alice"]
+    space.forget(home.id)
+    with pytest.raises(NotFound):
+        space.graph.when("Alice", "lives_in")
+
+
+def test_a_dated_version_follows_from_its_date(space: Space, clock: FakeClock) -> None:
+    """And one that is dated before the earlier one follows when it is told."""
+    space.add("Alice lives in Porto.", key="home")
+    clock.advance(days=9)
+    space.add("Alice lives in Lisbon.", key="home", valid_from="2026-05-10")
+    clock.advance(days=1)
+    space.add("Alice lives in Faro.", key="home", valid_from="2026-05-01")
+
+    assert line(space, "Alice", "lives_in") == [
+        "Faro, 2026-05-01 to 2026-05-04 09:00",
+        "Porto, 2026-05-04 09:00 to 2026-05-10",
+        "Lisbon, 2026-05-10 to 2026-05-14 09:00",
+        "Faro, since 2026-05-14 09:00",
+    ]
+
+
+def test_a_correction_of_what_never_changes_was_always_so(space: Space) -> None:
+    """A later version of where somebody was born ends nothing: the earlier one was never so."""
+    space.add("Alice was born in Porto.", key="birth", triples=[("Alice", "born_in", "Porto")])
+    space.add("Alice was born in Lisbon.", key="birth", triples=[("Alice", "born_in", "Lisbon")], observed_by="Bob")
+
+    assert line(space, "Alice", "born_in") == ["Lisbon, any time"]
+
+
+def test_what_had_ended_before_it_was_told_can_be_ended_then(space: Space) -> None:
+    """She lived there, it turns out, only before anybody noted it."""
+    space.graph.relate("Alice", "lives_in", "Porto")
+    space.graph.invalidate("Alice", "lives_in", until="2025-03-01")
+
+    assert line(space, "Alice", "lives_in") == ["Porto, until 2025-03-01"]
+
+
+@pytest.mark.parametrize("way", ["add", "remember"])
+def test_what_is_said_again_after_it_was_replaced_holds_again(space: Space, clock: FakeClock, way: str) -> None:
+    """Word for word the same, it is news; said once more, it is not."""
+    for town in ("Porto", "Lisbon", "Porto", "Porto"):
+        getattr(space, way)(f"Alice lives in {town}.")
+        clock.advance(days=1)
+
+    assert [relation.object for relation in space.graph.when("Alice", "lives_in")] == ["Porto", "Lisbon", "Porto"]
+    assert space.recall("Where does Alice live?")[0].memory.text == "Alice lives in Porto."
 
 
 def test_an_erased_memory_supports_nothing(space: Space, says: Space) -> None:

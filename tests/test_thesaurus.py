@@ -59,3 +59,9 @@ def test_no_word_is_akin_to_a_form_of_itself() -> None:
 
     assert not [(a, b) for a, b in pairs if a.startswith(b) or b.startswith(a)]
     assert np.mean([(b, a) in pairs for a, b in pairs]) > 0.6
+
+
+@pytest.mark.parametrize(("word", "other"), [("januari", "februari"), ("septemb", "novemb"), ("march", "april")])
+def test_months_are_not_each_other(word: str, other: str) -> None:
+    """They are used alike and never mean the same."""
+    assert other not in dict(related_words(word))

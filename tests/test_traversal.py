@@ -172,7 +172,7 @@ def test_an_older_tie_is_found_behind_many_newer_ones_of_another_name(space: Spa
 
 def test_an_older_tie_is_found_behind_newer_ones_that_are_over(space: Space) -> None:
     """What holds no longer takes no room either."""
-    space.graph.relate("Alice", "lives_in", "Porto")
+    space.graph.relate("Alice", "lives_in", "Porto", valid_from="2024")
     for number in range(FAN_OUT + 1):
         space.graph.relate("Alice", "visited", f"Town {number}", valid_from="2025", valid_until="2026")
 
@@ -200,7 +200,7 @@ def test_a_walk_past_the_newest_ties_leaves_no_half_truth_behind(space: Space) -
     """It may not have looked at all that says so; whoever asks for the whole of it afterwards gets it."""
     space.graph.relate("Alice", "knows", "Bob", valid_from="2020", valid_until="2024", observed_by="Ann")
     for number in range(FAN_OUT):
-        space.graph.relate("Alice", "knows", f"Guest {number}")
+        space.graph.relate("Alice", "knows", f"Guest {number}", valid_from="2015")
     space.graph.relate("Alice", "knows", "Bob", valid_from="2018", valid_until="2022", observed_by="Cem")
     space.graph.relate("Dora", "knows", "Eve")  # so that nothing is at hand of what was just said
 
@@ -268,7 +268,7 @@ def test_an_episode_once_happened_has_happened(space: Space) -> None:
 def test_a_name_is_read_as_it_was_then(space: Space) -> None:
     """What went by Twitter in 2020 goes by X now, and Twitter names nothing in 2025."""
     space.entities.register("X", aliases=[("Twitter", None, "2023-07-24")])
-    space.graph.relate("Twitter", "based_in", "San Francisco")
+    space.graph.relate("Twitter", "based_in", "San Francisco", valid_from="2006")
 
     assert labels(space.graph.query("Twitter", at="2020-01-01")) == ["X", "San Francisco"]
     assert labels(space.graph.query("Twitter")) == ["X", "San Francisco"]

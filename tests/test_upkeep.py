@@ -176,7 +176,7 @@ class TestDecay:
         upkeep = space.upkeep.using(decay="exponential")
         for text in ("One.", "Two.", "Three.", "Four."):
             memory = space.add(text, kind="episode")
-            clock.advance(days={"One.": 10, "Two.": 1.2, "Three.": 1, "Four.": 4.8}[text])
+            clock.advance(days={"One.": 10, "Two.": 2.4, "Three.": 1.5, "Four.": 4.8}[text])
         told = [(risk.text, risk.urgency, risk.action) for risk in upkeep.decay()]
         assert told == [
             ("One.", "high", "gc candidate"),
@@ -1006,3 +1006,42 @@ def test_what_a_later_fact_replaced_is_not_promoted(space: remanence.Space, cloc
     promoted = str(space.upkeep.promote())
     assert new.text in promoted
     assert old.text not in promoted
+
+
+def test_what_was_never_used_is_not_promoted_and_fades(space: remanence.Space, clock: FakeClock) -> None:
+    """However high everything new scores; one use is enough to prove itself."""
+    memories = [space.add(f"The shed has lamp number {number}.") for number in range(20)]
+    clock.advance(days=3)
+    space.touch(memories[0])
+
+    plan = space.upkeep.promote(dry_run=False)
+    clock.advance(days=3_000)
+
+    assert [promotion.memory for promotion in plan] == [memories[0].id]
+    assert {candidate.memory for candidate in space.upkeep.gc()} == {memory.id for memory in memories[1:]}
+
+
+@pytest.mark.parametrize(("days", "urgency"), [(4.6, "low"), (6.1, "medium"), (8.1, "medium"), (8.3, "high")])
+def test_urgency_goes_by_fixed_scores(space: remanence.Space, clock: FakeClock, days: float, urgency: str) -> None:
+    """High below 0.15, medium below 0.25, low below 0.35, with half of the score left after three days."""
+    space.add("A red car.", kind="episode")
+    clock.advance(days=days)
+
+    assert [risk.urgency for risk in space.upkeep.using(decay="exponential").decay()] == [urgency]
+
+
+def test_hits_have_relevance_and_decay(space: remanence.Space, clock: FakeClock) -> None:
+    """How well it answers, and how far it has faded: neither counts for the other."""
+    car = space.add("A red car.", kind="episode")
+    clock.advance(days=3)
+    [before] = space.recall("red car")
+    space.touch(car)
+    [after] = space.recall("red car")
+
+    assert before.usage is not None
+    assert after.usage is not None
+    assert (before.usage.decay, before.usage.uses) == (pytest.approx(0.5), 0)
+    assert (after.usage.decay, after.usage.uses, after.usage.age_days) == (pytest.approx(2**0.6), 1, 3.0)
+    assert after.score == before.score
+    assert space.recall("red car").to_dicts()[0]["usage"]["uses"] == 1
+    assert space.as_of(clock.now()).recall("red car")[0].usage is None

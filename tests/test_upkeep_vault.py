@@ -104,6 +104,9 @@ class TestPromoting:
 
     def test_without_a_vault_it_is_only_marked(self, lived: remanence.Space, vault: Path) -> None:
         """A vault given later gets the notes; what is promoted is not let go."""
+        for memory in lived.memories():
+            if memory.importance > 0.5:
+                lived.touch(memory)
         lived.upkeep.promote(dry_run=False)
         plan = lived.upkeep.promote(vault=vault, dry_run=False)
         assert (len(plan.promotions), len(plan.notes_added)) == (0, 2)

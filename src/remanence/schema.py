@@ -274,7 +274,8 @@ class Fact:
 
     The fields up to `expires_at` become those of its `Memory`. `source_turns` are the indexes of the turns it comes
     from. `ended_claims` are claims that it says are no longer true ("I left Google" ends that I work there). An empty
-    subject or object in one of them matches any ("I got divorced" ends that I am married to "").
+    subject or object in one of them matches any ("I got divorced" ends that I am married to ""). `by` is who found it,
+    if not the extractor of the whole result.
     """
 
     text: str
@@ -288,13 +289,15 @@ class Fact:
     expires_at: datetime | None = None
     source_turns: tuple[int, ...] = ()
     ended_claims: tuple[Triple, ...] = ()
+    by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractionResult:
     """The facts of a conversation, and which extractor (`by`), model and prompt version found them.
 
-    `problem` says what went wrong if a model failed and the rules were used instead.
+    `problem` says what went wrong if a model failed and the rules were used instead, or what of its answer was not
+    kept. `answered` is False if asking again may help: a background job then does so.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -302,6 +305,7 @@ class ExtractionResult:
     model: str | None = None
     prompt: str | None = None
     problem: str | None = None
+    answered: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,11 +498,22 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True)
+class HitUsage:
+    """How a memory was used: its `decay` score, which falls with the time since `last_used` and rises with `uses`."""
+
+    decay: float
+    uses: int
+    last_used: datetime
+    age_days: float
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A memory, its score from 0 to 1, and the evidence for it.
 
     `current` is False if another memory (`superseded_by`) replaced it, or if it has expired or is
-    archived. `disagreements` are the memories that disagree with it.
+    archived. `disagreements` are the memories that disagree with it. `score` is how well it answers; `usage` has how
+    much it was used and how far it has decayed, which does not count for the score. A view of the past has none.
     """
 
     memory: Memory
@@ -507,6 +522,7 @@ class Hit:
     current: bool = True
     superseded_by: Memory | None = None
     disagreements: tuple[Disagreement, ...] = ()
+    usage: HitUsage | None = field(default=None, compare=False)
 
     @property
     def contradicted_by(self) -> tuple[Memory, ...]:

@@ -75,8 +75,8 @@ def test_the_agent_does_not_wait_for_facts(way: str) -> None:
             return super()._generate(*args, **options)
 
     with remanence.open(None, extractor=Waiting(lines=[FACTS])) as space:
-        run(way, listening(space, "Noted."), "I moved to Lisbon.")
-        assert texts(space) == ["I moved to Lisbon.", "Noted."]
+        run(way, listening(space, "Noted."), "I am Ana, and I moved to Lisbon.")
+        assert texts(space) == ["I am Ana, and I moved to Lisbon.", "Noted."]
         answered.set()
         finish(space)
 
@@ -85,7 +85,9 @@ def test_the_agent_does_not_wait_for_facts(way: str) -> None:
 
 def test_an_agent_that_is_read_along_says_nothing_but_its_own_words(space: Space) -> None:
     """Facts are found beside the run."""
-    chunks = listening(space, "Noted.").stream({"messages": [("user", "I moved to Lisbon.")]}, stream_mode="messages")
+    chunks = listening(space, "Noted.").stream(
+        {"messages": [("user", "I am Ana, and I moved to Lisbon.")]}, stream_mode="messages"
+    )
 
     assert "".join(chunk.text for chunk, _ in chunks) == "Noted."
     finish(space)
@@ -127,10 +129,10 @@ def test_an_agent_that_draws_facts_answers_when_memory_is_down(
 def test_an_extractor_that_fails_costs_neither_the_answer_nor_the_turns() -> None:
     """The model that finds facts is somebody else's service."""
     with remanence.open(None, extractor=Actor(lines=[ConnectionError("no route")])) as space:
-        answer = run("sync", listening(space, "Noted."), "I moved to Lisbon.")
+        answer = run("sync", listening(space, "Noted."), "I am Ana, and I moved to Lisbon.")
 
         assert answer["messages"][-1].text == "Noted."
-        assert texts(space)[:2] == ["I moved to Lisbon.", "Noted."]
+        assert texts(space)[:2] == ["I am Ana, and I moved to Lisbon.", "Noted."]
 
 
 def test_what_was_forgotten_on_the_way_is_not_brought_back(space: Space, finder: Actor) -> None:

@@ -26,6 +26,8 @@ from remanence.read.answer import Recall
 from remanence.read.profile import Profile, profile
 from remanence.read.receipts import RecallRequest
 from remanence.schema import Entity, Memory, Window
+from remanence.upkeep.decay import with_usage
+from remanence.upkeep.settings import UpkeepSettings
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
@@ -45,6 +47,7 @@ class View(Facet):
     def __init__(self, engine: Engine, name: str, moment: datetime | None = None) -> None:
         super().__init__(engine, name, self._position_in, self._moment_or_now)
         self._moment = moment
+        self._decay_settings = UpkeepSettings.from_env()
 
     @property
     def name(self) -> str:
@@ -127,7 +130,10 @@ class View(Facet):
             vector=inputs.vector(vector),
         )
         found = self._recall(request, self._position_of, included)
-        return found if self._moment is None else replace(found, as_of=self._moment)
+        if self._moment is not None:
+            return replace(found, as_of=self._moment)
+        with self._engine.open_index(self.name) as index:
+            return replace(found, hits=with_usage(index, found.hits, at, self._decay_settings))
 
     arecall = in_thread(recall)
 

@@ -101,14 +101,16 @@ def invalidation_events(
 ) -> list[Invalidated]:
     """The events that end a claim, whichever memories make it; none where it does not hold at `until`."""
     moment = micros(until)
-    ended = {
-        edge_id: Invalidated(edge_id, until, why, by)
+    claims = {
+        edge_id: each
         for relation in _timeline(index, snapshot, claim.subject, claim.predicate, claim.object)
         if moment <= window_to_micros(relation.valid)[1]
         for edge_id, each in index.relations.equivalent_claims(relation.id, snapshot)
-        if each.effective_start <= moment < each.effective_end
+        if each.start <= moment < each.effective_end
     }
-    return list(ended.values())
+    ended = [edge_id for edge_id, each in claims.items() if each.effective_start <= moment]
+    # What was learned after it had ended, without a date, ended then too.
+    return [Invalidated(edge_id, until, why, by) for edge_id in ended or claims]
 
 
 def _read_edges(engine: Engine, space: str, edge_ids: Iterable[str], now: datetime) -> list[Relation | Link]:
@@ -131,6 +133,8 @@ def _relations_at(
     # Those that hold up to that moment come first: at the very moment of a move, the old home ends, not the new one.
     ids = [id_ for id_, start, until in windows if start < moment <= until]
     ids = ids or [id_ for id_, start, until in windows if start <= moment < until]
+    # What was learned later, without a date, may have held before.
+    ids = ids or [relation.id for relation in found if relation.claimed_window.start is None][:1]
     if not ids:
         claim = f"{subject} {predicate} {'anything' if object is None else object}"
         known = "; ".join(map(str, found[:3])) or "nothing of that kind"

@@ -1,8 +1,8 @@
 """The graph as one snapshot shows it at one moment.
 
 Nodes are entities and memories. Edges are relations between entities, links between memories, and mentions: a memory
-names an entity. A relation or link holds in its own window, a mention in the window of its memory. The mentions of an
-episode hold from its beginning on, without an end.
+names an entity. A relation or link holds in its own window, a mention in the window of its memory. What has no date
+holds from when it was learned. The mentions of an episode hold from its beginning on, without an end.
 """
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ class GraphAtTime:
         if self.at is not None:
             window = Window.from_moment(self.at)
             self._rows = self._rows_valid(window) | self._rows_valid(replace(window, start=None), "episode")
+            self._rows &= index.catalog.held_by(self.at)
 
     def find(self, node: object) -> GraphNode:
         """The node of a memory or an entity; NotFound if this snapshot has none."""

@@ -6,7 +6,7 @@ replaces it, and a memory is superseded when everything that it claims has been 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -262,14 +262,16 @@ class HistoryReader:
         ]
 
     def _claims(self, relations: Iterable[Relation]) -> Iterator[HistoryEvent]:
-        """The relations among these that a memory claims, each once, in however many periods it holds."""
+        """The relations among these that a memory claims, once for each period in which it holds."""
         claimed = {relation.id: relation for relation in relations if ":" in relation.id}
         positions = {edge_id: self._position_of(relation) for edge_id, relation in claimed.items()}
         entries = self._entries(positions.values())
         for edge_id, position in positions.items():
             if position in entries:
-                edge = self._edge(edge_id) or claimed[edge_id]
-                yield self._edge_event("edge added", edge, edge.observed_by, None, entries[position])
+                periods = self._index.relations.periods_of(edge_id, self._snapshot)
+                edges: Sequence[Relation | Link] = periods or [self._edge(edge_id) or claimed[edge_id]]
+                for edge in edges:
+                    yield self._edge_event("edge added", edge, edge.observed_by, None, entries[position])
 
     def _replacements(self, relations: Iterable[Relation]) -> Iterator[HistoryEvent]:
         """The ends of relations that a later relation replaced."""

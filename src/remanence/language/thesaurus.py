@@ -2,6 +2,9 @@
 
 `thesaurus.txt` is made from the table of the default embedder (benchmarks/build_thesaurus.py) and used with every
 embedder: each line has a word, then the words near it, each with its similarity in hundredths.
+
+Words that are listed one after another, such as months, are used alike but never mean each other: each line of
+`word_series.txt` is such a series.
 """
 
 from __future__ import annotations
@@ -10,7 +13,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from remanence.language.text import tokens
+
 THESAURUS_FILE = Path(__file__).with_suffix(".txt")
+_SERIES_FILE = Path(__file__).with_name("word_series.txt")
 
 
 @lru_cache(4_096)
@@ -21,7 +27,19 @@ def related_words(word: str) -> Sequence[tuple[str, float]]:
     ('trip', 0.57)
     """
     related = thesaurus_lines().get(word, "").split()
-    return tuple((other, int(percent) / 100) for other, percent in zip(related[::2], related[1::2], strict=True))
+    series = _series().get(word)
+    return tuple(
+        (other, int(percent) / 100)
+        for other, percent in zip(related[::2], related[1::2], strict=True)
+        if series is None or _series().get(other) != series
+    )
+
+
+@lru_cache(1)
+def _series() -> dict[str, int]:
+    """The number of the series of each word in one."""
+    lines = _SERIES_FILE.read_text(encoding="ascii").splitlines()
+    return {word: number for number, line in enumerate(lines) for word in tokens(line)}
 
 
 @lru_cache(1)

@@ -2,7 +2,8 @@
 
 A model invents, translates, and writes anything into any field. What can be repaired is repaired (a spelling, a
 date in words, "high" for a number), the rest is left out. A fact without any name from the conversation is
-discarded.
+discarded, and so is one that the conversation says of somebody else, of another time, or the other way round
+(`verification`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from remanence.language.temporal import parse_window
 from remanence.language.text import normalize_name, normalize_text
 from remanence.models.llm_replies import Row
 from remanence.models.llm_source import USER_LABEL, Chunk
+from remanence.models.verification import is_said_time, objection, said_claims, said_ends, said_time
 from remanence.schema import SELF, Fact, MemoryKind, Mention, Triple, Utterance, Window
 
 MAX_FACT_CHARACTERS = 1_000  # a longer text is a copy of the source
@@ -63,21 +65,28 @@ def verified_fact(row: Row, chunk: Chunk, now: datetime) -> Fact | None:
         return None
     at = chunk.time_of(turns, now)
     by_rule = _by_rule(text, chunk.resolve_speaker("I", turns), at)
+    if objection(text, by_rule.triples, chunk, at) is not None:
+        return None
     kind = _kind(row.get("kind")) or by_rule.kind
-    triples = tuple(_triples(row.get("triples"), chunk, turns) or _triples(by_rule.triples, chunk, turns))
+    stated = said_claims(_triples(row.get("triples"), chunk, turns), text, chunk)
+    triples = tuple(stated or _triples(by_rule.triples, chunk, turns))
     factor = UNSUPPORTED_FACTOR if invented or overlap < MIN_OVERLAP else 1.0
     return Fact(
         text=text,
         kind=kind,
         mentions=_with_subjects(mentions, triples),
         triples=triples,
-        valid=_window(row, kind, at, by_rule),
+        valid=_window(row, kind, at, by_rule, chunk, turns),
         importance=_number(row.get("importance"), DEFAULT_IMPORTANCE),
         confidence=round(factor * _number(row.get("confidence"), DEFAULT_CONFIDENCE), 3),
         tags=_tags(row.get("tags")),
         expires_at=_expiry(row.get("expires"), at),
         source_turns=turns,
-        ended_claims=tuple(end for end in _triples(row.get("ends"), chunk, turns) if end not in triples),
+        ended_claims=tuple(
+            end
+            for end in said_ends(_triples(row.get("ends"), chunk, turns), triples, chunk, turns)
+            if end not in triples
+        ),
     )
 
 
@@ -244,9 +253,14 @@ def _by_rule(text: str, speaker: str | None, at: datetime) -> Fact:
     return found[0] if found else Fact(text)
 
 
-def _window(row: Row, kind: MemoryKind, at: datetime, by_rule: Fact) -> Window:
-    """When it happened, or since when and until when it is true; without a time, an event is at its turn's time."""
+def _window(row: Row, kind: MemoryKind, at: datetime, by_rule: Fact, chunk: Chunk, turns: Sequence[int]) -> Window:
+    """When it happened, or since when and until when it is true; without a time, an event is at its turn's time. A time
+    that was not said is replaced by the one that was."""
     since, until = _read_time(row.get("when"), at), _read_time(row.get("until"), at)
+    if since is not None and not is_said_time(since, chunk, turns, at):
+        since = said_time(by_rule.text, chunk, at)
+    if until is not None and not is_said_time(until, chunk, turns, at):
+        until = None
     if since is None and until is None:
         if by_rule.kind == kind:
             return by_rule.valid

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from remanence.errors import InvalidInput
 from remanence.language.rules.rule_extractor import RuleExtractor
-from remanence.language.text import normalize_text, pluralize
+from remanence.language.text import normalize_text, pluralize, tokens
 from remanence.models import llm_replies, prompts
 from remanence.models.grounding import match_spelling, resulting_states, verified_fact
 from remanence.models.llm_clients import Reply, has_return_type, resolve_llm
@@ -32,6 +32,7 @@ MAX_FACTS = 64  # of one chunk, the most important first
 MAX_ROWS = 1_000  # of one answer; the rest is not read
 MAX_FAILURES = 2  # chunks in a row that may fail; then the model is not called again
 LETTERS_PER_TOKEN = 4
+SURE = 0.7  # the confidence from which on a fact of the rules is kept beside those of a model that has it not
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +103,15 @@ class LLMExtractor:
         """The facts of these turns, read at `now`. Where the model fails the rules are used, and `problem` says so."""
         facts: list[Fact] = []
         problems: list[str] = []
-        answered, failures = 0, 0
-        for chunk in split_into_chunks(utterances, self._chunk_size):
+        answered, replied, failures = 0, 0, 0
+        chunks = split_into_chunks(utterances, self._chunk_size)
+        for chunk in chunks:
             if failures >= MAX_FAILURES:
-                result = _ChunkResult(self._by_rules(chunk.pieces, now), "was not asked again", answered=False)
+                result = _ChunkResult(self._by_rules(chunk.pieces, now), "was not asked again")
             else:
                 result = self._read_chunk(chunk, now)
             answered += result.answered
+            replied += result.replied
             failures = 0 if result.answered else MAX_FAILURES if result.timed_out else failures + 1
             facts += result.facts
             if result.problem:
@@ -116,11 +119,14 @@ class LLMExtractor:
         problem = f"The model {self.model!r} {'; '.join(dict.fromkeys(problems))}." if problems else None
         if problem:
             log.warning("%s The rules find the facts that are missing.", problem)
+        added = sum(fact.by is not None for fact in facts) if answered else 0
+        if added and problem:
+            problem += f" {pluralize(added, 'fact')} by the rules."
         by, model, version = (self.name, self.model, self.prompt) if answered else (self._rules.name, None, None)
         unique: dict[str, Fact] = {}
         for fact in facts:  # chunks share a few turns, and models repeat themselves
             unique.setdefault(normalize_text(fact.text), fact)
-        return ExtractionResult(tuple(unique.values()), by, model, version, problem)
+        return ExtractionResult(tuple(unique.values()), by, model, version, problem, replied == len(chunks))
 
     def judge(self, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
         """How each new memory affects the old ones at the same index of `old`.
@@ -186,7 +192,7 @@ class LLMExtractor:
         )
         answer, reply = self._ask(prompt, "facts")
         if answer is None:
-            return _ChunkResult(self._by_rules(chunk.pieces, now), reply.problem, False, reply.timed_out)
+            return _ChunkResult(self._by_rules(chunk.pieces, now), reply.problem, timed_out=reply.timed_out)
         facts = [fact for row in answer.rows if (fact := verified_fact(row, chunk, now))]
         problems = [reply.problem] if reply.problem else []
         unverified = len(answer.rows) - len(facts)
@@ -197,10 +203,10 @@ class LLMExtractor:
             facts = sorted(facts, key=lambda fact: -fact.importance)[:MAX_FACTS]
         answered = bool(facts) or not answer.rows
         facts += list(resulting_states(facts))
-        if unverified or not answer.complete:
-            facts += _not_covered(self._by_rules(chunk.pieces, now), facts)
+        missing = _not_covered(self._by_rules(chunk.pieces, now), facts, sure=not unverified and answer.complete)
+        facts += [replace(fact, by=self._rules.name) for fact in missing] if answered else missing
         facts.sort(key=lambda fact: fact.source_turns)
-        return _ChunkResult(facts, "; ".join(problems), answered)
+        return _ChunkResult(facts, "; ".join(problems), answered, replied=answer.complete)
 
     def _by_rules(self, pieces: Sequence[Piece], now: datetime) -> list[Fact]:
         found = self._rules.facts([piece.utterance for piece in pieces], now=now)
@@ -233,20 +239,27 @@ class LLMExtractor:
 
 @dataclass(frozen=True, slots=True)
 class _ChunkResult:
+    """The facts of one chunk. `answered`: the model found some, or none on purpose. `replied`: its answer was complete,
+    whatever was kept of it."""
+
     facts: Sequence[Fact]
     problem: str | None
-    answered: bool
+    answered: bool = False
+    replied: bool = False
     timed_out: bool = False
 
 
-def _not_covered(by_rules: Sequence[Fact], facts: Sequence[Fact]) -> list[Fact]:
-    """The facts of the rules from turns without a fact of the model, or with claims that the model has not."""
+def _not_covered(by_rules: Sequence[Fact], facts: Sequence[Fact], *, sure: bool) -> list[Fact]:
+    """The facts of the rules from turns without a fact of the model, or with claims that it has not. With `sure`, only
+    those of which the rules are sure and whose words no fact of the model has."""
     turns = {turn for fact in facts for turn in fact.source_turns}
     claims = {triple for fact in facts for triple in fact.triples}
+    words = [set(tokens(fact.text)) for fact in facts]
     return [
         fact
         for fact in by_rules
-        if turns.isdisjoint(fact.source_turns) or (fact.triples and claims.isdisjoint(fact.triples))
+        if (turns.isdisjoint(fact.source_turns) or (fact.triples and claims.isdisjoint(fact.triples)))
+        and not (sure and (fact.confidence < SURE or any(set(tokens(fact.text)) <= each for each in words)))
     ]
 
 

@@ -11,7 +11,7 @@ from remanence.errors import InvalidInput
 from remanence.language.framing import estimate_tokens
 from remanence.language.text import truncate
 from remanence.read.receipts import Receipt
-from remanence.schema import Evidence, Hit, Memory, Window, format_moment
+from remanence.schema import Evidence, Hit, HitUsage, Memory, Window, format_moment
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -97,6 +97,7 @@ class Recall(Sequence[Hit]):
         return [
             {
                 "score": round(hit.score, 6),
+                "usage": None if hit.usage is None else _usage_dict(hit.usage),
                 "current": hit.current,
                 "superseded_by": hit.superseded_by.text if hit.superseded_by else None,
                 "memory": memory_dict(hit.memory),
@@ -200,6 +201,15 @@ def _label(hit: Hit) -> str:
         return f"  (replaced {format_moment(hit.superseded_by.revised_at)} by: {truncate(hit.superseded_by.text, 80)})"
     archived = any(evidence.signal == _ARCHIVE for evidence in hit.evidence)
     return "  (archived)" if archived else "  (expired)"
+
+
+def _usage_dict(usage: HitUsage) -> dict[str, Any]:
+    return {
+        "decay": round(usage.decay, 3),
+        "uses": usage.uses,
+        "last_used": usage.last_used.isoformat(),
+        "age_days": round(usage.age_days, 1),
+    }
 
 
 def _table_row(hit: Hit) -> tuple[str, str, str, str]:

@@ -106,10 +106,15 @@ def normalize_scores(ranking: Ranking) -> NDArray[np.float64]:
 def adjust_scores(index: Index, fused: FusedRanking, now: datetime) -> FusedRanking:
     """Recency and importance add a few hundredths: enough to order near ties. Turns dated after `now` are ranked
     lower."""
-    age = np.abs(micros(now) - index.catalog.event_times(fused.rows)) / _YEAR
-    boost = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.importance(fused.rows)
-    boost[future_turns(index, fused.rows, now)] *= _FUTURE_TURN_FACTOR
-    return fused.with_scores(fused.scores * boost / (1 + _RECENCY + _IMPORTANCE))
+    return fused.with_scores(fused.scores * adjustments(index, fused.rows, now))
+
+
+def adjustments(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.float64]:
+    """The factor for the score of each row."""
+    age = np.abs(micros(now) - index.catalog.event_times(rows)) / _YEAR
+    boost: NDArray[np.float64] = 1 + _RECENCY * np.exp(-age) + _IMPORTANCE * index.catalog.importance(rows)
+    boost[future_turns(index, rows, now)] *= _FUTURE_TURN_FACTOR
+    return boost / (1 + _RECENCY + _IMPORTANCE)
 
 
 def future_turns(index: Index, rows: NDArray[np.int64], now: datetime) -> NDArray[np.bool_]:

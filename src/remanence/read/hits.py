@@ -1,25 +1,49 @@
-"""From ranked rows to hits: the memory, its evidence, and what superseded or contradicts it."""
+"""From ranked rows to hits: the memory, its evidence, and what superseded or contradicts it.
+
+The shares of the evidence add up to the score. What the signals gave is adjusted by age and importance, as the score
+is; what a row gained or lost because of time is the share of that reason.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
 from remanence.core.index import Index
-from remanence.read.fusion import FusedRanking, future_turns
+from remanence.language.text import tokens
+from remanence.read.fusion import FusedRanking, adjustments, future_turns
 from remanence.read.supersession import disagreements, is_current_row, is_isolated, replacement_row
 from remanence.schema import Disagreement, Evidence, Hit, Snapshot, format_moment
 
+_WORD = re.compile(r"\w+")
+_QUOTED_WORD = re.compile(r"(?<!\w)'(\w+)'")
+_STEM_BEGINNING = 3
+"""Letters that a word and its stem have in common, at most."""
+_ROUNDING = 1e-9
+_SMALL_MOVE = 0.01
+"""A smaller difference only orders equals: it is no reason of its own."""
+_MOVED_UP, _MOVED_DOWN = "from the time asked about", "ranked after what fits the time"
 
-def build_hits(index: Index, fused: FusedRanking, snapshot: Snapshot) -> tuple[Hit, ...]:
+
+def build_hits(index: Index, fused: FusedRanking, snapshot: Snapshot, question: str) -> tuple[Hit, ...]:
     rows = fused.rows.tolist()
+    factors = adjustments(index, fused.rows, snapshot.now).tolist()
     current = index.catalog.current(fused.rows, snapshot.position, snapshot.now).tolist()
     future = set(fused.rows[future_turns(index, fused.rows, snapshot.now)].tolist())
     hits = []
-    for row, score, evidence, memory, is_current in zip(
-        rows, fused.scores.tolist(), fused.evidence(), index.memories(rows), current, strict=True
+    for row, score, given, memory, is_current, factor in zip(
+        rows, fused.scores.tolist(), fused.evidence(), index.memories(rows), current, factors, strict=True
     ):
+        evidence = [
+            Evidence(
+                each.signal, each.rank, factor * each.share, each.raw, _with_whole_words(each, memory.text, question)
+            )
+            for each in given
+        ]
         if row in future:
             evidence.append(Evidence("time", 1, 0.0, 0.0, f"said only after {format_moment(snapshot.now)}"))
-        if row in fused.notes:
-            evidence.append(fused.notes[row])
+        evidence = _add_up(evidence, fused.notes.get(row), score)
         successor = index.catalog.successor(row, snapshot.position)
         against: tuple[Disagreement, ...] = ()
         if not is_isolated(index, row):
@@ -28,3 +52,28 @@ def build_hits(index: Index, fused: FusedRanking, snapshot: Snapshot) -> tuple[H
         superseded_by = None if successor is None else index.memories([successor])[0]
         hits.append(Hit(memory, score, tuple(evidence), is_current and superseded_by is None, superseded_by, against))
     return tuple(hits)
+
+
+def _add_up(evidence: list[Evidence], note: Evidence | None, score: float) -> list[Evidence]:
+    """The evidence, with the reason why time gave the row another score than the signals, if it did."""
+    total = sum(each.share for each in evidence)
+    if note is None and abs(score - total) < _ROUNDING:
+        return evidence
+    if note is not None:
+        return [*evidence, replace(note, share=score - total)]
+    if total and abs(score - total) < _SMALL_MOVE:
+        return [replace(each, share=each.share * score / total) for each in evidence]
+    return [*evidence, Evidence("time", 1, score - total, 0.0, _MOVED_UP if score > total else _MOVED_DOWN)]
+
+
+def _with_whole_words(evidence: Evidence, text: str, question: str) -> str:
+    """A note with the words as the memory has them, or else as the question has them: words are compared by stems."""
+    if evidence.signal != "words":
+        return evidence.note
+    return _QUOTED_WORD.sub(lambda found: f"'{_whole_word(found[1], (text, question))}'", evidence.note)
+
+
+def _whole_word(stem: str, texts: Sequence[str]) -> str:
+    beginning = stem[:_STEM_BEGINNING]
+    words = (word for text in texts for word in _WORD.findall(text) if word[:_STEM_BEGINNING].lower() == beginning)
+    return next((word for word in words if tokens(word) == [stem]), stem)

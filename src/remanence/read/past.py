@@ -52,8 +52,8 @@ def rank_by_validity(
     index: Index, fused: FusedRanking, snapshot: Snapshot, parsed: ParsedQuestion, query: Query
 ) -> FusedRanking:
     """Rank first what was valid at the time that the question asks about. It must be about one of the names in the
-    question and contain its words, and no other row may contain more of them. Rows that name that time themselves and
-    contain as many words stay above."""
+    question and contain its words, and no other row may contain more of them. Rows without such a claim that lie
+    within that time and contain as many words stay above."""
     relation, times = parsed.time_relation, query.times
     states = list(_states(index, fused, snapshot)) if times or relation.order or relation.relation else []
     if not states:
@@ -62,21 +62,24 @@ def rank_by_validity(
     names = {normalize_name(name) for name in query.entity_names if relation.anchor_words.isdisjoint(tokens(name))}
     required = topic.intersection(tokens(" ".join(parsed.uncommon_words)))
     windows = times or _anchor_windows(states, relation, names)
+    matching = [s for s in states if s.is_about(names) and s.mentions_half_of(topic) and required <= s.words]
+    # A text may state several things: if the question has the words of a predicate, it asks for that one.
+    matching = [state for state in matching if topic & state.predicate_words] or matching
     chosen: dict[int, tuple[tuple[float, int], Window]] = {}
     most = 0
-    for state in states:
-        if state.is_about(names) and state.mentions_half_of(topic) and required <= state.words:
-            fit = _fit(state.window, windows, relation, snapshot)
+    for state in matching:
+        for window in state.windows:
+            fit = _fit(window, windows, relation, snapshot)
             if fit[0] > _MIN_COVERAGE and (state.row not in chosen or fit > chosen[state.row][0]):
-                chosen[state.row] = fit, state.window
+                chosen[state.row] = fit, window
                 most = max(most, len(topic & state.words))
-    rivals = _rivals(index, fused, chosen, topic, names) if chosen else {}
+    rivals = _rivals(index, fused, {state.row for state in matching}, topic, names) if chosen else {}
     if not chosen or any(count > most for _, count in rivals.values()):
         return fused
     dated = [
         row
         for row, (window, count) in rivals.items()
-        if count == most and window.has_bound and any(coverage(asked, window) == 1 for asked in times)
+        if count == most and window.start and window.end and any(coverage(asked, window) == 1 for asked in times)
     ]
     leading = [*dated, *sorted(chosen, key=lambda row: chosen[row][0], reverse=True)]
     place_of = {row: place for place, row in enumerate(leading)}
@@ -105,13 +108,15 @@ def drop_repeated_versions(index: Index, fused: FusedRanking, count: int) -> Fus
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A row that states something, the time in which that was valid, and the names that it is about."""
+    """A row that states something, the times in which that was valid, and the names that it is about. `words` are those
+    of the text and of the predicate."""
 
     row: int
     memory: Memory
-    window: Window
+    windows: tuple[Window, ...]
     names: frozenset[str]
     words: frozenset[str]
+    predicate_words: frozenset[str]
 
     def is_about(self, names: set[str]) -> bool:
         return not names or not self.names.isdisjoint(names)
@@ -123,21 +128,26 @@ class _State:
 def _states(index: Index, fused: FusedRanking, snapshot: Snapshot) -> Iterator[_State]:
     """What the first rows state, and when it was valid: by their claims, or else by the versions of their memory."""
     versions = cache(index.catalog.rows_of)
-    for row in fused.rows[:_EXAMINED_ROWS].tolist():
-        if not index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH):
-            continue
-        periods: list[tuple[Window, Sequence[str]]] = [*index.relations.valid_periods(row, snapshot)]
+    rows = fused.rows[:_EXAMINED_ROWS].tolist()
+    short = [row for row in rows if index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH)]
+    for row, claimed in index.relations.valid_periods(short, snapshot).items():
+        periods: list[tuple[tuple[Window, ...], tuple[str, ...], str]] = [
+            (period.windows, (period.claim.subject, period.claim.object), period.claim.predicate.replace("_", " "))
+            for period in claimed
+            if period.changed
+        ]
         periods = periods or _version_period(index, row, versions(index.catalog.memory_of(row)), snapshot)
         if periods:
             memory = index.memories([row])[0]
             words = frozenset(tokens(memory.text))
-            for window, names in periods:
-                yield _State(row, memory, window, frozenset(map(normalize_name, names)), words)
+            for windows, names, predicate in periods:
+                stems = frozenset(tokens(predicate))
+                yield _State(row, memory, windows, frozenset(map(normalize_name, names)), words | stems, stems)
 
 
 def _version_period(
     index: Index, row: int, versions: Sequence[int], snapshot: Snapshot
-) -> list[tuple[Window, Sequence[str]]]:
+) -> list[tuple[tuple[Window, ...], tuple[str, ...], str]]:
     """The time in which a version without a date was the text of its memory, if that changed, and the names in it."""
     if len(versions) < 2:
         return []
@@ -154,9 +164,9 @@ def _version_period(
         if later.text != current.text:
             end = later.revised_at
             break
-    if current.valid.has_bound or start == end or not (changed or end):
+    if current.valid.has_bound or (end is not None and end <= start) or not (changed or end):
         return []
-    return [(Window(start, end), [mention.name for mention in current.mentions])]
+    return [((Window(start, end),), tuple(mention.name for mention in current.mentions), "")]
 
 
 def coverage(window: Window, asked: Window) -> float:
@@ -186,11 +196,12 @@ def _anchor_windows(states: Sequence[_State], relation: TimeRelation, names: set
     counts = {state.row: len(anchor & state.words) for state in states if state.mentions_half_of(anchor)}
     near = [state for state in states if state.row in counts and counts[state.row] == max(counts.values())]
     near = [state for state in near if state.is_about(names)] or near
-    if len({state.memory.text for state in near}) > 1 and len({state.window for state in near}) > 1:
+    windows = [(window, state) for state in near for window in state.windows]
+    if len({state.memory.text for state in near}) > 1 and len({window for window, _ in windows}) > 1:
         return []  # the anchor is ambiguous: "before meals" is in every text about it
     out: list[Window] = []
-    for state in near:
-        start, end = state.window.start, state.window.end
+    for window, state in windows:
+        start, end = window.start, window.end
         if relation.relation == "during":
             turn_time = state.memory.turn.at if state.memory.turn else None
             out.append(Window(start or turn_time or state.memory.revised_at, end))
@@ -202,10 +213,11 @@ def _anchor_windows(states: Sequence[_State], relation: TimeRelation, names: set
 
 
 def _rivals(
-    index: Index, fused: FusedRanking, chosen: Container[int], topic: frozenset[str], names: set[str]
+    index: Index, fused: FusedRanking, matching: Container[int], topic: frozenset[str], names: set[str]
 ) -> dict[int, tuple[Window, int]]:
-    """The other first rows about one of these names: when each is valid, and how many words of the topic it has."""
-    rows = [row for row in fused.rows[:_RIVAL_ROWS].tolist() if row not in chosen]
+    """The first rows about one of these names, without those whose claims answer: when each is valid, and how many
+    words of the topic it has."""
+    rows = [row for row in fused.rows[:_RIVAL_ROWS].tolist() if row not in matching]
     return {
         row: (memory.valid, len(topic.intersection(tokens(memory.text))))
         for row, memory in zip(rows, index.memories(rows), strict=True)

@@ -127,7 +127,9 @@ def _signal_parts(hit: Hit) -> tuple[Evidence, ...]:
 def _evidence(each: ReadHit, rank: int, score: float, reason: str) -> tuple[Evidence, ...]:
     p = each.probability
     read = Evidence("reader", rank, _READER_SHARE * p, p, f"answers the question with probability {p:.2f}")
-    moved = [Evidence("time", 1, score - each.score, 0.0, reason)] if reason else []
+    moved = []
+    if reason or score != each.score:
+        moved = [Evidence("time", 1, score - each.score, 0.0, reason or "ranked above what follows")]
     return (*_signal_parts(each.hit), read, *moved)
 
 

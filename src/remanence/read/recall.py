@@ -88,7 +88,7 @@ def recall_from_index(
                 resolved = resolved.restrict_to(searchable)
             resolved = rank_by_supersession(index, resolved, snapshot, searchable, wanted, query.entity_names)
         resolved = resolved.first(wanted)
-        hits = build_hits(index, resolved, snapshot)
+        hits = build_hits(index, resolved, snapshot, request.text)
         before = turns_before(index, resolved.rows[:READ_HITS].tolist(), request.position) if reader is not None else []
     missing = {ranking.signal: ranking.missing_reason for ranking in rankings if ranking.missing_reason}
     confidence = None

@@ -100,6 +100,12 @@ def rank_by_supersession(
             break
         if not _is_superseded(index, row, snapshot):
             current.add(row)
+            following = _following_row(index, row, snapshot, asked_names)
+            if following is not None and allowed[following] and scores[row] > scores.get(following, 0.0):
+                notes[following] = _note(f"holds now, after {_quote(index, row)}")
+                scores[following] = scores[row]
+                scores[row] *= DEMOTION_FACTOR
+                current.add(following)
             continue
         score, successor = scores.pop(row), _current_successor(index, row, snapshot)
         if successor is not None and allowed[successor]:
@@ -122,6 +128,14 @@ def rank_by_supersession(
     rows = np.fromiter(scores, np.int64, len(scores))
     moved = replace(fused, rows=rows, notes=notes, pinned_rows=frozenset())
     return moved.with_scores(np.fromiter(scores.values(), np.float64, len(rows)))
+
+
+def _following_row(index: Index, row: int, snapshot: Snapshot, asked_names: set[str]) -> int | None:
+    """The row that holds now, if this one says only what was over by then and is not asked about by name."""
+    if is_isolated(index, row) or not index.graph.is_short(row, MAX_CLAIM_TEXT_LENGTH):
+        return None
+    following = index.relations.following_row(row, snapshot)
+    return None if following is None or _claims_about(index, row, asked_names) else following
 
 
 def _claims_about(index: Index, row: int, names: set[str]) -> bool:

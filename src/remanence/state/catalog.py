@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from copy import copy
 from datetime import datetime
 from typing import ClassVar
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +43,7 @@ class Catalog(SavedPart):
         **dict.fromkeys(("_open_spans", "_reasons", "_erased"), ITEMS),
         **dict.fromkeys(("_last_row", "_memory", "_earlier", "_opened", "_revised", "_valid_from"), COLUMN),
         **dict.fromkeys(("_valid_until", "_expires", "_recorded", "_importance", "_kind", "_said"), COLUMN),
-        "_hidden": COLUMN,
+        **dict.fromkeys(("_hidden", "_texts", "_text_row"), COLUMN),
         "_numbers": INTERNED,
         "content_digests": TEXTS,
         "_archived": Codec(lambda spans: pack(sorted(spans)), lambda array: set(unpack(array))),
@@ -64,6 +65,8 @@ class Catalog(SavedPart):
         self._expires, self._recorded = Column(np.int64), Column(np.int64)
         self._importance, self._kind = Column(np.float32), Column(np.int8)
         self._said = Column(np.int64)  # the time of a chat turn
+        self._texts = Column(np.int64)  # a checksum of the text
+        self._text_row = Column(np.int64)  # the first of the versions with this text, up to this one
         # Spans over which a memory is hidden: (memory, from position, until position).
         self._hidden = Column(np.int64, width=3)
         self._open_spans: dict[int, int] = {}  # by memory: the span that hides it now
@@ -103,6 +106,10 @@ class Catalog(SavedPart):
         self._valid_until.extend([end for _, end in windows])
         self._expires.extend([OPEN_END if expiry is None else micros(expiry) for expiry in expiries])
         self._recorded.extend([micros(entry.at) for entry in entries])
+        self._text_row.extend(range(first_row, first_row + len(entries)))
+        self._texts.extend(
+            [-1 if each is None else crc32(each.text.encode("utf-8", "surrogatepass")) for each in versions]
+        )
         self._importance.extend([0.0 if each is None else each.importance for each in versions])
         self._kind.extend([0 if each is None else MEMORY_KINDS.index(each.kind) for each in versions])
         self._said.extend([OPEN_START if turn is None or turn.at is None else micros(turn.at) for turn in turns])
@@ -192,6 +199,33 @@ class Catalog(SavedPart):
         while (earlier := int(self._earlier.values[row])) >= 0:
             row = earlier
         return self.recorded_at(row)
+
+    def previous_row(self, row: int) -> int | None:
+        """The previous version of the memory of a row."""
+        earlier = int(self._earlier.values[row])
+        return earlier if earlier >= 0 else None
+
+    def same_text(self, row: int, other: int) -> bool:
+        return bool(self._texts.values[row] == self._texts.values[other])
+
+    def changed_after(
+        self, memories: NDArray[np.int64], positions: NDArray[np.int64], position: int
+    ) -> NDArray[np.bool_]:
+        """Which of these memories have another text at `position` than they had at their own position."""
+        opened = self._opened.values[self._text_row.values]
+        changed: NDArray[np.bool_] = opened[self._last_row.values[memories]] > positions
+        for place in np.flatnonzero(changed).tolist():
+            row = self.row_at(int(memories[place]), position)
+            changed[place] = row is not None and opened[row] > positions[place]
+        return changed
+
+    def held_by(self, moment: datetime) -> NDArray[np.bool_]:
+        """The rows that begin before a moment or at it: those without a date begin when their text was learned."""
+        learned = self._recorded.values[self._text_row.values]
+        starts = np.where(self._valid_from.values == OPEN_START, learned, self._valid_from.values)
+        # What had ended before it was learned has no known beginning.
+        mask: NDArray[np.bool_] = (starts <= micros(moment)) | (self._valid_until.values <= starts)
+        return mask
 
     def next_turn(self, conversation: str) -> int:
         return self._next_turns.get(conversation, 0)
@@ -327,6 +361,8 @@ class Catalog(SavedPart):
         last = self._last_row.values[memory]
         self._earlier.values[row] = last
         self._revised.values[last] = position
+        if self.same_text(row, int(last)):
+            self._text_row.values[row] = self._text_row.values[last]
         self._last_row.values[memory] = row
         self._show(memory, position)  # a new version of a forgotten memory makes it visible again
 

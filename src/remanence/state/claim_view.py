@@ -79,10 +79,12 @@ class ClaimGroup(NamedTuple):
 
 
 class ClaimStatus(NamedTuple):
-    """The claims that replaced a claim, and whether it was ended by an `Invalidated` event."""
+    """The claims that replaced a claim; whether it was ended by an `Invalidated` event; and the claims of another value
+    that hold now, if its own window is over."""
 
     replaced_by: Sequence[Claim]
     ended: bool
+    followed_by: Sequence[Claim]
 
 
 class ClaimView:
@@ -131,7 +133,7 @@ class ClaimView:
             subject, object_ = map(self.entity_number, ends)
         if rule.is_inverse or (rule.symmetric and start is not None and subject != start):
             ends, subject, object_ = ends[::-1], object_, subject
-        times = (OPEN_START, OPEN_END, OPEN_START) if rule.immutable else (claim.start, claim.end, claim.recorded_at)
+        times = self._times(claim, rule)
         value = subject if rule.keyed_by_object else object_
         ended_at = self._claims.endings.end_of(claim.number, self._position)
         resolved = Claim(claim.number, value, *times, *self._claims.attributions.values[claim.attribution], ended_at)
@@ -181,7 +183,10 @@ class ClaimView:
     # The claims of one row
 
     def edges_of_row(self, row: int) -> list[EntityEdge]:
-        return list(map(self.to_edge, self._claims.active_claims(self._claims.claims_of_row(row), self.snapshot)))
+        return self.edges_of_claims(self._claims.claims_of_row(row))
+
+    def edges_of_claims(self, claims: Sequence[int]) -> list[EntityEdge]:
+        return list(map(self.to_edge, self._claims.active_claims(claims, self.snapshot)))
 
     def status_of(self, row: int, now: int) -> list[ClaimStatus]:
         """The status of each claim of a row at a moment."""
@@ -213,6 +218,17 @@ class ClaimView:
         # A former name of this entity may belong to another one by now.
         return [edge for edge in edges if entity in (edge.subject, edge.object)], more
 
+    def _times(self, claim: StatedClaim, rule: PredicateRule) -> tuple[int, int, int]:
+        """When a claim starts and ends and when it was recorded. One that its memory no longer makes ended with that,
+        and one that never changes was corrected."""
+        revised = self._claims.revisions.end_of(claim.number, self._position)
+        if rule.immutable:
+            return OPEN_START, OPEN_END if revised == OPEN_END else OPEN_START, OPEN_START
+        if revised == OPEN_END:
+            return claim.start, claim.end, claim.recorded_at
+        undated = claim.start == OPEN_START and claim.recorded_at < claim.end
+        return claim.recorded_at if undated else claim.start, min(claim.end, revised), claim.recorded_at
+
     def _name_at(self, name: int, moment: int) -> int:
         """A name of the entity that had this name at a moment."""
         reused = name in self._reused_names
@@ -239,7 +255,10 @@ class ClaimView:
         latest = [interval for interval in started if now in interval] or started[-1:]
         holds = any(interval.end > now and edge.claim in interval.claims for interval in intervals)
         replacing = [each for each in latest if any(_replaces(claim, edge.claim) for claim in each.claims)]
-        return ClaimStatus(() if holds or not replacing else replacing[0].claims, edge.claim.ended_at <= now)
+        over = edge.claim.end <= now and not any(now in each and each.value == edge.claim.value for each in latest)
+        following = [claim for each in latest if over and now in each for claim in each.claims]
+        replaced_by = () if holds or not replacing else replacing[0].claims
+        return ClaimStatus(replaced_by, edge.claim.ended_at <= now, following)
 
 
 def _resolved(edges: Sequence[EntityEdge], intervals: Sequence[Interval]) -> list[ResolvedClaim]:

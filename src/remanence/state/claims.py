@@ -1,15 +1,18 @@
 """Every claim about two entities, as it was made: by a version of a memory, or asserted directly.
 
 A claim never changes. Whether a snapshot contains it depends on its source: a claim of a memory is there
-while that version is; an asserted claim from its ledger position on, and if it has evidence, only while
+while the memory is; an asserted claim from its ledger position on, and if it has evidence, only while
 some of that is visible. So forgetting a memory also hides the claims that have no other evidence.
+
+What a version claims and the next version no longer claims has held until then, if the text changed. If the
+text is the same, it was read anew, and what only the earlier reading claims was never said.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,8 +26,11 @@ from remanence.state.names import Names
 from remanence.state.predicates import Predicates, is_state, normalize_predicate, resulting_states
 
 _DAY = 86_400 * 1_000_000
-_PREDICATE, _RECORDED_AT, _SOURCE = 2, 5, 6  # columns
+_PREDICATE, _START, _RECORDED_AT, _SOURCE = 2, 3, 5, 6  # columns
 _BATCH = 256
+
+NumberedClaim: TypeAlias = tuple[int, int, int]
+"""A subject, a predicate and an object, by number."""
 
 
 class StatedClaim(NamedTuple):
@@ -54,7 +60,7 @@ class Claims(SavedPart):
         **dict.fromkeys(("_assertion_positions", "_assertion_ids", "_claim_of_id"), JSON),
         "_evidence": ITEMS,
         "attributions": Codec(lambda known: pack(known.values), lambda a: Interner(TUPLES.from_array(a))),
-        "endings": ENDINGS,
+        **dict.fromkeys(("endings", "revisions"), ENDINGS),
     }
 
     def __init__(self, names: Names, catalog: Catalog) -> None:
@@ -69,7 +75,10 @@ class Claims(SavedPart):
         self._evidence: dict[int, list[int]] = {}
         self._claim_of_id: dict[str, int] = {}
         self.attributions = Interner[tuple[str | None, float]]()  # observer and confidence
+        self._assertions_of: dict[int, list[int]] = {}  # by memory; of the first `_read_assertions` assertions
+        self._read_assertions = 0
         self.endings = Endings()
+        self.revisions = Endings()  # of claims that a later version of their memory no longer makes
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -106,7 +115,9 @@ class Claims(SavedPart):
         if not claims:
             return
         for number, values in zip(claims, self._columns.values[list(claims)].tolist(), strict=True):
-            if (predicates is None or values[_PREDICATE] in predicates) and self._is_active(values[_SOURCE], snapshot):
+            if (predicates is None or values[_PREDICATE] in predicates) and self._is_active(
+                number, values[_SOURCE], snapshot
+            ):
                 yield StatedClaim(number, *values)
 
     def newest_active(
@@ -124,8 +135,8 @@ class Claims(SavedPart):
 
     def count(self, snapshot: Snapshot) -> int:
         """How many different relations are claimed in this snapshot, at whichever time they hold."""
-        rows = self._columns.values.tolist()
-        return len({tuple(values[:3]) for values in rows if self._is_active(values[_SOURCE], snapshot)})
+        rows = enumerate(self._columns.values.tolist())
+        return len({tuple(values[:3]) for number, values in rows if self._is_active(number, values[_SOURCE], snapshot)})
 
     def matching_assertions(self, subject: int, event: Related, snapshot: Snapshot) -> Iterator[StatedClaim]:
         """The active claims that were asserted as this one is, whatever their object."""
@@ -160,21 +171,29 @@ class Claims(SavedPart):
 
     def claims_with_evidence(self, rows: Collection[int]) -> dict[int, list[int]]:
         """For each of these rows the claims it makes, and the assertions that have its memory as evidence."""
-        found = {row: list(self.claims_of_row(row)) for row in rows}
-        row_of_memory = {self._catalog.memory_of(row): row for row in rows}
-        for number, memories in self._evidence.items():
-            for memory in memories:
-                if memory in row_of_memory:
-                    found[row_of_memory[memory]].append(self._claim_of_id[self._assertion_ids[number]])
+        for number in range(self._read_assertions, len(self._assertion_ids)):
+            for memory in self._evidence.get(number, ()):
+                self._assertions_of.setdefault(memory, []).append(number)
+        self._read_assertions = len(self._assertion_ids)
+        found: dict[int, list[int]] = {}
+        for row in rows:
+            asserted = self._assertions_of.get(self._catalog.memory_of(row), ())
+            claims = [self._claim_of_id[self._assertion_ids[number]] for number in asserted]
+            found[row] = [*self.claims_of_row(row), *claims]
         return found
 
     def evidence_rows(self, claim: int, snapshot: Snapshot) -> list[int]:
-        """The rows that support an active claim: the one that makes it, or its visible evidence."""
+        """The rows of this snapshot that support an active claim: the one that makes it, or its visible evidence."""
         source = int(self._columns.values[claim, _SOURCE])
         if source >= 0:
-            return [source]
+            return [source] if snapshot.row_mask[source] else []
         rows = [self._catalog.row_at(memory, snapshot.position) for memory in self._visible_evidence(source, snapshot)]
         return [row for row in rows if row is not None]
+
+    def evidence_memories(self, claim: int, snapshot: Snapshot) -> list[int]:
+        """The memories, by number, that support an active claim, in this version or an earlier one."""
+        source = int(self._columns.values[claim, _SOURCE])
+        return [self._catalog.memory_of(source)] if source >= 0 else self._visible_evidence(source, snapshot)
 
     def edge_id(self, claim: int) -> str:
         """The id of a claim: of the assertion, or else made of the memory's id and the content."""
@@ -198,8 +217,11 @@ class Claims(SavedPart):
         """Add the claims of these versions, which are the next rows."""
         for row, version in enumerate(versions, len(self._claims_of_row)):
             first_claim = len(self)
-            if version is not None and version.triples:
-                self._add_claims_of(row, version)
+            if version is not None:
+                previous = self._claims_of_previous_version(row)
+                if version.triples:
+                    self._add_claims_of(row, version, previous)
+                self._end_revised(row, version, previous, range(first_claim, len(self)))
             self._claims_of_row.append((first_claim, len(self) - first_claim))
 
     def apply_entry(self, entry: Entry) -> None:
@@ -216,12 +238,14 @@ class Claims(SavedPart):
             predicate = self._predicates.intern(normalize_predicate(event.predicate))
             self._append(ends, predicate, (*window_to_micros(event.valid), micros(entry.at)), ~number, event)
         elif isinstance(event, Invalidated):
-            for claim in self.with_edge_id(event.edge):
-                self.endings.add(claim, entry.position, micros(event.until))
+            claims, until = self.with_edge_id(event.edge), micros(event.until)
+            # A memory may say again what an earlier version said: what began after the end is not ended by it.
+            for claim in [claim for claim in claims if self._begin(claim) <= until] or claims:
+                self.endings.add(claim, entry.position, until)
 
     # Helpers
 
-    def _add_claims_of(self, row: int, version: Remembered) -> None:
+    def _add_claims_of(self, row: int, version: Remembered, previous: Mapping[NumberedClaim, int]) -> None:
         """Add the claims of one version, each once, and the states that result from them."""
         start, end = window_to_micros(version.valid)
         # An episode is dated by when it happened or was said; the states it describes last from then on.
@@ -234,7 +258,6 @@ class Claims(SavedPart):
             for state in resulting_states(predicate):
                 ends.setdefault((subject, state, object_), OPEN_END)
         recorded_at = micros(self._catalog.recorded_at(row))
-        previous = self._claims_of_previous_version(row)
         for (subject, predicate, object_), claim_end in ends.items():
             number = self._predicates.intern(predicate)
             # A claim that the previous version made too was learned then, and its end still counts.
@@ -244,11 +267,30 @@ class Claims(SavedPart):
             learned_at = recorded_at if same is None else int(self._columns.values[same, _RECORDED_AT])
             self._append((subject, object_), number, (start, claim_end, learned_at), row, version)
 
-    def _claims_of_previous_version(self, row: int) -> dict[tuple[int, int, int], int]:
-        earlier = [r for r in self._catalog.rows_of(self._catalog.memory_of(row)) if r < row]
-        if not earlier:
+    def _end_revised(
+        self, row: int, version: Remembered, previous: Mapping[NumberedClaim, int], claims: Sequence[int]
+    ) -> None:
+        """End what the previous version claims and this one does not, if the text changed: when this one begins."""
+        earlier = self._catalog.previous_row(row) if previous else None
+        if earlier is None or self._catalog.same_text(row, earlier):
+            return
+        made = {(s, p, o) for s, o, p in self._columns.values[list(claims), :3].tolist()}
+        recorded_at, (position,) = micros(self._catalog.recorded_at(row)), self._catalog.positions_of_rows([row])
+        begins = window_to_micros(version.valid)[0]
+        for claim in (previous[each] for each in previous.keys() - made):
+            in_order = self._begin(claim) < begins <= recorded_at
+            self.revisions.add(claim, position, begins if in_order else recorded_at)
+
+    def _begin(self, claim: int) -> int:
+        """When a claim begins: when it was learned, if it has no date."""
+        start, learned_at = self._columns.values[claim, [_START, _RECORDED_AT]].tolist()
+        return int(learned_at if start == OPEN_START else start)
+
+    def _claims_of_previous_version(self, row: int) -> dict[NumberedClaim, int]:
+        earlier = self._catalog.previous_row(row)
+        if earlier is None:
             return {}
-        claims = self.claims_of_row(earlier[-1])
+        claims = self.claims_of_row(earlier)
         values = self._columns.values[list(claims), :3].tolist()
         return {(s, p, o): claim for claim, (s, o, p) in zip(claims, values, strict=True)}
 
@@ -264,9 +306,14 @@ class Claims(SavedPart):
         attribution = self.attributions.intern((event.observed_by, event.confidence))
         self._columns.append((*ends, predicate, *times, source, attribution))
 
-    def _is_active(self, source: int, snapshot: Snapshot) -> bool:
+    def _is_active(self, claim: int, source: int, snapshot: Snapshot) -> bool:
         if source >= 0:
-            return source < len(snapshot.row_mask) and bool(snapshot.row_mask[source])
+            if source >= len(snapshot.row_mask):
+                return False
+            revised = self.revisions.end_of(claim, snapshot.position) != OPEN_END
+            return bool(
+                snapshot.row_mask[source] or (revised and snapshot.memory_mask[self._catalog.memory_of(source)])
+            )
         if self._assertion_positions[~source] > snapshot.position:
             return False
         return ~source not in self._evidence or bool(self._visible_evidence(source, snapshot))

@@ -14,9 +14,9 @@ the first row of this table that applies.
     yes             yes               same       anything else                    conflict
 
 In a succession the claim that starts later holds from its start on; in a correction the later claim
-holds; in a conflict both hold. A claim without a start counts from when it was recorded, or, if it had
-ended by then, without a start; it reaches further back only if no other claim starts earlier. A claim that
-was ended afterwards (`ended_at`) no longer holds, and what it had replaced does not hold again.
+holds; in a conflict both hold. A claim without a start holds from when it was recorded, or, if it had
+ended by then, without a start. A claim that was ended afterwards (`ended_at`) no longer holds, and what it
+had replaced does not hold again.
 """
 
 from __future__ import annotations
@@ -91,10 +91,9 @@ def resolve_single_valued(claims: Iterable[Claim]) -> list[Interval]:
     """What holds when, if only one value can hold at a time, in order."""
     nonempty = [claim for claim in claims if claim.effective_start < claim.effective_end]
     if len(nonempty) < 2:  # the most frequent case
-        return [_interval(claim.start, claim.effective_end, [claim]) for claim in nonempty]
+        return [_interval(claim.effective_start, claim.effective_end, [claim]) for claim in nonempty]
     runs = _runs(nonempty)
-    first = min(run[0].effective_start for run in runs)
-    starts = [_run_start(run, first) for run in runs]
+    starts = [run[0].effective_start for run in runs]
     waiting = sorted(range(len(runs)), key=starts.__getitem__, reverse=True)
     moments = {moment for run in runs for moment in (run[0].end, run[0].ended_at)}
     active: list[tuple[int, int]] = []
@@ -116,11 +115,11 @@ def resolve_single_valued(claims: Iterable[Claim]) -> list[Interval]:
 
 def merge_same_value(claims: Iterable[Claim]) -> list[Interval]:
     """When a value holds that several claims state, if many values may hold at a time."""
-    nonempty = [claim for claim in claims if claim.start < claim.effective_end]
+    nonempty = [claim for claim in claims if claim.effective_start < claim.effective_end]
     out: list[tuple[int, int, list[Claim]]] = []
-    for claim in sorted(nonempty, key=lambda claim: (claim.start, claim.number)):
-        if not out or claim.start > out[-1][1]:
-            out.append((claim.start, claim.effective_end, []))
+    for claim in sorted(nonempty, key=lambda claim: (claim.effective_start, claim.number)):
+        if not out or claim.effective_start > out[-1][1]:
+            out.append((claim.effective_start, claim.effective_end, []))
         start, end, before = out[-1]
         before.append(claim)
         out[-1] = start, max(end, claim.effective_end), before
@@ -153,12 +152,6 @@ def _runs(claims: Sequence[Claim]) -> list[list[Claim]]:
         else:
             out.append([claim])
     return out
-
-
-def _run_start(run: Sequence[Claim], first: int) -> int:
-    """The start of a run: open for an undated one if no other starts earlier."""
-    undated = any(claim.start == OPEN_START and claim.effective_start == first for claim in run)
-    return OPEN_START if undated else run[0].effective_start
 
 
 def _holding(active: list[tuple[int, int]], runs: Sequence[Sequence[Claim]], moment: int) -> dict[int, list[Claim]]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from remanence.events import Invalidated, Linked
 from remanence.schema import (
     LINK_KINDS,
+    OPEN_START,
     Entry,
     Link,
     LinkKind,
@@ -32,7 +33,9 @@ _SUPERSEDES = LINK_KINDS.index("supersedes")
 class Links(SavedPart):
     """The links of one space, by number, in the order in which they were added.
 
-    A link is active in a snapshot that contains its entry and both its memories.
+    A link is active in a snapshot that contains its entry and both its memories. One without a start holds from when
+    it was recorded, or, if it had ended by then, without a start. A memory whose text was changed after a link
+    superseded it is not superseded by that link any longer.
     """
 
     _saved: ClassVar = {
@@ -127,8 +130,9 @@ class Links(SavedPart):
     def find_duplicate(self, event: Linked, snapshot: Snapshot) -> str | None:
         source = self._catalog.number(event.source)
         for link in [] if source is None else self.links_of(source, snapshot, kinds=(event.kind,), direction="out"):
-            values = (link.target, link.valid, link.confidence, link.observed_by, link.why)
-            if values == (event.target, event.valid, event.confidence, event.observed_by, event.why):
+            values = (link.target, link.confidence, link.observed_by, link.why)
+            same = values == (event.target, event.confidence, event.observed_by, event.why)
+            if same and self._stated_window(self._numbers[link.id], snapshot) == window_to_micros(event.valid):
                 return link.id
         return None
 
@@ -159,8 +163,12 @@ class Links(SavedPart):
     def _superseding_links(self, snapshot: Snapshot) -> NDArray[np.int64]:
         columns, now = self._columns.values, micros(snapshot.now)
         mask = (columns[:, _KIND] == _SUPERSEDES) & (columns[:, _POSITION] <= snapshot.position)
-        mask &= (columns[:, _START] <= now) & (now < columns[:, _END])
+        undated = (columns[:, _START] == OPEN_START) & (columns[:, _RECORDED_AT] < columns[:, _END])
+        mask &= (np.where(undated, columns[:, _RECORDED_AT], columns[:, _START]) <= now) & (now < columns[:, _END])
         links = self._with_visible_ends(mask, snapshot)
+        # A link is about the text that the memory had then.
+        targets, positions = self._graph.endpoints[links, 1], columns[links, _POSITION]
+        links = links[~self._catalog.changed_after(targets, positions, snapshot.position)]
         return links[~np.isin(links, self._endings.ended_edges(snapshot.position, now))]
 
     def _with_visible_ends(self, mask: NDArray[np.bool_], snapshot: Snapshot) -> NDArray[np.int64]:
@@ -168,8 +176,14 @@ class Links(SavedPart):
         links = links[np.all(self._graph.endpoints[links] < len(snapshot.memory_mask), axis=1)]
         return links[np.all(snapshot.memory_mask[self._graph.endpoints[links]], axis=1)]
 
+    def _stated_window(self, number: int, snapshot: Snapshot) -> tuple[int, int]:
+        """The window of a link as stated, or until it was ended."""
+        start, end = self._columns.values[number, [_START, _END]].tolist()
+        return start, min(end, self._endings.end_of(number, snapshot.position))
+
     def _link(self, number: int, snapshot: Snapshot) -> Link | None:
-        kind, start, end, recorded_at, position = self._columns.values[number].tolist()
+        kind, _, _, recorded_at, position = self._columns.values[number].tolist()
+        start, end = self._stated_window(number, snapshot)
         ends, mask = self._graph.endpoints[number], snapshot.memory_mask
         if position > snapshot.position or not all(memory < len(mask) and mask[memory] for memory in ends):
             return None
@@ -179,7 +193,7 @@ class Links(SavedPart):
             source=self._catalog.ids[ends[0]],
             kind=LINK_KINDS[kind],
             target=self._catalog.ids[ends[1]],
-            valid=window_from_micros(start, min(end, self._endings.end_of(number, snapshot.position))),
+            valid=window_from_micros(recorded_at if start == OPEN_START and recorded_at < end else start, end),
             recorded_at=from_micros(recorded_at),
             confidence=float(self._confidence.values[number]),
             observed_by=observer,

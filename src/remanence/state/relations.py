@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from remanence.events import Declared, Related
 from remanence.schema import (
@@ -17,6 +18,7 @@ from remanence.schema import (
     Entry,
     Relation,
     Snapshot,
+    Triple,
     Window,
     from_micros,
     micros,
@@ -30,12 +32,20 @@ from remanence.state.intervals import Claim, DisagreementKind, Interval, classif
 from remanence.state.names import Names
 from remanence.state.predicates import normalize_predicate, resulting_states
 
-__all__ = ["Direction", "Relations"]
+__all__ = ["Direction", "Relations", "ValidPeriod"]
 
 _MAX_RELATED = 256  # newest claims that `related_names` reads: every recall calls it
 _LARGER_LIMIT = 4
 _MAX_DISAGREEMENTS = 64
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+class ValidPeriod(NamedTuple):
+    """A claim, the windows in which it holds, and whether it ended or another value holds at another time."""
+
+    claim: Triple
+    windows: tuple[Window, ...]
+    changed: bool
 
 
 class Relations(Claims):
@@ -108,22 +118,32 @@ class Relations(Claims):
                 out[object_ if edge.subject == entity else subject, edge.rule.name] = None
         return list(out)
 
+    def periods_of(self, edge_id: str, snapshot: Snapshot) -> list[Relation]:
+        """The relation with this id, once for each period in which it holds in this snapshot."""
+        view = self._view(snapshot)
+        periods = {
+            each.interval: self._relation(each._replace(edge=edge), edge.triple, view)
+            for edge in self._edges_with_id(edge_id, view)
+            for each in view.resolved_claims(edge)
+            if edge.claim in each.interval.claims
+        }
+        return list(periods.values())
+
     def get(self, edge_id: str, snapshot: Snapshot) -> Relation | None:
         """The relation with this id in this snapshot; None if there is none.
 
         If it held several times, the present interval, or else the last. One that was corrected or
         withdrawn never held: its window ends where it begins.
         """
-        view, now = self._view(snapshot), micros(snapshot.now)
+        periods = self.periods_of(edge_id, snapshot)
+        if periods:
+            return next((relation for relation in periods if snapshot.now in relation.valid), periods[-1])
+        view = self._view(snapshot)
         for edge in self._edges_with_id(edge_id, view):
             claim = edge.claim
-            own = [each for each in view.resolved_claims(edge) if claim in each.interval.claims]
-            resolved = next((each for each in own if now in each.interval), own[-1] if own else None)
-            if resolved is None:
-                undated = claim.effective_start == OPEN_START
-                moment = edge.stated_claim.recorded_at if undated else claim.effective_start
-                resolved = ResolvedClaim(edge, Interval(claim.value, moment, moment, claim, (claim,)))
-            return self._relation(resolved._replace(edge=edge), edge.triple, view)
+            moment = edge.stated_claim.recorded_at if claim.effective_start == OPEN_START else claim.effective_start
+            resolved = ResolvedClaim(edge, Interval(claim.value, moment, moment, claim, (claim,)))
+            return self._relation(resolved, edge.triple, view)
         return None
 
     def supported_by_rows(self, rows: Sequence[int], snapshot: Snapshot) -> dict[int, list[Relation]]:
@@ -178,13 +198,13 @@ class Relations(Claims):
 
         None if some of it still holds, or if it was replaced by an assertion without evidence: see `is_stale`.
         """
-        found: list[int] = []
-        for status in self._view(snapshot).status_of(row, micros(snapshot.now)):
-            rows = [each for claim in status.replaced_by for each in self.evidence_rows(claim.number, snapshot)]
-            if not rows:
-                return None
-            found.append(max(rows))
-        return max(found, default=None)
+        statuses = self._view(snapshot).status_of(row, micros(snapshot.now))
+        return self._newest_evidence([status.replaced_by for status in statuses], snapshot)
+
+    def following_row(self, row: int, snapshot: Snapshot) -> int | None:
+        """The row with another value that holds now, if the windows of all claims of this row are over."""
+        statuses = self._view(snapshot).status_of(row, micros(snapshot.now))
+        return self._newest_evidence([status.followed_by for status in statuses], snapshot)
 
     def is_stale(self, row: int, snapshot: Snapshot) -> bool:
         """Whether all claims of this row were replaced or ended by an event.
@@ -197,17 +217,11 @@ class Relations(Claims):
     def is_partly_stale(self, row: int, snapshot: Snapshot) -> bool:
         return any(self._stale_flags(row, snapshot))
 
-    def valid_periods(self, row: int, snapshot: Snapshot) -> list[tuple[Window, tuple[str, str]]]:
-        """When the claims of this row hold, with their subject and object, if another value holds at another time."""
+    def valid_periods(self, rows: Collection[int], snapshot: Snapshot) -> dict[int, list[ValidPeriod]]:
+        """When the claims that each of these rows makes or supports hold; one that never held has no window."""
         view = self._view(snapshot)
-        out: list[tuple[Window, tuple[str, str]]] = []
-        for edge in view.edges_of_row(row):
-            resolved = view.group_of(edge).resolved_claims if edge.rule.single_valued else []
-            if len({each.interval.value for each in resolved}) > 1:
-                subject, object_ = (self._names.spellings[name] for name in edge.endpoints)
-                own = (each.interval for each in resolved if edge.claim in each.interval.claims)
-                out += [(window_from_micros(interval.start, interval.end), (subject, object_)) for interval in own]
-        return out
+        found = self.claims_with_evidence(rows)
+        return {row: self._valid_periods(view, view.edges_of_claims(claims)) for row, claims in found.items()}
 
     def disagreements(self, row: int, snapshot: Snapshot) -> list[RowDisagreement]:
         """The rows that disagree with this one: which, how, and about what ("Alice lives_in")."""
@@ -241,6 +255,27 @@ class Relations(Claims):
             self._last_view = ClaimView(self, self._predicates, self._registry, snapshot)
         return self._last_view
 
+    def _newest_evidence(self, claims: Iterable[Iterable[Claim]], snapshot: Snapshot) -> int | None:
+        """The newest row that supports one of these claims; None if there is none for some of the groups."""
+        found: list[int] = []
+        for group in claims:
+            rows = [row for claim in group for row in self.evidence_rows(claim.number, snapshot)]
+            if not rows:
+                return None
+            found.append(max(rows))
+        return max(found, default=None)
+
+    def _valid_periods(self, view: ClaimView, edges: Iterable[EntityEdge]) -> list[ValidPeriod]:
+        out: list[ValidPeriod] = []
+        for edge in edges:
+            resolved = view.resolved_claims(edge)
+            subject, object_ = (self._names.spellings[name] for name in edge.endpoints)
+            own = [each.interval for each in resolved if edge.claim in each.interval.claims]
+            windows = [window_from_micros(interval.start, interval.end) for interval in own]
+            changed = len({each.interval.value for each in resolved}) > 1 or any(each.end != OPEN_END for each in own)
+            out.append(ValidPeriod(Triple(subject, edge.rule.name, object_), tuple(windows), changed))
+        return out
+
     def _stale_flags(self, row: int, snapshot: Snapshot) -> list[bool]:
         statuses = self._view(snapshot).status_of(row, micros(snapshot.now))
         return [bool(status.replaced_by) or status.ended for status in statuses]
@@ -263,8 +298,8 @@ class Relations(Claims):
     def _relation(self, resolved: ResolvedClaim, triple: NumberedTriple, view: ClaimView) -> Relation:
         edge, interval, next_claim = resolved
         stated = edge.stated_claim
-        rows = [row for claim in interval.claims for row in self.evidence_rows(claim.number, view.snapshot)]
-        memories = dict.fromkeys(map(self._catalog.memory_of, rows))
+        evidence = (self.evidence_memories(claim.number, view.snapshot) for claim in interval.claims)
+        memories = dict.fromkeys(memory for each in evidence for memory in each)
         return Relation(
             id=self.edge_id(stated.number),
             subject=self._names.spellings[triple[0]],

@@ -21,7 +21,7 @@ from remanence.errors import NotFound
 from remanence.events import Event, Used
 from remanence.language.text import pluralize
 from remanence.ports import Progress
-from remanence.schema import Memory, Snapshot, from_micros, micros
+from remanence.schema import Hit, HitUsage, Memory, Snapshot, from_micros, micros
 from remanence.state.journal import MemoryUsage
 from remanence.upkeep.step_tools import batches, current_mask, format_table
 
@@ -34,10 +34,10 @@ Action = Literal["reinforce", "gc candidate", "needs review"]
 _USE_EXPONENT = 0.6
 _IMPORTANCE_FACTOR = 16.0
 """How many times longer the half-life of a memory of importance 0.9 is."""
-_ORDINARY, _DEFINING = 0.5, 0.9
+_ORDINARY, DEFINING = 0.5, 0.9
 _MIN_RETENTION = 1e-9
-_RISK_FROM, _RISK_UNTIL = 0.15, 0.35
-"""The scores between which the urgency goes from high to low. What scores more is not at risk."""
+_HIGH_BELOW, _MEDIUM_BELOW, _RISK_UNTIL = 0.15, 0.25, 0.35
+"""The scores below which the urgency is high, and medium. What scores the last or more is not at risk."""
 _IMPORTANT = 0.6
 _DAY = 86_400.0
 _CHUNK = 500
@@ -84,12 +84,28 @@ def retention(model: str, days: float, half_life: float) -> float:
 
 def score_of(memory: Memory, usage: MemoryUsage, now: datetime, settings: UpkeepSettings) -> float:
     """The score of a memory now. Adding it counts as the first use."""
-    last = max(memory.revised_at, from_micros(usage.moments[-1])) if usage.moments else memory.revised_at
-    days = (now - last).total_seconds() / _DAY
-    excess_importance = max(0.0, memory.importance - _ORDINARY) / (_DEFINING - _ORDINARY)
+    days = (now - last_used(memory, usage)).total_seconds() / _DAY
+    excess_importance = max(0.0, memory.importance - _ORDINARY) / (DEFINING - _ORDINARY)
     half_life = settings.half_life_by_kind.get(memory.kind, settings.half_life_days)
     retained = retention(settings.decay, days, half_life * _IMPORTANCE_FACTOR**excess_importance)
     return float((1 + usage.times) ** _USE_EXPONENT * retained * strength_of(memory, usage))
+
+
+def last_used(memory: Memory, usage: MemoryUsage) -> datetime:
+    """When a memory was last used, revised or added."""
+    return max(memory.revised_at, from_micros(usage.moments[-1])) if usage.moments else memory.revised_at
+
+
+def with_usage(index: Index, hits: Iterable[Hit], now: datetime, settings: UpkeepSettings) -> tuple[Hit, ...]:
+    """These hits, each with how its memory was used and its decay score at `now`."""
+    out: list[Hit] = []
+    for hit in hits:
+        memory, usage = hit.memory, index.usage.get(hit.memory.id)
+        age = max(0.0, (now - memory.recorded_at).total_seconds() / _DAY)
+        decay = score_of(memory, usage, now, settings)
+        told = HitUsage(decay, usage.times, last_used(memory, usage), age)
+        out.append(Hit(memory, hit.score, hit.evidence, hit.current, hit.superseded_by, hit.disagreements, told))
+    return tuple(out)
 
 
 def strength_of(memory: Memory, usage: MemoryUsage) -> float:
@@ -194,10 +210,7 @@ def report(memories: ScoredMemories, settings: UpkeepSettings) -> DecayReport:
 
 def _at_risk(item: ScoredMemory, settings: UpkeepSettings) -> MemoryAtRisk:
     memory, uses = item.memory, item.usage.times
-    third = (_RISK_UNTIL - _RISK_FROM) / 3
-    urgency: Urgency = "medium" if item.score < _RISK_FROM + 2 * third else "low"
-    if item.score < _RISK_FROM + third:
-        urgency = "high"
+    urgency: Urgency = "high" if item.score < _HIGH_BELOW else "medium" if item.score < _MEDIUM_BELOW else "low"
     action: Action = "reinforce" if memory.importance >= _IMPORTANT or uses > 0 else "needs review"
     if item.score < settings.forget_below:
         action = "gc candidate"

@@ -84,13 +84,15 @@ class GcPlan(Plan):
 
 
 def plan(index: Index, memories: ScoredMemories, settings: UpkeepSettings, limit: int | None) -> GcPlan:
-    """The memories below the threshold, the lowest score first. Promoted memories are never among them."""
+    """The memories below the threshold, the lowest score first. Memories that were promoted and used are never among
+    them."""
     if limit is not None:
         limit = inputs.positive_int(limit, "limit")
     found = [
         GcCandidate(item.memory.id, item.memory.text, item.score, item.position)
         for item in memories.items
-        if item.score < settings.forget_below and item.memory.id not in index.usage.promoted_notes
+        if item.score < settings.forget_below
+        and not (item.usage.times and item.memory.id in index.usage.promoted_notes)
     ]
     found.sort(key=lambda candidate: (candidate.score, candidate.memory))
     chosen = tuple(found[:limit])

@@ -1,4 +1,4 @@
-"""Promotes memories that have proved useful: `gc` never hides them, and a vault gets Markdown notes of them.
+"""Promotes memories that have proved useful: `gc` never hides those that were used, and a vault gets Markdown notes.
 
 A note that a person has edited is theirs, and is never overwritten.
 """
@@ -18,7 +18,7 @@ from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.schema import Memory, Snapshot, micros
 from remanence.upkeep import notes
-from remanence.upkeep.decay import ScoredMemories, ScoredMemory
+from remanence.upkeep.decay import DEFINING, ScoredMemories, ScoredMemory
 from remanence.upkeep.notes import Note
 from remanence.upkeep.settings import UpkeepSettings
 from remanence.upkeep.step_tools import Plan, StalePlan, batches, check_current, format_table
@@ -28,7 +28,8 @@ STEP = "promote"
 _USE_PERIOD = timedelta(days=14)
 """`promote_uses` uses within this period promote a memory."""
 _MIN_AGE = timedelta(days=3)
-"""Younger memories are not promoted for their score: everything new has a high one."""
+"""Younger memories are not promoted for their score: everything new has a high one. Nor are memories that were never
+used, unless they define somebody: nothing shows that they are of use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,5 +199,6 @@ def _reason(item: ScoredMemory, memories: ScoredMemories, settings: UpkeepSettin
     recent = item.usage.count_since(micros(now - _USE_PERIOD))
     if recent >= settings.promote_uses:
         return f"{recent} uses in {_USE_PERIOD.days} days"
+    proven = item.usage.times > 0 or item.memory.importance >= DEFINING
     old_enough = now - item.memory.recorded_at >= _MIN_AGE
-    return f"score {item.score:.2f}" if old_enough and item.score >= settings.promote_above else None
+    return f"score {item.score:.2f}" if proven and old_enough and item.score >= settings.promote_above else None

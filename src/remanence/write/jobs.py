@@ -46,7 +46,8 @@ class Job:
     _engine: Engine
 
     def __repr__(self) -> str:
-        return f"<Job {self.id} in {self.space!r}: {self.status}>"
+        problem = f", {self.problem}" if self.problem else ""
+        return f"<Job {self.id} in {self.space!r}: {self.status}{problem}>"
 
     @property
     def status(self) -> str:
@@ -131,7 +132,8 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
         sources = remember.existing_memories(engine, space, event.given["memories"])
         try:
             reading = remember.extract_facts(engine.extractor, sources, now)
-            if reading.result.problem and job.tries + 1 < _MAX_TRIES:
+            # What was answered but not kept is only noted: the same model would say the same again.
+            if reading.result.problem and not reading.result.answered and job.tries + 1 < _MAX_TRIES:
                 _postpone(engine, space, job, reading.result.problem)
                 return True
 

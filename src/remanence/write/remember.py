@@ -197,7 +197,7 @@ def _provisional_memory(place: int, space: str, prepared: PreparedVersion) -> Me
 
 def _source_links(reading: Reading, facts: Sequence[Fact], ids: Sequence[str]) -> list[Linked]:
     return [
-        Linked(new_id(), memory, "derived_from", source.id, observed_by=reading.result.by)
+        Linked(new_id(), memory, "derived_from", source.id, observed_by=fact.by or reading.result.by)
         for fact, memory in zip(facts, ids, strict=True)
         for source in reading.sources_of(fact)
         if source.id != memory

@@ -31,7 +31,9 @@ class IdentityResolver:
             memory = self._catalog.ids[number]
             visible = self._catalog.is_visible(number, self._catalog.position)
             if visible and self._catalog.content_digests[number] == version.content:
-                return memory, None
+                if not self._says_again(prepared, memory):
+                    return memory, None
+                memory = version.memory
         elif (recalled := self._recalled_memory(prepared)) is not None:
             return recalled, None
         else:
@@ -41,6 +43,14 @@ class IdentityResolver:
             settled = _with_memory_and_turn(version, memory, self._numbered_turn(version, memory))
         self._resolved[version.identity] = settled
         return memory, settled
+
+    def _says_again(self, prepared: PreparedVersion, memory: str) -> bool:
+        """Whether a text without key and date says again what had been replaced or ended meanwhile: it holds anew."""
+        version, position = prepared.version, self._catalog.position
+        row = self._index.current_row(memory, position)
+        if row is None or not version.triples or version.key is not None or version.valid.has_bound:
+            return False
+        return self._index.relations.is_stale(row, self._index.snapshot(position, prepared.recorded_at))
 
     def _recalled_memory(self, prepared: PreparedVersion) -> str | None:
         """The memory whose text was just recalled and is now added again, unless it is forgotten."""
