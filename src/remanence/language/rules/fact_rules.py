@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -22,9 +22,10 @@ from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import OPINION_PREDICATES, claim_kind
 from remanence.language.rules.sentence_reading import ParsedSentence, find_sentence_names, parse_sentence
 from remanence.language.rules.sentences import Sentence, informative_sentences, is_boilerplate, is_hypothetical
+from remanence.language.rules.short_answers import MAX_ANSWER_WORDS, answer_statements, answers_itself
 from remanence.language.rules.third_person import speaker_label, to_third_person
 from remanence.language.temporal import TimePhrase
-from remanence.language.text import normalize_name, normalize_text
+from remanence.language.text import normalize_name, normalize_text, split_sentences
 from remanence.schema import ASSISTANT, SELF, Fact, Mention, Triple, Utterance, Window
 
 
@@ -58,7 +59,8 @@ def find_facts(utterances: Sequence[Utterance], speakers: Sequence[str], now: da
     recent: dict[str, list[Fact]] = {}
     for number, (utterance, speaker) in enumerate(zip(utterances, speakers, strict=True)):
         turn = _Turn(number, speaker, utterance.at or now, utterance.at is not None)
-        facts = _facts_of_turn(turn, utterance.text, recent.get(speaker, []))
+        asked = utterances[number - 1].text if number and speakers[number - 1] != speaker else ""
+        facts = _facts_of_turn(turn, utterance.text, asked, recent.get(speaker, []))
         for fact in turn.withdrawn:
             found.pop(normalize_text(fact.text), None)
         for fact in facts:
@@ -67,9 +69,13 @@ def find_facts(utterances: Sequence[Utterance], speakers: Sequence[str], now: da
     return list(found.values())
 
 
-def _facts_of_turn(turn: _Turn, text: str, recent: Sequence[Fact]) -> list[Fact]:
+def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -> list[Fact]:
+    """The facts of a turn; `asked` is what another speaker said right before."""
     facts: list[Fact] = []
-    for sentence in informative_sentences(text, to_assistant=turn.speaker == SELF):
+    relative = _asked_relative(asked)
+    if relative:
+        turn.people[normalize_name(relative)] = f"{speaker_label(turn.speaker)}'s {relative}"
+    for sentence in _sentences_of_turn(turn, text, asked):
         if turn.speaker == ASSISTANT and is_boilerplate(sentence.text):
             continue
         corrected = _corrected_facts(sentence, turn, [*recent, *facts])
@@ -82,19 +88,37 @@ def _facts_of_turn(turn: _Turn, text: str, recent: Sequence[Fact]) -> list[Fact]
             facts[facts.index(turn.last)] = turn.last = extended
             continue
         turn.last = None
-        for clause in _split_clauses(resolved, turn, sentence.remember_requested):
+        for clause in _split_clauses(resolved, turn, sentence.remember_requested or sentence.is_answer):
             facts += _facts_of_clause(clause, sentence, turn)
         for person in _other_people(resolved, turn.speaker):
             turn.people.setdefault(normalize_name(person.text), resolved[person.start : person.end])
     return facts
 
 
+def _sentences_of_turn(turn: _Turn, text: str, asked: str) -> Iterator[Sentence]:
+    """The informative sentences; a short answer is completed by the question before it."""
+    rest = text
+    if "?" in asked and turn.speaker != ASSISTANT:
+        first = text if len(text.split()) <= MAX_ANSWER_WORDS else next(iter(split_sentences(text)), text)
+        statements = [] if answers_itself(first) else answer_statements(asked, first)
+        yield from (Sentence(statement, is_answer=True) for statement in statements)
+        if statements:
+            rest = text.replace(first, "", 1)
+    yield from informative_sentences(rest, to_assistant=turn.speaker == SELF)
+
+
+def _asked_relative(asked: str) -> str | None:
+    """Whom of the next speaker's relatives a question is about: "How's your mum?" is about one "she"."""
+    found = {match[1] for match in _YOUR_RELATIVE.finditer(asked)} if "?" in asked else set()
+    return found.pop() if len(found) == 1 else None
+
+
 def _facts_of_clause(clause: ParsedSentence, sentence: Sentence, turn: _Turn) -> list[Fact]:
     """The fact of one clause, and the new state if it is a state change."""
-    if is_hypothetical(clause.text) and not sentence.remember_requested:
+    is_certain = sentence.remember_requested or sentence.is_answer
+    if is_hypothetical(clause.text) and not is_certain:
         return []
-    label = speaker_label(turn.speaker)
-    classification = classify_fact(clause, label, remember_requested=sentence.remember_requested)
+    classification = classify_fact(clause, speaker_label(turn.speaker), remember_requested=is_certain)
     if classification is None:
         return []
     is_timeless = _HABIT.search(clause.text) or any(claim.predicate in _YEARLY for claim in clause.claims)
@@ -295,6 +319,7 @@ def _mentions(text: str, speaker: str) -> tuple[Mention, ...]:
 
 _CLAUSE_JOINT = re.compile(r",? (?:and|but|while)(?: also| now)? (?=[A-Z]|the user\b)|; ")
 _RELATIVE = load_pattern("relative_noun")
+_YOUR_RELATIVE = re.compile(rf"\b[Yy]our ({load_pattern('relationship')})\b")
 _ONLY_SUBJECT = compile_pattern("only_subject")
 _REPORTED = compile_pattern("reported")
 _AND_PRONOUN = re.compile(r",? and (?:she|he)(?= [a-z])")

@@ -33,6 +33,8 @@ class Sentence(NamedTuple):
     is_correction: bool = False
     remember_requested: bool = False
     """Whether the speaker asks to remember it."""
+    is_answer: bool = False
+    """Whether it was made of a question and a short answer."""
 
 
 def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[Sentence]:
