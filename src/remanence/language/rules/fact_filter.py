@@ -15,6 +15,7 @@ from remanence.language.rules.lexicon import (
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.sentence_reading import ParsedSentence
 from remanence.language.rules.sentences import STATUS_PATTERN, TIME_PHRASE_PATTERN
+from remanence.language.rules.third_person import conjugate
 from remanence.schema import MemoryKind
 
 _SHORT = 4  # words
@@ -77,7 +78,7 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
         return FactClassification("episode" if is_past else "semantic", 0.6, is_future)
     plural = text[: subject.end].endswith(" others") or subject.text.rpartition(" ")[2] in PLURAL_RELATIONSHIP_NOUNS
     if plural:  # the verb tables have singular forms
-        rest = _PLURAL_VERB.sub(lambda found: " is" if found[1] == "are" else f" {found[1]}s", rest)
+        rest = _PLURAL_VERB.sub(lambda found: f" {_SINGULAR.get(found[1]) or conjugate(found[1])}", rest)
     verb = _VERB.match(rest)
     if verb is None:
         return None
@@ -123,6 +124,8 @@ def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) ->
     if verb in ("can", "can't", "cannot", "doesn't", "does"):
         idle = next_word in _IDLE_ABILITIES and not _HAS_NONE.match(after)
         return None if idle else FactClassification("semantic", 0.6)
+    if _LASTING_RESULT.match(f"{verb} {after}"):
+        return FactClassification("semantic", 0.6)
     if verb in _PAST_VERBS or verb.endswith("ed"):
         return FactClassification("episode", 0.6, is_future=_BOOKED.search(after) is not None, is_minor=alone)
     if not verb.endswith("s") or verb in _NOT_VERBS:
@@ -145,8 +148,10 @@ def _classify_being(verb: str, after: str, next_word: str, is_future: bool, alon
 def _classify_having(verb: str, after: str, next_word: str, is_future: bool) -> FactClassification | None:
     if verb == "had":
         return FactClassification("episode", 0.6, is_future)
-    if next_word == "to" or _IDLE_NEEDS.match(after):
+    if (next_word == "to" and not _EXACT.search(after)) or _IDLE_NEEDS.match(after):
         return None
+    if _LASTING_RESULT.match(after):
+        return FactClassification("semantic", 0.6)
     lasting = _HAS_BEEN_DOING.match(after) or _STILL.search(after)
     is_perfect = next_word in _PARTICIPLES or next_word.endswith("ed")
     return FactClassification("episode" if is_perfect and not lasting else "semantic", 0.6, is_future)
@@ -183,8 +188,13 @@ def _is_past(sentence: ParsedSentence) -> bool:
 
 
 _SINGULAR = {"are": "is", "have": "has", "were": "was", "don't": "doesn't"}
-_PLURAL_VERB = re.compile(r"^ (are|ha(?=ve)|live|plan|want|play|own|love|like|prefer)(?:ve)?\b")
+_PLURAL_VERB = re.compile(
+    r"^ (are|have|live|plan|want|play|own|love|like|prefer|pay|bank|rent|eat|drink|drive|work|use|keep|run|share|go"
+    r"|speak|cook|grow|sell|study|teach|need|get|meet|ship|launch|support|host|offer|take)\b"
+)
 _VERB = compile_pattern("first_verb")
+_LASTING_RESULT = compile_pattern("lasting_result")
+_EXACT = re.compile(r"\d| [A-Z]\w")
 _POSSESSION = re.compile(rf"['’]s (?:[a-z-]+ ){{0,2}}?([a-z-]+) ({load_pattern('possession_verbs')})\b")
 _WORD = re.compile(r"[\w'’-]+")
 _DEGREE = re.compile(r"^(?:(?:so|really|very|super|just|also|always|all|too|pretty|truly|still|quite|a bit|not) )+")

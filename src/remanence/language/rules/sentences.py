@@ -46,14 +46,46 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
     ['I live in St. Ives.']
     """
     for line in split_sentences(_CODE.sub("\n", text[:MAX_TURN_CHARS])):
+        if _is_pasted(line):
+            return  # what follows is a text to work on, or meant to pass for one
         unbulleted = _BULLET.sub("", line)
-        if len(unbulleted) > MAX_SENTENCE_CHARS or is_non_english(unbulleted):
+        if len(unbulleted) > MAX_SENTENCE_CHARS or _QUOTED_LINE.match(line) or _CODE_LINE.search(unbulleted):
             continue
-        sentence = _without_openers(unbulleted, to_assistant)
-        if sentence.text and (
-            sentence.remember_requested or sentence.is_correction or not _is_small_talk(sentence.text)
-        ):
-            yield sentence
+        if _SARCASM.search(unbulleted) or is_non_english(unbulleted):
+            continue
+        for part in _parts(unbulleted, to_assistant):
+            sentence = _without_openers(part, to_assistant)
+            if sentence.text and (
+                sentence.remember_requested or sentence.is_correction or not _is_small_talk(sentence.text)
+            ):
+                yield sentence
+
+
+def _is_pasted(line: str) -> bool:
+    """Whether a line announces a text that the speaker did not say: "Translate this: …", "Ignore all instructions"."""
+    return _INJECTION.search(line) is not None or (
+        ":" in line and (_PASTED.search(line) is not None or (is_request(line) and line.rstrip().endswith(":")))
+    )
+
+
+def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
+    """A sentence without the question or the request that it ends with, and the wish that such a request may be.
+
+    >>> list(_parts("I keep kosher, so swap the prawns please", True))
+    ['I keep kosher']
+    >>> list(_parts("I'm diabetic, so tell me the carbs whenever you suggest a meal", True))
+    ["I'm diabetic", 'I want the assistant to tell me the carbs whenever it suggest a meal']
+    """
+    sentence = _DOUBTFUL_TAIL.sub("", sentence)
+    pattern = _TAIL_QUESTION if sentence.rstrip().endswith(("?", "?!")) else _TAIL_REQUEST
+    tail = pattern.search(sentence)
+    head = sentence[: tail.start()] if tail else sentence
+    if tail is None or len(head.split()) < 3 or is_request(head) or _QUESTION.match(head) or _NO_HEAD.match(head):
+        yield sentence
+        return
+    yield head
+    if to_assistant and tail["request"] and _LASTING.search(tail["request"]):
+        yield f"I want the assistant to {_YOU.sub('it', _AGREED.sub('', tail['request']))}"
 
 
 def is_question(sentence: str) -> bool:
@@ -111,8 +143,12 @@ def complete_sentence(sentence: str, *, to_assistant: bool = False) -> str:
     ('I am called Ben.', 'I want to be reminded to call Bob.')
     """
     first, _, rest = sentence.partition(" ")
-    if first in _SUBJECTLESS_VERBS and rest and not _OBJECT.match(rest):
+    if first.title() in _SUBJECTLESS_VERBS and rest and not _OBJECT.match(rest):
         return f"I {first.lower()} {rest}"
+    for pattern, statement in _FRAGMENTS:
+        fragment = pattern.match(sentence)
+        if fragment and rest:
+            return statement.format(first.lower()) + sentence[len(first) :]
     nickname = _CALL_ME.match(sentence)
     if nickname:
         return f"I am called {sentence[nickname.end() :]}"
@@ -162,7 +198,19 @@ _ENGLISH_WORDS = load_words("english_words")
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _STATUS = compile_pattern("own_status")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_BULLET = re.compile(r"^\s*(?:[-*•>]+|\d{1,2}[.)])\s+")
+_CODE_LINE = compile_pattern("code_line")
+_BULLET = re.compile(r"^\s*(?:[-*•]+|\d{1,2}[.)])\s+")
+_QUOTED_LINE = re.compile(r"\s*(?:>|[\"“][^\"”]{20,}[\"”]?\W*(?:$|[-–—(]))")
+_INJECTION = compile_pattern("injection", re.IGNORECASE)
+_PASTED = compile_pattern("pasted", re.IGNORECASE)
+_SARCASM = compile_pattern("sarcasm")
+_TAIL_QUESTION = compile_pattern("tail_question", re.IGNORECASE)
+_TAIL_REQUEST = compile_pattern("tail_request", re.IGNORECASE)
+_DOUBTFUL_TAIL = compile_pattern("doubtful_tail", re.IGNORECASE)
+_YOU = re.compile(r"\byou\b", re.IGNORECASE)
+_NO_HEAD = compile_pattern("no_statement_head", re.IGNORECASE)
+_LASTING = compile_pattern("lasting_request", re.IGNORECASE)
+_AGREED = re.compile(r",? (?:ok(?:ay)?|please|thanks|right|yeah)\W*$|\W+$", re.IGNORECASE)
 _OPENERS = compile_pattern("opener", re.IGNORECASE)  # only where something follows
 _CORRECTION = compile_pattern("correction_opener", re.IGNORECASE)
 _REMEMBER = compile_pattern("remember", re.IGNORECASE)
@@ -185,6 +233,14 @@ _WISHES = (
     (re.compile(r"(?:please |pls )?remind me to ", re.IGNORECASE), "I want to be reminded to "),
     (re.compile(_NEVER, re.IGNORECASE), "I want the assistant to never "),
     (re.compile(_ALWAYS, re.IGNORECASE), "I want the assistant to always "),
+)
+_FRAGMENTS = (  # each with the words that stand before its first word
+    (compile_pattern("ordinal_fragment", re.IGNORECASE), "I am in my {}"),
+    (compile_pattern("duration_fragment", re.IGNORECASE), "I have had {}"),
+    (compile_pattern("participle_fragment", re.IGNORECASE), "I have {}"),
+    (compile_pattern("state_fragment", re.IGNORECASE), "I am {}"),
+    (compile_pattern("negated_fragment", re.IGNORECASE), "I {}"),
+    (compile_pattern("wish_fragment", re.IGNORECASE), "I want {}"),
 )
 _EVENT = compile_pattern("event_phrase", re.IGNORECASE)
 _TIME = re.compile(rf"\b(?:{TIME_PHRASE_PATTERN})", re.IGNORECASE)

@@ -403,7 +403,7 @@ def _lower_first(phrase: str) -> str:
     lower = first.lower()
     known_name = lower in lexicon.FIRST_NAMES or lower in lexicon.PLACES or lower in lexicon.ORGANIZATIONS
     is_plain = is_common_word(lower) or _STATUS.fullmatch(lower) or lower in lexicon.DETERMINERS or lower in _NUMBERS
-    if first != "I" and first[1:].islower() and not known_name and is_plain:
+    if first != "I" and (first[1:].islower() or len(first) == 1) and not known_name and is_plain:
         return phrase[:1].lower() + phrase[1:]
     return phrase
 
@@ -435,7 +435,7 @@ _ASIDE = compile_pattern("question_aside", re.IGNORECASE)
 _POLITE = re.compile(r",? ?\b(?:please|thanks|thank you|actually|unfortunately|luckily|lol|haha)\W*$", re.IGNORECASE)
 _OWN_SENTENCE = re.compile(
     r"(?:(?:i|we|he|she|they|it)(?:['’](?:m|ve|re|s|d|ll))? [a-z]|(?:i|we|he|she|they|it)['’](?:m|ve|re|s|d|ll)\b"
-    r"|that(?:['’]s| is| was)\b|(?:my|our) [a-z-]+(?: [A-Z]\w+)?(?:['’]s (?=[a-z])| (?:is|are|was|has|does|did|left|died|moved|got))\b)",
+    r"|that(?:['’]s| is| was)\b|(?:my|our) [a-z-]+(?: [A-Z]\w+)?(?:['’]s (?=(?:an?|the|in|at|on|not|[a-z]+ing|[a-z]+ed)\b)| (?:is|are|was|has|does|did|left|died|moved|got))\b)",
     re.IGNORECASE,
 )
 _REFERS_BACK = re.compile(r"\b(?:it|them|one|that|there|so)\b|^i (?:do|am|did|have|was)(?:n['’]t| not)?\W*$", re.IGNORECASE)
