@@ -37,6 +37,7 @@ from remanence.schema import (
 )
 from remanence.write.append import ExtraEvents, append
 from remanence.write.extract import PreparedVersion, prepare_fact, prepare_revision
+from remanence.write.reader_verdicts import read_verdicts
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -45,8 +46,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _BATCH = 200  # turns that are read, judged and written at once
-_MIN_SIMILARITY = 0.55  # less similar memories are compared only if they are about the same subject
+_MIN_SIMILARITY = 0.55  # less similar memories are judged only if they are about the same subject
+_MIN_READ_SIMILARITY = 0.2  # and less similar ones are not compared by the reader
 _MAX_CANDIDATES = 8
+_MAX_RANKED = 4 * _MAX_CANDIDATES  # the sources of facts are more similar than other facts, and are left out
 _LINK_KINDS: Mapping[str, LinkKind] = {"updates": "supersedes", "extends": "extends", "contradicts": "contradicts"}
 
 
@@ -145,8 +148,11 @@ def store_facts(
         snapshot = index.snapshot(index.catalog.position, now)
         vectors, _ = engine.embed([p.version.text for p in prepared])
         new = [_provisional_memory(place, space, p) for place, p in enumerate(prepared)]
-        old = _comparison_candidates(index, new, vectors, snapshot, {source.id for source in reading.sources})
+        sources = {source.id for source in reading.sources}
+        old, to_read = _comparison_candidates(index, new, vectors, snapshot, sources)
+        said = _said(index, reading, facts, new, to_read, snapshot) if engine.reader is not None else {}
     verdicts = _judge(engine.extractor, new, old)
+    verdicts += read_verdicts(engine.reader, new, to_read, said, verdicts)
 
     def decide(index: Index, ids: Sequence[str]) -> list[Event]:
         return [
@@ -257,20 +263,59 @@ def _forgotten_facts(index: Index, reading: Reading, ids: Sequence[str]) -> list
 
 def _comparison_candidates(
     index: Index, new: Sequence[Memory], vectors: Mapping[bytes, Vector], snapshot: Snapshot, sources: Container[str]
-) -> list[list[Memory]]:
-    """For each new memory the memories to compare it with, including those before it in `new`.
+) -> tuple[list[list[Memory]], list[list[Memory]]]:
+    """For each new memory the memories to judge it against, including those before it in `new`; and those that the
+    reader may compare it with, which need not be as similar.
 
     Turns and other sources are not among them, nor are `sources`: what was said does not change.
     """
-    candidates: list[list[Memory]] = []
+    to_judge: list[list[Memory]] = []
+    to_read: list[list[Memory]] = []
     for place, memory in enumerate(new):
         with index.lock:
-            rows = _similar_rows(index, memory, vectors.get(text_hash(memory.text)), snapshot)
-            rows += [row for row in _same_subject_rows(index, memory, snapshot) if row not in rows]
-            older = [m for m in index.readable_memories(rows) if m.turn is None and m.id not in sources]
-            facts = [m for m in older if m.id not in index.journal.extractions]
-        candidates.append([*facts, *(other for other in new[:place] if _share_a_name(memory, other))])
-    return candidates
+            scores = _similar_rows(index, memory, vectors.get(text_hash(memory.text)), snapshot)
+            scores |= dict.fromkeys(_same_subject_rows(index, memory, snapshot), 1.0)
+            rows = [row for row in scores if not index.graph.is_turn(row)]
+            older = dict(zip(rows, index.memories(rows), strict=True))
+            readable = {m.id for m in index.readable_memories(rows)}
+        facts = {
+            row: m for row, m in older.items() if m.id in readable and m.id not in sources and _is_fact(index, m.id)
+        }
+        earlier = [other for other in new[:place] if _share_a_name(memory, other)]
+        to_judge.append([*(m for row, m in facts.items() if scores[row] >= _MIN_SIMILARITY), *earlier])
+        to_read.append([*facts.values(), *earlier])
+    return to_judge, to_read
+
+
+def _is_fact(index: Index, memory: str) -> bool:
+    """Whether a memory is no source of facts, or is the fact that was found in it."""
+    extractions = index.journal.extractions.get(memory)
+    return not extractions or memory in extractions[-1].facts
+
+
+def _said(
+    index: Index,
+    reading: Reading,
+    facts: Sequence[Fact],
+    new: Sequence[Memory],
+    old: Sequence[Sequence[Memory]],
+    snapshot: Snapshot,
+) -> dict[str, str]:
+    """The words that each fact was drawn from, where they are one turn, by the id of the fact."""
+    said: dict[str, str] = {}
+    for memory, fact in zip(new, facts, strict=True):
+        sources = reading.sources_of(fact)
+        if len(sources) == 1:
+            said[memory.id] = sources[0].text
+    for memory in {each.id: each for candidates in old for each in candidates}.values():
+        number = index.catalog.number(memory.id)
+        if number is None:
+            continue
+        links = index.links.links_of(number, snapshot, kinds=("derived_from",), direction="out")
+        row = index.current_row(links[0].target, snapshot.position) if len(links) == 1 else None
+        if row is not None:
+            said[memory.id] = index.memories([row])[0].text
+    return said
 
 
 def _judge(extractor: Extractor, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
@@ -300,13 +345,21 @@ def _verdict_links(verdicts: Sequence[Verdict], ids: Mapping[str, str], by: str)
     return list(links.values())
 
 
-def _similar_rows(index: Index, memory: Memory, vector: Vector | None, snapshot: Snapshot) -> list[int]:
+def _similar_rows(index: Index, memory: Memory, vector: Vector | None, snapshot: Snapshot) -> dict[int, float]:
+    """The most similar rows that are not turns and that no link supersedes, with their similarity."""
     if vector is None:
-        return []
+        return {}
     query = Query(memory.text, visible=snapshot.row_mask, allowed=snapshot.row_mask, vector=vector)
-    ranking = index.vectors.rank(query, _MAX_CANDIDATES)
-    pairs = zip(ranking.rows, ranking.scores, strict=True)
-    return [row for row, score in pairs if score >= _MIN_SIMILARITY][:_MAX_CANDIDATES]
+    ranking = index.vectors.rank(query, _MAX_RANKED)
+    superseded = index.links.superseded_mask(snapshot)
+    near = {
+        row: score
+        for row, score in zip(ranking.rows, ranking.scores, strict=True)
+        if score >= _MIN_READ_SIMILARITY
+        and not index.graph.is_turn(row)
+        and not superseded[index.catalog.memory_of(row)]
+    }
+    return dict(list(near.items())[:_MAX_CANDIDATES])
 
 
 def _same_subject_rows(index: Index, memory: Memory, snapshot: Snapshot) -> list[int]:

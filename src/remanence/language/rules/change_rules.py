@@ -1,0 +1,95 @@
+"""Whether a later statement may replace an earlier one in other words: what the rules know before a reader is asked.
+
+A reader takes statements on one topic for replacements. So it is asked only where both are about the same person or
+thing, the later one speaks of a change or of what holds now, and it is not about something temporary. Where both make
+claims, the claims have been compared already (update_rules.py).
+"""
+
+from __future__ import annotations
+
+import re
+
+from remanence.language.rules.fact_attributes import tags_of
+from remanence.language.rules.lexicon import FUNCTION_WORDS, compile_pattern, word_set
+from remanence.language.rules.predicate_rules import EVENT_PREDICATES
+from remanence.language.rules.sentence_reading import find_sentence_names
+from remanence.language.text import normalize_name
+from remanence.schema import SELF, Memory
+
+_CHANGE = compile_pattern("change_marker", re.IGNORECASE)
+_TEMPORARY = compile_pattern("temporary_marker", re.IGNORECASE)
+_ADDITION = re.compile(r"\b(?:also|too|as well|another|besides|in addition|other)\b", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_NO_TOPIC = word_set("user others their they them with have has been does doing about every again still there these")
+_SUBJECT_CHARS = 60
+_STEM = 5
+
+
+def may_replace(new: Memory, old: Memory) -> bool:
+    """Whether `new` may replace or end `old`, so that a reader should compare them.
+
+    >>> old = Memory("1", "main", "Alice hates olives.", observed_by="Alice")
+    >>> new = Memory("2", "main", "Alice eats olives by the bowl now.", observed_by="Alice")
+    >>> may_replace(new, old), may_replace(Memory("3", "main", "Bob eats olives now.", observed_by="Alice"), old)
+    (True, False)
+    """
+    if not _CHANGE.search(new.text) or _TEMPORARY.search(new.text) or _ADDITION.search(new.text):
+        return False
+    if _makes_state_claims(new) and _makes_state_claims(old):
+        return False
+    return _subjects_agree(new, old) and share_topic(new.text, old.text)
+
+
+def share_topic(one: str, other: str) -> bool:
+    """Whether two texts have the beginning of a word in common that tells a topic, or a tag."""
+    if not _topic_words(one).isdisjoint(_topic_words(other)):
+        return True
+    return not set(tags_of(one)).isdisjoint(tags_of(other))
+
+
+def _makes_state_claims(memory: Memory) -> bool:
+    return any(claim.predicate not in EVENT_PREDICATES for claim in memory.triples)
+
+
+def _subjects_agree(new: Memory, old: Memory) -> bool:
+    """Whether they are about the same person, or one of them names the other's subject; a text without a person in
+    front is about whoever says it."""
+    if new.observed_by != old.observed_by:
+        return False
+    first, second = _subjects(new), _subjects(old)
+    if not first.isdisjoint(second):
+        return True
+    speaker = normalize_name(new.observed_by or SELF)
+    named_in_old, named_in_new = _all_names(old), _all_names(new)
+    if speaker in first:
+        return not second.isdisjoint(named_in_new)
+    return speaker in second and not first.isdisjoint(named_in_old)
+
+
+def _subjects(memory: Memory) -> set[str]:
+    """The people named in the first words. "The user's son Anton" is Anton."""
+    speaker = memory.observed_by or SELF
+    names = [name for name in find_sentence_names(memory.text, speaker) if name.start < _SUBJECT_CHARS]
+    people = [name for name in names if name.kind == "person"]
+    if not people or people[0].start > _SUBJECT_CHARS // 2:
+        things = {normalize_name(name.text) for name in names if name.start == 0 or memory.text[: name.start] == "The "}
+        return things or {normalize_name(speaker)}
+    found = {normalize_name(people[0].text)}
+    for last, name in zip(people, people[1:], strict=False):
+        between = memory.text[last.end : name.start]
+        if between == " " or re.fullmatch(rf"['’]s (?:[a-z-]+ )?[a-z-]+,? ", between):
+            found = {normalize_name(name.text)}
+        elif between in (" and ", ", "):
+            found.add(normalize_name(name.text))
+        else:
+            break
+    return found
+
+
+def _all_names(memory: Memory) -> set[str]:
+    return {normalize_name(mention.name) for mention in memory.mentions}
+
+
+def _topic_words(text: str) -> set[str]:
+    words = (word.lower() for word in _WORD.findall(text))
+    return {word[:_STEM] for word in words if word not in _NO_TOPIC and word not in FUNCTION_WORDS}
