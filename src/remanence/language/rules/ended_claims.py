@@ -188,7 +188,7 @@ _PARTNER = re.compile(rf" ?(?:their|his|her) (?:[a-z]+ )?(?:{_PARTNER_NOUN})\b")
 _ENDS_WITH_PARTNER = re.compile(rf" (?:{_PARTNER_NOUN})$")
 _COUPLE_PREDICATES = tuple(
     "married_to engaged_to dating wife_of husband_of girlfriend_of boyfriend_of partner_of"
-    " fiancé_of fiancée_of fiance_of fiancee_of spouse_of".split()
+    " fiancé_of fiancée_of fiance_of fiancee_of spouse_of lives_with".split()
 )
 _ENDED = compile_pattern("ended")
 _DISCONTINUED = compile_pattern("discontinued")

@@ -89,6 +89,7 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
     singular = verb[1].lower().replace("’", "'")
     classification = _classify_by_verb(_SINGULAR.get(singular, singular), after, is_future, alone=alone)
     vague = plural and alone and not any(character.isdigit() for character in text)
+    vague = vague and not _LASTING_RESULT.search(text)
     return None if vague and classification is not None and classification.kind == "semantic" else classification
 
 
@@ -162,6 +163,8 @@ def _classify_impersonal(sentence: ParsedSentence, is_future: bool) -> FactClass
     text = sentence.text
     exact = any(character.isdigit() for character in text) or any(name.kind != "handle" for name in sentence.names)
     exact = exact or (_DUE.search(text) is not None and _TIME.search(text) is not None)
+    if _DONE_TO_SPEAKER.match(text) and any(name.kind == "person" for name in sentence.names):
+        return FactClassification("episode", 0.5, is_future)
     if not exact or _VAGUE_SUBJECT.match(text) or not _STATIVE_VERB.search(text):
         return None
     return FactClassification("episode" if _WAS.search(text) and not is_future else "semantic", 0.5, is_future)
@@ -194,7 +197,8 @@ _PLURAL_VERB = re.compile(
 )
 _VERB = compile_pattern("first_verb")
 _LASTING_RESULT = compile_pattern("lasting_result")
-_EXACT = re.compile(r"\d| [A-Z]\w")
+_DONE_TO_SPEAKER = compile_pattern("done_to_somebody")
+_EXACT = re.compile(r"\d| [A-Z]\w|^to (?:avoid|take|eat|inject|wear|use|carry|follow|stick|watch)\b")
 _POSSESSION = re.compile(rf"['’]s (?:[a-z-]+ ){{0,2}}?([a-z-]+) ({load_pattern('possession_verbs')})\b")
 _WORD = re.compile(r"[\w'’-]+")
 _DEGREE = re.compile(r"^(?:(?:so|really|very|super|just|also|always|all|too|pretty|truly|still|quite|a bit|not) )+")
@@ -217,7 +221,7 @@ _WAS = re.compile(r"\b(?:was|were|had|[a-z]{3,}ed)\b")
 _RATHER = re.compile(r"rather (?!not\b|be\b).* than \w")
 _HAS_NONE = re.compile(r"(?:have|got) (?:any |an? )(?!idea|clue|question|problem|time|plans|doubt)")
 _IDLE_NEEDS = compile_pattern("idle_needs")
-_NO_FEELING = re.compile(r"(?:doing|getting) (?:an?|my|their|married|engaged|divorced)\b")
+_NO_FEELING = re.compile(r"(?:doing|getting) (?:an?|my|their|married|engaged|divorced)\b|looking (?:for|after)\b|back (?:at|in|on)\b")
 _LASTING_PREDICATES = word_set("grew_up_in born_in born_on is_from lived_in worked_at studied_at")
 _VIEW_VERBS = load_words("view_verbs")
 _OPINION_VERBS = word_set("thinks believes feels finds considers thought believed")

@@ -48,7 +48,17 @@ def possessive_claims(text: str, at: int, owner: str, names: NamesByStart) -> It
         value = _value_at(text, own_value.end(), names)
         if value:
             noun_text = own_value[1] or own_value[2]
+            if noun_text == "address":
+                yield from _home_at(text, own_value.end(), owner, names)
             yield Triple(owner, f"{'favourite_' if own_value[1] else ''}{noun_text.replace(' ', '_')}", value)
+
+
+def _home_at(text: str, at: int, owner: str, names: NamesByStart) -> Iterator[Triple]:
+    """The last name of an address is where somebody lives."""
+    end = _END_OF_ADDRESS.search(text, at)
+    last = [name for start, name in names.items() if at <= start < (end.start() if end else len(text))]
+    if last and "," in text[at : last[-1].start]:
+        yield Triple(owner, "lives_in", last[-1].text)
 
 
 def copula_claims(text: str, subject: NameSpan, names: NamesByStart, speaker: str) -> Iterator[Triple]:
@@ -179,6 +189,7 @@ _FAN = re.compile(r"(?: (?:am|is|are)|['’][ms]) an? (?:[a-z]+ )*?(?=[A-Z])")
 _LIST_JOINT = re.compile(r",? and |, ")
 _MY_FAVOURITE = re.compile(r"my favou?rite ([a-z]+(?: [a-z]+)?)(?=[.,;!\n]|$)")
 _OWN_RELATIVE = compile_pattern("own_relative")
+_END_OF_ADDRESS = re.compile(r"[.;!?\n]| (?:now|from|since|as of)\b")
 _OWN_NAME = re.compile(r" name(?: is|['’]s) ")
 _OWN_VALUE = compile_pattern("own_value")
 _OWN_ROLE = compile_pattern("own_role")

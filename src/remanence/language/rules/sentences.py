@@ -79,9 +79,16 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
     sentence = _DOUBTFUL_TAIL.sub("", sentence)
     pattern = _TAIL_QUESTION if sentence.rstrip().endswith(("?", "?!")) else _TAIL_REQUEST
     tail = pattern.search(sentence)
+    while tail and len(sentence[: tail.start()].split()) < 3:
+        tail = pattern.search(sentence, tail.start() + 1)
     head = sentence[: tail.start()] if tail else sentence
-    if tail is None or len(head.split()) < 3 or is_request(head) or _QUESTION.match(head) or _NO_HEAD.match(head):
-        yield sentence
+    if tail is None or is_request(head) or _QUESTION.match(head) or _NO_HEAD.match(head):
+        contrast = _CONTRAST.match(sentence)
+        if contrast:  # I'm not allergic to nuts, it's pollen
+            yield f"{contrast['be']} not {contrast['kind']}{contrast['old']}"
+            yield f"{contrast['be']} {contrast['kind']}{contrast['new']}"
+        else:
+            yield sentence
         return
     yield head
     if to_assistant and tail["request"] and _LASTING.search(tail["request"]):
@@ -208,6 +215,7 @@ _TAIL_QUESTION = compile_pattern("tail_question", re.IGNORECASE)
 _TAIL_REQUEST = compile_pattern("tail_request", re.IGNORECASE)
 _DOUBTFUL_TAIL = compile_pattern("doubtful_tail", re.IGNORECASE)
 _YOU = re.compile(r"\byou\b", re.IGNORECASE)
+_CONTRAST = compile_pattern("contrast", re.IGNORECASE)
 _NO_HEAD = compile_pattern("no_statement_head", re.IGNORECASE)
 _LASTING = compile_pattern("lasting_request", re.IGNORECASE)
 _AGREED = re.compile(r",? (?:ok(?:ay)?|please|thanks|right|yeah)\W*$|\W+$", re.IGNORECASE)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from remanence.language.rules import ended_claims
 from remanence.language.rules.claim_phrases import NamesByStart, coordinated_subjects
+from remanence.language.rules.claim_rules import LEFT_FOR_THE_DAY
 from remanence.language.rules.ended_claims import ADVERB_PATTERN, StateChange, claims_ended_by
 from remanence.language.rules.fact_attributes import tags_of
 from remanence.language.rules.lexicon import compile_pattern, load_pattern
@@ -61,7 +62,7 @@ def _find_departure(text: str, subject: NameSpan, names: NamesByStart) -> StateC
     """Left Google, perhaps to join Anthropic; left Berlin and moved to Rome."""
     left = _LEFT.match(text, subject.end)
     old = names.get(left.end()) if left else None
-    if old is None or old.kind == "person":
+    if old is None or old.kind == "person" or LEFT_FOR_THE_DAY.match(text, old.end):
         return None
     joint = _AND_MOVED.match(text, old.end)
     home = names.get(joint.end()) if joint else None
@@ -95,6 +96,9 @@ def _find_move(text: str, subject: NameSpan, names: NamesByStart) -> StateChange
     if new is not None and old is None:
         source = _FROM.match(text, new.end)
         old = names.get(source.end()) if source else None
+    if new is not None and new.kind == "organization":  # from one employer to another
+        change = _job_change(text, subject, new.text)
+        return replace(change, ended_claims=claims_ended_by([Triple(subject.text, "left", old.text)]) if old else ())
     if new is None or new.kind == "person":
         return None if old is None else StateChange((), (Triple(subject.text, "lives_in", old.text),))
     return _move(text, subject, new.text, old)
@@ -164,7 +168,7 @@ def _find_rename(text: str, subject: NameSpan, names: NamesByStart) -> StateChan
 def _find_new_job(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
     found = _JOINED.match(text, subject.end)
     new = names.get(found.end()) if found else None
-    if new is None or new.kind in ("person", "place", "title") or _CLUB.search(text, new.start, new.end + 12):
+    if new is None or new.kind in ("person", "place", "title", "product") or _CLUB.search(text, new.start, new.end + 12):
         return None
     return _job_change(text, subject, new.text)
 
