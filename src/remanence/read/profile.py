@@ -17,7 +17,7 @@ from remanence.language.framing import estimate_tokens
 from remanence.language.rules.third_person import conjugate
 from remanence.ports import Extractor, ProfileWriter
 from remanence.read.supersession import is_current_row
-from remanence.schema import SELF, Memory
+from remanence.schema import SELF, Memory, Snapshot
 
 _MAX_MEMORIES = 400
 _MIN_IMPORTANCE = 0.3
@@ -82,7 +82,7 @@ def _make_profile(index: Index, extractor: Extractor, position: int, now: dateti
     facts = _current_facts(index, position, now)
     changes = [moment for m in facts for moment in (m.expires_at, m.valid.start, m.valid.end) if moment is not None]
     until = min((moment for moment in changes if moment > now), default=None)
-    memories = [memory for memory in facts if now in memory.valid][:_MAX_MEMORIES]
+    memories = [memory for memory in facts if now in memory.valid or memory.kind == "episode"][:_MAX_MEMORIES]
     lines, by = [_sentence(memory) for memory in memories], "template"
     statements = [Statement(line, (memory.id,)) for line, memory in zip(lines, memories, strict=True)]
     sentences = None
@@ -109,9 +109,21 @@ def _current_facts(index: Index, position: int, now: datetime) -> list[Memory]:
             [row for row in current if not index.relations.is_partly_stale(row, snapshot)]
         )
         sources = index.journal.extractions
-    facts = [m for m in memories if m.turn is None and m.kind != "episode" and len(m.text) <= _LONGEST]
+        # An event is stated where it ended something that was stated, and an appointment until it is over.
+        events = {m.id for m in memories if m.kind == "episode" and _is_stated_event(index, m, snapshot)}
+    facts = [m for m in memories if m.turn is None and len(m.text) <= _LONGEST]
+    facts = [m for m in facts if m.kind != "episode" or m.id in events]
     # A source with several facts is represented by these facts.
     return [fact for fact in facts if fact.id not in sources or fact.id in sources[fact.id][-1].facts]
+
+
+def _is_stated_event(index: Index, memory: Memory, snapshot: Snapshot) -> bool:
+    if memory.expires_at is not None and memory.expires_at > snapshot.now:
+        return True
+    number = index.catalog.number(memory.id)
+    return number is not None and bool(
+        index.links.links_of(number, snapshot, kinds=("supersedes",), direction="out", at=snapshot.now)
+    )
 
 
 _LONGEST = 300

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from remanence.language.rules.change_rules import may_replace
+from remanence.language.rules.change_rules import may_replace, share_topic
 from remanence.ports import RelationReader
 from remanence.schema import SELF, Memory, Verdict
 
@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 
 MAX_READ = 6
 """How many older facts a new one is compared with; a comparison takes some milliseconds."""
-MIN_REPLACED = 0.6
-"""The least probability that the new fact replaces or ends the older one."""
+MIN_REPLACED, MIN_REPLACED_UNLIKE = 0.6, 0.85
+"""The least probability that the new fact replaces or ends the older one: where they share a topic word, and where not."""
 MAX_EXTENDED = 0.3
 """The most probability that it only adds to it."""
 
@@ -58,8 +58,9 @@ def read_verdicts(
         return []
     return [
         Verdict(number, other.id, "updates", f"the reader says that it replaces it ({_replaced(best):.2f})")
-        for (number, _, other), one, two in zip(pairs, odds, odds[len(pairs) :], strict=False)
-        if _replaced(best := max(one, two, key=_replaced)) >= MIN_REPLACED
+        for (number, memory, other), one, two in zip(pairs, odds, odds[len(pairs) :], strict=False)
+        if _replaced(best := max(one, two, key=_replaced))
+        >= (MIN_REPLACED if share_topic(memory.text, other.text) else MIN_REPLACED_UNLIKE)
         and best.get("extends", 0.0) <= MAX_EXTENDED
     ]
 

@@ -149,7 +149,7 @@ def store_facts(
         vectors, _ = engine.embed([p.version.text for p in prepared])
         new = [_provisional_memory(place, space, p) for place, p in enumerate(prepared)]
         sources = {source.id for source in reading.sources}
-        old, to_read = _comparison_candidates(index, new, vectors, snapshot, sources)
+        old, to_read = _comparison_candidates(index, new, vectors, snapshot, sources, [f.source_turns for f in facts])
         said = _said(index, reading, facts, new, to_read, snapshot) if engine.reader is not None else {}
     verdicts = _judge(engine.extractor, new, old)
     verdicts += read_verdicts(engine.reader, new, to_read, said, verdicts)
@@ -262,10 +262,15 @@ def _forgotten_facts(index: Index, reading: Reading, ids: Sequence[str]) -> list
 
 
 def _comparison_candidates(
-    index: Index, new: Sequence[Memory], vectors: Mapping[bytes, Vector], snapshot: Snapshot, sources: Container[str]
+    index: Index,
+    new: Sequence[Memory],
+    vectors: Mapping[bytes, Vector],
+    snapshot: Snapshot,
+    sources: Container[str],
+    turns: Sequence[tuple[int, ...]],
 ) -> tuple[list[list[Memory]], list[list[Memory]]]:
     """For each new memory the memories to judge it against, including those before it in `new`; and those that the
-    reader may compare it with, which need not be as similar.
+    reader may compare it with, which need not be as similar, and are not from the same turns.
 
     Turns and other sources are not among them, nor are `sources`: what was said does not change.
     """
@@ -281,9 +286,9 @@ def _comparison_candidates(
         facts = {
             row: m for row, m in older.items() if m.id in readable and m.id not in sources and _is_fact(index, m.id)
         }
-        earlier = [other for other in new[:place] if _share_a_name(memory, other)]
-        to_judge.append([*(m for row, m in facts.items() if scores[row] >= _MIN_SIMILARITY), *earlier])
-        to_read.append([*facts.values(), *earlier])
+        earlier = {number: other for number, other in enumerate(new[:place]) if _share_a_name(memory, other)}
+        to_judge.append([*(m for row, m in facts.items() if scores[row] >= _MIN_SIMILARITY), *earlier.values()])
+        to_read.append([*facts.values(), *(m for number, m in earlier.items() if turns[number] != turns[place])])
     return to_judge, to_read
 
 

@@ -23,6 +23,7 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 _NO_TOPIC = word_set("user others their they them with have has been does doing about every again still there these")
 _SUBJECT_CHARS = 60
 _STEM = 5
+_DONE_TO = compile_pattern("done_to_somebody")
 
 
 def may_replace(new: Memory, old: Memory) -> bool:
@@ -37,7 +38,7 @@ def may_replace(new: Memory, old: Memory) -> bool:
         return False
     if _makes_state_claims(new) and _makes_state_claims(old):
         return False
-    return _subjects_agree(new, old) and share_topic(new.text, old.text)
+    return _subjects_agree(new, old)
 
 
 def share_topic(one: str, other: str) -> bool:
@@ -75,6 +76,8 @@ def _subjects(memory: Memory) -> set[str]:
         things = {normalize_name(name.text) for name in names if name.start == 0 or memory.text[: name.start] == "The "}
         return things or {normalize_name(speaker)}
     found = {normalize_name(people[0].text)}
+    if _DONE_TO.match(memory.text) and len(people) > 1:  # the boss fired Alice
+        found.add(normalize_name(people[1].text))
     for last, name in zip(people, people[1:], strict=False):
         between = memory.text[last.end : name.start]
         if between == " " or re.fullmatch(rf"['’]s (?:[a-z-]+ )?[a-z-]+,? ", between):

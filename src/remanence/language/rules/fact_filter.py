@@ -48,6 +48,8 @@ def classify_fact(
     is_appointment = is_future and _EVENT.search(text) is not None and _TIME.search(text) is not None
     if sentence.change is not None:
         is_state = sentence.change.has_unspecified_end and _IS_STATUS.search(text) is not None
+        is_count = any(claim.predicate == "has" for claim in sentence.change.state_claims)
+        is_state = is_state or (is_count and not sentence.change.event_claims)
         return FactClassification("semantic" if is_state else "episode", 0.75)
     if sentence.denial is not None and not (sentence.claims and is_appointment):
         return FactClassification("semantic", 0.7)
@@ -59,6 +61,13 @@ def classify_fact(
     if classification is None and remember_requested:
         return FactClassification("semantic", 0.7, is_future)
     return classification
+
+
+def has_lasting_result(sentence: ParsedSentence) -> bool:
+    """Whether what happened goes on: somebody got married, took up or gave up something."""
+    if _LASTING_RESULT.search(sentence.text):
+        return True
+    return any(claim.predicate in ("married_to", "engaged_to") for claim in sentence.claims)
 
 
 def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: bool) -> FactClassification | None:
@@ -222,7 +231,7 @@ _RATHER = re.compile(r"rather (?!not\b|be\b).* than \w")
 _HAS_NONE = re.compile(r"(?:have|got) (?:any |an? )(?!idea|clue|question|problem|time|plans|doubt)")
 _IDLE_NEEDS = compile_pattern("idle_needs")
 _NO_FEELING = re.compile(r"(?:doing|getting) (?:an?|my|their|married|engaged|divorced)\b|looking (?:for|after)\b|back (?:at|in|on)\b")
-_LASTING_PREDICATES = word_set("grew_up_in born_in born_on is_from lived_in worked_at studied_at")
+_LASTING_PREDICATES = word_set("married_to engaged_to relationship_status diet grew_up_in born_in born_on is_from lived_in worked_at studied_at")
 _VIEW_VERBS = load_words("view_verbs")
 _OPINION_VERBS = word_set("thinks believes feels finds considers thought believed")
 _IDLE_VERBS = load_words("idle_verbs")

@@ -16,7 +16,7 @@ from datetime import datetime
 from remanence.language.rules import fact_attributes
 from remanence.language.rules.ended_claims import claims_ended_by, claims_opposed_to
 from remanence.language.rules.fact_attributes import find_fact_times, importance_of, tags_of
-from remanence.language.rules.fact_filter import FactClassification, classify_fact
+from remanence.language.rules.fact_filter import FactClassification, classify_fact, has_lasting_result
 from remanence.language.rules.lexicon import compile_pattern, load_pattern
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import OPINION_PREDICATES, claim_kind
@@ -163,6 +163,12 @@ def _build_fact(
         claims = [claim for claim in claims if claim.predicate != "has"]  # a meeting is not a possession
     window = times[0].window if times else Window()
     is_background = _SUBORDINATE.match(clause.text) is not None  # "Since I moved …" was some time ago
+    expires = fact_attributes.find_expiry(clause.text, times, turn.at) if is_future else None
+    if kind == "semantic" and window.start is not None:
+        if window.start > turn.at and _DUE.search(clause.text):  # the deadline is known before its day
+            expires, window = window.end, Window()
+        elif window.start <= turn.at and has_lasting_result(clause):
+            window = Window(window.start)
     if not window.has_bound and kind == "episode" and turn.is_dated and not (is_future or is_background):
         window = Window.from_moment(turn.at)
     others = [person.text for person in _other_people(clause.text, turn.speaker)]
@@ -178,7 +184,7 @@ def _build_fact(
         ),
         confidence=0.8 if claims and not is_future else classification.confidence,
         tags=tags_of(clause.text, preference=kind == "viewpoint"),
-        expires_at=fact_attributes.find_expiry(clause.text, times, turn.at) if is_future else None,
+        expires_at=expires,
         source_turns=(turn.number,),
         ended_claims=tuple(dict.fromkeys([*ended, *claims_opposed_to(claims)])),
     )
@@ -327,6 +333,7 @@ _PRONOUN = re.compile(r"(He|She|His|Her)\b(['’](?:s|ll|d))?(?= [a-z]|['’])")
 _CONTRACTED = {"s": " is", "ll": " will", "d": " would"}
 _CONTINUATION = compile_pattern("continuing_sentence")
 _HABIT = re.compile(r"\b(?:never|always|usually|often|every|each|sometimes|rarely|birthday|anniversary)\b")
+_DUE = re.compile(r"\b(?:deadline|due|go-?live|launch(?:es|ing)?|hand(?:s|ing)? in|submit|release|by)\b", re.IGNORECASE)
 _YEARLY = ("birthday", "born_on")
 _SUBORDINATE = re.compile(r"(?:since|after|before|when|once) ", re.IGNORECASE)
 _MAX_EXTENDED_CHARS = 300

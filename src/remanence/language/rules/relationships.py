@@ -89,6 +89,11 @@ def copula_claims(text: str, subject: NameSpan, names: NamesByStart, speaker: st
     if nationality:
         yield Triple(subject.text, "nationality", nationality[1])
         return
+    status = _STATUS.match(text, subject.end) if subject.kind == "person" else None
+    if status:
+        predicate = "relationship_status" if _RELATIONSHIP_STATUS.fullmatch(status["status"]) else "diet"
+        yield Triple(subject.text, predicate, status["status"])
+        return
     one_of = _ONE_OF.match(text, verb.end())
     if one_of:
         owner = None if one_of["my"] else names.get(one_of.end())
@@ -170,6 +175,8 @@ _ROLE = compile_pattern("role_of")
 _AFTER_NAME = re.compile(r"[.!,]|$| from\b| and (?:I|the user)\b")
 _MY_RELATIVE = re.compile(rf"(?:my|our) (?:[a-z]+ )?({load_pattern('relationship')})\b")
 _RELATIVE_OF_NAME = re.compile(rf"['’]s (?:[a-z]+ )?({load_pattern('relationship')})\b")
+_STATUS = compile_pattern("status_of")
+_RELATIONSHIP_STATUS = compile_pattern("relationship_statuses")
 _ONE_OF = re.compile(r"one of (?P<my>my|our)?")
 _PLURAL_RELATIVES = re.compile(rf"(?:['’]s)? (?:[a-z]+ )?({load_pattern('relationships')})\b")
 _POSSESSIVE_AT_END = re.compile(r"['’]s?(?=[.;:!,\n)]|$| (?:and|but|from)\b)")

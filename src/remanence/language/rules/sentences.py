@@ -156,6 +156,9 @@ def complete_sentence(sentence: str, *, to_assistant: bool = False) -> str:
         fragment = pattern.match(sentence)
         if fragment and rest:
             return statement.format(first.lower()) + sentence[len(first) :]
+    arrival = _ARRIVAL.match(sentence)
+    if arrival:
+        return f"I now have a {arrival['ordinal'].lower()} {arrival['noun']}"
     nickname = _CALL_ME.match(sentence)
     if nickname:
         return f"I am called {sentence[nickname.end() :]}"
@@ -232,6 +235,7 @@ _SUBJECTLESS_VERBS = load_words("subjectless_verbs")
 _PROPER_WORDS = lexicon.FIRST_NAMES | PROPER_ADJECTIVES | lexicon.ORGANIZATIONS | lexicon.PLACES | lexicon.PRODUCTS
 _UNCOUNTED_EVENTS = word_set("lunch dinner breakfast brunch training practice surgery")
 _OBJECT = re.compile(r"(?:me|us|it)\b|(?:that|this|you|them)(?:[.,!]|$)")
+_ARRIVAL = compile_pattern("arrival", re.IGNORECASE)
 _CALL_ME = compile_pattern("call_me", re.IGNORECASE)
 _ANSWER_VERB = rf"(?=(?:{load_pattern('answer_verbs')})\b)"
 _FROM_NOW = r"(?:please )?(?:from now on,? |in (?:the )?future,? )(?:please )?"

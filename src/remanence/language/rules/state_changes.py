@@ -14,7 +14,7 @@ from remanence.language.rules.claim_phrases import NamesByStart, coordinated_sub
 from remanence.language.rules.claim_rules import LEFT_FOR_THE_DAY
 from remanence.language.rules.ended_claims import ADVERB_PATTERN, StateChange, claims_ended_by
 from remanence.language.rules.fact_attributes import tags_of
-from remanence.language.rules.lexicon import compile_pattern, load_pattern
+from remanence.language.rules.lexicon import PLURAL_RELATIONSHIP_NOUNS, compile_pattern, load_pattern
 from remanence.language.rules.name_spans import NameSpan
 from remanence.schema import Triple
 
@@ -187,6 +187,19 @@ def _find_marriage(text: str, subject: NameSpan, names: NamesByStart) -> StateCh
     return StateChange((married,), (), _state(text, subject, f"is married to {other.text}"), (married,))
 
 
+def _find_count(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
+    """Got a third cat: there are three now, and no longer two."""
+    found = _COUNTED.match(text, subject.end)
+    if found is None:
+        return None
+    noun, before = found["noun"], _ORDINALS.index(found["ordinal"])
+    plural = next((many for many, one in PLURAL_RELATIONSHIP_NOUNS.items() if one == noun), f"{noun}s")
+    number, fewer = _NUMBERS[before + 1], _NUMBERS[before]
+    ended = tuple(Triple(subject.text, "has", thing) for thing in (plural, noun, f"{fewer} {plural}", f"{fewer} {noun}"))
+    state = _state(text, subject, f"has {number} {plural}")
+    return StateChange((), ended, state, (Triple(subject.text, "has", f"{number} {plural}"),))
+
+
 def _find_promotion(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
     found = _PROMOTED.match(text, subject.end)
     if found is None:
@@ -218,7 +231,7 @@ def _at_sentence_start(text: str, name: NameSpan) -> str:
 
 
 _FINDERS = (
-    *(_find_departure, _find_move, _find_rename, _find_switch, _find_replacement, _find_new_job, _find_marriage),
+    *(_find_count, _find_departure, _find_move, _find_rename, _find_switch, _find_replacement, _find_new_job, _find_marriage),
     *(ended_claims.find_breakup, _find_promotion, ended_claims.find_discontinued, ended_claims.find_unspecified_ending),
 )  # the first that finds a change decides
 _OWN_JOB = r"(?:(?:my|their|his|her|a|an|the) (?:old |new )?(?:job|position|role) (?:at|with) )?(?:the )?"
@@ -233,5 +246,8 @@ _REPLACED = compile_pattern("replaced")
 _JOINED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:{load_pattern('joining_verbs')}) (?:the )?")
 _CLUB = compile_pattern("club", re.IGNORECASE)
 _MARRIED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:got married to|married|tied the knot with|wed) ")
+_COUNTED = compile_pattern("counted")
+_ORDINALS = "second third fourth fifth sixth seventh".split()
+_NUMBERS = "one two three four five six seven".split()
 _PROMOTED = compile_pattern("promoted")
 _RENAMED = compile_pattern("renamed")

@@ -78,6 +78,8 @@ class _PronounReplacer:
         name = _name_after(before, self.speaker)
         if found["me"] or found["mine"]:
             return _inside_sentence(self.speaker) + ("'s" if found["mine"] else "")
+        if found["us"]:
+            return f"{_inside_sentence(self.speaker)} and others"
         if found["self"]:
             return "themselves"
         was_named, self.is_named = self.is_named, True

@@ -28,6 +28,7 @@ _MAX_CHARS = 2_000
 _ALSO = re.compile(r"\b(?:also|too|as well|both|second|another|part[- ]time|in addition)\b", re.IGNORECASE)
 _INSTANT = timedelta(seconds=1)
 _WORD = re.compile(r"\w+")
+_COUNTS = r"one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}"
 
 
 def find_verdicts(new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
@@ -96,7 +97,7 @@ def _decide(new: _Statement, old: _Statement) -> _Decision | None:
     if normalize_text(new.memory.text) == normalize_text(old.memory.text) or _is_history(new.memory, old.memory):
         return None
     states = [claim for claim in old.claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
-    ended, why = _ended_states(new, states)
+    ended, why = _ended_states(new, states, old.memory.text)
     if ended:
         return _decide_ended(new, old, states, ended, why)
     for claim in (*_matching(new.denied, states), *_matching(old.denied, new.claims)):
@@ -110,7 +111,15 @@ def _decide(new: _Statement, old: _Statement) -> _Decision | None:
     return None
 
 
-def _ended_states(new: _Statement, states: Sequence[Triple]) -> tuple[list[Triple], str]:
+def _count(text: str, claim: Triple) -> str | None:
+    """How many of what somebody has: "two" of "two black cats"."""
+    if claim.predicate != "has":
+        return None
+    found = re.search(rf"\b({_COUNTS}) {re.escape(claim.object)}\b", text)
+    return found[1] if found else None
+
+
+def _ended_states(new: _Statement, states: Sequence[Triple], old_text: str) -> tuple[list[Triple], str]:
     """The old states that no longer hold once the new memory does, and why."""
     found: dict[Triple, None] = {}
     why = ""
@@ -125,6 +134,11 @@ def _ended_states(new: _Statement, states: Sequence[Triple]) -> tuple[list[Tripl
             found[claim] = None
             old_value = claim.object if claim_value(claim) == normalize_name(claim.object) else claim.subject
             why = why or f"{_as_text(newer)} now, not {old_value}"
+    for claim in states:
+        newer_count = _count(new.memory.text, claim) if claim in new.claims else None
+        if newer_count is not None and newer_count != _count(old_text, claim) is not None:
+            found[claim] = None
+            why = why or f"it says {newer_count} {claim.object}"
     return list(found), why
 
 
