@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from remanence.language.rules.claim_rules import LEFT_FOR_THE_DAY
 from remanence.language.rules.fact_attributes import tags_of
 from remanence.language.rules.lexicon import FUNCTION_WORDS, compile_pattern, word_set
 from remanence.language.rules.predicate_rules import EVENT_PREDICATES
@@ -16,7 +17,9 @@ from remanence.language.rules.sentence_reading import find_sentence_names
 from remanence.language.text import normalize_name
 from remanence.schema import SELF, Memory
 
-_CHANGE = compile_pattern("change_marker", re.IGNORECASE)
+_NOW = compile_pattern("now_marker", re.IGNORECASE)
+_END = compile_pattern("end_marker", re.IGNORECASE)
+_LEFT = re.compile(r"\bleft (?:the )?[\w'’.-]+(?: [A-Z][\w'’.-]+)*")
 _TEMPORARY = compile_pattern("temporary_marker", re.IGNORECASE)
 _ADDITION = re.compile(r"\b(?:also|too|as well|another|besides|in addition|other)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{4,}")
@@ -34,11 +37,21 @@ def may_replace(new: Memory, old: Memory) -> bool:
     >>> may_replace(new, old), may_replace(Memory("3", "main", "Bob eats olives now.", observed_by="Alice"), old)
     (True, False)
     """
-    if not _CHANGE.search(new.text) or _TEMPORARY.search(new.text) or _ADDITION.search(new.text):
+    if not _speaks_of_change(new) or _TEMPORARY.search(new.text) or _ADDITION.search(new.text):
         return False
     if _makes_state_claims(new) and _makes_state_claims(old):
         return False
     return _subjects_agree(new, old)
+
+
+def _speaks_of_change(memory: Memory) -> bool:
+    """Whether a text tells an end, or a state as it is now. What happened once without an end changes no state."""
+    left = _LEFT.search(memory.text)
+    if left and not LEFT_FOR_THE_DAY.match(memory.text, left.end()):
+        return True
+    if _END.search(memory.text):
+        return True
+    return memory.kind != "episode" and _NOW.search(memory.text) is not None
 
 
 def share_topic(one: str, other: str) -> bool:

@@ -150,7 +150,7 @@ def complete_sentence(sentence: str, *, to_assistant: bool = False) -> str:
     ('I am called Ben.', 'I want to be reminded to call Bob.')
     """
     first, _, rest = sentence.partition(" ")
-    if first.title() in _SUBJECTLESS_VERBS and rest and not _OBJECT.match(rest):
+    if (first.title() in _SUBJECTLESS_VERBS or _PAST_FIRST.match(sentence)) and rest and not _OBJECT.match(rest):
         return f"I {first.lower()} {rest}"
     for pattern, statement in _FRAGMENTS:
         fragment = pattern.match(sentence)
@@ -235,6 +235,7 @@ _SUBJECTLESS_VERBS = load_words("subjectless_verbs")
 _PROPER_WORDS = lexicon.FIRST_NAMES | PROPER_ADJECTIVES | lexicon.ORGANIZATIONS | lexicon.PLACES | lexicon.PRODUCTS
 _UNCOUNTED_EVENTS = word_set("lunch dinner breakfast brunch training practice surgery")
 _OBJECT = re.compile(r"(?:me|us|it)\b|(?:that|this|you|them)(?:[.,!]|$)")
+_PAST_FIRST = compile_pattern("past_first", re.IGNORECASE)
 _ARRIVAL = compile_pattern("arrival", re.IGNORECASE)
 _CALL_ME = compile_pattern("call_me", re.IGNORECASE)
 _ANSWER_VERB = rf"(?=(?:{load_pattern('answer_verbs')})\b)"

@@ -32,6 +32,7 @@ def to_third_person(sentence: str, speaker: str) -> str:
     >>> to_third_person("My sister told me that we don't listen to my mom.", "Alice")
     "Alice's sister told Alice that Alice and others don't listen to Alice's mom."
     """
+    sentence = _OWN_PARENT.sub(lambda found: f"My {found[1].lower()}", sentence)
     spelled_out = _CONTRACTED_HAS.sub(" has ", _CONTRACTED_IS.sub(" is ", sentence))
     pieces = _QUOTED.split(_PREDICATE_OF_I.sub(_conjugate_further_verbs, spelled_out))
     replacer = _PronounReplacer(speaker)
@@ -44,6 +45,7 @@ def to_third_person(sentence: str, speaker: str) -> str:
 
 _QUOTED = re.compile(r"(\"[^\"]*\"|“[^”]*”)")
 _CONTRACTED_IS, _CONTRACTED_HAS = compile_pattern("contracted_is"), compile_pattern("contracted_has")
+_OWN_PARENT = re.compile(r"^(Mum|Mom|Dad|Grandma|Grandpa|Granny|Gran|Grandad|Granddad|Mother|Father)(?= [a-z]|['’]s)")
 _FIRST_PERSON = compile_pattern("first_person")
 _PREDICATE_OF_I = compile_pattern("predicate_of_i")
 _NOT_FINITE = compile_pattern("not_finite")  # "I want to cook and play" has one finite verb

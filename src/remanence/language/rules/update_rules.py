@@ -28,6 +28,10 @@ _MAX_CHARS = 2_000
 _ALSO = re.compile(r"\b(?:also|too|as well|both|second|another|part[- ]time|in addition)\b", re.IGNORECASE)
 _INSTANT = timedelta(seconds=1)
 _WORD = re.compile(r"\w+")
+_KIN_PREDICATES = frozenset(
+    f"{noun}_of" for noun in "brother sister cousin uncle aunt son daughter nephew niece mother father grandmother "
+    "grandfather husband wife brother_in_law sister_in_law".split()
+)
 _COUNTS = r"one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}"
 
 
@@ -96,6 +100,8 @@ class _Statement:
 def _decide(new: _Statement, old: _Statement) -> _Decision | None:
     if normalize_text(new.memory.text) == normalize_text(old.memory.text) or _is_history(new.memory, old.memory):
         return None
+    if _are_namesakes(new, old):
+        return None
     states = [claim for claim in old.claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
     ended, why = _ended_states(new, states, old.memory.text)
     if ended:
@@ -109,6 +115,15 @@ def _decide(new: _Statement, old: _Statement) -> _Decision | None:
     if all(any(_includes(other, claim) for other in new.claims) for claim in old.claims):
         return "extends", f"it says more about that {_as_text(old.claims[0])}"
     return None
+
+
+def _are_namesakes(new: _Statement, old: _Statement) -> bool:
+    """Whether one name is that of two relatives: nobody's brother is their cousin."""
+    kin = {(c.subject, c.object): c.predicate for c in old.claims if c.predicate in _KIN_PREDICATES}
+    return any(
+        c.predicate in _KIN_PREDICATES and kin.get((c.subject, c.object), c.predicate) != c.predicate
+        for c in new.claims
+    )
 
 
 def _count(text: str, claim: Triple) -> str | None:
