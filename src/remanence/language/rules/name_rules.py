@@ -14,6 +14,7 @@ from functools import cached_property
 
 from remanence.language.rules import lexicon, name_spans
 from remanence.language.rules.lexicon import FIRST_NAMES, FUNCTION_WORDS, PROPER_ADJECTIVES, is_common_word, load_words
+from remanence.language.rules.lowercase_names import find_lowercase_names
 from remanence.language.rules.name_spans import CapitalizedWord, NameSpan, kind_of_name
 from remanence.language.text import ABBREVIATIONS, normalize_name
 
@@ -47,9 +48,14 @@ def find_names(text: str, *, is_question: bool = False) -> list[NameSpan]:
     if "`" in text:
         marked = [name for name in marked if name.kind != name_spans.CODE_KIND]
     if not tokens:
-        return marked
+        return marked if is_question or not _is_lowercase(text) else [*marked, *find_lowercase_names(text)]
     found = _NameFinder(text, tokens, is_question).names()
     return sorted([*marked, *found], key=lambda name: name.start) if marked else found
+
+
+def _is_lowercase(text: str) -> bool:
+    """Whether a text is written without capitals, so that their absence says nothing. "I" is no evidence."""
+    return text[:1].islower()
 
 
 _PARTICLES = frozenset(f" {particle} " for particle in load_words("name_particles"))
