@@ -37,6 +37,7 @@ from remanence.schema import (
 )
 from remanence.write.append import ExtraEvents, append
 from remanence.write.extract import PreparedVersion, prepare_fact, prepare_revision
+from remanence.write.name_joins import join_events
 from remanence.write.reader_verdicts import read_verdicts
 
 if TYPE_CHECKING:
@@ -161,6 +162,7 @@ def store_facts(
             *_extractions(reading, facts, ids),
             *_forgotten_facts(index, reading, ids),
             *_invalidations(index, facts, now, by),
+            *join_events(index, reading.sources, now, by),
             *(extra_events(index, ids) if extra_events else ()),
         ]
 
