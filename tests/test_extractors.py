@@ -87,7 +87,6 @@ def test_the_first_word_of_a_sentence_needs_more_than_its_capital(text: str, exp
         "my Mom and my Dad",
         "and then You Have Got To Be Kidding",
         "so S E X Y :D We won",
-        "alice lives in porto with bob",
         "**Research Your Audience**: know them.\n1. Adjust Regularly: do it.\n\n## Next Steps",
         "Run `MyClass.Foo` or\n```\n@app.route\nclass Bar\n```",
         "",

@@ -105,7 +105,7 @@ def name_similarity(one: str, other: str) -> NameSimilarity | None:
         return None
     if a.generations != b.generations or _are_of_different_sex(a, b):
         return None
-    return _same_words(a, b) or _acronym(a, b) or _initials(a, b) or _typo(a, b) or _part_of_name(one, other)
+    return _same_words(a, b) or _acronym(a, b) or _initials(a, b) or _typo(a, b) or _short_form(one, other)
 
 
 class SamePerson(Enum):
@@ -138,18 +138,20 @@ def same_person(short: str, full: str) -> SamePerson | None:
     word = a.words[0]
     if word == last:
         is_other = word in PLACES or word in ORGANIZATIONS or word in FIRST_NAMES or is_common_word(word)
+        if a.titles & (_MALE | _FEMALE):  # Mrs. Weber may be anybody's mother
+            return None
         return None if is_other and not a.titles else SamePerson.SURNAME
     if word == first:
         return SamePerson.FIRST_NAME
     return SamePerson.NICKNAME if are_nicknames(word, first) else None
 
 
-def _part_of_name(one: str, other: str) -> NameSimilarity | None:
-    relation = same_person(one, other) or same_person(other, one)
-    if relation is None:
-        return None
-    score = {SamePerson.SHORT_FORM: 0.85, SamePerson.SURNAME: 0.6}.get(relation, 0.5)
-    return NameSimilarity(score, f"one may be {relation.value} of the other")
+def _short_form(one: str, other: str) -> NameSimilarity | None:
+    """A surname or a first name alone is too little to propose anything."""
+    for short, full in ((one, other), (other, one)):
+        if same_person(short, full) is SamePerson.SHORT_FORM:
+            return NameSimilarity(0.85, f"{short!r} has a short form of the first name")
+    return None
 
 
 def _are_of_different_sex(a: _ParsedName, b: _ParsedName) -> bool:
@@ -286,6 +288,12 @@ class SimilarNames:
     def find(self, name: str) -> list[tuple[int, NameSimilarity]]:
         """The names similar to this one, by number, most similar first."""
         spellings = self._names.spellings
+        found = [(number, like) for number in self.candidates(name) if (like := name_similarity(name, spellings[number]))]
+        return sorted(found, key=lambda item: (-item[1].score, item[0]))
+
+    def candidates(self, name: str) -> list[int]:
+        """The names that share a key with this one, such as a word, by number."""
+        spellings = self._names.spellings
         for number in range(self._indexed, len(spellings)):
             for key in _keys(spellings[number]):
                 self._by_key[key].append(number)
@@ -295,8 +303,7 @@ class SimilarNames:
             sharing = self._by_key.get(key, [])
             if len(sharing) <= _MAX_SHARING:
                 candidates |= dict.fromkeys(sharing)
-        found = [(number, like) for number in candidates if (like := name_similarity(name, spellings[number]))]
-        return sorted(found, key=lambda item: (-item[1].score, item[0]))
+        return list(candidates)
 
 
 def _keys(name: str) -> list[str]:

@@ -155,18 +155,24 @@ def store_facts(
     verdicts = _judge(engine.extractor, new, old)
     verdicts += read_verdicts(engine.reader, new, to_read, said, verdicts)
 
+    joins: list[Event] = []
+
     def decide(index: Index, ids: Sequence[str]) -> list[Event]:
+        joins.extend(join_events(index, reading.sources, now, by))
         return [
             *_verdict_links(verdicts, {f"new:{place}": memory for place, memory in enumerate(ids)}, by),
             *_source_links(reading, facts, ids),
             *_extractions(reading, facts, ids),
             *_forgotten_facts(index, reading, ids),
             *_invalidations(index, facts, now, by),
-            *join_events(index, reading.sources, now, by),
+            *joins,
             *(extra_events(index, ids) if extra_events else ()),
         ]
 
-    return append(engine, space, prepared, extra_events=decide, at=now)
+    memories = append(engine, space, prepared, extra_events=decide, at=now)
+    if joins:
+        engine.embed_descriptions(space)
+    return memories
 
 
 def _known_facts(index: Index, sources: Sequence[Memory], extractor: Extractor) -> list[str] | None:

@@ -36,14 +36,21 @@ def find_aliases(text: str) -> list[AliasPair]:
     for pattern in _TOLD:
         for match in pattern.finditer(text):
             _add(found, _group(match, "name"), _group(match, "alias"), match.group())
+    for match in _IN_QUOTES.finditer(text):
+        _add(found, f"{match['first']} {match['last']}", match["alias"], match.group())
+        _add(found, f"{match['first']} {match['last']}", match.group(), match.group())
     for match in _TO_OTHERS.finditer(text):
         for alias in _ALIAS_TO.findall(match["rest"]):
             _add(found, match["name"], alias, match.group())
     _add_of_only_person(found, text)
     for pair in list(found.values()):  # Kasia, short for Katarzyna Wójcik, is also Kasia Wójcik
-        surname = pair.name.rpartition(" ")[2]
-        if " " in pair.name and " " not in pair.alias and f"{pair.alias} {surname}" != pair.name:
+        first, _, surname = pair.name.rpartition(" ")
+        if first and " " not in pair.alias and pair.alias not in pair.name.split():
             _add(found, pair.name, f"{pair.alias} {surname}", pair.why)
+    for match in _FORMER.finditer(text):
+        name, former = _group(match, "name"), _group(match, "alias")
+        first = name.partition(" ")[0]
+        _add(found, name, former if " " in former or first == name else f"{first} {former}", match.group())
     return list(found.values())
 
 
@@ -82,11 +89,11 @@ def _add(found: dict[tuple[str, str], AliasPair], name: str, alias: str, why: st
         found.setdefault((name, alias), AliasPair(name, alias, " ".join(why.split())))
 
 
-_TOLD = tuple(
-    compile_pattern(name) for name in ("alias_after_name", "alias_before_name", "former_name", "name_in_real_life")
-)
+_TOLD = tuple(compile_pattern(name) for name in ("alias_after_name", "alias_before_name", "name_in_real_life"))
+_FORMER = compile_pattern("former_name")
 _TO_OTHERS = compile_pattern("alias_to_others")
 _ALIAS_TO = re.compile(r"([A-Z][\w'’-]+) to (?:her|his|my|our|their|the|most|some|all|every\w*|mine|friends|family)\b")
+_IN_QUOTES = re.compile(r"(?P<first>[A-Z]\w+) [\"“'‘(](?P<alias>[A-Z]\w+)[\"”'’)] (?P<last>[A-Z]\w+)")
 _CALL_THEM = compile_pattern("alias_call_them")
 _NO_ALIASES = frozenset(("i", "me", "he", "she", "it", "the", "him", "her", "monday", "tuesday", "friday"))
 _SHORT_FORMS: dict[str, frozenset[str]] = {}
