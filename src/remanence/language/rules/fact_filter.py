@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from remanence.language.rules.fact_attributes import tags_of
 from remanence.language.rules.lexicon import (
     PLURAL_RELATIONSHIP_NOUNS,
     compile_pattern,
@@ -97,7 +98,7 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
         return None  # I think I will …
     singular = verb[1].lower().replace("’", "'")
     classification = _classify_by_verb(_SINGULAR.get(singular, singular), after, is_future, alone=alone)
-    vague = plural and alone and not any(character.isdigit() for character in text)
+    vague = plural and alone and not _NUMBER.search(text)
     vague = vague and not _LASTING_RESULT.search(text)
     return None if vague and classification is not None and classification.kind == "semantic" else classification
 
@@ -116,7 +117,7 @@ def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) ->
     if verb in _OPINION_VERBS:
         return FactClassification("viewpoint", 0.6) if count >= 4 else None
     if verb in _IDLE_VERBS:
-        return None
+        return FactClassification("semantic", 0.6) if verb == "gets" and "health" in tags_of(after) else None
     if verb in ("is", "isn't", "was", "were", "feels", "felt", "seems"):
         return _classify_being(verb, after, next_word, is_future, alone)
     if verb in ("has", "had"):
@@ -207,6 +208,7 @@ _PLURAL_VERB = re.compile(
 _VERB = compile_pattern("first_verb")
 _LASTING_RESULT = compile_pattern("lasting_result")
 _DONE_TO_SPEAKER = compile_pattern("done_to_somebody")
+_NUMBER = re.compile(r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten)\b")
 _EXACT = re.compile(r"\d| [A-Z]\w|^to (?:avoid|take|eat|inject|wear|use|carry|follow|stick|watch)\b")
 _POSSESSION = re.compile(rf"['’]s (?:[a-z-]+ ){{0,2}}?([a-z-]+) ({load_pattern('possession_verbs')})\b")
 _WORD = re.compile(r"[\w'’-]+")

@@ -51,9 +51,9 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
         unbulleted = _BULLET.sub("", line)
         if len(unbulleted) > MAX_SENTENCE_CHARS or _QUOTED_LINE.match(line) or _CODE_LINE.search(unbulleted):
             continue
-        if _SARCASM.search(unbulleted) or is_non_english(unbulleted):
+        if _SARCASM.search(unbulleted) or _FICTION.match(unbulleted) or is_non_english(unbulleted):
             continue
-        for part in _parts(unbulleted, to_assistant):
+        for part in _parts(_SMALL_I.sub("I", unbulleted), to_assistant):
             sentence = _without_openers(part, to_assistant)
             if sentence.text and (
                 sentence.remember_requested or sentence.is_correction or not _is_small_talk(sentence.text)
@@ -210,9 +210,11 @@ _STATUS = compile_pattern("own_status")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CODE_LINE = compile_pattern("code_line")
 _BULLET = re.compile(r"^\s*(?:[-*•]+|\d{1,2}[.)])\s+")
-_QUOTED_LINE = re.compile(r"\s*(?:>|[\"“][^\"”]{20,}[\"”]?\W*(?:$|[-–—(]))")
+_QUOTED_LINE = re.compile(r"\s*(?:>|[\"“][^\"”]{20,}[\"”]?\W*(?:$|[-–—(]|(?:wrote|writes|said|says|by)\b))")
 _INJECTION = compile_pattern("injection", re.IGNORECASE)
 _PASTED = compile_pattern("pasted", re.IGNORECASE)
+_FICTION = compile_pattern("fiction", re.IGNORECASE)
+_SMALL_I = re.compile(r"(?<![\w.'’-])i(?=['’](?:m|ve|ll|d)\b| [a-z])")
 _SARCASM = compile_pattern("sarcasm")
 _TAIL_QUESTION = compile_pattern("tail_question", re.IGNORECASE)
 _TAIL_REQUEST = compile_pattern("tail_request", re.IGNORECASE)
