@@ -133,7 +133,11 @@ def same_person(short: str, full: str) -> SamePerson | None:
         return None
     if len(a.words) == 2 and a.words[1] == last and are_nicknames(a.words[0], first):
         return SamePerson.SHORT_FORM if is_short_form(a.words[0], first) else None
-    if len(a.words) != 1 or len(a.words[0]) < 3 or (first not in FIRST_NAMES and not b.titles and is_common_word(first)):
+    if (
+        len(a.words) != 1
+        or len(a.words[0]) < 3
+        or (first not in FIRST_NAMES and not b.titles and is_common_word(first))
+    ):
         return None
     word = a.words[0]
     if word == last:
@@ -288,7 +292,9 @@ class SimilarNames:
     def find(self, name: str) -> list[tuple[int, NameSimilarity]]:
         """The names similar to this one, by number, most similar first."""
         spellings = self._names.spellings
-        found = [(number, like) for number in self.candidates(name) if (like := name_similarity(name, spellings[number]))]
+        found = [
+            (number, like) for number in self.candidates(name) if (like := name_similarity(name, spellings[number]))
+        ]
         return sorted(found, key=lambda item: (-item[1].score, item[0]))
 
     def candidates(self, name: str) -> list[int]:

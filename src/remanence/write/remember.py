@@ -150,10 +150,16 @@ def store_facts(
         vectors, _ = engine.embed([p.version.text for p in prepared])
         new = [_provisional_memory(place, space, p) for place, p in enumerate(prepared)]
         sources = {source.id for source in reading.sources}
-        old, to_read = _comparison_candidates(index, new, vectors, snapshot, sources, [f.source_turns for f in facts])
-        said = _said(index, reading, facts, new, to_read, snapshot) if engine.reader is not None else {}
-    verdicts = _judge(engine.extractor, new, old)
-    verdicts += read_verdicts(engine.reader, new, to_read, said, verdicts)
+        near, wide = _comparison_candidates(index, new, vectors, snapshot, sources)
+        said = _said(index, reading, facts, new, wide, snapshot) if engine.reader is not None else {}
+    by_rule = not callable(getattr(engine.extractor, "judge", None)) or isinstance(engine.extractor, RuleExtractor)
+    verdicts = _judge(engine.extractor, new, wide if by_rule else near)  # rules cost nothing
+    turns = {memory.id: fact.source_turns for memory, fact in zip(new, facts, strict=True)}
+    other_turns = [
+        [older for older in candidates if turns.get(older.id) != turns[memory.id]]
+        for memory, candidates in zip(new, wide, strict=True)
+    ]
+    verdicts += read_verdicts(engine.reader, new, other_turns, said, verdicts)
 
     joins: list[Event] = []
 
@@ -270,20 +276,15 @@ def _forgotten_facts(index: Index, reading: Reading, ids: Sequence[str]) -> list
 
 
 def _comparison_candidates(
-    index: Index,
-    new: Sequence[Memory],
-    vectors: Mapping[bytes, Vector],
-    snapshot: Snapshot,
-    sources: Container[str],
-    turns: Sequence[tuple[int, ...]],
+    index: Index, new: Sequence[Memory], vectors: Mapping[bytes, Vector], snapshot: Snapshot, sources: Container[str]
 ) -> tuple[list[list[Memory]], list[list[Memory]]]:
-    """For each new memory the memories to judge it against, including those before it in `new`; and those that the
-    reader may compare it with, which need not be as similar, and are not from the same turns.
+    """For each new memory the memories that it may relate to, including those before it in `new`: the similar ones,
+    and a wider choice, for rules and for a reader.
 
     Turns and other sources are not among them, nor are `sources`: what was said does not change.
     """
-    to_judge: list[list[Memory]] = []
-    to_read: list[list[Memory]] = []
+    near: list[list[Memory]] = []
+    wide: list[list[Memory]] = []
     for place, memory in enumerate(new):
         with index.lock:
             scores = _similar_rows(index, memory, vectors.get(text_hash(memory.text)), snapshot)
@@ -294,10 +295,10 @@ def _comparison_candidates(
         facts = {
             row: m for row, m in older.items() if m.id in readable and m.id not in sources and _is_fact(index, m.id)
         }
-        earlier = {number: other for number, other in enumerate(new[:place]) if _share_a_name(memory, other)}
-        to_judge.append([*(m for row, m in facts.items() if scores[row] >= _MIN_SIMILARITY), *earlier.values()])
-        to_read.append([*facts.values(), *(m for number, m in earlier.items() if turns[number] != turns[place])])
-    return to_judge, to_read
+        earlier = [other for other in new[:place] if _share_a_name(memory, other)]
+        near.append([*(m for row, m in facts.items() if scores[row] >= _MIN_SIMILARITY), *earlier])
+        wide.append([*facts.values(), *earlier])
+    return near, wide
 
 
 def _is_fact(index: Index, memory: str) -> bool:

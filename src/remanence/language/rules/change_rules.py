@@ -21,11 +21,18 @@ _NOW = compile_pattern("now_marker", re.IGNORECASE)
 _END = compile_pattern("end_marker", re.IGNORECASE)
 _LEFT = re.compile(r"\bleft (?:the )?[\w'’.-]+(?: [A-Z][\w'’.-]+)*")
 _TEMPORARY = compile_pattern("temporary_marker", re.IGNORECASE)
-_ADDITION = re.compile(r"\b(?:also|too|as well|another|besides|in addition|other)\b", re.IGNORECASE)
+_ADDITION = re.compile(r"\b(?:also|too(?=\W*$)|as well|another|besides|in addition|other)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _NO_TOPIC = word_set("user others their they them with have has been does doing about every again still there these")
 _SUBJECT_CHARS = 60
 _STEM = 5
+_DEAD = compile_pattern("dead")
+_FIRST_WORDS = re.compile(r"[^.!?]{0,60}\b(?:is|are|has|lives?|loves?|likes?|hates?|works?|[a-z]+s)\b")
+_ENDINGS = tuple(
+    (compile_pattern(f"{name}_before"), compile_pattern(f"{name}_after"))
+    for name in ("birth", "job_search", "learning")
+)
+"""A state, and what ends it; their groups have to be the same."""
 _DONE_TO = compile_pattern("done_to_somebody")
 
 
@@ -42,6 +49,33 @@ def may_replace(new: Memory, old: Memory) -> bool:
     if _makes_state_claims(new) and _makes_state_claims(old):
         return False
     return _subjects_agree(new, old)
+
+
+def certainly_ends(new: Memory, old: Memory) -> bool:
+    """Whether `new` tells what ends `old` whatever its words: a death, a birth, a job found, something learned.
+
+    >>> old = Memory("1", "main", "Alice's dog Bella is 12.", observed_by="Alice")
+    >>> certainly_ends(Memory("2", "main", "Alice had to put Bella down.", observed_by="Alice"), old)
+    True
+    """
+    if old.kind == "episode" or new.observed_by != old.observed_by:
+        return False
+    dead = _DEAD.search(new.text)
+    if dead:
+        who = normalize_name(next(name for name in dead.groups() if name))
+        return _FIRST_WORDS.match(old.text) is not None and _names_subject(old, who)
+    for before, after in _ENDINGS:
+        state, end = before.search(old.text), after.search(new.text)
+        if state and end and state.groups() == end.groups():
+            return _subjects_agree(new, old)
+    return False
+
+
+def _names_subject(memory: Memory, name: str) -> bool:
+    """Whether a text begins with this name: "Bella is 12", "Alice's dog Bella is 12", "the user's grandmother is"."""
+    return (
+        re.match(rf"(?:[\w ]+['’]s )?(?:[\w-]+ )?{re.escape(name)}\b(?!['’]s)", normalize_name(memory.text)) is not None
+    )
 
 
 def _speaks_of_change(memory: Memory) -> bool:

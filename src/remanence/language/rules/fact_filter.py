@@ -232,8 +232,12 @@ _WAS = re.compile(r"\b(?:was|were|had|[a-z]{3,}ed)\b")
 _RATHER = re.compile(r"rather (?!not\b|be\b).* than \w")
 _HAS_NONE = re.compile(r"(?:have|got) (?:any |an? )(?!idea|clue|question|problem|time|plans|doubt)")
 _IDLE_NEEDS = compile_pattern("idle_needs")
-_NO_FEELING = re.compile(r"(?:doing|getting) (?:an?|my|their|married|engaged|divorced)\b|looking (?:for|after)\b|back (?:at|in|on)\b")
-_LASTING_PREDICATES = word_set("married_to engaged_to relationship_status diet grew_up_in born_in born_on is_from lived_in worked_at studied_at")
+_NO_FEELING = re.compile(
+    r"(?:doing|getting) (?:an?|my|their|married|engaged|divorced)\b|looking (?:for|after)\b|back (?:at|in|on)\b"
+)
+_LASTING_PREDICATES = word_set(
+    "married_to engaged_to relationship_status diet grew_up_in born_in born_on is_from lived_in worked_at studied_at"
+)
 _VIEW_VERBS = load_words("view_verbs")
 _OPINION_VERBS = word_set("thinks believes feels finds considers thought believed")
 _IDLE_VERBS = load_words("idle_verbs")

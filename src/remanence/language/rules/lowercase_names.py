@@ -84,4 +84,9 @@ def _is_name(text: str, word: re.Match[str]) -> bool:
 def _may_be_unknown(text: str, word: re.Match[str]) -> bool:
     lower = word.group()
     last = text[max(0, word.start() - 10) : word.start()].rstrip().rpartition(" ")[2]
-    return len(lower) >= _MIN_UNKNOWN and last not in _ARTICLES and not is_common_word(lower) and lower not in CALENDAR_WORDS
+    return (
+        len(lower) >= _MIN_UNKNOWN
+        and last not in _ARTICLES
+        and not is_common_word(lower)
+        and lower not in CALENDAR_WORDS
+    )

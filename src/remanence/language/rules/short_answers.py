@@ -259,7 +259,9 @@ def _how_often(found: re.Match[str], answer: Answer) -> str:
     subject = _own(found["subject"])
     if answer.is_yes is False:
         return f"{subject} never {_agree(found['verb'], subject)} {_own(found['more'] or '').strip()}"
-    return f"{subject} {_agree(found['verb'], subject)} {_own(found['more'] or '').strip()} {answer.rest}".replace("  ", " ")
+    return f"{subject} {_agree(found['verb'], subject)} {_own(found['more'] or '').strip()} {answer.rest}".replace(
+        "  ", " "
+    )
 
 
 def _how_long(found: re.Match[str], answer: Answer) -> str:
@@ -438,7 +440,9 @@ _OWN_SENTENCE = re.compile(
     r"|that(?:['’]s| is| was)\b|(?:my|our) [a-z-]+(?: [A-Z]\w+)?(?:['’]s (?=(?:an?|the|in|at|on|not|[a-z]+ing|[a-z]+ed)\b)| (?:is|are|was|has|does|did|left|died|moved|got))\b)",
     re.IGNORECASE,
 )
-_REFERS_BACK = re.compile(r"\b(?:it|them|one|that|there|so)\b|^i (?:do|am|did|have|was)(?:n['’]t| not)?\W*$", re.IGNORECASE)
+_REFERS_BACK = re.compile(
+    r"\b(?:it|them|one|that|there|so)\b|^i (?:do|am|did|have|was)(?:n['’]t| not)?\W*$", re.IGNORECASE
+)
 _IT = re.compile(r"\b(?:it|them|that one|him|her)\b")
 _VERB_FIRST = compile_pattern("verb_first_answer", re.IGNORECASE)
 _ADVERBIAL = compile_pattern("adverbial_answer", re.IGNORECASE)
@@ -460,9 +464,13 @@ _OPEN_PART = re.compile(r"\b(?:anything|anyone|anybody|something|someone|anywher
 _PREPOSITION = re.compile(r"(?:in|at|on|with|from|for|near|by|to|outside|around|next|as)\b", re.IGNORECASE)
 _FIRST_PREPOSITION = re.compile(r"\b(?:in|at|on|with|from|for|near|by|to)\b")
 _LAST_PHRASE = re.compile(r"(.*\b(?:in|at|on|with|from|for|near|by|to|of)|[a-z]+(?:ing|er)\b(?= )|)(?: )?(.+)")
-_IS_STATE_WITH_PREPOSITION = re.compile(r"(?:[a-z]+(?:ing|ed)|allergic|married|afraid|fluent|good) (?:in|at|on|with|from|for|to|of) ")
+_IS_STATE_WITH_PREPOSITION = re.compile(
+    r"(?:[a-z]+(?:ing|ed)|allergic|married|afraid|fluent|good) (?:in|at|on|with|from|for|to|of) "
+)
 _STILL_FIRST = re.compile(r"(?:it['’]s )?still ", re.IGNORECASE)
-_DAY_FIRST = re.compile(r"^(?=(?:the )?\d{1,2}(?:st|nd|rd|th)\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b)", re.IGNORECASE)
+_DAY_FIRST = re.compile(
+    r"^(?=(?:the )?\d{1,2}(?:st|nd|rd|th)\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b)", re.IGNORECASE
+)
 _HERE = ("here", "there", "abroad", "home", "nowhere", "everywhere")
 _HELPER = r"(?P<helper>[Dd]o|[Dd]oes|[Dd]id)"
 _Builder = Callable[[re.Match[str], Answer], str]
@@ -473,7 +481,10 @@ _WH_FORMS: tuple[tuple[re.Pattern[str], _Builder], ...] = (
     (re.compile(rf"(?P<noun>{load_pattern('asked_attributes')})", re.IGNORECASE), _own_attribute),
     (re.compile(rf"[Hh]ow old (?:are|is) {_SUBJECT}(?: now)?"), _age),
     (re.compile(rf"[Ww]here (?:do|does|(?P<did>did)) {_SUBJECT} (?P<verb>[a-z]+)(?P<more> .+)?"), _place),
-    (re.compile(rf"[Ww]here(?: are| is|['’]s|['’]re) {_SUBJECT}(?: [a-z]+ing| based)?(?: (?P<last>from|at))?"), _origin),
+    (
+        re.compile(rf"[Ww]here(?: are| is|['’]s|['’]re) {_SUBJECT}(?: [a-z]+ing| based)?(?: (?P<last>from|at))?"),
+        _origin,
+    ),
     (re.compile(r"[Ww]here to(?: next| now)?"), _next_place),
     (re.compile(rf"[Hh]ow many (?P<noun>.+?) (?:do|does) {_SUBJECT} (?P<verb>[a-z]+)(?: got)?"), _how_many),
     (re.compile(rf"[Hh]ow often (?:do|does) {_SUBJECT} (?P<verb>[a-z]+)(?P<more> .+)?"), _how_often),
@@ -492,7 +503,10 @@ _ELLIPSES = tuple(
         (r"(?:got |have )?(any(?!one|thing|where|body)\b .+)", "Do you have {}"),
         (r"((?:ever )?been .+)", "Have you {}"),
         (r"((?:live|work|drink|smoke|eat|drive|play|speak|own|like|use) (?!you\b).+|smoke|drink|drive)", "Do you {}"),
-        (r"((?:kids|children|pets|siblings|brothers or sisters|allergies|dogs|cats|hobbies|plans))", "Do you have any {}"),
+        (
+            r"((?:kids|children|pets|siblings|brothers or sisters|allergies|dogs|cats|hobbies|plans))",
+            "Do you have any {}",
+        ),
     )
 )
 _PAST = {

@@ -168,7 +168,11 @@ def _find_rename(text: str, subject: NameSpan, names: NamesByStart) -> StateChan
 def _find_new_job(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
     found = _JOINED.match(text, subject.end)
     new = names.get(found.end()) if found else None
-    if new is None or new.kind in ("person", "place", "title", "product") or _CLUB.search(text, new.start, new.end + 12):
+    if (
+        new is None
+        or new.kind in ("person", "place", "title", "product")
+        or _CLUB.search(text, new.start, new.end + 12)
+    ):
         return None
     return _job_change(text, subject, new.text)
 
@@ -195,7 +199,9 @@ def _find_count(text: str, subject: NameSpan, names: NamesByStart) -> StateChang
     noun, before = found["noun"], _ORDINALS.index(found["ordinal"])
     plural = next((many for many, one in PLURAL_RELATIONSHIP_NOUNS.items() if one == noun), f"{noun}s")
     number, fewer = _NUMBERS[before + 1], _NUMBERS[before]
-    ended = tuple(Triple(subject.text, "has", thing) for thing in (plural, noun, f"{fewer} {plural}", f"{fewer} {noun}"))
+    ended = tuple(
+        Triple(subject.text, "has", thing) for thing in (plural, noun, f"{fewer} {plural}", f"{fewer} {noun}")
+    )
     state = _state(text, subject, f"has {number} {plural}")
     return StateChange((), ended, state, (Triple(subject.text, "has", f"{number} {plural}"),))
 
@@ -231,7 +237,16 @@ def _at_sentence_start(text: str, name: NameSpan) -> str:
 
 
 _FINDERS = (
-    *(_find_count, _find_departure, _find_move, _find_rename, _find_switch, _find_replacement, _find_new_job, _find_marriage),
+    *(
+        _find_count,
+        _find_departure,
+        _find_move,
+        _find_rename,
+        _find_switch,
+        _find_replacement,
+        _find_new_job,
+        _find_marriage,
+    ),
     *(ended_claims.find_breakup, _find_promotion, ended_claims.find_discontinued, ended_claims.find_unspecified_ending),
 )  # the first that finds a change decides
 _OWN_JOB = r"(?:(?:my|their|his|her|a|an|the) (?:old |new )?(?:job|position|role) (?:at|with) )?(?:the )?"

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from remanence.language.rules import predicate_rules
+from remanence.language.rules.change_rules import certainly_ends
 from remanence.language.rules.ended_claims import claims_ended_by, claims_opposed_to
 from remanence.language.rules.predicate_rules import STATE_AFTER_EVENT, claim_key, claim_value
 from remanence.language.rules.sentence_reading import parse_sentence
@@ -29,7 +30,8 @@ _ALSO = re.compile(r"\b(?:also|too|as well|both|second|another|part[- ]time|in a
 _INSTANT = timedelta(seconds=1)
 _WORD = re.compile(r"\w+")
 _KIN_PREDICATES = frozenset(
-    f"{noun}_of" for noun in "brother sister cousin uncle aunt son daughter nephew niece mother father grandmother "
+    f"{noun}_of"
+    for noun in "brother sister cousin uncle aunt son daughter nephew niece mother father grandmother "
     "grandfather husband wife brother_in_law sister_in_law".split()
 )
 _COUNTS = r"one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}"
@@ -110,6 +112,8 @@ def _decide(new: _Statement, old: _Statement) -> _Decision | None:
         if _observers_differ(new.memory, old.memory):
             return "contradicts", f"one observer says that {_as_text(claim)}, another that it is not so"
         return "updates", f"it changes whether {_as_text(claim)}"
+    if certainly_ends(new.memory, old.memory):
+        return "updates", "what it tells ends the older one"
     if not old.claims or len(new.memory.text) <= len(old.memory.text):
         return None
     if all(any(_includes(other, claim) for other in new.claims) for claim in old.claims):
