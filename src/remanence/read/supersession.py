@@ -125,7 +125,8 @@ def rank_by_supersession(
 
 
 def drop_expired_sources(index: Index, fused: FusedRanking, snapshot: Snapshot, limit: int) -> FusedRanking:
-    """The ranking without those of the first `limit` texts of which every fact that was drawn has expired: "the plumber comes tomorrow", a week later."""
+    """The ranking without those of the first `limit` texts of which every fact that was drawn has expired: "The
+    plumber comes tomorrow", a week later."""
     extractions = index.journal.extractions
     if not extractions:
         return fused

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 MAX_READ = 6
 """How many older facts a new one is compared with; a comparison takes some milliseconds."""
 MIN_REPLACED, MIN_REPLACED_UNLIKE = 0.6, 0.85
-"""The least probability that the new fact replaces or ends the older one: where they share a topic word, and where not."""
+"""The least probability that the new fact replaces or ends the older one: if they share a topic word, and if not."""
 MAX_EXTENDED = 0.3
 """The most probability that it only adds to it."""
 
@@ -38,7 +38,7 @@ def read_verdicts(
 
     `said` has the words that a fact was drawn from, by the id of the fact: readers are used to what people say.
     """
-    if not isinstance(reader, RelationReader):
+    if reader is None or not isinstance(reader, RelationReader):
         return []
     known = {(verdict.new_index, verdict.old_id) for verdict in decided}
     pairs = [

@@ -8,6 +8,7 @@ claims, the claims have been compared already (update_rules.py).
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from remanence.language.rules.claim_rules import LEFT_FOR_THE_DAY
 from remanence.language.rules.fact_attributes import tags_of
@@ -125,9 +126,9 @@ def _subjects(memory: Memory) -> set[str]:
     found = {normalize_name(people[0].text)}
     if _DONE_TO.match(memory.text) and len(people) > 1:  # the boss fired Alice
         found.add(normalize_name(people[1].text))
-    for last, name in zip(people, people[1:], strict=False):
+    for last, name in pairwise(people):
         between = memory.text[last.end : name.start]
-        if between == " " or re.fullmatch(rf"['’]s (?:[a-z-]+ )?[a-z-]+,? ", between):
+        if between == " " or re.fullmatch(r"['’]s (?:[a-z-]+ )?[a-z-]+,? ", between):
             found = {normalize_name(name.text)}
         elif between in (" and ", ", "):
             found.add(normalize_name(name.text))

@@ -167,7 +167,7 @@ def _build_fact(
     if kind == "semantic" and window.start is not None:
         if window.start > turn.at and _DUE.search(clause.text):  # the deadline is known before its day
             expires, window = window.end, Window()
-        elif window.start <= turn.at and has_lasting_result(clause):
+        elif has_lasting_result(clause) and window.start is not None and window.start <= turn.at:
             window = Window(window.start)
     if not window.has_bound and kind == "episode" and turn.is_dated and not (is_future or is_background):
         window = Window.from_moment(turn.at)

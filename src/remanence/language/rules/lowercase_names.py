@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 from remanence.language.rules.lexicon import (
     CALENDAR_WORDS,
@@ -48,7 +49,7 @@ def find_lowercase_names(text: str) -> list[NameSpan]:
         return []
     words = [word for word in _WORD.finditer(text) if word.group() not in _BETWEEN]
     found = {word.start(): word for word in words if _is_name(text, word)}
-    pairs = list(zip(words, words[1:], strict=False)) if found else []
+    pairs = list(pairwise(words)) if found else []
     for first, second in (*pairs, *reversed(pairs)):  # a list of names and of words that nobody knows
         if (first.start() in found) != (second.start() in found):
             other = second if first.start() in found else first

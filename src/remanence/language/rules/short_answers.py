@@ -421,7 +421,7 @@ _STATUS = compile_pattern("status", re.IGNORECASE)
 _EDGES = " .!,;:()"
 _FIRST_PERSON = {"you": "I", "your": "my", "yours": "mine", "yourself": "myself"}
 _YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
-_SUBJECT = r"(?P<subject>you(?: guys| two| both)?|your [\w'’-]+(?: [A-Z][\w'’-]+)?|he|she|it|they|[A-Z][\w'’.-]+(?: [A-Z][\w'’.-]+)?|the [a-z-]+(?: [a-z-]+(?= still\b))?)"
+_SUBJECT = load_pattern("asked_subject")
 _OF_SUBJECT = r"(?P<subject>your(?: [\w-]+(?=['’]s))?)(?:['’]s)?"
 _POLAR = re.compile(
     rf"(?P<auxiliary>[Aa]re|[Ii]s|[Ww]as|[Ww]ere|[Dd]o|[Dd]oes|[Dd]id|[Hh]ave|[Hh]as|[Cc]an|[Ww]ill) {_SUBJECT}"
@@ -435,11 +435,7 @@ _INTERJECTION = compile_pattern("answer_interjection", re.IGNORECASE)
 _OPENER = compile_pattern("question_opener", re.IGNORECASE)
 _ASIDE = compile_pattern("question_aside", re.IGNORECASE)
 _POLITE = re.compile(r",? ?\b(?:please|thanks|thank you|actually|unfortunately|luckily|lol|haha)\W*$", re.IGNORECASE)
-_OWN_SENTENCE = re.compile(
-    r"(?:(?:i|we|he|she|they|it)(?:['’](?:m|ve|re|s|d|ll))? [a-z]|(?:i|we|he|she|they|it)['’](?:m|ve|re|s|d|ll)\b"
-    r"|that(?:['’]s| is| was)\b|(?:my|our) [a-z-]+(?: [A-Z]\w+)?(?:['’]s (?=(?:an?|the|in|at|on|not|[a-z]+ing|[a-z]+ed)\b)| (?:is|are|was|has|does|did|left|died|moved|got))\b)",
-    re.IGNORECASE,
-)
+_OWN_SENTENCE = compile_pattern("own_sentence", re.IGNORECASE)
 _REFERS_BACK = re.compile(
     r"\b(?:it|them|one|that|there|so)\b|^i (?:do|am|did|have|was)(?:n['’]t| not)?\W*$", re.IGNORECASE
 )
@@ -455,10 +451,7 @@ _ALLERGIES = re.compile(r"\ballerg(?:y|ies)\b")
 _WITHOUT_ANY = re.compile(r"\bany (?:other )?|\bever ")
 _DETERMINER = re.compile(r"^(?:an?|the|my|any|some|your) ", re.IGNORECASE)
 _COUNTED = re.compile(rf"(?:{load_pattern('counts')}|several|a few|a couple(?: of)?|some|lots of|no) ", re.IGNORECASE)
-_NUMBER_ONLY = re.compile(
-    rf"(?:just |only |about |around |over |almost |nearly )?(?:{load_pattern('counts')}|eleven|twelve|\w+teen|\w+ty(?:-\w+)?|\d+|several|a few)",
-    re.IGNORECASE,
-)
+_NUMBER_ONLY = compile_pattern("number_only", re.IGNORECASE)
 _PLURAL = re.compile(r"(?<!s)(?:s|children|people)$")
 _OPEN_PART = re.compile(r"\b(?:anything|anyone|anybody|something|someone|anywhere|somewhere|any (?:other )?\w+)\b")
 _PREPOSITION = re.compile(r"(?:in|at|on|with|from|for|near|by|to|outside|around|next|as)\b", re.IGNORECASE)
