@@ -30,6 +30,7 @@ from typing import Any
 import remanence
 from remanence.language.text import normalize_name
 from remanence.models.extractors import RuleExtractor
+from remanence.testing import FakeClock
 
 CASES = Path(__file__).resolve().parent / "cases"
 NOW = datetime(2026, 6, 30, 12, tzinfo=timezone.utc)
@@ -90,13 +91,12 @@ def measure_evolution(rows: Sequence[Row], show: Callable[[str], None]) -> Figur
     """What the profile after the last conversation states, and must not state any more."""
     stated = holds = still = not_holds = seen = seen_of = lost = kept_of = 0
     for row in rows:
-        clock = [NOW]
+        clock = FakeClock(row["sessions"][0]["said_at"])
         profiles: list[list[str]] = []
-        with remanence.open(None, clock=lambda clock=clock: clock[0]) as space:
+        with remanence.open(None, clock=clock) as space:
             for session in row["sessions"]:
-                clock[0] = _moment(session["said_at"])
+                clock.advance(seconds=(_moment(session["said_at"]) - clock.now()).total_seconds() + 3600)
                 _remember(space, session["turns"], session["said_at"])
-                clock[0] += timedelta(hours=1)
                 profile = space.profile(max_tokens=PROFILE_TOKENS)
                 profiles.append([statement.text for statement in profile.statements])
         earlier, last = [text for profile in profiles[:-1] for text in profile], profiles[-1]

@@ -4,9 +4,10 @@ a language model if the space has one. Every sentence names the memories behind 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,7 +18,7 @@ from remanence.language.framing import estimate_tokens
 from remanence.language.rules.third_person import conjugate
 from remanence.ports import Extractor, ProfileWriter
 from remanence.read.supersession import is_current_row
-from remanence.schema import SELF, Memory, Snapshot
+from remanence.schema import SELF, Link, Memory, Snapshot
 
 _MAX_MEMORIES = 400
 _MIN_IMPORTANCE = 0.3
@@ -109,21 +110,31 @@ def _current_facts(index: Index, position: int, now: datetime) -> list[Memory]:
             [row for row in current if not index.relations.is_partly_stale(row, snapshot)]
         )
         sources = index.journal.extractions
-        # An event is stated where it ended something that was stated, and an appointment until it is over.
-        events = {m.id for m in memories if m.kind == "episode" and _is_stated_event(index, m, snapshot)}
+        # An event is stated where it ended something and no fact took its place, and an appointment until it is over.
+        states = {m.id for m in memories if m.kind != "episode"}
+        events = {m.id for m in memories if m.kind == "episode" and _is_stated_event(index, m, states, snapshot)}
     facts = [m for m in memories if m.turn is None and len(m.text) <= _LONGEST]
     facts = [m for m in facts if m.kind != "episode" or m.id in events]
     # A source with several facts is represented by these facts.
     return [fact for fact in facts if fact.id not in sources or fact.id in sources[fact.id][-1].facts]
 
 
-def _is_stated_event(index: Index, memory: Memory, snapshot: Snapshot) -> bool:
-    if memory.expires_at is not None and memory.expires_at > snapshot.now:
+def _is_stated_event(index: Index, event: Memory, states: Container[str], snapshot: Snapshot) -> bool:
+    """Whether an event is still to come, or superseded something that none of these states superseded."""
+    if event.expires_at is not None and event.expires_at > snapshot.now:
         return True
-    number = index.catalog.number(memory.id)
-    return number is not None and bool(
-        index.links.links_of(number, snapshot, kinds=("supersedes",), direction="out", at=snapshot.now)
+    ended = _supersedes_links(index, event.id, snapshot, "out")
+    return any(
+        not any(link.source in states for link in _supersedes_links(index, each.target, snapshot, "in"))
+        for each in ended
     )
+
+
+def _supersedes_links(index: Index, memory: str, snapshot: Snapshot, direction: Literal["in", "out"]) -> list[Link]:
+    number = index.catalog.number(memory)
+    if number is None:
+        return []
+    return index.links.links_of(number, snapshot, kinds=("supersedes",), direction=direction, at=snapshot.now)
 
 
 _LONGEST = 300

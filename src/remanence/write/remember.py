@@ -150,7 +150,8 @@ def store_facts(
         vectors, _ = engine.embed([p.version.text for p in prepared])
         new = [_provisional_memory(place, space, p) for place, p in enumerate(prepared)]
         sources = {source.id for source in reading.sources}
-        near, wide = _comparison_candidates(index, new, vectors, snapshot, sources)
+        ended = [fact.ended_claims for fact in facts]
+        near, wide = _comparison_candidates(index, new, ended, vectors, snapshot, sources)
         said = _said(index, reading, facts, new, wide, snapshot) if engine.reader is not None else {}
     by_rule = not callable(getattr(engine.extractor, "judge", None)) or isinstance(engine.extractor, RuleExtractor)
     verdicts = _judge(engine.extractor, new, wide if by_rule else near)  # rules cost nothing
@@ -276,7 +277,12 @@ def _forgotten_facts(index: Index, reading: Reading, ids: Sequence[str]) -> list
 
 
 def _comparison_candidates(
-    index: Index, new: Sequence[Memory], vectors: Mapping[bytes, Vector], snapshot: Snapshot, sources: Container[str]
+    index: Index,
+    new: Sequence[Memory],
+    ended: Sequence[Sequence[Triple]],
+    vectors: Mapping[bytes, Vector],
+    snapshot: Snapshot,
+    sources: Container[str],
 ) -> tuple[list[list[Memory]], list[list[Memory]]]:
     """For each new memory the memories that it may relate to, including those before it in `new`: the similar ones,
     and a wider choice, for rules and for a reader.
@@ -288,7 +294,7 @@ def _comparison_candidates(
     for place, memory in enumerate(new):
         with index.lock:
             scores = _similar_rows(index, memory, vectors.get(text_hash(memory.text)), snapshot)
-            scores |= dict.fromkeys(_same_subject_rows(index, memory, snapshot), 1.0)
+            scores |= dict.fromkeys(_same_subject_rows(index, (*memory.triples, *ended[place]), snapshot), 1.0)
             rows = [row for row in scores if not index.graph.is_turn(row)]
             older = dict(zip(rows, index.memories(rows), strict=True))
             readable = {m.id for m in index.readable_memories(rows)}
@@ -376,10 +382,10 @@ def _similar_rows(index: Index, memory: Memory, vector: Vector | None, snapshot:
     return dict(list(near.items())[:_MAX_CANDIDATES])
 
 
-def _same_subject_rows(index: Index, memory: Memory, snapshot: Snapshot) -> list[int]:
-    """The rows with a claim of the same subject and predicate as a claim of this memory."""
+def _same_subject_rows(index: Index, claims: Iterable[Triple], snapshot: Snapshot) -> list[int]:
+    """The rows with a claim of the same subject and predicate as one of these."""
     rows: dict[int, None] = {}
-    for triple in memory.triples:
+    for triple in claims:
         subject = index.names.number(triple.subject)
         if subject is not None:
             rows |= dict.fromkeys(index.relations.rows_claiming(subject, triple.predicate, snapshot))

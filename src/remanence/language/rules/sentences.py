@@ -45,7 +45,8 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
     >>> [one.text for one in informative_sentences("Hi Bob! How are you? Well, actually, I live in St. Ives. Thanks!")]
     ['I live in St. Ives.']
     """
-    for line in split_sentences(_CODE.sub("\n", text[:MAX_TURN_CHARS])):
+    prose = _DENIED_AFTER.sub(" NOT", _CODE.sub("\n", text[:MAX_TURN_CHARS]))
+    for line in split_sentences(prose):
         if _is_pasted(line):
             return  # what follows is a text to work on, or meant to pass for one
         unbulleted = _BULLET.sub("", line)
@@ -215,6 +216,7 @@ _INJECTION = compile_pattern("injection", re.IGNORECASE)
 _PASTED = compile_pattern("pasted", re.IGNORECASE)
 _FICTION = compile_pattern("fiction", re.IGNORECASE)
 _SMALL_I = re.compile(r"(?<![\w.'’-])i(?=['’](?:m|ve|ll|d)\b| [a-z])")
+_DENIED_AFTER = re.compile(r"(?:\.{2,}|…)\s*(?:NOT|not)(?=[.!]*(?:\n|$))")
 _SARCASM = compile_pattern("sarcasm")
 _TAIL_QUESTION = compile_pattern("tail_question", re.IGNORECASE)
 _TAIL_REQUEST = compile_pattern("tail_request", re.IGNORECASE)

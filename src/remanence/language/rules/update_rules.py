@@ -34,7 +34,7 @@ _KIN_PREDICATES = frozenset(
     for noun in "brother sister cousin uncle aunt son daughter nephew niece mother father grandmother "
     "grandfather husband wife brother_in_law sister_in_law".split()
 )
-_COUNTS = r"one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}"
+_COUNTED = re.compile(r"(one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}) (.+)")
 
 
 def find_verdicts(new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
@@ -105,7 +105,7 @@ def _decide(new: _Statement, old: _Statement) -> _Decision | None:
     if _are_namesakes(new, old):
         return None
     states = [claim for claim in old.claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
-    ended, why = _ended_states(new, states, old.memory.text)
+    ended, why = _ended_states(new, states)
     if ended:
         return _decide_ended(new, old, states, ended, why)
     for claim in (*_matching(new.denied, states), *_matching(old.denied, new.claims)):
@@ -130,15 +130,13 @@ def _are_namesakes(new: _Statement, old: _Statement) -> bool:
     )
 
 
-def _count(text: str, claim: Triple) -> str | None:
-    """How many of what somebody has: "two" of "two black cats"."""
-    if claim.predicate != "has":
-        return None
-    found = re.search(rf"\b({_COUNTS}) {re.escape(claim.object)}\b", text)
-    return found[1] if found else None
+def _counted(claim: Triple) -> tuple[str, str] | None:
+    """What somebody has so many of, and how many: "cats" and "two"."""
+    found = _COUNTED.fullmatch(claim.object) if claim.predicate == "has" else None
+    return (f"{normalize_name(claim.subject)} {found[2]}", found[1]) if found else None
 
 
-def _ended_states(new: _Statement, states: Sequence[Triple], old_text: str) -> tuple[list[Triple], str]:
+def _ended_states(new: _Statement, states: Sequence[Triple]) -> tuple[list[Triple], str]:
     """The old states that no longer hold once the new memory does, and why."""
     found: dict[Triple, None] = {}
     why = ""
@@ -153,11 +151,12 @@ def _ended_states(new: _Statement, states: Sequence[Triple], old_text: str) -> t
             found[claim] = None
             old_value = claim.object if claim_value(claim) == normalize_name(claim.object) else claim.subject
             why = why or f"{_as_text(newer)} now, not {old_value}"
+    counts = dict(counted for claim in new.claims if (counted := _counted(claim)) is not None)
     for claim in states:
-        newer_count = _count(new.memory.text, claim) if claim in new.claims else None
-        if newer_count is not None and newer_count != _count(old_text, claim) is not None:
+        counted = _counted(claim)
+        if counted is not None and counts.get(counted[0], counted[1]) != counted[1]:
             found[claim] = None
-            why = why or f"it says {newer_count} {claim.object}"
+            why = why or f"it is {counts[counted[0]]} now, not {counted[1]}"
     return list(found), why
 
 
