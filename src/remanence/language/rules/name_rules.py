@@ -64,6 +64,7 @@ _NON_NAME_ENDINGS = tuple(sorted(load_words("non_name_endings")))
 _NAME_SUFFIXES = load_words("name_suffixes")
 _LOWERCASE_WORD = re.compile(r"(?<![\w'’-])[a-z][a-z]+")
 _FOLLOWING_WORD = re.compile(r"(['’]s\b)?,? ?([a-z]+)?")
+_AND_I = re.compile(r" and (?:I|me|the user)\b")
 _VERSION = re.compile(r"[ ]\d{1,3}[ ]")
 _NUMBER_AFTER = re.compile(r"[ ](\d{1,3}(?:\.\d)?[A-Za-z]?|(?:19|20)\d\d)(?![\w:%./-]|[ ][a-z]|,\d)")
 _PLACE_CUE = re.compile(r"\b(?:in|from|to|near|of|around|visit(?:ed|ing)?|across|,) $")
@@ -244,6 +245,8 @@ class _NameFinder:
             return True
         if text.isupper() or not text[1:].islower():
             return len(text) > 2 and not text.isupper()
+        if _AND_I.match(self.text, token.end):
+            return True
         return self._acts(token) or (self._precedes_verb(token) and not lower.endswith(_NON_NAME_ENDINGS))
 
     def _acts(self, token: CapitalizedWord) -> bool:
