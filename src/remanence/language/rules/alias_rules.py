@@ -24,7 +24,7 @@ def find_aliases(text: str) -> list[AliasPair]:
     """The pairs of names that a text says are one person's, the fuller name first.
 
     >>> [pair[:2] for pair in find_aliases("Katherine Holm, whom everyone calls Katie, runs the desk.")]
-    [('Katherine Holm', 'Katie')]
+    [('Katherine Holm', 'Katie'), ('Katherine Holm', 'Katie Holm')]
     >>> [pair[:2] for pair in find_aliases("My wife's called Concepción, Conchita to her family, Connie to mine.")]
     [('Concepción', 'Conchita'), ('Concepción', 'Connie')]
     >>> find_aliases("I call Bob every day. Ana, Ben and Carol are friends.")

@@ -30,6 +30,7 @@ _MET_BEFORE = compile_pattern("lowercase_met_before")
 _ACTS_AFTER = compile_pattern("lowercase_acts_after")
 _ARTICLES = word_set("the a an my your his her our their this that some no any every")
 _LIST_JOINT = re.compile(r"(?: [a-z]\.)?(?:,|,? and)(?: (?:possibly|maybe|also|perhaps|then))? ")
+_AFTER_LISTED = compile_pattern("after_listed_name")
 _MIN_UNKNOWN = 4
 _ALSO_WORDS = load_words("names_also_words")
 _BETWEEN = word_set("and possibly maybe also perhaps then")
@@ -39,7 +40,7 @@ def find_lowercase_names(text: str) -> list[NameSpan]:
     """The names of people in a text that has no capitals, each with its capital, in order.
 
     >>> [name.text for name in find_lowercase_names("met bill and his wife joy, pure joy. the bill was high")]
-    ['Bill', 'Joy', 'Joy']
+    ['Bill', 'Joy']
     >>> find_lowercase_names("mark my words, the rose will bloom in may")
     []
     """
@@ -85,6 +86,8 @@ def _is_name(text: str, word: re.Match[str]) -> bool:
 def _may_be_unknown(text: str, word: re.Match[str]) -> bool:
     lower = word.group()
     last = text[max(0, word.start() - 10) : word.start()].rstrip().rpartition(" ")[2]
+    if not _AFTER_LISTED.match(text, word.end()):
+        return False
     return (
         len(lower) >= _MIN_UNKNOWN
         and last not in _ARTICLES

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from remanence.language.rules import lexicon
 from remanence.language.rules.lexicon import PROPER_ADJECTIVES, compile_pattern, load_pattern, load_words, word_set
+from remanence.language.rules.third_person import conjugate
 from remanence.language.text import split_sentences
 
 MAX_TURN_CHARS = 100_000  # a longer turn is a book, not talk; the rest is not read
@@ -74,8 +75,8 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
 
     >>> list(_parts("I keep kosher, so swap the prawns please", True))
     ['I keep kosher']
-    >>> list(_parts("I'm diabetic, so tell me the carbs whenever you suggest a meal", True))
-    ["I'm diabetic", 'I want the assistant to tell me the carbs whenever it suggest a meal']
+    >>> list(_parts("I'm type 1 diabetic, so tell me the carbs whenever you suggest a meal", True))
+    ["I'm type 1 diabetic", 'I want the assistant to tell me the carbs whenever it suggests a meal']
     """
     sentence = _DOUBTFUL_TAIL.sub("", sentence)
     pattern = _TAIL_QUESTION if sentence.rstrip().endswith(("?", "?!")) else _TAIL_REQUEST
@@ -93,7 +94,12 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
         return
     yield head
     if to_assistant and tail["request"] and _LASTING.search(tail["request"]):
-        yield f"I want the assistant to {_YOU.sub('it', _AGREED.sub('', tail['request']))}"
+        yield f"I want the assistant to {_YOU.sub(_as_assistant, _AGREED.sub('', tail['request']))}"
+
+
+def _as_assistant(you: re.Match[str]) -> str:
+    """ "You suggest" as said of the assistant."""
+    return f"it {conjugate(you[1])}" if you[1] else "it"
 
 
 def is_question(sentence: str) -> bool:
@@ -221,7 +227,7 @@ _SARCASM = compile_pattern("sarcasm")
 _TAIL_QUESTION = compile_pattern("tail_question", re.IGNORECASE)
 _TAIL_REQUEST = compile_pattern("tail_request", re.IGNORECASE)
 _DOUBTFUL_TAIL = compile_pattern("doubtful_tail", re.IGNORECASE)
-_YOU = re.compile(r"\byou\b", re.IGNORECASE)
+_YOU = re.compile(r"\byou(?: ([a-z]+))?\b", re.IGNORECASE)
 _CONTRAST = compile_pattern("contrast", re.IGNORECASE)
 _NO_HEAD = compile_pattern("no_statement_head", re.IGNORECASE)
 _LASTING = compile_pattern("lasting_request", re.IGNORECASE)
