@@ -87,7 +87,6 @@ def test_the_first_word_of_a_sentence_needs_more_than_its_capital(text: str, exp
         "my Mom and my Dad",
         "and then You Have Got To Be Kidding",
         "so S E X Y :D We won",
-        "alice lives in porto with bob",
         "**Research Your Audience**: know them.\n1. Adjust Regularly: do it.\n\n## Next Steps",
         "Run `MyClass.Foo` or\n```\n@app.route\nclass Bar\n```",
         "",
@@ -490,3 +489,20 @@ def test_a_function_that_returns_no_extraction_is_named() -> None:
     """Rather than failing somewhere further on."""
     with pytest.raises(InvalidInput, match="has to return an Extraction"):
         resolve_extractor(lambda text: None).extract("…", now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("had lunch with maria and tom yesterday", ["Maria", "Tom"]),
+        ("then priya said she'd ask her brother arjun", ["Priya", "Arjun"]),
+        ("met bill and his wife joy at the garden centre", ["Bill", "Joy"]),
+        ("it's me, sanne, lukas k. and possibly olga", ["Sanne", "Lukas", "Olga"]),
+        ("remind me to ring mrs kowalski", ["Kowalski"]),
+        ("bill came today, 340 euros", []),
+        ("mark my words, the rose will bloom in may", []),
+    ],
+)
+def test_people_are_found_in_texts_without_capitals(text: str, expected: list[str]) -> None:
+    """A first name that is no ordinary word, or what only people have around them."""
+    assert [name.text for name in find_names(text)] == expected

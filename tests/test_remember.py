@@ -668,3 +668,129 @@ def test_no_doubtful_year_is_written_into_a_fact() -> None:
         (doubtful,) = space.remember("Remember this: trip to Rome with Alice, 7 February.")
     assert certain.text == "Alice flies to Rome on 7 February (2026-02-07)."
     assert "2026" not in doubtful.text
+
+
+# -- what a new fact means for older ones ----------------------------------------------------------------
+
+
+class Comparing:
+    """A reader that takes every pair it is asked about for a replacement, and notes the pairs."""
+
+    fingerprint = "comparing"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def read(self, question: str, texts: Sequence[str]) -> list[float]:
+        return [0.5] * len(texts)
+
+    def compare(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, float]]:
+        self.asked += pairs
+        return [{"replaces": 0.97, "extends": 0.01, "ends": 0.01, "none": 0.01} for _ in pairs]
+
+
+def _profile(*said: str, reader: object = None) -> str:
+    clock = FakeClock("2026-01-05")
+    with remanence.open(None, clock=clock, reader=reader) as space:
+        for text in said:
+            space.remember([{"role": "user", "content": text, "time": clock.now()}], now=clock.now())
+            clock.advance(days=30)
+        return str(space.profile())
+
+
+def test_the_reader_relates_what_the_rules_cannot() -> None:
+    """A change in other words replaces the older fact."""
+    reader = Comparing()
+    assert "hates olives" not in _profile("I hate olives", "I eat olives by the bowl now", reader=reader)
+    assert any("olives" in earlier and "bowl" in later for earlier, later in reader.asked)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "kept"),
+    [
+        ("I have a dog, Pepper", "We're looking after my aunt's dog Sancho this week", "Pepper"),
+        ("My sister Carla is a pilot", "My other sister Renata is a vet now", "Carla"),
+        ("I'm a test engineer at Bosch", "I left Bosch at 5 pm and walked home", "Bosch"),
+        ("I drive a Skoda", "I need a new roast beef recipe", "Skoda"),
+    ],
+)
+def test_the_reader_is_not_asked_where_the_rules_know_better(earlier: str, later: str, kept: str) -> None:
+    """What is temporary, about somebody else, or no change closes nothing, whatever a reader says."""
+    assert kept in _profile(earlier, later, reader=Comparing())
+
+
+def test_without_a_reader_the_rules_decide_alone() -> None:
+    """A space that was opened without one compares nothing."""
+    assert "hates olives" in _profile("I hate olives", "I eat olives by the bowl now")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "gone"),
+    [
+        ("I'm single", "Moritz and I got married on Saturday", "single"),
+        ("I live with my girlfriend Rosa", "Rosa and I split up before Christmas", "lives with"),
+        ("My dog Bella is 12", "We had to put Bella down last week", "is 12"),
+        ("I have two cats", "I have three cats", "two cats"),
+        ("I'm vegetarian", "I'm vegan now", "vegetarian"),
+        ("User works at Siemens.", "The user works at Bosch.", "Siemens"),
+    ],
+)
+def test_a_profile_states_nothing_that_has_ended(earlier: str, later: str, gone: str) -> None:
+    """What cannot hold together is not stated together."""
+    assert gone not in _profile(earlier, later)
+
+
+def test_a_fact_that_equals_its_text_is_related_too() -> None:
+    """A note that is one fact by itself replaces the earlier note."""
+    with remanence.open(None, reader=None) as space:
+        space.remember("Alice lives in Porto.", now="2026-01-01")
+        space.remember("Alice lives in Lisbon.", now="2026-02-01")
+        assert str(space.profile()) == "Alice lives in Lisbon."
+
+
+def test_an_expired_fact_takes_its_words_with_it() -> None:
+    """When the appointment is over, nothing says that it is coming."""
+    clock = FakeClock("2026-05-04")
+    with remanence.open(None, clock=clock, reader=None) as space:
+        space.remember([{"role": "user", "content": "I have a dentist appointment tomorrow at 9am."}], now=clock.now())
+        assert space.recall("What appointment do I have now?")
+        clock.advance(days=10)
+        assert not space.recall("What appointment do I have now?")
+
+
+@pytest.mark.parametrize(
+    ("texts", "same"),
+    [
+        (["Katherine Holm, whom everyone calls Katie, runs the desk.", "Ask Katie."], ("Katie", "Katherine Holm")),
+        (["Prof. Ingrid Solheim is chairing.", "Solheim wants the slides."], ("Solheim", "Prof. Ingrid Solheim")),
+        (["Elizabeth Nwosu won!", "Liz Nwosu is head of sales."], ("Liz Nwosu", "Elizabeth Nwosu")),
+        (["Our neighbour is Giuseppe Riva. He says call me Beppe."], ("Beppe", "Giuseppe Riva")),
+    ],
+)
+def test_names_of_one_person_are_joined(texts: list[str], same: tuple[str, str]) -> None:
+    """What is told about a name makes it a name of that entity; it can be undone."""
+    with remanence.open(None, reader=None) as space:
+        for text in texts:
+            space.remember(text)
+        first, second = (space.entities.resolve(name) for name in same)
+    assert first is not None
+    assert second is not None
+    assert first.id == second.id
+
+
+@pytest.mark.parametrize(
+    ("texts", "different"),
+    [
+        (["My sister Ana is here.", "Anna Weber sent the forms."], ("Ana", "Anna Weber")),
+        (["I met Jordan Pike.", "Jordan Blake is my landlord."], ("Jordan Pike", "Jordan Blake")),
+        (["Washington was freezing.", "Denise Washington is my doctor."], ("Washington", "Denise Washington")),
+        (["Mrs. Weber rang.", "Tom Weber is my plumber."], ("Mrs. Weber", "Tom Weber")),
+    ],
+)
+def test_names_of_two_are_not_joined(texts: list[str], different: tuple[str, str]) -> None:
+    """A shared word is no evidence."""
+    with remanence.open(None, reader=None) as space:
+        for text in texts:
+            space.remember(text)
+        first, second = (space.entities.resolve(name) for name in different)
+    assert first is None or second is None or first.id != second.id

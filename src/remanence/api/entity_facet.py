@@ -174,8 +174,8 @@ class EntitiesView(Facet):
     def propose(self, name: str, limit: int = 5) -> tuple[Candidate, ...]:
         """Entities with a name like this one, most similar first, for a person to check and `merge`.
 
-        Nothing is merged automatically. People with the same surname and other first names, other versions of a
-        product and other dates are not proposed.
+        Nothing that is only similar is merged automatically. People with the same surname and other first names, other
+        versions of a product and other dates are not proposed.
 
         Args:
             name: The name to compare with.

@@ -4,9 +4,10 @@ a language model if the space has one. Every sentence names the memories behind 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,7 +18,7 @@ from remanence.language.framing import estimate_tokens
 from remanence.language.rules.third_person import conjugate
 from remanence.ports import Extractor, ProfileWriter
 from remanence.read.supersession import is_current_row
-from remanence.schema import SELF, Memory
+from remanence.schema import SELF, Link, Memory, Snapshot
 
 _MAX_MEMORIES = 400
 _MIN_IMPORTANCE = 0.3
@@ -82,7 +83,7 @@ def _make_profile(index: Index, extractor: Extractor, position: int, now: dateti
     facts = _current_facts(index, position, now)
     changes = [moment for m in facts for moment in (m.expires_at, m.valid.start, m.valid.end) if moment is not None]
     until = min((moment for moment in changes if moment > now), default=None)
-    memories = [memory for memory in facts if now in memory.valid][:_MAX_MEMORIES]
+    memories = [memory for memory in facts if now in memory.valid or memory.kind == "episode"][:_MAX_MEMORIES]
     lines, by = [_sentence(memory) for memory in memories], "template"
     statements = [Statement(line, (memory.id,)) for line, memory in zip(lines, memories, strict=True)]
     sentences = None
@@ -109,9 +110,32 @@ def _current_facts(index: Index, position: int, now: datetime) -> list[Memory]:
             [row for row in current if not index.relations.is_partly_stale(row, snapshot)]
         )
         sources = index.journal.extractions
-    facts = [m for m in memories if m.turn is None and m.kind != "episode" and len(m.text) <= _LONGEST]
+        # An event is stated where it ended something and no fact took its place, and an appointment until it is over.
+        states = {m.id for m in memories if m.kind != "episode"}
+        events = {m.id for m in memories if m.kind == "episode" and _is_stated_event(index, m, states, snapshot)}
+    facts = [m for m in memories if m.turn is None and len(m.text) <= _LONGEST]
+    facts = [m for m in facts if m.kind != "episode" or m.id in events]
     # A source with several facts is represented by these facts.
     return [fact for fact in facts if fact.id not in sources or fact.id in sources[fact.id][-1].facts]
+
+
+def _is_stated_event(index: Index, event: Memory, states: Container[str], snapshot: Snapshot) -> bool:
+    """Whether an event is still to come, or superseded something that none of these states superseded."""
+    ahead = (event.expires_at, event.valid.start)
+    if any(moment is not None and moment > snapshot.now for moment in ahead):
+        return True
+    ended = _supersedes_links(index, event.id, snapshot, "out")
+    return any(
+        not any(link.source in states for link in _supersedes_links(index, each.target, snapshot, "in"))
+        for each in ended
+    )
+
+
+def _supersedes_links(index: Index, memory: str, snapshot: Snapshot, direction: Literal["in", "out"]) -> list[Link]:
+    number = index.catalog.number(memory)
+    if number is None:
+        return []
+    return index.links.links_of(number, snapshot, kinds=("supersedes",), direction=direction, at=snapshot.now)
 
 
 _LONGEST = 300

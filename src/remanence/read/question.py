@@ -50,7 +50,8 @@ _PAST_FORM = _pattern(
 # Asks for all of them, whenever: "Which teachers has she had?" too.
 _ASKS_ALL = _pattern(
     r"\b(?:ever|in all|altogether|all (?:of|the|her|his|its|my|our|their)|list|over time)\b|"
-    r"^(?:what|which)\s[^.?!]{0,99}\b(?:has|have)\b(?![^.?!]{0,99}\bbeen \w+ing\b)"
+    r"^(?:what|which)\s(?:(?!\b(?:do|does|is|are|am|can|will)\b)[^.?!]){0,60}?\b(?:has|have)\b"
+    r"(?![^.?!]{0,99}\bbeen \w+ing\b)"
 )
 # Words that say when, and are no part of the topic.
 _PAST_WORDS = _pattern(
@@ -153,8 +154,11 @@ def parse_question(text: str, now: datetime) -> ParsedQuestion:
 
 
 def _focus(text: str, times: Sequence[Window], relation: TimeRelation, now: datetime) -> TimeFocus:
-    if any(window.start is None or window.start <= now for window in times):
+    begun = [window for window in times if window.start is None or window.start <= now]
+    if any(window.end is not None and window.end <= now for window in begun):
         return "at"
+    if begun:
+        return "now"
     if relation.order is not None:
         return "first" if relation.order == "first" else "previous"
     if relation.relation is not None:

@@ -28,7 +28,7 @@ from remanence.read.question import parse_question
 from remanence.read.rankings import rank_by_signals
 from remanence.read.reading import READ_HITS, read_hits, turns_before
 from remanence.read.receipts import RecallRequest
-from remanence.read.supersession import rank_by_supersession
+from remanence.read.supersession import drop_expired_sources, rank_by_supersession
 
 if TYPE_CHECKING:
     from remanence.models.embedders.checked import CheckedEmbedder
@@ -86,6 +86,8 @@ def recall_from_index(
             if search_past:
                 searchable = searchable_rows(index, request, snapshot, history=False)
                 resolved = resolved.restrict_to(searchable)
+            if parsed.focus == "now":
+                resolved = drop_expired_sources(index, resolved, snapshot, 2 * wanted)
             resolved = rank_by_supersession(index, resolved, snapshot, searchable, wanted, query.entity_names)
         resolved = resolved.first(wanted)
         hits = build_hits(index, resolved, snapshot, request.text)

@@ -138,6 +138,23 @@ def _following_row(index: Index, row: int, snapshot: Snapshot, asked_names: set[
     return None if following is None or _claims_about(index, row, asked_names) else following
 
 
+def drop_expired_sources(index: Index, fused: FusedRanking, snapshot: Snapshot, limit: int) -> FusedRanking:
+    """The ranking without those of the first `limit` texts of which every fact that was drawn has expired: "The
+    plumber comes tomorrow", a week later."""
+    extractions = index.journal.extractions
+    if not extractions:
+        return fused
+    keep = np.ones(len(snapshot.row_mask), np.bool_)
+    for row in fused.rows[:limit].tolist():
+        found = extractions.get(index.catalog.ids[index.catalog.memory_of(row)])
+        facts = found[-1].facts if found else ()
+        rows = [index.current_row(fact, snapshot.position) for fact in facts]
+        known = np.array([fact for fact in rows if fact is not None and fact != row], np.int64)
+        if len(known) and not index.catalog.current(known, snapshot.position, snapshot.now).any():
+            keep[row] = False
+    return fused if keep.all() else fused.restrict_to(keep)
+
+
 def _claims_about(index: Index, row: int, names: set[str]) -> bool:
     """Whether a claim of this row is about two of these names: "When did Alice move to Lisbon?"."""
     claims = index.memories([row])[0].triples

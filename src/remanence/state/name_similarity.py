@@ -10,10 +10,21 @@ import re
 import unicodedata
 from collections import defaultdict
 from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from remanence.language.rules.alias_rules import are_nicknames, is_short_form
+from remanence.language.rules.lexicon import (
+    DETERMINERS,
+    FIRST_NAMES,
+    ORGANIZATION_WORDS,
+    ORGANIZATIONS,
+    PLACE_WORDS,
+    PLACES,
+    is_common_word,
+)
 from remanence.language.text import strip_accents
 from remanence.state.names import Names
 
@@ -92,10 +103,63 @@ def name_similarity(one: str, other: str) -> NameSimilarity | None:
     a, b = _parse(one), _parse(other)
     if not a.words or not b.words or a.is_date or b.is_date or a.numerals != b.numerals:
         return None
-    different_sex = (a.titles & _MALE and b.titles & _FEMALE) or (a.titles & _FEMALE and b.titles & _MALE)
-    if a.generations != b.generations or different_sex:
+    if a.generations != b.generations or _are_of_different_sex(a, b):
         return None
-    return _same_words(a, b) or _acronym(a, b) or _initials(a, b) or _typo(a, b)
+    return _same_words(a, b) or _acronym(a, b) or _initials(a, b) or _typo(a, b) or _short_form(one, other)
+
+
+class SamePerson(Enum):
+    """How one name can be a part or a short form of another, fuller name of a person."""
+
+    SHORT_FORM = "a short form of the first name, with the same surname"
+    SURNAME = "the surname"
+    FIRST_NAME = "the first name"
+    NICKNAME = "a short form of the first name"
+
+
+def same_person(short: str, full: str) -> SamePerson | None:
+    """How `short` can be a name of the person called `full`; None if it cannot.
+
+    >>> same_person("Liz Nwosu", "Elizabeth Nwosu").name, same_person("Dr. Okafor", "Chidi Okafor").name
+    ('SHORT_FORM', 'SURNAME')
+    >>> same_person("Washington", "Denise Washington"), same_person("Jordan Pike", "Jordan Blake")
+    (None, None)
+    """
+    a, b = _parse(short), _parse(full)
+    if len(b.words) < 2 or not a.words or a.is_date or a.numerals or b.numerals or _are_of_different_sex(a, b):
+        return None
+    first, last = b.words[0], b.words[-1]
+    if len(b.words) > 3 or b.legal_forms or last in ORGANIZATION_WORDS or last in PLACE_WORDS or first in DETERMINERS:
+        return None
+    if len(a.words) == 2 and a.words[1] == last and are_nicknames(a.words[0], first):
+        return SamePerson.SHORT_FORM if is_short_form(a.words[0], first) else None
+    if (
+        len(a.words) != 1
+        or len(a.words[0]) < 3
+        or (first not in FIRST_NAMES and not b.titles and is_common_word(first))
+    ):
+        return None
+    word = a.words[0]
+    if word == last:
+        is_other = word in PLACES or word in ORGANIZATIONS or word in FIRST_NAMES or is_common_word(word)
+        if a.titles & (_MALE | _FEMALE):  # Mrs. Weber may be anybody's mother
+            return None
+        return None if is_other and not a.titles else SamePerson.SURNAME
+    if word == first:
+        return SamePerson.FIRST_NAME
+    return SamePerson.NICKNAME if are_nicknames(word, first) else None
+
+
+def _short_form(one: str, other: str) -> NameSimilarity | None:
+    """A surname or a first name alone is too little to propose anything."""
+    for short, full in ((one, other), (other, one)):
+        if same_person(short, full) is SamePerson.SHORT_FORM:
+            return NameSimilarity(0.85, f"{short!r} has a short form of the first name")
+    return None
+
+
+def _are_of_different_sex(a: _ParsedName, b: _ParsedName) -> bool:
+    return bool((a.titles & _MALE and b.titles & _FEMALE) or (a.titles & _FEMALE and b.titles & _MALE))
 
 
 def _same_words(a: _ParsedName, b: _ParsedName) -> NameSimilarity | None:
@@ -228,6 +292,14 @@ class SimilarNames:
     def find(self, name: str) -> list[tuple[int, NameSimilarity]]:
         """The names similar to this one, by number, most similar first."""
         spellings = self._names.spellings
+        found = [
+            (number, like) for number in self.candidates(name) if (like := name_similarity(name, spellings[number]))
+        ]
+        return sorted(found, key=lambda item: (-item[1].score, item[0]))
+
+    def candidates(self, name: str) -> list[int]:
+        """The names that share a key with this one, such as a word, by number."""
+        spellings = self._names.spellings
         for number in range(self._indexed, len(spellings)):
             for key in _keys(spellings[number]):
                 self._by_key[key].append(number)
@@ -237,8 +309,7 @@ class SimilarNames:
             sharing = self._by_key.get(key, [])
             if len(sharing) <= _MAX_SHARING:
                 candidates |= dict.fromkeys(sharing)
-        found = [(number, like) for number in candidates if (like := name_similarity(name, spellings[number]))]
-        return sorted(found, key=lambda item: (-item[1].score, item[0]))
+        return list(candidates)
 
 
 def _keys(name: str) -> list[str]:
@@ -252,7 +323,9 @@ def _keys(name: str) -> list[str]:
         keys.append(f"sorted {' '.join(sorted(words))}")
         keys.append(f"surname {words[0][0]} {words[-1]}")
         keys += [f"word {word}" for word in dict.fromkeys(words) if len(word) > 2]
-    elif len(joined) >= _MIN_TYPO_ALONE:
+    elif len(joined) > 2:
+        keys.append(f"word {joined}")
+    if len(words) == 1 and len(joined) >= _MIN_TYPO_ALONE:
         # A typo leaves the first half unchanged, or the second.
         half = _MIN_TYPO_ALONE // 2
         keys += [f"begins {joined[:half]}", f"ends {joined[-half:]}"]

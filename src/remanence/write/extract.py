@@ -135,7 +135,8 @@ def _with_fact(version: Remembered, fact: Fact) -> Remembered:
     return replace(
         version,
         kind=fact.kind,
-        valid=fact.valid if fact.valid.has_bound else version.valid,
+        # What expires is known before: the date in its words is not when it is true.
+        valid=fact.valid if fact.valid.has_bound or fact.expires_at is not None else version.valid,
         importance=fact.importance,
         confidence=fact.confidence,
         tags=tuple(dict.fromkeys((*version.tags, *fact.tags))),

@@ -37,6 +37,8 @@ from remanence.schema import (
 )
 from remanence.write.append import ExtraEvents, append
 from remanence.write.extract import PreparedVersion, prepare_fact, prepare_revision
+from remanence.write.name_joins import join_events
+from remanence.write.reader_verdicts import read_verdicts
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -45,8 +47,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _BATCH = 200  # turns that are read, judged and written at once
-_MIN_SIMILARITY = 0.55  # less similar memories are compared only if they are about the same subject
+_MIN_SIMILARITY = 0.55  # less similar memories are judged only if they are about the same subject
+_MIN_READ_SIMILARITY = 0.2  # and less similar ones are not compared by the reader
 _MAX_CANDIDATES = 8
+_MAX_RANKED = 4 * _MAX_CANDIDATES  # the sources of facts are more similar than other facts, and are left out
 _LINK_KINDS: Mapping[str, LinkKind] = {"updates": "supersedes", "extends": "extends", "contradicts": "contradicts"}
 
 
@@ -145,20 +149,37 @@ def store_facts(
         snapshot = index.snapshot(index.catalog.position, now)
         vectors, _ = engine.embed([p.version.text for p in prepared])
         new = [_provisional_memory(place, space, p) for place, p in enumerate(prepared)]
-        old = _comparison_candidates(index, new, vectors, snapshot, {source.id for source in reading.sources})
-    verdicts = _judge(engine.extractor, new, old)
+        sources = {source.id for source in reading.sources}
+        ended = [fact.ended_claims for fact in facts]
+        near, wide = _comparison_candidates(index, new, ended, vectors, snapshot, sources)
+        said = _said(index, reading, facts, new, wide, snapshot) if engine.reader is not None else {}
+    by_rule = not callable(getattr(engine.extractor, "judge", None)) or isinstance(engine.extractor, RuleExtractor)
+    verdicts = _judge(engine.extractor, new, wide if by_rule else near)  # rules cost nothing
+    turns = {memory.id: fact.source_turns for memory, fact in zip(new, facts, strict=True)}
+    other_turns = [
+        [older for older in candidates if turns.get(older.id) != turns[memory.id]]
+        for memory, candidates in zip(new, wide, strict=True)
+    ]
+    verdicts += read_verdicts(engine.reader, new, other_turns, said, verdicts)
+
+    joins: list[Event] = []
 
     def decide(index: Index, ids: Sequence[str]) -> list[Event]:
+        joins.extend(join_events(index, reading.sources, now, by))
         return [
             *_verdict_links(verdicts, {f"new:{place}": memory for place, memory in enumerate(ids)}, by),
             *_source_links(reading, facts, ids),
             *_extractions(reading, facts, ids),
             *_forgotten_facts(index, reading, ids),
             *_invalidations(index, facts, now, by),
+            *joins,
             *(extra_events(index, ids) if extra_events else ()),
         ]
 
-    return append(engine, space, prepared, extra_events=decide, at=now)
+    memories = append(engine, space, prepared, extra_events=decide, at=now)
+    if joins:
+        engine.embed_descriptions(space)
+    return memories
 
 
 def _known_facts(index: Index, sources: Sequence[Memory], extractor: Extractor) -> list[str] | None:
@@ -256,21 +277,65 @@ def _forgotten_facts(index: Index, reading: Reading, ids: Sequence[str]) -> list
 
 
 def _comparison_candidates(
-    index: Index, new: Sequence[Memory], vectors: Mapping[bytes, Vector], snapshot: Snapshot, sources: Container[str]
-) -> list[list[Memory]]:
-    """For each new memory the memories to compare it with, including those before it in `new`.
+    index: Index,
+    new: Sequence[Memory],
+    ended: Sequence[Sequence[Triple]],
+    vectors: Mapping[bytes, Vector],
+    snapshot: Snapshot,
+    sources: Container[str],
+) -> tuple[list[list[Memory]], list[list[Memory]]]:
+    """For each new memory the memories that it may relate to, including those before it in `new`: the similar ones,
+    and a wider choice, for rules and for a reader.
 
     Turns and other sources are not among them, nor are `sources`: what was said does not change.
     """
-    candidates: list[list[Memory]] = []
+    near: list[list[Memory]] = []
+    wide: list[list[Memory]] = []
     for place, memory in enumerate(new):
         with index.lock:
-            rows = _similar_rows(index, memory, vectors.get(text_hash(memory.text)), snapshot)
-            rows += [row for row in _same_subject_rows(index, memory, snapshot) if row not in rows]
-            older = [m for m in index.readable_memories(rows) if m.turn is None and m.id not in sources]
-            facts = [m for m in older if m.id not in index.journal.extractions]
-        candidates.append([*facts, *(other for other in new[:place] if _share_a_name(memory, other))])
-    return candidates
+            scores = _similar_rows(index, memory, vectors.get(text_hash(memory.text)), snapshot)
+            scores |= dict.fromkeys(_same_subject_rows(index, (*memory.triples, *ended[place]), snapshot), 1.0)
+            rows = [row for row in scores if not index.graph.is_turn(row)]
+            older = dict(zip(rows, index.memories(rows), strict=True))
+            readable = {m.id for m in index.readable_memories(rows)}
+        facts = {
+            row: m for row, m in older.items() if m.id in readable and m.id not in sources and _is_fact(index, m.id)
+        }
+        earlier = [other for other in new[:place] if _share_a_name(memory, other)]
+        near.append([*(m for row, m in facts.items() if scores[row] >= _MIN_SIMILARITY), *earlier])
+        wide.append([*facts.values(), *earlier])
+    return near, wide
+
+
+def _is_fact(index: Index, memory: str) -> bool:
+    """Whether a memory is no source of facts, or is the fact that was found in it."""
+    extractions = index.journal.extractions.get(memory)
+    return not extractions or memory in extractions[-1].facts
+
+
+def _said(
+    index: Index,
+    reading: Reading,
+    facts: Sequence[Fact],
+    new: Sequence[Memory],
+    old: Sequence[Sequence[Memory]],
+    snapshot: Snapshot,
+) -> dict[str, str]:
+    """The words that each fact was drawn from, where they are one turn, by the id of the fact."""
+    said: dict[str, str] = {}
+    for memory, fact in zip(new, facts, strict=True):
+        sources = reading.sources_of(fact)
+        if len(sources) == 1:
+            said[memory.id] = sources[0].text
+    for memory in {each.id: each for candidates in old for each in candidates}.values():
+        number = index.catalog.number(memory.id)
+        if number is None:
+            continue
+        links = index.links.links_of(number, snapshot, kinds=("derived_from",), direction="out")
+        row = index.current_row(links[0].target, snapshot.position) if len(links) == 1 else None
+        if row is not None:
+            said[memory.id] = index.memories([row])[0].text
+    return said
 
 
 def _judge(extractor: Extractor, new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
@@ -300,19 +365,27 @@ def _verdict_links(verdicts: Sequence[Verdict], ids: Mapping[str, str], by: str)
     return list(links.values())
 
 
-def _similar_rows(index: Index, memory: Memory, vector: Vector | None, snapshot: Snapshot) -> list[int]:
+def _similar_rows(index: Index, memory: Memory, vector: Vector | None, snapshot: Snapshot) -> dict[int, float]:
+    """The most similar rows that are not turns and that no link supersedes, with their similarity."""
     if vector is None:
-        return []
+        return {}
     query = Query(memory.text, visible=snapshot.row_mask, allowed=snapshot.row_mask, vector=vector)
-    ranking = index.vectors.rank(query, _MAX_CANDIDATES)
-    pairs = zip(ranking.rows, ranking.scores, strict=True)
-    return [row for row, score in pairs if score >= _MIN_SIMILARITY][:_MAX_CANDIDATES]
+    ranking = index.vectors.rank(query, _MAX_RANKED)
+    superseded = index.links.superseded_mask(snapshot)
+    near = {
+        row: score
+        for row, score in zip(ranking.rows, ranking.scores, strict=True)
+        if score >= _MIN_READ_SIMILARITY
+        and not index.graph.is_turn(row)
+        and not superseded[index.catalog.memory_of(row)]
+    }
+    return dict(list(near.items())[:_MAX_CANDIDATES])
 
 
-def _same_subject_rows(index: Index, memory: Memory, snapshot: Snapshot) -> list[int]:
-    """The rows with a claim of the same subject and predicate as a claim of this memory."""
+def _same_subject_rows(index: Index, claims: Iterable[Triple], snapshot: Snapshot) -> list[int]:
+    """The rows with a claim of the same subject and predicate as one of these."""
     rows: dict[int, None] = {}
-    for triple in memory.triples:
+    for triple in claims:
         subject = index.names.number(triple.subject)
         if subject is not None:
             rows |= dict.fromkeys(index.relations.rows_claiming(subject, triple.predicate, snapshot))

@@ -27,6 +27,8 @@ _NO_STATEMENT = re.compile(rf"\b(?:{load_pattern('claimless_words')})\b", re.IGN
 _NEGATED = compile_pattern("negated", re.IGNORECASE)
 _CLAUSE_JOINT = compile_pattern("clause_joint")
 _PERFECT = {"has_lived_in": ("lived_in", "lives_in"), "has_worked_at": ("worked_at", "works_at")}
+LEFT_FOR_THE_DAY = compile_pattern("left_for_the_day")
+"""What follows where somebody left a place, and will be back tomorrow."""
 _STILL = compile_pattern("still_true")
 _POSSESSIVE_PRONOUNS = frozenset(("my", "My", "our", "Our"))
 _MAX_CLAIMS = 3  # of one subject in one clause, joined by "and"
@@ -85,6 +87,16 @@ def _is_statement(text: str, subject: NameSpan) -> bool:
     return not _NEGATED.search(sentence) or not _NEGATED.search(_clause_at(sentence, subject.start - first))
 
 
+def _with_kind_of_object(predicate: str, value: str, names: NamesByStart) -> str:
+    """Somebody who moves to an organization joins it, and who joins a service only uses it."""
+    if predicate not in ("moved_to", "joined"):
+        return predicate
+    kind = next((name.kind for name in names.values() if name.text == value), "thing")
+    if predicate == "moved_to":
+        return "joined" if kind == "organization" else predicate
+    return "member_of" if kind == "product" else predicate
+
+
 def _clause_at(sentence: str, at: int) -> str:
     """The clause around `at`: a "not" after "but" belongs to another clause."""
     joints = [*_CLAUSE_JOINT.finditer(sentence)]
@@ -112,6 +124,9 @@ def _claims_of(text: str, subject: NameSpan, names: NamesByStart, speaker: str) 
             return
         at = target.end
         predicate = _PERFECT.get(verb.predicate, (verb.predicate, verb.predicate))[_STILL.match(text, at) is not None]
+        if predicate == "left" and LEFT_FOR_THE_DAY.match(text, at):
+            return  # the building, not the employer
+        predicate = _with_kind_of_object(predicate, target.values[0], names)
         if predicate == "born_in" and target.values[0][-1].isdigit():
             predicate = "born_on"
         for value in target.values:

@@ -13,7 +13,7 @@ from remanence.language.rules.claim_phrases import NamesByStart, coordinated_sub
 from remanence.language.rules.claim_rules import find_claims
 from remanence.language.rules.lexicon import compile_pattern, load_pattern
 from remanence.language.rules.name_spans import NameSpan
-from remanence.language.rules.predicate_rules import OPPOSITE_PREDICATES, STATES_ENDED_BY_EVENT
+from remanence.language.rules.predicate_rules import OPPOSITE_PREDICATES, STATES_ENDED_BY_EVENT, STATUS_ENDED_BY
 from remanence.language.rules.third_person import conjugate
 from remanence.schema import Triple
 
@@ -56,11 +56,19 @@ def claims_ended_by(claims: Iterable[Triple]) -> tuple[Triple, ...]:
 
 def claims_opposed_to(claims: Iterable[Triple]) -> tuple[Triple, ...]:
     """The claims that cannot hold together with these."""
-    return tuple(
+    claims = list(claims)
+    opposed = [
         Triple(claim.subject, opposite, claim.object)
         for claim in claims
         for opposite in OPPOSITE_PREDICATES.get(claim.predicate, ())
-    )
+    ]
+    opposed += [
+        Triple(person, "relationship_status", status)
+        for claim in claims
+        for status in STATUS_ENDED_BY.get(claim.predicate, ())
+        for person in (claim.subject, claim.object)
+    ]
+    return tuple(opposed)
 
 
 def find_denial(text: str, names: Sequence[NameSpan], speaker: str, claims: Sequence[Triple] = ()) -> Denial | None:
@@ -188,7 +196,7 @@ _PARTNER = re.compile(rf" ?(?:their|his|her) (?:[a-z]+ )?(?:{_PARTNER_NOUN})\b")
 _ENDS_WITH_PARTNER = re.compile(rf" (?:{_PARTNER_NOUN})$")
 _COUPLE_PREDICATES = tuple(
     "married_to engaged_to dating wife_of husband_of girlfriend_of boyfriend_of partner_of"
-    " fiancé_of fiancée_of fiance_of fiancee_of spouse_of".split()
+    " fiancé_of fiancée_of fiance_of fiancee_of spouse_of lives_with".split()
 )
 _ENDED = compile_pattern("ended")
 _DISCONTINUED = compile_pattern("discontinued")

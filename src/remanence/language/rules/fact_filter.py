@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from remanence.language.rules.fact_attributes import tags_of
 from remanence.language.rules.lexicon import (
     PLURAL_RELATIONSHIP_NOUNS,
     compile_pattern,
@@ -15,6 +16,7 @@ from remanence.language.rules.lexicon import (
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.sentence_reading import ParsedSentence
 from remanence.language.rules.sentences import STATUS_PATTERN, TIME_PHRASE_PATTERN
+from remanence.language.rules.third_person import conjugate
 from remanence.schema import MemoryKind
 
 _SHORT = 4  # words
@@ -47,6 +49,8 @@ def classify_fact(
     is_appointment = is_future and _EVENT.search(text) is not None and _TIME.search(text) is not None
     if sentence.change is not None:
         is_state = sentence.change.has_unspecified_end and _IS_STATUS.search(text) is not None
+        is_count = any(claim.predicate == "has" for claim in sentence.change.state_claims)
+        is_state = is_state or (is_count and not sentence.change.event_claims)
         return FactClassification("semantic" if is_state else "episode", 0.75)
     if sentence.denial is not None and not (sentence.claims and is_appointment):
         return FactClassification("semantic", 0.7)
@@ -58,6 +62,13 @@ def classify_fact(
     if classification is None and remember_requested:
         return FactClassification("semantic", 0.7, is_future)
     return classification
+
+
+def has_lasting_result(sentence: ParsedSentence) -> bool:
+    """Whether what happened goes on: somebody got married, took up or gave up something."""
+    if _LASTING_RESULT.search(sentence.text):
+        return True
+    return any(claim.predicate in ("married_to", "engaged_to") for claim in sentence.claims)
 
 
 def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: bool) -> FactClassification | None:
@@ -77,7 +88,7 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
         return FactClassification("episode" if is_past else "semantic", 0.6, is_future)
     plural = text[: subject.end].endswith(" others") or subject.text.rpartition(" ")[2] in PLURAL_RELATIONSHIP_NOUNS
     if plural:  # the verb tables have singular forms
-        rest = _PLURAL_VERB.sub(lambda found: " is" if found[1] == "are" else f" {found[1]}s", rest)
+        rest = _PLURAL_VERB.sub(lambda found: f" {_SINGULAR.get(found[1]) or conjugate(found[1])}", rest)
     verb = _VERB.match(rest)
     if verb is None:
         return None
@@ -87,7 +98,8 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
         return None  # I think I will …
     singular = verb[1].lower().replace("’", "'")
     classification = _classify_by_verb(_SINGULAR.get(singular, singular), after, is_future, alone=alone)
-    vague = plural and alone and not any(character.isdigit() for character in text)
+    vague = plural and alone and not _NUMBER.search(text)
+    vague = vague and not _LASTING_RESULT.search(text)
     return None if vague and classification is not None and classification.kind == "semantic" else classification
 
 
@@ -105,7 +117,7 @@ def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) ->
     if verb in _OPINION_VERBS:
         return FactClassification("viewpoint", 0.6) if count >= 4 else None
     if verb in _IDLE_VERBS:
-        return None
+        return FactClassification("semantic", 0.6) if verb == "gets" and "health" in tags_of(after) else None
     if verb in ("is", "isn't", "was", "were", "feels", "felt", "seems"):
         return _classify_being(verb, after, next_word, is_future, alone)
     if verb in ("has", "had"):
@@ -123,6 +135,8 @@ def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) ->
     if verb in ("can", "can't", "cannot", "doesn't", "does"):
         idle = next_word in _IDLE_ABILITIES and not _HAS_NONE.match(after)
         return None if idle else FactClassification("semantic", 0.6)
+    if _LASTING_RESULT.match(f"{verb} {after}"):
+        return FactClassification("semantic", 0.6)
     if verb in _PAST_VERBS or verb.endswith("ed"):
         return FactClassification("episode", 0.6, is_future=_BOOKED.search(after) is not None, is_minor=alone)
     if not verb.endswith("s") or verb in _NOT_VERBS:
@@ -145,8 +159,10 @@ def _classify_being(verb: str, after: str, next_word: str, is_future: bool, alon
 def _classify_having(verb: str, after: str, next_word: str, is_future: bool) -> FactClassification | None:
     if verb == "had":
         return FactClassification("episode", 0.6, is_future)
-    if next_word == "to" or _IDLE_NEEDS.match(after):
+    if (next_word == "to" and not _EXACT.search(after)) or _IDLE_NEEDS.match(after):
         return None
+    if _LASTING_RESULT.match(after):
+        return FactClassification("semantic", 0.6)
     lasting = _HAS_BEEN_DOING.match(after) or _STILL.search(after)
     is_perfect = next_word in _PARTICIPLES or next_word.endswith("ed")
     return FactClassification("episode" if is_perfect and not lasting else "semantic", 0.6, is_future)
@@ -157,6 +173,8 @@ def _classify_impersonal(sentence: ParsedSentence, is_future: bool) -> FactClass
     text = sentence.text
     exact = any(character.isdigit() for character in text) or any(name.kind != "handle" for name in sentence.names)
     exact = exact or (_DUE.search(text) is not None and _TIME.search(text) is not None)
+    if _DONE_TO_SPEAKER.match(text) and any(name.kind == "person" for name in sentence.names):
+        return FactClassification("episode", 0.5, is_future)
     if not exact or _VAGUE_SUBJECT.match(text) or not _STATIVE_VERB.search(text):
         return None
     return FactClassification("episode" if _WAS.search(text) and not is_future else "semantic", 0.5, is_future)
@@ -183,8 +201,15 @@ def _is_past(sentence: ParsedSentence) -> bool:
 
 
 _SINGULAR = {"are": "is", "have": "has", "were": "was", "don't": "doesn't"}
-_PLURAL_VERB = re.compile(r"^ (are|ha(?=ve)|live|plan|want|play|own|love|like|prefer)(?:ve)?\b")
+_PLURAL_VERB = re.compile(
+    r"^ (are|have|live|plan|want|play|own|love|like|prefer|pay|bank|rent|eat|drink|drive|work|use|keep|run|share|go"
+    r"|speak|cook|grow|sell|study|teach|need|get|meet|ship|launch|support|host|offer|take)\b"
+)
 _VERB = compile_pattern("first_verb")
+_LASTING_RESULT = compile_pattern("lasting_result")
+_DONE_TO_SPEAKER = compile_pattern("done_to_somebody")
+_NUMBER = re.compile(r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten)\b")
+_EXACT = re.compile(r"\d| [A-Z]\w|^to (?:avoid|take|eat|inject|wear|use|carry|follow|stick|watch)\b")
 _POSSESSION = re.compile(rf"['’]s (?:[a-z-]+ ){{0,2}}?([a-z-]+) ({load_pattern('possession_verbs')})\b")
 _WORD = re.compile(r"[\w'’-]+")
 _DEGREE = re.compile(r"^(?:(?:so|really|very|super|just|also|always|all|too|pretty|truly|still|quite|a bit|not) )+")
@@ -207,8 +232,12 @@ _WAS = re.compile(r"\b(?:was|were|had|[a-z]{3,}ed)\b")
 _RATHER = re.compile(r"rather (?!not\b|be\b).* than \w")
 _HAS_NONE = re.compile(r"(?:have|got) (?:any |an? )(?!idea|clue|question|problem|time|plans|doubt)")
 _IDLE_NEEDS = compile_pattern("idle_needs")
-_NO_FEELING = re.compile(r"(?:doing|getting) (?:an?|my|their|married|engaged|divorced)\b")
-_LASTING_PREDICATES = word_set("grew_up_in born_in born_on is_from lived_in worked_at studied_at")
+_NO_FEELING = re.compile(
+    r"(?:doing|getting) (?:an?|my|their|married|engaged|divorced)\b|looking (?:for|after)\b|back (?:at|in|on)\b"
+)
+_LASTING_PREDICATES = word_set(
+    "married_to engaged_to relationship_status diet grew_up_in born_in born_on is_from lived_in worked_at studied_at"
+)
 _VIEW_VERBS = load_words("view_verbs")
 _OPINION_VERBS = word_set("thinks believes feels finds considers thought believed")
 _IDLE_VERBS = load_words("idle_verbs")

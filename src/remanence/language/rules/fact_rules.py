@@ -9,22 +9,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from remanence.language.rules import fact_attributes
 from remanence.language.rules.ended_claims import claims_ended_by, claims_opposed_to
 from remanence.language.rules.fact_attributes import importance_of, tags_of, times_in_clause
-from remanence.language.rules.fact_filter import FactClassification, classify_fact
+from remanence.language.rules.fact_filter import FactClassification, classify_fact, has_lasting_result
 from remanence.language.rules.lexicon import compile_pattern, load_pattern
 from remanence.language.rules.name_spans import NameSpan
 from remanence.language.rules.predicate_rules import OPINION_PREDICATES, claim_kind
 from remanence.language.rules.sentence_reading import ParsedSentence, find_sentence_names, parse_sentence
 from remanence.language.rules.sentences import Sentence, informative_sentences, is_boilerplate, is_hypothetical
+from remanence.language.rules.short_answers import MAX_ANSWER_WORDS, answer_statements, answers_itself
 from remanence.language.rules.third_person import speaker_label, to_third_person
 from remanence.language.temporal import TimePhrase, find_stated_times
-from remanence.language.text import normalize_name, normalize_text
+from remanence.language.text import normalize_name, normalize_text, split_sentences
 from remanence.schema import ASSISTANT, SELF, Fact, Mention, Triple, Utterance, Window
 
 
@@ -61,7 +62,8 @@ def find_facts(utterances: Sequence[Utterance], speakers: Sequence[str], now: da
     for number, (utterance, speaker) in enumerate(zip(utterances, speakers, strict=True)):
         at = utterance.at or now
         turn = _Turn(number, speaker, at, utterance.at is not None, find_stated_times(utterance.text, at))
-        facts = _facts_of_turn(turn, utterance.text, recent.get(speaker, []))
+        asked = utterances[number - 1].text if number and speakers[number - 1] != speaker else ""
+        facts = _facts_of_turn(turn, utterance.text, asked, recent.get(speaker, []))
         for fact in turn.withdrawn:
             found.pop(normalize_text(fact.text), None)
         for fact in facts:
@@ -70,9 +72,13 @@ def find_facts(utterances: Sequence[Utterance], speakers: Sequence[str], now: da
     return list(found.values())
 
 
-def _facts_of_turn(turn: _Turn, text: str, recent: Sequence[Fact]) -> list[Fact]:
+def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -> list[Fact]:
+    """The facts of a turn; `asked` is what another speaker said right before."""
     facts: list[Fact] = []
-    for sentence in informative_sentences(text, to_assistant=turn.speaker == SELF):
+    relative = _asked_relative(asked)
+    if relative:
+        turn.people[normalize_name(relative)] = f"{speaker_label(turn.speaker)}'s {relative}"
+    for sentence in _sentences_of_turn(turn, text, asked):
         if turn.speaker == ASSISTANT and is_boilerplate(sentence.text):
             continue
         corrected = _corrected_facts(sentence, turn, [*recent, *facts])
@@ -85,19 +91,37 @@ def _facts_of_turn(turn: _Turn, text: str, recent: Sequence[Fact]) -> list[Fact]
             facts[facts.index(turn.last)] = turn.last = extended
             continue
         turn.last = None
-        for clause in _split_clauses(resolved, turn, sentence.remember_requested):
+        for clause in _split_clauses(resolved, turn, sentence.remember_requested or sentence.is_answer):
             facts += _facts_of_clause(clause, sentence, turn, times_in_clause(clause.text, turn.times))
         for person in _other_people(resolved, turn.speaker):
             turn.people.setdefault(normalize_name(person.text), resolved[person.start : person.end])
     return facts
 
 
+def _sentences_of_turn(turn: _Turn, text: str, asked: str) -> Iterator[Sentence]:
+    """The informative sentences; a short answer is completed by the question before it."""
+    rest = text
+    if "?" in asked and turn.speaker != ASSISTANT:
+        first = text if len(text.split()) <= MAX_ANSWER_WORDS else next(iter(split_sentences(text)), text)
+        statements = [] if answers_itself(first) else answer_statements(asked, first)
+        yield from (Sentence(statement, is_answer=True) for statement in statements)
+        if statements:
+            rest = text.replace(first, "", 1)
+    yield from informative_sentences(rest, to_assistant=turn.speaker == SELF)
+
+
+def _asked_relative(asked: str) -> str | None:
+    """Whom of the next speaker's relatives a question is about: "How's your mum?" is about one "she"."""
+    found = {match[1] for match in _YOUR_RELATIVE.finditer(asked)} if "?" in asked else set()
+    return found.pop() if len(found) == 1 else None
+
+
 def _facts_of_clause(clause: ParsedSentence, sentence: Sentence, turn: _Turn, times: list[TimePhrase]) -> list[Fact]:
     """The fact of one clause, and the new state if it is a state change."""
-    if is_hypothetical(clause.text) and not sentence.remember_requested:
+    is_certain = sentence.remember_requested or sentence.is_answer
+    if is_hypothetical(clause.text) and not is_certain:
         return []
-    label = speaker_label(turn.speaker)
-    classification = classify_fact(clause, label, remember_requested=sentence.remember_requested)
+    classification = classify_fact(clause, speaker_label(turn.speaker), remember_requested=is_certain)
     if classification is None:
         return []
     fact = _build_fact(clause, classification, times, sentence, turn)
@@ -140,6 +164,12 @@ def _build_fact(
         claims = [claim for claim in claims if claim.predicate != "has"]  # a meeting is not a possession
     window = times[0].window if times else Window()
     is_background = _SUBORDINATE.match(clause.text) is not None  # "Since I moved …" was some time ago
+    expires = fact_attributes.find_expiry(clause.text, times, turn.at) if is_future else None
+    if kind == "semantic" and window.start is not None:
+        if window.start > turn.at and _DUE.search(clause.text):  # a deadline is an event to come
+            kind = "episode"
+        elif has_lasting_result(clause) and window.start is not None and window.start <= turn.at:
+            window = Window(window.start)
     if not window.has_bound and kind == "episode" and turn.is_dated and not (is_future or is_background):
         window = Window.from_moment(turn.at)
     others = [person.text for person in _other_people(clause.text, turn.speaker)]
@@ -155,7 +185,7 @@ def _build_fact(
         ),
         confidence=0.8 if claims and not is_future else classification.confidence,
         tags=tags_of(clause.text, preference=kind == "viewpoint"),
-        expires_at=fact_attributes.find_expiry(clause.text, times, turn.at) if is_future else None,
+        expires_at=expires,
         source_turns=(turn.number,),
         ended_claims=tuple(dict.fromkeys([*ended, *claims_opposed_to(claims)])),
     )
@@ -296,12 +326,14 @@ def _mentions(text: str, speaker: str) -> tuple[Mention, ...]:
 
 _CLAUSE_JOINT = re.compile(r",? (?:and|but|while)(?: also| now)? (?=[A-Z]|the user\b)|; ")
 _RELATIVE = load_pattern("relative_noun")
+_YOUR_RELATIVE = re.compile(rf"\b[Yy]our ({load_pattern('relationship')})\b")
 _ONLY_SUBJECT = compile_pattern("only_subject")
 _REPORTED = compile_pattern("reported")
 _AND_PRONOUN = re.compile(r",? and (?:she|he)(?= [a-z])")
 _PRONOUN = re.compile(r"(He|She|His|Her)\b(['’](?:s|ll|d))?(?= [a-z]|['’])")
 _CONTRACTED = {"s": " is", "ll": " will", "d": " would"}
 _CONTINUATION = compile_pattern("continuing_sentence")
+_DUE = re.compile(r"\b(?:deadline|due|go-?live|launch(?:es|ing)?|hand(?:s|ing)? in|submit|release|by)\b", re.IGNORECASE)
 _SUBORDINATE = re.compile(r"(?:since|after|before|when|once) ", re.IGNORECASE)
 _MAX_EXTENDED_CHARS = 300
 _MAX_RECENT = 8

@@ -14,6 +14,7 @@ from functools import cached_property
 
 from remanence.language.rules import lexicon, name_spans
 from remanence.language.rules.lexicon import FIRST_NAMES, FUNCTION_WORDS, PROPER_ADJECTIVES, is_common_word, load_words
+from remanence.language.rules.lowercase_names import find_lowercase_names
 from remanence.language.rules.name_spans import CapitalizedWord, NameSpan, kind_of_name
 from remanence.language.text import ABBREVIATIONS, normalize_name
 
@@ -47,9 +48,14 @@ def find_names(text: str, *, is_question: bool = False) -> list[NameSpan]:
     if "`" in text:
         marked = [name for name in marked if name.kind != name_spans.CODE_KIND]
     if not tokens:
-        return marked
+        return marked if is_question or not _is_lowercase(text) else [*marked, *find_lowercase_names(text)]
     found = _NameFinder(text, tokens, is_question).names()
     return sorted([*marked, *found], key=lambda name: name.start) if marked else found
+
+
+def _is_lowercase(text: str) -> bool:
+    """Whether a text is written without capitals, so that their absence says nothing. "I" is no evidence."""
+    return text[:1].islower()
 
 
 _PARTICLES = frozenset(f" {particle} " for particle in load_words("name_particles"))
@@ -58,6 +64,7 @@ _NON_NAME_ENDINGS = tuple(sorted(load_words("non_name_endings")))
 _NAME_SUFFIXES = load_words("name_suffixes")
 _LOWERCASE_WORD = re.compile(r"(?<![\w'’-])[a-z][a-z]+")
 _FOLLOWING_WORD = re.compile(r"(['’]s\b)?,? ?([a-z]+)?")
+_AND_I = re.compile(r" and (?:I|me|the user)\b")
 _VERSION = re.compile(r"[ ]\d{1,3}[ ]")
 _NUMBER_AFTER = re.compile(r"[ ](\d{1,3}(?:\.\d)?[A-Za-z]?|(?:19|20)\d\d)(?![\w:%./-]|[ ][a-z]|,\d)")
 _PLACE_CUE = re.compile(r"\b(?:in|from|to|near|of|around|visit(?:ed|ing)?|across|,) $")
@@ -238,6 +245,8 @@ class _NameFinder:
             return True
         if text.isupper() or not text[1:].islower():
             return len(text) > 2 and not text.isupper()
+        if _AND_I.match(self.text, token.end):
+            return True
         return self._acts(token) or (self._precedes_verb(token) and not lower.endswith(_NON_NAME_ENDINGS))
 
     def _acts(self, token: CapitalizedWord) -> bool:

@@ -52,6 +52,13 @@ OPPOSITE_PREDICATES: Mapping[str, Sequence[str]] = {
 }
 """Predicates that cannot both hold for one subject and one object."""
 
+STATUS_ENDED_BY: Mapping[str, Sequence[str]] = {
+    "married_to": ("single", "divorced", "widowed", "engaged", "separated"),
+    "engaged_to": ("single", "divorced", "widowed", "separated"),
+    "dating": ("single",),
+}
+"""The values of `relationship_status` that nobody has who is in such a relationship."""
+
 _ROLE_SUFFIX = "_of"
 _FAVOURITE_PREFIX = "favourite_"
 

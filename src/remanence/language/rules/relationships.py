@@ -48,7 +48,17 @@ def possessive_claims(text: str, at: int, owner: str, names: NamesByStart) -> It
         value = _value_at(text, own_value.end(), names)
         if value:
             noun_text = own_value[1] or own_value[2]
+            if noun_text == "address":
+                yield from _home_at(text, own_value.end(), owner, names)
             yield Triple(owner, f"{'favourite_' if own_value[1] else ''}{noun_text.replace(' ', '_')}", value)
+
+
+def _home_at(text: str, at: int, owner: str, names: NamesByStart) -> Iterator[Triple]:
+    """The last name of an address is where somebody lives."""
+    end = _END_OF_ADDRESS.search(text, at)
+    last = [name for start, name in names.items() if at <= start < (end.start() if end else len(text))]
+    if last and "," in text[at : last[-1].start]:
+        yield Triple(owner, "lives_in", last[-1].text)
 
 
 def copula_claims(text: str, subject: NameSpan, names: NamesByStart, speaker: str) -> Iterator[Triple]:
@@ -78,6 +88,11 @@ def copula_claims(text: str, subject: NameSpan, names: NamesByStart, speaker: st
     nationality = _NATIONALITY.match(text, verb.end()) if subject.kind == "person" else None
     if nationality:
         yield Triple(subject.text, "nationality", nationality[1])
+        return
+    status = _STATUS.match(text, subject.end) if subject.kind == "person" else None
+    if status:
+        predicate = "relationship_status" if _RELATIONSHIP_STATUS.fullmatch(status["status"]) else "diet"
+        yield Triple(subject.text, predicate, status["status"])
         return
     one_of = _ONE_OF.match(text, verb.end())
     if one_of:
@@ -160,6 +175,8 @@ _ROLE = compile_pattern("role_of")
 _AFTER_NAME = re.compile(r"[.!,]|$| from\b| and (?:I|the user)\b")
 _MY_RELATIVE = re.compile(rf"(?:my|our) (?:[a-z]+ )?({load_pattern('relationship')})\b")
 _RELATIVE_OF_NAME = re.compile(rf"['’]s (?:[a-z]+ )?({load_pattern('relationship')})\b")
+_STATUS = compile_pattern("status_of")
+_RELATIONSHIP_STATUS = compile_pattern("relationship_statuses")
 _ONE_OF = re.compile(r"one of (?P<my>my|our)?")
 _PLURAL_RELATIVES = re.compile(rf"(?:['’]s)? (?:[a-z]+ )?({load_pattern('relationships')})\b")
 _POSSESSIVE_AT_END = re.compile(r"['’]s?(?=[.;:!,\n)]|$| (?:and|but|from)\b)")
@@ -179,6 +196,7 @@ _FAN = re.compile(r"(?: (?:am|is|are)|['’][ms]) an? (?:[a-z]+ )*?(?=[A-Z])")
 _LIST_JOINT = re.compile(r",? and |, ")
 _MY_FAVOURITE = re.compile(r"my favou?rite ([a-z]+(?: [a-z]+)?)(?=[.,;!\n]|$)")
 _OWN_RELATIVE = compile_pattern("own_relative")
+_END_OF_ADDRESS = re.compile(r"[.;!?\n]| (?:now|from|since|as of)\b")
 _OWN_NAME = re.compile(r" name(?: is|['’]s) ")
 _OWN_VALUE = compile_pattern("own_value")
 _OWN_ROLE = compile_pattern("own_role")

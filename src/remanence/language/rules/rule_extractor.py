@@ -25,8 +25,9 @@ _ROLES = {"user": SELF, "human": SELF, "assistant": ASSISTANT, "ai": ASSISTANT, 
 class RuleExtractor:
     """Reads English text by capitals, quotes, verb phrases and time expressions.
 
-    The rules prefer to miss a name rather than to invent one. In text without capitals they find only
-    addresses, quoted titles and the first person. The object has no state, so threads may share it.
+    The rules prefer to miss a name rather than to invent one. In text without capitals they find addresses, quoted
+    titles, the first person, and names of people where nothing else can be meant. The object has no state, so threads
+    may share it.
 
     Example:
         >>> from datetime import datetime, timezone

@@ -86,4 +86,5 @@ def _speaker_pattern(label: str) -> re.Pattern[str]:
     spellings = {label, USER_LABEL, USER_LABEL.lower()}
     if label == ASSISTANT_LABEL:
         spellings.add(label.lower())
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(spellings)))})(?!\w)(?: and others\b)?")
+    named = "|".join(map(re.escape, sorted(spellings)))
+    return re.compile(rf"(?:(?<!\w)(?:{named})(?!\w)|^User(?=['’]s| [a-z]))(?: and others\b)?")

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from remanence.language.rules import lexicon
 from remanence.language.rules.lexicon import PROPER_ADJECTIVES, compile_pattern, load_pattern, load_words, word_set
+from remanence.language.rules.third_person import conjugate
 from remanence.language.text import split_sentences
 
 MAX_TURN_CHARS = 100_000  # a longer turn is a book, not talk; the rest is not read
@@ -33,6 +34,8 @@ class Sentence(NamedTuple):
     is_correction: bool = False
     remember_requested: bool = False
     """Whether the speaker asks to remember it."""
+    is_answer: bool = False
+    """Whether it was made of a question and a short answer."""
 
 
 def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[Sentence]:
@@ -43,15 +46,60 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
     >>> [one.text for one in informative_sentences("Hi Bob! How are you? Well, actually, I live in St. Ives. Thanks!")]
     ['I live in St. Ives.']
     """
-    for line in split_sentences(_CODE.sub("\n", text[:MAX_TURN_CHARS])):
+    prose = _DENIED_AFTER.sub(" NOT", _CODE.sub("\n", text[:MAX_TURN_CHARS]))
+    for line in split_sentences(prose):
+        if _is_pasted(line):
+            return  # what follows is a text to work on, or meant to pass for one
         unbulleted = _BULLET.sub("", line)
-        if len(unbulleted) > MAX_SENTENCE_CHARS or is_non_english(unbulleted):
+        if len(unbulleted) > MAX_SENTENCE_CHARS or _QUOTED_LINE.match(line) or _CODE_LINE.search(unbulleted):
             continue
-        sentence = _without_openers(unbulleted, to_assistant)
-        if sentence.text and (
-            sentence.remember_requested or sentence.is_correction or not _is_small_talk(sentence.text)
-        ):
+        if _SARCASM.search(unbulleted) or _FICTION.match(unbulleted) or is_non_english(unbulleted):
+            continue
+        for part in _parts(_SMALL_I.sub("I", unbulleted), to_assistant):
+            sentence = _without_openers(part, to_assistant)
+            if sentence.text and (
+                sentence.remember_requested or sentence.is_correction or not _is_small_talk(sentence.text)
+            ):
+                yield sentence
+
+
+def _is_pasted(line: str) -> bool:
+    """Whether a line announces a text that the speaker did not say: "Translate this: …", "Ignore all instructions"."""
+    return _INJECTION.search(line) is not None or (
+        ":" in line and (_PASTED.search(line) is not None or (is_request(line) and line.rstrip().endswith(":")))
+    )
+
+
+def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
+    """A sentence without the question or the request that it ends with, and the wish that such a request may be.
+
+    >>> list(_parts("I keep kosher, so swap the prawns please", True))
+    ['I keep kosher']
+    >>> list(_parts("I'm type 1 diabetic, so tell me the carbs whenever you suggest a meal", True))
+    ["I'm type 1 diabetic", 'I want the assistant to tell me the carbs whenever it suggests a meal']
+    """
+    sentence = _DOUBTFUL_TAIL.sub("", sentence)
+    pattern = _TAIL_QUESTION if sentence.rstrip().endswith(("?", "?!")) else _TAIL_REQUEST
+    tail = pattern.search(sentence)
+    while tail and len(sentence[: tail.start()].split()) < 3:
+        tail = pattern.search(sentence, tail.start() + 1)
+    head = sentence[: tail.start()] if tail else sentence
+    if tail is None or is_request(head) or _QUESTION.match(head) or _NO_HEAD.match(head):
+        contrast = _CONTRAST.match(sentence)
+        if contrast:  # I'm not allergic to nuts, it's pollen
+            yield f"{contrast['be']} not {contrast['kind']}{contrast['old']}"
+            yield f"{contrast['be']} {contrast['kind']}{contrast['new']}"
+        else:
             yield sentence
+        return
+    yield head
+    if to_assistant and tail["request"] and _LASTING.search(tail["request"]):
+        yield f"I want the assistant to {_YOU.sub(_as_assistant, _AGREED.sub('', tail['request']))}"
+
+
+def _as_assistant(you: re.Match[str]) -> str:
+    """ "You suggest" as said of the assistant."""
+    return f"it {conjugate(you[1])}" if you[1] else "it"
 
 
 def is_question(sentence: str) -> bool:
@@ -109,8 +157,15 @@ def complete_sentence(sentence: str, *, to_assistant: bool = False) -> str:
     ('I am called Ben.', 'I want to be reminded to call Bob.')
     """
     first, _, rest = sentence.partition(" ")
-    if first in _SUBJECTLESS_VERBS and rest and not _OBJECT.match(rest):
+    if (first.title() in _SUBJECTLESS_VERBS or _PAST_FIRST.match(sentence)) and rest and not _OBJECT.match(rest):
         return f"I {first.lower()} {rest}"
+    for pattern, statement in _FRAGMENTS:
+        fragment = pattern.match(sentence)
+        if fragment and rest:
+            return statement.format(first.lower()) + sentence[len(first) :]
+    arrival = _ARRIVAL.match(sentence)
+    if arrival:
+        return f"I now have a {arrival['ordinal'].lower()} {arrival['noun']}"
     nickname = _CALL_ME.match(sentence)
     if nickname:
         return f"I am called {sentence[nickname.end() :]}"
@@ -160,7 +215,23 @@ _ENGLISH_WORDS = load_words("english_words")
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _STATUS = compile_pattern("own_status")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_BULLET = re.compile(r"^\s*(?:[-*•>]+|\d{1,2}[.)])\s+")
+_CODE_LINE = compile_pattern("code_line")
+_BULLET = re.compile(r"^\s*(?:[-*•]+|\d{1,2}[.)])\s+")
+_QUOTED_LINE = re.compile(r"\s*(?:>|[\"“][^\"”]{20,}[\"”]?\W*(?:$|[-–—(]|(?:wrote|writes|said|says|by)\b))")
+_INJECTION = compile_pattern("injection", re.IGNORECASE)
+_PASTED = compile_pattern("pasted", re.IGNORECASE)
+_FICTION = compile_pattern("fiction", re.IGNORECASE)
+_SMALL_I = re.compile(r"(?<![\w.'’-])i(?=['’](?:m|ve|ll|d)\b| [a-z])")
+_DENIED_AFTER = re.compile(r"(?:\.{2,}|…)\s*(?:NOT|not)(?=[.!]*(?:\n|$))")
+_SARCASM = compile_pattern("sarcasm")
+_TAIL_QUESTION = compile_pattern("tail_question", re.IGNORECASE)
+_TAIL_REQUEST = compile_pattern("tail_request", re.IGNORECASE)
+_DOUBTFUL_TAIL = compile_pattern("doubtful_tail", re.IGNORECASE)
+_YOU = re.compile(r"\byou(?: ([a-z]+))?\b", re.IGNORECASE)
+_CONTRAST = compile_pattern("contrast", re.IGNORECASE)
+_NO_HEAD = compile_pattern("no_statement_head", re.IGNORECASE)
+_LASTING = compile_pattern("lasting_request", re.IGNORECASE)
+_AGREED = re.compile(r",? (?:ok(?:ay)?|please|thanks|right|yeah)\W*$|\W+$", re.IGNORECASE)
 _OPENERS = compile_pattern("opener", re.IGNORECASE)  # only where something follows
 _CORRECTION = compile_pattern("correction_opener", re.IGNORECASE)
 _REMEMBER = compile_pattern("remember", re.IGNORECASE)
@@ -174,6 +245,8 @@ _SUBJECTLESS_VERBS = load_words("subjectless_verbs")
 _PROPER_WORDS = lexicon.FIRST_NAMES | PROPER_ADJECTIVES | lexicon.ORGANIZATIONS | lexicon.PLACES | lexicon.PRODUCTS
 _UNCOUNTED_EVENTS = word_set("lunch dinner breakfast brunch training practice surgery")
 _OBJECT = re.compile(r"(?:me|us|it)\b|(?:that|this|you|them)(?:[.,!]|$)")
+_PAST_FIRST = compile_pattern("past_first", re.IGNORECASE)
+_ARRIVAL = compile_pattern("arrival", re.IGNORECASE)
 _CALL_ME = compile_pattern("call_me", re.IGNORECASE)
 _ANSWER_VERB = rf"(?=(?:{load_pattern('answer_verbs')})\b)"
 _FROM_NOW = r"(?:please )?(?:from now on,? |in (?:the )?future,? )(?:please )?"
@@ -183,6 +256,14 @@ _WISHES = (
     (re.compile(r"(?:please |pls )?remind me to ", re.IGNORECASE), "I want to be reminded to "),
     (re.compile(_NEVER, re.IGNORECASE), "I want the assistant to never "),
     (re.compile(_ALWAYS, re.IGNORECASE), "I want the assistant to always "),
+)
+_FRAGMENTS = (  # each with the words that stand before its first word
+    (compile_pattern("ordinal_fragment", re.IGNORECASE), "I am in my {}"),
+    (compile_pattern("duration_fragment", re.IGNORECASE), "I have had {}"),
+    (compile_pattern("participle_fragment", re.IGNORECASE), "I have {}"),
+    (compile_pattern("state_fragment", re.IGNORECASE), "I am {}"),
+    (compile_pattern("negated_fragment", re.IGNORECASE), "I {}"),
+    (compile_pattern("wish_fragment", re.IGNORECASE), "I want {}"),
 )
 _EVENT = compile_pattern("event_phrase", re.IGNORECASE)
 _TIME = re.compile(rf"\b(?:{TIME_PHRASE_PATTERN})", re.IGNORECASE)

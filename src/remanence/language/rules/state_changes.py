@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from remanence.language.rules import ended_claims
 from remanence.language.rules.claim_phrases import NamesByStart, coordinated_subjects
+from remanence.language.rules.claim_rules import LEFT_FOR_THE_DAY
 from remanence.language.rules.ended_claims import ADVERB_PATTERN, StateChange, claims_ended_by
 from remanence.language.rules.fact_attributes import tags_of
-from remanence.language.rules.lexicon import compile_pattern, load_pattern
+from remanence.language.rules.lexicon import PLURAL_RELATIONSHIP_NOUNS, compile_pattern, load_pattern
 from remanence.language.rules.name_spans import NameSpan
 from remanence.schema import Triple
 
@@ -61,7 +62,7 @@ def _find_departure(text: str, subject: NameSpan, names: NamesByStart) -> StateC
     """Left Google, perhaps to join Anthropic; left Berlin and moved to Rome."""
     left = _LEFT.match(text, subject.end)
     old = names.get(left.end()) if left else None
-    if old is None or old.kind == "person":
+    if old is None or old.kind == "person" or LEFT_FOR_THE_DAY.match(text, old.end):
         return None
     joint = _AND_MOVED.match(text, old.end)
     home = names.get(joint.end()) if joint else None
@@ -95,6 +96,9 @@ def _find_move(text: str, subject: NameSpan, names: NamesByStart) -> StateChange
     if new is not None and old is None:
         source = _FROM.match(text, new.end)
         old = names.get(source.end()) if source else None
+    if new is not None and new.kind == "organization":  # from one employer to another
+        change = _job_change(text, subject, new.text)
+        return replace(change, ended_claims=claims_ended_by([Triple(subject.text, "left", old.text)]) if old else ())
     if new is None or new.kind == "person":
         return None if old is None else StateChange((), (Triple(subject.text, "lives_in", old.text),))
     return _move(text, subject, new.text, old)
@@ -164,7 +168,11 @@ def _find_rename(text: str, subject: NameSpan, names: NamesByStart) -> StateChan
 def _find_new_job(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
     found = _JOINED.match(text, subject.end)
     new = names.get(found.end()) if found else None
-    if new is None or new.kind in ("person", "place", "title") or _CLUB.search(text, new.start, new.end + 12):
+    if (
+        new is None
+        or new.kind in ("person", "place", "title", "product")
+        or _CLUB.search(text, new.start, new.end + 12)
+    ):
         return None
     return _job_change(text, subject, new.text)
 
@@ -181,6 +189,21 @@ def _find_marriage(text: str, subject: NameSpan, names: NamesByStart) -> StateCh
         return None
     married = Triple(subject.text, "married_to", other.text)
     return StateChange((married,), (), _state(text, subject, f"is married to {other.text}"), (married,))
+
+
+def _find_count(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
+    """Got a third cat: there are three now, and no longer two."""
+    found = _COUNTED.match(text, subject.end)
+    if found is None:
+        return None
+    noun, before = found["noun"], _ORDINALS.index(found["ordinal"])
+    plural = next((many for many, one in PLURAL_RELATIONSHIP_NOUNS.items() if one == noun), f"{noun}s")
+    number, fewer = _NUMBERS[before + 1], _NUMBERS[before]
+    ended = tuple(
+        Triple(subject.text, "has", thing) for thing in (plural, noun, f"{fewer} {plural}", f"{fewer} {noun}")
+    )
+    state = _state(text, subject, f"has {number} {plural}")
+    return StateChange((), ended, state, (Triple(subject.text, "has", f"{number} {plural}"),))
 
 
 def _find_promotion(text: str, subject: NameSpan, names: NamesByStart) -> StateChange | None:
@@ -214,7 +237,16 @@ def _at_sentence_start(text: str, name: NameSpan) -> str:
 
 
 _FINDERS = (
-    *(_find_departure, _find_move, _find_rename, _find_switch, _find_replacement, _find_new_job, _find_marriage),
+    *(
+        _find_count,
+        _find_departure,
+        _find_move,
+        _find_rename,
+        _find_switch,
+        _find_replacement,
+        _find_new_job,
+        _find_marriage,
+    ),
     *(ended_claims.find_breakup, _find_promotion, ended_claims.find_discontinued, ended_claims.find_unspecified_ending),
 )  # the first that finds a change decides
 _OWN_JOB = r"(?:(?:my|their|his|her|a|an|the) (?:old |new )?(?:job|position|role) (?:at|with) )?(?:the )?"
@@ -229,5 +261,8 @@ _REPLACED = compile_pattern("replaced")
 _JOINED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:{load_pattern('joining_verbs')}) (?:the )?")
 _CLUB = compile_pattern("club", re.IGNORECASE)
 _MARRIED = re.compile(rf"{ADVERB_PATTERN} (?:has )?(?:got married to|married|tied the knot with|wed) ")
+_COUNTED = compile_pattern("counted")
+_ORDINALS = "second third fourth fifth sixth seventh".split()
+_NUMBERS = "one two three four five six seven".split()
 _PROMOTED = compile_pattern("promoted")
 _RENAMED = compile_pattern("renamed")

@@ -32,7 +32,9 @@ def to_third_person(sentence: str, speaker: str) -> str:
     >>> to_third_person("My sister told me that we don't listen to my mom.", "Alice")
     "Alice's sister told Alice that Alice and others don't listen to Alice's mom."
     """
-    pieces = _QUOTED.split(_PREDICATE_OF_I.sub(_conjugate_further_verbs, sentence))
+    sentence = _OWN_PARENT.sub(lambda found: f"My {found[1].lower()}", sentence)
+    spelled_out = _CONTRACTED_HAS.sub(" has ", _CONTRACTED_IS.sub(" is ", sentence))
+    pieces = _QUOTED.split(_PREDICATE_OF_I.sub(_conjugate_further_verbs, spelled_out))
     replacer = _PronounReplacer(speaker)
     for number in range(0, len(pieces), 2):  # quoted text stays as it is
         pieces[number] = replacer.replace(pieces[number])
@@ -42,6 +44,8 @@ def to_third_person(sentence: str, speaker: str) -> str:
 
 
 _QUOTED = re.compile(r"(\"[^\"]*\"|“[^”]*”)")
+_CONTRACTED_IS, _CONTRACTED_HAS = compile_pattern("contracted_is"), compile_pattern("contracted_has")
+_OWN_PARENT = re.compile(r"^(Mum|Mom|Dad|Grandma|Grandpa|Granny|Gran|Grandad|Granddad|Mother|Father)(?= [a-z]|['’]s)")
 _FIRST_PERSON = compile_pattern("first_person")
 _PREDICATE_OF_I = compile_pattern("predicate_of_i")
 _NOT_FINITE = compile_pattern("not_finite")  # "I want to cook and play" has one finite verb
@@ -76,6 +80,8 @@ class _PronounReplacer:
         name = _name_after(before, self.speaker)
         if found["me"] or found["mine"]:
             return _inside_sentence(self.speaker) + ("'s" if found["mine"] else "")
+        if found["us"]:
+            return f"{_inside_sentence(self.speaker)} and others"
         if found["self"]:
             return "themselves"
         was_named, self.is_named = self.is_named, True

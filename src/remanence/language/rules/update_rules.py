@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from remanence.language.rules import predicate_rules
+from remanence.language.rules.change_rules import certainly_ends
 from remanence.language.rules.ended_claims import claims_ended_by, claims_opposed_to
 from remanence.language.rules.predicate_rules import STATE_AFTER_EVENT, claim_key, claim_value
 from remanence.language.rules.sentence_reading import parse_sentence
@@ -28,6 +29,12 @@ _MAX_CHARS = 2_000
 _ALSO = re.compile(r"\b(?:also|too|as well|both|second|another|part[- ]time|in addition)\b", re.IGNORECASE)
 _INSTANT = timedelta(seconds=1)
 _WORD = re.compile(r"\w+")
+_KIN_PREDICATES = frozenset(
+    f"{noun}_of"
+    for noun in "brother sister cousin uncle aunt son daughter nephew niece mother father grandmother "
+    "grandfather husband wife brother_in_law sister_in_law".split()
+)
+_COUNTED = re.compile(r"(one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}) (.+)")
 
 
 def find_verdicts(new: Sequence[Memory], old: Sequence[Sequence[Memory]]) -> list[Verdict]:
@@ -95,6 +102,8 @@ class _Statement:
 def _decide(new: _Statement, old: _Statement) -> _Decision | None:
     if normalize_text(new.memory.text) == normalize_text(old.memory.text) or _is_history(new.memory, old.memory):
         return None
+    if _are_namesakes(new, old):
+        return None
     states = [claim for claim in old.claims if claim.predicate not in predicate_rules.EVENT_PREDICATES]
     ended, why = _ended_states(new, states)
     if ended:
@@ -103,11 +112,28 @@ def _decide(new: _Statement, old: _Statement) -> _Decision | None:
         if _observers_differ(new.memory, old.memory):
             return "contradicts", f"one observer says that {_as_text(claim)}, another that it is not so"
         return "updates", f"it changes whether {_as_text(claim)}"
+    if certainly_ends(new.memory, old.memory):
+        return "updates", "what it tells ends the older one"
     if not old.claims or len(new.memory.text) <= len(old.memory.text):
         return None
     if all(any(_includes(other, claim) for other in new.claims) for claim in old.claims):
         return "extends", f"it says more about that {_as_text(old.claims[0])}"
     return None
+
+
+def _are_namesakes(new: _Statement, old: _Statement) -> bool:
+    """Whether one name is that of two relatives: nobody's brother is their cousin."""
+    kin = {(c.subject, c.object): c.predicate for c in old.claims if c.predicate in _KIN_PREDICATES}
+    return any(
+        c.predicate in _KIN_PREDICATES and kin.get((c.subject, c.object), c.predicate) != c.predicate
+        for c in new.claims
+    )
+
+
+def _counted(claim: Triple) -> tuple[str, str] | None:
+    """What somebody has so many of, and how many: "cats" and "two"."""
+    found = _COUNTED.fullmatch(claim.object) if claim.predicate == "has" else None
+    return (f"{normalize_name(claim.subject)} {found[2]}", found[1]) if found else None
 
 
 def _ended_states(new: _Statement, states: Sequence[Triple]) -> tuple[list[Triple], str]:
@@ -125,6 +151,12 @@ def _ended_states(new: _Statement, states: Sequence[Triple]) -> tuple[list[Tripl
             found[claim] = None
             old_value = claim.object if claim_value(claim) == normalize_name(claim.object) else claim.subject
             why = why or f"{_as_text(newer)} now, not {old_value}"
+    counts = dict(counted for claim in new.claims if (counted := _counted(claim)) is not None)
+    for claim in states:
+        counted = _counted(claim)
+        if counted is not None and counts.get(counted[0], counted[1]) != counted[1]:
+            found[claim] = None
+            why = why or f"it is {counts[counted[0]]} now, not {counted[1]}"
     return list(found), why
 
 

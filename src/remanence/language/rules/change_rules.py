@@ -1,0 +1,146 @@
+"""Whether a later statement may replace an earlier one in other words: what the rules know before a reader is asked.
+
+A reader takes statements on one topic for replacements. So it is asked only where both are about the same person or
+thing, the later one speaks of a change or of what holds now, and it is not about something temporary. Where both make
+claims, the claims have been compared already (update_rules.py).
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from remanence.language.rules.claim_rules import LEFT_FOR_THE_DAY
+from remanence.language.rules.fact_attributes import tags_of
+from remanence.language.rules.lexicon import FUNCTION_WORDS, compile_pattern, word_set
+from remanence.language.rules.predicate_rules import EVENT_PREDICATES
+from remanence.language.rules.sentence_reading import find_sentence_names
+from remanence.language.text import normalize_name
+from remanence.schema import SELF, Memory
+
+_NOW = compile_pattern("now_marker", re.IGNORECASE)
+_END = compile_pattern("end_marker", re.IGNORECASE)
+_LEFT = re.compile(r"\bleft (?:the )?[\w'’.-]+(?: [A-Z][\w'’.-]+)*")
+_TEMPORARY = compile_pattern("temporary_marker", re.IGNORECASE)
+_ADDITION = re.compile(r"\b(?:also|too(?=\W*$)|as well|another|besides|in addition|other)\b", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_NO_TOPIC = word_set("user others their they them with have has been does doing about every again still there these")
+_SUBJECT_CHARS = 60
+_STEM = 5
+_DEAD = compile_pattern("dead")
+_FIRST_WORDS = re.compile(r"[^.!?]{0,60}\b(?:is|are|has|lives?|loves?|likes?|hates?|works?|[a-z]+s)\b")
+_ENDINGS = tuple(
+    (compile_pattern(f"{name}_before"), compile_pattern(f"{name}_after"))
+    for name in ("birth", "job_search", "learning")
+)
+"""A state, and what ends it; their groups have to be the same."""
+_DONE_TO = compile_pattern("done_to_somebody")
+
+
+def may_replace(new: Memory, old: Memory) -> bool:
+    """Whether `new` may replace or end `old`, so that a reader should compare them.
+
+    >>> old = Memory("1", "main", "Alice hates olives.", observed_by="Alice")
+    >>> new = Memory("2", "main", "Alice eats olives by the bowl now.", observed_by="Alice")
+    >>> may_replace(new, old), may_replace(Memory("3", "main", "Bob eats olives now.", observed_by="Alice"), old)
+    (True, False)
+    """
+    if not _speaks_of_change(new) or _TEMPORARY.search(new.text) or _ADDITION.search(new.text):
+        return False
+    if _makes_state_claims(new) and _makes_state_claims(old):
+        return False
+    return _subjects_agree(new, old)
+
+
+def certainly_ends(new: Memory, old: Memory) -> bool:
+    """Whether `new` tells what ends `old` whatever its words: a death, a birth, a job found, something learned.
+
+    >>> old = Memory("1", "main", "Alice's dog Bella is 12.", observed_by="Alice")
+    >>> certainly_ends(Memory("2", "main", "Alice had to put Bella down.", observed_by="Alice"), old)
+    True
+    """
+    if old.kind == "episode" or new.observed_by != old.observed_by:
+        return False
+    dead = _DEAD.search(new.text)
+    if dead:
+        who = normalize_name(next(name for name in dead.groups() if name))
+        return _FIRST_WORDS.match(old.text) is not None and _names_subject(old, who)
+    for before, after in _ENDINGS:
+        state, end = before.search(old.text), after.search(new.text)
+        if state and end and state.groups() == end.groups():
+            return _subjects_agree(new, old)
+    return False
+
+
+def _names_subject(memory: Memory, name: str) -> bool:
+    """Whether a text begins with this name: "Bella is 12", "Alice's dog Bella is 12", "the user's grandmother is"."""
+    return (
+        re.match(rf"(?:[\w ]+['’]s )?(?:[\w-]+ )?{re.escape(name)}\b(?!['’]s)", normalize_name(memory.text)) is not None
+    )
+
+
+def _speaks_of_change(memory: Memory) -> bool:
+    """Whether a text tells an end, or a state as it is now. What happened once without an end changes no state."""
+    left = _LEFT.search(memory.text)
+    if left and not LEFT_FOR_THE_DAY.match(memory.text, left.end()):
+        return True
+    if _END.search(memory.text):
+        return True
+    return memory.kind != "episode" and _NOW.search(memory.text) is not None
+
+
+def share_topic(one: str, other: str) -> bool:
+    """Whether two texts have the beginning of a word in common that tells a topic, or a tag."""
+    if not _topic_words(one).isdisjoint(_topic_words(other)):
+        return True
+    return not set(tags_of(one)).isdisjoint(tags_of(other))
+
+
+def _makes_state_claims(memory: Memory) -> bool:
+    return any(claim.predicate not in EVENT_PREDICATES for claim in memory.triples)
+
+
+def _subjects_agree(new: Memory, old: Memory) -> bool:
+    """Whether they are about the same person, or one of them names the other's subject; a text without a person in
+    front is about whoever says it."""
+    if new.observed_by != old.observed_by:
+        return False
+    first, second = _subjects(new), _subjects(old)
+    if not first.isdisjoint(second):
+        return True
+    speaker = normalize_name(new.observed_by or SELF)
+    named_in_old, named_in_new = _all_names(old), _all_names(new)
+    if speaker in first:
+        return not second.isdisjoint(named_in_new)
+    return speaker in second and not first.isdisjoint(named_in_old)
+
+
+def _subjects(memory: Memory) -> set[str]:
+    """The people named in the first words. "The user's son Anton" is Anton."""
+    speaker = memory.observed_by or SELF
+    names = [name for name in find_sentence_names(memory.text, speaker) if name.start < _SUBJECT_CHARS]
+    people = [name for name in names if name.kind == "person"]
+    if not people or people[0].start > _SUBJECT_CHARS // 2:
+        things = {normalize_name(name.text) for name in names if name.start == 0 or memory.text[: name.start] == "The "}
+        return things or {normalize_name(speaker)}
+    found = {normalize_name(people[0].text)}
+    if _DONE_TO.match(memory.text) and len(people) > 1:  # the boss fired Alice
+        found.add(normalize_name(people[1].text))
+    for last, name in pairwise(people):
+        between = memory.text[last.end : name.start]
+        if between == " " or re.fullmatch(r"['’]s (?:[a-z-]+ )?[a-z-]+,? ", between):
+            found = {normalize_name(name.text)}
+        elif between in (" and ", ", "):
+            found.add(normalize_name(name.text))
+        else:
+            break
+    return found
+
+
+def _all_names(memory: Memory) -> set[str]:
+    return {normalize_name(mention.name) for mention in memory.mentions}
+
+
+def _topic_words(text: str) -> set[str]:
+    words = (word.lower() for word in _WORD.findall(text))
+    return {word[:_STEM] for word in words if word not in _NO_TOPIC and word not in FUNCTION_WORDS}

@@ -1,0 +1,74 @@
+"""Which older facts a new one replaces or ends in other words, by a reader and the rules together.
+
+The rules choose what to ask (`change_rules.may_replace`), the reader answers. It makes mistakes, so its probability has
+to be high. It is asked outside of locks, about a bounded number of older facts.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from remanence.language.rules.change_rules import may_replace, share_topic
+from remanence.ports import RelationReader
+from remanence.schema import SELF, Memory, Verdict
+
+if TYPE_CHECKING:
+    from remanence.ports import Reader, Relation
+
+log = logging.getLogger(__name__)
+
+MAX_READ = 6
+"""How many older facts a new one is compared with; a comparison takes some milliseconds."""
+MIN_REPLACED, MIN_REPLACED_UNLIKE = 0.6, 0.85
+"""The least probability that the new fact replaces or ends the older one: if they share a topic word, and if not."""
+MAX_EXTENDED = 0.3
+"""The most probability that it only adds to it."""
+
+
+def read_verdicts(
+    reader: Reader | None,
+    new: Sequence[Memory],
+    old: Sequence[Sequence[Memory]],
+    said: Mapping[str, str],
+    decided: Sequence[Verdict],
+) -> list[Verdict]:
+    """The verdicts of the reader on pairs for which there is none yet.
+
+    `said` has the words that a fact was drawn from, by the id of the fact: readers are used to what people say.
+    """
+    if reader is None or not isinstance(reader, RelationReader):
+        return []
+    known = {(verdict.new_index, verdict.old_id) for verdict in decided}
+    pairs = [
+        (number, memory, other)
+        for number, memory in enumerate(new)
+        for other in [one for one in old[number] if may_replace(memory, one)][:MAX_READ]
+        if (number, other.id) not in known and other.id != memory.id
+    ]
+    if not pairs:
+        return []
+    as_facts = [(other.text, memory.text) for _, memory, other in pairs]
+    as_said = [(_spoken(other, said), _spoken(memory, said)) for _, memory, other in pairs]
+    try:
+        odds = reader.compare([*as_facts, *as_said])
+    except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
+        log.warning("remember continues without the reader: %s", error)
+        return []
+    return [
+        Verdict(number, other.id, "updates", f"the reader says that it replaces it ({_replaced(best):.2f})")
+        for (number, memory, other), one, two in zip(pairs, odds, odds[len(pairs) :], strict=False)
+        if _replaced(best := max(one, two, key=_replaced))
+        >= (MIN_REPLACED if share_topic(memory.text, other.text) else MIN_REPLACED_UNLIKE)
+        and best.get("extends", 0.0) <= MAX_EXTENDED
+    ]
+
+
+def _replaced(odds: Mapping[Relation, float]) -> float:
+    return odds.get("replaces", 0.0) + odds.get("ends", 0.0)
+
+
+def _spoken(memory: Memory, said: Mapping[str, str]) -> str:
+    speaker = "user" if memory.observed_by in (None, SELF) else memory.observed_by
+    return f"{speaker}: {said.get(memory.id, memory.text)}"
