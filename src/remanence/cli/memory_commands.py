@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _SOME_ID = "01998c2f3a7b5d0c1e2f3a4b"
 _ADD_FIELDS = "key kind valid_from valid_until importance confidence tags source observed_by expires_at now"
-_RECALL_FIELDS = "limit during history kinds tags min_score now include signals"
+_RECALL_FIELDS = "limit during history kinds tags source speaker conversation meta min_score now include signals"
 
 
 @command(
@@ -71,7 +71,8 @@ def remember(args: Namespace) -> None:
 @view_command(
     "recall",
     'recall "Where does Alice live?" --explain',
-    "query --limit --during --history --kind --tag --min-score --now --include --explain --signals --reader --json",
+    "query --limit --during --history --kind --tag --source --speaker --conversation --meta --min-score --now --include "
+    "--explain --signals --reader --json",
 )
 def recall(view: View, args: Namespace) -> None:
     """Answer a question."""

@@ -42,7 +42,13 @@ def _split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
-_WORDS: dict[str, Any] = {"int": int, "float": float, "names": _split_names, "boolean": BooleanOptionalAction}
+_WORDS: dict[str, Any] = {
+    "int": int,
+    "float": float,
+    "names": _split_names,
+    "json": json.loads,
+    "boolean": BooleanOptionalAction,
+}
 
 
 def _settings(found: dict[str, Any]) -> dict[str, Any]:
