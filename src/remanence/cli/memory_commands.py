@@ -71,8 +71,8 @@ def remember(args: Namespace) -> None:
 @view_command(
     "recall",
     'recall "Where does Alice live?" --explain',
-    "query --limit --during --history --kind --tag --source --speaker --conversation --meta --min-score --now --include "
-    "--explain --signals --reader --json",
+    "query --limit --during --history --kind --tag --source --speaker --conversation --meta --min-score --now "
+    "--include --explain --signals --reader --json",
 )
 def recall(view: View, args: Namespace) -> None:
     """Answer a question."""

@@ -28,6 +28,11 @@ class RowFilter:
     conversation: tuple[str, ...] | None = None
     meta: Mapping[str, Any] | None = None
 
+    @property
+    def narrows_origin(self) -> bool:
+        """Whether only some sources, speakers, conversations or metadata are asked for."""
+        return any(each is not None for each in (self.source, self.speaker, self.conversation, self.meta))
+
     def to_options(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(RowFilter)}
 

@@ -166,9 +166,7 @@ class GraphAtTime:
 
     def _rows_valid(self, window: Window, kind: str | None = None) -> NDArray[np.bool_]:
         snapshot, catalog = self.snapshot, self.index.catalog
-        rows = catalog.allowed(
-            snapshot.row_mask, snapshot.position, now=snapshot.now, history=False, during=window
-        )
+        rows = catalog.allowed(snapshot.row_mask, snapshot.position, now=snapshot.now, history=False, during=window)
         return rows if kind is None else rows & catalog.having((kind,), None)
 
     def _memory_node(self, memory_id: str) -> GraphNode:

@@ -87,7 +87,7 @@ def searchable_rows(index: Index, request: RecallRequest, snapshot: Snapshot, *,
         during=request.during,
     )
     if not history and (superseded := index.links.superseded_mask(snapshot)).any():
-        rows &= ~index.catalog.rows_among(superseded)
+        rows &= index.fields.documents | ~index.catalog.rows_among(superseded)
     return request.restrict(index, rows, request.position)
 
 

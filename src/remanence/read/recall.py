@@ -86,7 +86,9 @@ def recall_from_index(
             if search_past:
                 searchable = searchable_rows(index, request, snapshot, history=False)
                 resolved = resolved.restrict_to(searchable)
-            resolved = rank_by_supersession(index, resolved, snapshot, searchable, wanted, query.entity_names)
+            resolved = rank_by_supersession(
+                index, resolved, snapshot, searchable, wanted, query.entity_names, narrowed=request.narrows_origin
+            )
         resolved = resolved.first(wanted)
         hits = build_hits(index, resolved, snapshot)
         before = turns_before(index, resolved.rows[:READ_HITS].tolist(), request.position) if reader is not None else []

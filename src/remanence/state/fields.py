@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
+from remanence.schema import DOCUMENT_FIELD
 from remanence.state.catalog import Catalog
 from remanence.state.columns import COLUMN, INTERNED, ITEMS, Column, Interner, SavedPart
 from remanence.state.metadata_filter import MISSING, Predicate, filter_mask, value_at
@@ -28,7 +29,7 @@ class Fields(SavedPart):
 
     _saved: ClassVar = {
         **dict.fromkeys(("_source_names", "_speaker_names", "_field_names", "_values"), INTERNED),
-        **dict.fromkeys(("_source", "_speaker", "_conversation", "_metadata"), COLUMN),
+        **dict.fromkeys(("_source", "_speaker", "_conversation", "_document", "_metadata"), COLUMN),
         "_more_sources": ITEMS,
     }
 
@@ -37,6 +38,7 @@ class Fields(SavedPart):
         self._source_names = Interner[str]()  # conversations too: a turn has that of its conversation as its source
         self._speaker_names = Interner[str]()
         self._source, self._speaker, self._conversation = Column(np.int32), Column(np.int32), Column(np.int32)
+        self._document = Column(np.bool_)
         self._more_sources: dict[int, list[int]] = {}  # by row: where else the same text came from
         self._field_names = Interner[str]()
         self._values = Interner[str]()  # as JSON
@@ -63,6 +65,7 @@ class Fields(SavedPart):
         self._source.extend(source)
         self._speaker.extend(speaker)
         self._conversation.extend(conversation)
+        self._document.extend([version is not None and DOCUMENT_FIELD in version.meta for version in versions])
         for row, version in enumerate(versions, first):
             # A text without a key that is added again with another source is still the same text: it has both.
             earlier = self._catalog.earlier_version(row)
@@ -70,6 +73,11 @@ class Fields(SavedPart):
                 known = {int(self._source.values[earlier]), *self._more_sources.get(earlier, ())}
                 if more := sorted(known - {_NONE, source[row - first]}):
                     self._more_sources[row] = more
+
+    @property
+    def documents(self) -> NDArray[np.bool_]:
+        """The rows that are documents or nodes of a framework. Like chat turns they are kept as they were said."""
+        return self._document.values
 
     def with_source(self, names: Collection[str]) -> NDArray[np.bool_]:
         """The rows that come from one of these sources."""

@@ -1,7 +1,7 @@
 """Filters on the metadata of memories: `{"lang": "pt", "page": {"$gte": 3}}`.
 
-A filter maps the names of fields to values, or to conditions such as `{"$in": ["pt", "es"]}`. A name with dots leads into
-nested metadata, unless there is a field of that very name. A field that is missing counts as null.
+A filter maps the names of fields to values, or to conditions such as `{"$in": ["pt", "es"]}`. A name with dots leads
+into nested metadata, unless there is a field of that very name. A field that is missing counts as null.
 """
 
 from __future__ import annotations
@@ -94,9 +94,10 @@ def _equal(found: Any, wanted: Any) -> bool:
 
 def _compare(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     def test(found: Any, wanted: Any) -> bool:
-        return _is_number(found) == _is_number(wanted) and isinstance(found, int | float | str) and compare(found, wanted)
+        comparable = isinstance(found, str) if isinstance(wanted, str) else _is_number(found)
+        return comparable and compare(found, wanted)
 
-    return lambda found, wanted: not isinstance(found, bool) and test(found, wanted)
+    return test
 
 
 def _contains(found: Any, wanted: Any) -> bool:
