@@ -245,7 +245,9 @@ def document_row(
         ('document:d1', 'porto.pdf', 3)
     """
     if DOCUMENT_FIELD in metadata:
-        raise InvalidInput(f"the metadata of document {document_id!r} have a field {DOCUMENT_FIELD!r}, which is reserved.")
+        raise InvalidInput(
+            f"the metadata of document {document_id!r} have a field {DOCUMENT_FIELD!r}, which is reserved. Rename it."
+        )
     ours: dict[str, Any] = {"id": document_id}
     if details:
         ours["details"] = _as_json(details, document_id)

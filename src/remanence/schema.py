@@ -30,7 +30,7 @@ SELF = "me"
 ASSISTANT = "assistant"
 """The name of the assistant in a conversation."""
 DOCUMENT_FIELD = "_document"
-"""The field of `Memory.meta` by which adapters mark a document or node of a framework. All other fields are the user's."""
+"""The field of `Memory.meta` by which adapters mark a document or node of a framework. The others are the user's."""
 _LATEST = datetime.max.replace(tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
