@@ -7,7 +7,7 @@ RemanenceStore               a long-term store for LangGraph
 CheckpointView               a space as it was known at the checkpoint of the running thread
 RemanenceChatMessageHistory  the exact transcript of a session
 RemanenceMemory              memory for the chains of langchain-classic
-memory_tools                 the tools `remember`, `recall` and `forget`
+memory_tools                 the tools `remember`, `recall`, `forget` and `update`
 extractor, embedder          LangChain models as the extractor and the embedder of a space
 
 Importing this package loads no framework. Each name is loaded when it is first used; if its framework is not

@@ -5,7 +5,7 @@ RemanenceMemoryBlock                         a block of LlamaIndex's own `Memory
 RemanenceRetriever                           recall for query engines
 RemanenceIndex                               documents: insert, replace, delete, query
 RemanenceChatStore, RemanenceAsyncChatStore  transcripts
-RemanenceToolSpec                            the tools `remember`, `recall` and `forget`
+RemanenceToolSpec                            the tools `remember`, `recall`, `forget` and `update`
 extractor, embedder                          LlamaIndex models as the extractor and the embedder of a space
 
 Importing this package loads neither the engine nor LlamaIndex; each name is loaded when it is first used. The

@@ -14,6 +14,8 @@ in_thread                             an async variant of a method
 require_view, require_space           refuse what is no space, and to write to a view of the past
 document_row, stored_document         documents and nodes of a framework as memories, and back
 find_documents                        documents by their ids
+remember_text, update_memory          what the tools `remember` and `update` do
+tool_name                             the name of a tool, with the prefix of its set
 embed_texts, embed_query              the vectors of a space's own embedder
 """
 
@@ -30,7 +32,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from remanence.api.in_thread import in_thread
-from remanence.errors import InvalidInput, MissingExtra
+from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.language.framing import TokenCounter, hit_as_json_line, is_frame, shorten_frame, strip_frames
 from remanence.read.memories_used import memories_used
 from remanence.schema import DOCUMENT_FIELD
@@ -59,12 +61,15 @@ __all__ = [
     "placeholder_text",
     "quoted_hits",
     "reinforce",
+    "remember_text",
     "require_space",
     "require_view",
     "shorten_frame",
     "storable_text",
     "stored_document",
     "strip_frames",
+    "tool_name",
+    "update_memory",
 ]
 
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -199,6 +204,49 @@ def require_space(view: object, argument: str = "space") -> Space:
         return view
     require_view(view, argument)
     raise InvalidInput(f"{view!r} is a view of the past and cannot be written to. Use the space.")
+
+
+def remember_text(space: Space, text: str, *, source: str) -> Memory:
+    """Remember a text as `space.remember` does, and return its memory: it is stored verbatim, and its facts too."""
+    stored = space.add(text, source=source)
+    space.remember(text, source=source)  # the same text is the same memory
+    return space.get(stored.id) or stored
+
+
+def update_memory(space: Space, memory_id: str, text: str, *, source: str) -> Memory:
+    """Replace the text of a memory, and return the memory that has it now.
+
+    A memory with a key gets a new version. For any other, and for chat turns and documents, which stay as they were
+    said, a new memory supersedes it. Views of the past have the old text in both cases.
+
+    Raises:
+        NotFound: The space has no such memory, or it is forgotten.
+    """
+    old = space.get(memory_id)
+    if old is None:
+        raise NotFound(f"space {space.name!r} shows no memory {memory_id!r}. Give an id as it was recalled.")
+    fields: dict[str, Any] = {"tags": old.tags, "importance": old.importance, "observed_by": old.observed_by}
+    if old.key is not None and old.turn is None and stored_document(old) is None:
+        return space.add(text, key=old.key, kind=old.kind, source=old.source, meta=old.meta, **fields)
+    new = space.add(text, source=source, **fields)
+    if new.id != old.id:
+        space.graph.link(new, "supersedes", old, observed_by=source, why="it was updated")
+    return new
+
+
+def tool_name(prefix: object, name: str) -> str:
+    """Return the name of a tool, with a prefix that tells the tools of two spaces apart.
+
+    Raises:
+        InvalidInput: The prefix cannot be part of the name of a tool.
+
+    Example:
+        >>> tool_name("work_", "recall")
+        'work_recall'
+    """
+    if not isinstance(prefix, str) or not re.fullmatch(r"[A-Za-z0-9_-]{0,48}", prefix):
+        raise InvalidInput(f"prefix={prefix!r} is not up to 48 letters, digits, '_' or '-'. Give for example 'work_'.")
+    return prefix + name
 
 
 @dataclass(frozen=True, slots=True)
