@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,14 @@ from langchain_core.vectorstores import VectorStore
 from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
 import remanence
-from langchain_remanence import RemanenceRetriever, RemanenceVectorStore
+from langchain_remanence import (
+    MemoryMiddleware,
+    RemanenceChatMessageHistory,
+    RemanenceMemory,
+    RemanenceRetriever,
+    RemanenceVectorStore,
+    memory_tools,
+)
 from remanence import InvalidInput, Space
 from remanence.testing import FakeClock
 
@@ -210,8 +217,19 @@ def test_what_is_no_space_is_refused_at_once() -> None:
     """With the way to open one."""
     with pytest.raises(InvalidInput, match=r"space='./memory' is of type str, not a space. Open it: remanence.open"):
         RemanenceVectorStore("./memory")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"Open it: remanence.open\('./memory'\)"):
-        RemanenceRetriever(space="./memory")
+    makes: list[Callable[[Any], object]] = [
+        lambda given: RemanenceRetriever(space=given),
+        lambda given: RemanenceMemory(space=given),
+        RemanenceChatMessageHistory,
+        MemoryMiddleware,
+        memory_tools,
+    ]
+    for make in makes:
+        for given in ("./memory", Path("./memory")):
+            with pytest.raises(ValueError, match=r"Open it: remanence.open\('(./)?memory'\)"):
+                make(given)
+        with pytest.raises(ValueError, match=r"Open it: remanence.open\('./memory'\)"):
+            make(7)
 
 
 class TestIndexing:

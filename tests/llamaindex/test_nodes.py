@@ -28,7 +28,7 @@ from llama_index.core.schema import (
 from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 from rank_bm25 import BM25Plus
 
-import remanence
+import llama_index_remanence
 from langchain_remanence import RemanenceVectorStore
 from llama_index_remanence import RemanenceIndex, RemanenceRetriever
 from llamaindex.scripted import Scripted
@@ -309,11 +309,11 @@ async def test_it_answers_in_a_query_engine_and_off_the_loop(index: RemanenceInd
 
 def test_wrong_types_are_refused_at_once(space: Space, clock: FakeClock) -> None:
     """With the next step."""
-    for make in (RemanenceRetriever, RemanenceIndex):
-        with pytest.raises(InvalidInput, match=r"Open it: remanence.open\('./memory'\)"):
-            make("./memory")  # type: ignore[operator]
+    for name in llama_index_remanence.__all__:
+        if name.startswith("Remanence"):
+            with pytest.raises(InvalidInput, match=r"Open it: remanence.open\('./memory'\)"):
+                getattr(llama_index_remanence, name)("./memory")
     with pytest.raises(InvalidInput, match="is a view of the past"):
         RemanenceIndex(space.as_of(clock.now()))  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="'Porto' is of type str, not a node"):
         RemanenceRetriever(space).add_nodes(["Porto"])  # type: ignore[list-item]
-    assert isinstance(remanence.open(None), Space)
