@@ -100,6 +100,29 @@ class TestAddAndRecall:
         with remanence.open(home) as space:
             assert typed == space.recall("Alice", now="2026-05-01").to_dicts()
 
+    @pytest.mark.parametrize("command", [("recall", "Alice"), ("memories",)])
+    def test_filters_can_be_typed(self, run: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+        """Source, speaker, conversation and metadata, of `recall` and of `memories`."""
+        run("add", "Alice lives in Porto.", "--source", "diary", "--observed-by", "Bob")
+        rows = tmp_path / "rows.jsonl"
+        rows.write_text('{"text": "Alice has a cat.", "meta": {"page": 3}}')
+        turns = tmp_path / "turns.jsonl"
+        turns.write_text('{"speaker": "Ana", "content": "I saw Alice.", "conversation": "c1"}')
+        run("add-many", str(rows))
+        run("add-turns", str(turns))
+
+        for options, text in (
+            (("--source", "diary"), "Alice lives in Porto."),
+            (("--speaker", "bob"), "Alice lives in Porto."),
+            (("--conversation", "c1"), "I saw Alice."),
+            (("--meta", '{"page": {"$gte": 3}}'), "Alice has a cat."),
+        ):
+            [line] = run(*command, *options).splitlines()
+            assert line.endswith(text)
+        with pytest.raises(SystemExit, match="2"):
+            run(*command, "--meta", "page=3")
+        run(*command, "--meta", "[]", code=1)
+
     def test_every_option_of_recall_reaches_it(self, run: Run) -> None:
         """During, history, kinds, tags, limits and signals narrow the answer as they do in Python."""
         run("add", "Alice lives in Porto.", "--key", "home", "--tag", "a", "--now", "2026-01-01")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+import remanence
 
 ROOT = Path(__file__).parents[1]
 
@@ -36,6 +41,32 @@ async def main(space: Space, view: View) -> None:
     assert_type(await view.audit.areplay({}), Recall)
     assert_type(view.audit.achanges(after=3), AsyncIterator[Change])
     assert_type(space.amemories("archived"), AsyncIterator[Memory])
+    assert_type(await remanence.aopen("./memory", space="work"), Space)
+    async with remanence.aopen(None) as opened:
+        assert_type(opened, Space)
+"""
+
+ADAPTERS = """
+import remanence
+from langchain_remanence import RemanenceChatMessageHistory, RemanenceRetriever, RemanenceVectorStore
+from langchain_remanence import RemanenceMemory as ChainMemory
+from llama_index_remanence import RemanenceChatStore, RemanenceIndex, RemanenceMemory, RemanenceMemoryBlock
+from llama_index_remanence import RemanenceRetriever as NodeRetriever
+from llama_index_remanence import RemanenceToolSpec
+
+chats = remanence.open("./chats")
+ChainMemory(space=chats.child("users", "bob"), session_id="monday")
+ChainMemory(space=chats, limit=3, window=2)
+RemanenceRetriever(space=chats.as_of("2026-05-01"), k=1, filter={"page": 3})
+RemanenceVectorStore(chats).add_texts(["Porto."], [{"page": 3}], ids=["a"])
+RemanenceChatMessageHistory(chats, "monday")
+RemanenceMemory(chats, session_id="monday", limit=3)
+RemanenceMemory(space=chats, session_id="monday")
+RemanenceMemoryBlock(space=chats)
+RemanenceChatStore(space=chats)
+RemanenceIndex.from_documents([], space=chats).as_retriever(limit=3)
+NodeRetriever(space=chats, filters={"page": 3})
+RemanenceToolSpec(chats, prefix="work_")
 """
 
 WRONG = {
@@ -65,3 +96,23 @@ def test_async_variants_have_the_types_of_their_methods(tmp_path: Path) -> None:
     found = check(tmp_path, "\n".join([*lines, *(f"    {call}" for call in WRONG), ""])).splitlines()
     for number, (call, part) in enumerate(WRONG.items(), len(lines) + 1):
         assert any(f"program.py:{number}:" in line and part in line for line in found), call
+
+
+def test_the_adapters_are_made_as_the_readme_makes_them(tmp_path: Path) -> None:
+    """No argument that has a default is asked for."""
+    assert "Success" in check(tmp_path, ADAPTERS)
+
+
+async def test_a_space_is_opened_beside_the_event_loop(home: Path) -> None:
+    """To be awaited, or entered and closed; a wrong argument is refused as by `open`."""
+    space = await remanence.aopen(home, space="work")
+    await space.aadd("Porto has six bridges.")
+    await space.aclose()
+
+    async with remanence.aopen(home, space="work") as opened:
+        assert await opened.acount() == 1
+    with pytest.raises(remanence.Closed):
+        opened.count()
+    with pytest.raises(remanence.InvalidInput, match="clock"):
+        await remanence.aopen(home, clock=3)  # type: ignore[arg-type]
+    assert inspect.signature(remanence.aopen) == inspect.signature(remanence.open)

@@ -2,11 +2,12 @@
 
 MemoryMiddleware             memory for `create_agent`
 RemanenceRetriever           recall for RAG pipelines
+RemanenceVectorStore         documents: add, replace, delete, search
 RemanenceStore               a long-term store for LangGraph
 CheckpointView               a space as it was known at the checkpoint of the running thread
 RemanenceChatMessageHistory  the exact transcript of a session
 RemanenceMemory              memory for the chains of langchain-classic
-memory_tools                 the tools `remember`, `recall` and `forget`
+memory_tools                 the tools `remember`, `recall`, `forget` and `update`
 extractor, embedder          LangChain models as the extractor and the embedder of a space
 
 Importing this package loads no framework. Each name is loaded when it is first used; if its framework is not
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from langchain_remanence.retriever import RemanenceRetriever as RemanenceRetriever
     from langchain_remanence.store import RemanenceStore as RemanenceStore
     from langchain_remanence.tools import memory_tools as memory_tools
+    from langchain_remanence.vector_store import RemanenceVectorStore as RemanenceVectorStore
 
 # For each public name: the module that defines it, and the extra that installs what it needs.
 _MODULES = {
@@ -40,6 +42,7 @@ _MODULES = {
     "RemanenceMemory": ("memory", "classic"),
     "RemanenceRetriever": ("retriever", "langchain"),
     "RemanenceStore": ("store", "langchain"),
+    "RemanenceVectorStore": ("vector_store", "langchain"),
     "embedder": ("models", "langchain"),
     "extractor": ("models", "langchain"),
     "memory_tools": ("tools", "langchain"),

@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError
 
 from langchain_remanence.messages import message_text, placeholder_text, speaker_fields
 from remanence import Change, InvalidInput, Memory, View
-from remanence.adapters import ChangeFollower, require_space
+from remanence.adapters import ChangeFollower, require_space, require_view
 
 _MESSAGE = "langchain_message"
 
@@ -46,7 +46,7 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
     def __init__(self, space: View, session_id: str = "default") -> None:
         if not isinstance(session_id, str) or not session_id.strip():
             raise InvalidInput(f"session_id={session_id!r} is blank. Give it a visible character.")
-        self.space = space
+        self.space = require_view(space)
         self.session_id = session_id
 
     @property

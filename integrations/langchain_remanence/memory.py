@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from langchain_classic.base_memory import BaseMemory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, get_buffer_string
-from pydantic import ConfigDict, Field, SkipValidation
+from pydantic import BeforeValidator, ConfigDict, Field, SkipValidation
 
 from langchain_remanence.history import RemanenceChatMessageHistory, as_message
 from remanence import Hit, InvalidInput, Memory, Space, frame
-from remanence.adapters import log_and_continue, quoted_hits, reinforce
+from remanence.adapters import log_and_continue, quoted_hits, reinforce, require_space
 
 log = logging.getLogger(__name__)
 
@@ -52,15 +52,15 @@ class RemanenceMemory(BaseMemory):
 
     model_config = ConfigDict(extra="forbid")  # a misspelt setting would have no effect
 
-    space: SkipValidation[Space]
+    space: Annotated[Space, SkipValidation, BeforeValidator(require_space)]
     session_id: str = "default"
     memory_key: str = "history"
     input_key: str | None = None
     output_key: str | None = None
     return_messages: bool = False
-    limit: int = Field(5, ge=0)
-    window: int = Field(6, ge=0)
-    max_tokens: int | None = Field(1_000, ge=0)
+    limit: int = Field(default=5, ge=0)
+    window: int = Field(default=6, ge=0)
+    max_tokens: int | None = Field(default=1_000, ge=0)
     count_tokens: Callable[[str], int] | None = None
     human_prefix: str = "Human"
     ai_prefix: str = "AI"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import ConfigDict, SkipValidation
+from pydantic import BeforeValidator, ConfigDict, SkipValidation
 
-from remanence import Recall, View
+from langchain_remanence.documents import as_documents, recall_options, store_documents
+from remanence import View
+from remanence.adapters import require_space, require_view
 
 
 class RemanenceRetriever(BaseRetriever):
@@ -25,6 +27,11 @@ class RemanenceRetriever(BaseRetriever):
         kinds: Return only memories of these kinds.
         memory_tags: Return only memories with all of these tags. In a call `tags` means the same; in the
             constructor `tags` is LangChain's own field, for tracing.
+        source: Return only what comes from this source, or one of several.
+        speaker: Return only what this person said, or one of several.
+        conversation: Return only turns of this conversation, or of one of several, and facts found in them.
+        filter: Return only documents and memories with these metadata, as `meta` of `recall`:
+            `{"lang": "pt", "page": {"$gte": 3}}`.
         during: Return only what was true in this time.
         as_of: Answer with what was known at this moment.
         min_score: Return only hits with at least this score.
@@ -33,22 +40,41 @@ class RemanenceRetriever(BaseRetriever):
     Example:
         >>> import remanence
         >>> with remanence.open(None) as space:
-        ...     _ = space.add("Alice lives in Porto.", source="email")
-        ...     found = RemanenceRetriever(space=space, k=1).invoke("Where does Alice live?")
-        ...     found[0].page_content, found[0].metadata["source"]
-        ('Alice lives in Porto.', 'email')
+        ...     retriever = RemanenceRetriever(space=space, k=1)
+        ...     _ = retriever.add_documents([Document("Alice lives in Porto.", metadata={"page": 3})])
+        ...     found = retriever.invoke("Where does Alice live?", filter={"page": 3})
+        ...     found[0].page_content, found[0].metadata["page"]
+        ('Alice lives in Porto.', 3)
     """
 
     model_config = ConfigDict(extra="forbid")  # a misspelt filter would have no effect
 
-    space: SkipValidation[View]
+    space: Annotated[View, SkipValidation, BeforeValidator(require_view)]
     k: int = 10
     kinds: str | Sequence[str] | None = None
     memory_tags: str | Sequence[str] | None = None
+    source: str | Sequence[str] | None = None
+    speaker: str | Sequence[str] | None = None
+    conversation: str | Sequence[str] | None = None
+    filter: dict[str, Any] | None = None
     during: Any = None
     as_of: Any = None
     min_score: float | None = None
     history: bool | Literal["auto"] = "auto"
+
+    def add_documents(self, documents: Sequence[Document], ids: Sequence[str | None] | None = None) -> list[str]:
+        """Add documents to the space, or new versions of them, and return their ids.
+
+        Args:
+            documents: The documents. Their metadata can be filtered by; `source` is the source of the memory. A
+                document without an id gets one made of its text and metadata.
+            ids: Ids in place of the documents' own.
+        """
+        return store_documents(require_space(self.space), documents, ids)
+
+    async def aadd_documents(self, documents: Sequence[Document], ids: Sequence[str | None] | None = None) -> list[str]:
+        """`add_documents` in a worker thread, for use with asyncio."""
+        return await asyncio.to_thread(self.add_documents, documents, ids)
 
     def _get_relevant_documents(
         self,
@@ -63,6 +89,10 @@ class RemanenceRetriever(BaseRetriever):
         during: Any = None,
         min_score: float | None = None,
         history: bool | Literal["auto"] | None = None,
+        source: str | Sequence[str] | None = None,
+        speaker: str | Sequence[str] | None = None,
+        conversation: str | Sequence[str] | None = None,
+        filter: dict[str, Any] | None = None,
     ) -> list[Document]:
         def setting(in_call: Any, in_constructor: Any) -> Any:
             return in_constructor if in_call is None else in_call
@@ -77,6 +107,12 @@ class RemanenceRetriever(BaseRetriever):
             during=setting(during, self.during),
             min_score=setting(min_score, self.min_score),
             history=setting(history, self.history),
+            **recall_options(
+                setting(filter, self.filter),
+                source=setting(source, self.source),
+                speaker=setting(speaker, self.speaker),
+                conversation=setting(conversation, self.conversation),
+            ),
         )
         return as_documents(recall)
 
@@ -87,17 +123,3 @@ class RemanenceRetriever(BaseRetriever):
         return await asyncio.to_thread(
             self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **options
         )
-
-
-def as_documents(recall: Recall) -> list[Document]:
-    """Return the hits of a recall as documents.
-
-    The id of a document is that of the memory. All other fields are in the metadata, which can be written as
-    JSON; times are ISO text in UTC.
-    """
-    return [_document(**hit) for hit in recall.to_dicts()]
-
-
-def _document(memory: dict[str, Any], **hit_fields: Any) -> Document:
-    fields = {name: value for name, value in memory.items() if name not in ("id", "text")}
-    return Document(memory["text"], id=memory["id"], metadata={"memory_id": memory["id"], **fields, **hit_fields})

@@ -1,4 +1,4 @@
-"""The tools `remember`, `recall` and `forget`, for a model to call."""
+"""The tools `remember`, `recall`, `forget` and `update`, for a model to call."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
 from langchain_remanence.user_space import check_space_and_user, current_runtime, space_for
-from remanence import RemanenceError, frame
-from remanence.adapters import check_max_tokens
+from remanence import RemanenceError, Space, frame
+from remanence.adapters import check_max_tokens, remember_text, tool_name, update_memory
 
 if TYPE_CHECKING:
     from langchain_remanence.user_space import SpaceLike, SpaceOrFactory
 
-# The docstrings and descriptions of these three classes are what the model reads.
+_SOURCE = "agent"
+
+# The docstrings and descriptions of these four classes are what the model reads.
 
 
 class Remember(BaseModel):
@@ -25,8 +27,10 @@ class Remember(BaseModel):
     text: str = Field(description="The sentence to store, for example 'Alice moved to Lisbon in May 2026.'")
 
     def run(self, space: SpaceLike) -> str:
-        """Store the sentence."""
-        return f"Remembered as {space.add(self.text, source='agent').id}."
+        """Store the sentence, and the facts in it."""
+        if isinstance(space, Space):
+            return f"Remembered as {remember_text(space, self.text, source=_SOURCE).id}."
+        return f"Remembered as {space.add(self.text, source=_SOURCE).id}."
 
 
 class Recall(BaseModel):
@@ -57,8 +61,25 @@ class Forget(BaseModel):
         return f"Forgotten: {self.memory_id}."
 
 
-def memory_tools(space: SpaceOrFactory, *, user: str | None = None, max_tokens: int | None = 1_000) -> list[BaseTool]:
-    """Make the tools `remember`, `recall` and `forget`.
+class Update(BaseModel):
+    """Correct one memory, or bring it up to date, if what it says is wrong or has changed. Look it up first: its id is
+    needed."""
+
+    memory_id: str = Field(description="The id of the memory, as it was recalled")
+    text: str = Field(description="The sentence that replaces it, understandable on its own")
+
+    def run(self, space: SpaceLike) -> str:
+        """Replace the memory."""
+        if isinstance(space, Space):
+            return f"Updated: {update_memory(space, self.memory_id, self.text, source=_SOURCE).id}."
+        space.forget(self.memory_id, why="it was updated")  # a fork of a thread has no links of its own
+        return f"Updated: {space.add(self.text, source=_SOURCE).id}."
+
+
+def memory_tools(
+    space: SpaceOrFactory, *, user: str | None = None, max_tokens: int | None = 1_000, prefix: str = ""
+) -> list[BaseTool]:
+    """Make the tools `remember`, `recall`, `forget` and `update`.
 
     An error of the memory (an unknown id, a blank text) is returned to the model, which may try again.
 
@@ -66,9 +87,11 @@ def memory_tools(space: SpaceOrFactory, *, user: str | None = None, max_tokens: 
         space: The space, or a function from the runtime of a run to it; as for `MemoryMiddleware`.
         user: The field that holds the user id; as for `MemoryMiddleware`.
         max_tokens: The token budget of what `recall` returns; None for no limit.
+        prefix: What the names of the tools begin with, for an agent with the tools of two spaces: `prefix="work_"`
+            gives `work_remember`.
 
     Returns:
-        The three tools, in this order.
+        The four tools, in this order.
 
     Raises:
         InvalidInput: An argument is not valid; or, in a run, the user is unknown.
@@ -76,13 +99,13 @@ def memory_tools(space: SpaceOrFactory, *, user: str | None = None, max_tokens: 
     Example:
         >>> import remanence
         >>> with remanence.open(None) as space:
-        ...     remember, recall, forget = memory_tools(space)
+        ...     remember, recall, forget, update = memory_tools(space)
         ...     remember.invoke({"text": "Alice lives in Porto."})[:14]
         'Remembered as '
     """
     check_space_and_user(space, user)
 
-    def tool(name: str, schema: type[Remember | Recall | Forget], **options: Any) -> BaseTool:
+    def tool(name: str, schema: type[Remember | Recall | Forget | Update], **options: Any) -> BaseTool:
         def call(**arguments: Any) -> Any:
             # Outside of `try`: an error about the user is not for the model.
             run_space = space_for(space, user, current_runtime())
@@ -97,7 +120,7 @@ def memory_tools(space: SpaceOrFactory, *, user: str | None = None, max_tokens: 
         return StructuredTool.from_function(
             call,
             acall,
-            name=name,
+            name=tool_name(prefix, name),
             description=" ".join((schema.__doc__ or "").split()),
             args_schema=schema,
             response_format="content_and_artifact" if schema is Recall else "content",
@@ -105,4 +128,4 @@ def memory_tools(space: SpaceOrFactory, *, user: str | None = None, max_tokens: 
         )
 
     recall = tool("recall", Recall, max_tokens=check_max_tokens(max_tokens))
-    return [tool("remember", Remember), recall, tool("forget", Forget)]
+    return [tool("remember", Remember), recall, tool("forget", Forget), tool("update", Update)]

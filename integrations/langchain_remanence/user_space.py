@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
 
@@ -68,7 +69,11 @@ def thread_id_of(runtime: Any) -> str | None:
 def check_space_and_user(space: object, user: object) -> None:
     """Raise InvalidInput for arguments with which `space_for` would fail in every run."""
     if not _is_space(space) and (not callable(space) or isinstance(space, type)):
-        raise InvalidInput(f"space={space!r} is neither a Space nor a function from a runtime to one.")
+        location = repr(str(space)) if isinstance(space, str | PathLike) else "'./memory'"
+        raise InvalidInput(
+            f"space={space!r} is neither a Space nor a function from a runtime to one. Open it: "
+            f"remanence.open({location})."
+        )
     if user is not None and (not isinstance(user, str) or not user.strip()):
         raise InvalidInput(f"user={user!r} is not the name of a field. Give for example user='user_id'.")
     if user is not None and not _is_space(space):

@@ -3,8 +3,9 @@
 RemanenceMemory                              the `memory=` of an agent or a chat engine
 RemanenceMemoryBlock                         a block of LlamaIndex's own `Memory`
 RemanenceRetriever                           recall for query engines
+RemanenceIndex                               documents: insert, replace, delete, query
 RemanenceChatStore, RemanenceAsyncChatStore  transcripts
-RemanenceToolSpec                            the tools `remember`, `recall` and `forget`
+RemanenceToolSpec                            the tools `remember`, `recall`, `forget` and `update`
 extractor, embedder                          LlamaIndex models as the extractor and the embedder of a space
 
 Importing this package loads neither the engine nor LlamaIndex; each name is loaded when it is first used. The
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from llama_index_remanence.block import RemanenceMemoryBlock as RemanenceMemoryBlock
     from llama_index_remanence.chat_store import RemanenceAsyncChatStore as RemanenceAsyncChatStore
     from llama_index_remanence.chat_store import RemanenceChatStore as RemanenceChatStore
+    from llama_index_remanence.index import RemanenceIndex as RemanenceIndex
     from llama_index_remanence.memory import RemanenceMemory as RemanenceMemory
     from llama_index_remanence.models import embedder as embedder
     from llama_index_remanence.models import extractor as extractor
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "RemanenceAsyncChatStore": "chat_store",
     "RemanenceChatStore": "chat_store",
+    "RemanenceIndex": "index",
     "RemanenceMemory": "memory",
     "RemanenceMemoryBlock": "block",
     "RemanenceRetriever": "retriever",

@@ -15,6 +15,7 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.storage.chat_store import BaseChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
+from llama_index.core.storage.chat_store.loading import RECOGNIZED_CHAT_STORES
 
 from llama_index_remanence.space_reference import SpaceAdapter
 from llama_index_remanence.transcript import MessageRow, Transcript
@@ -108,6 +109,10 @@ class RemanenceChatStore(_TranscriptStore, BaseChatStore):
     def get_keys(self) -> list[str]:
         """Return the sessions in the order they began, also those with no message left."""
         return self._transcript.sessions()
+
+
+# So that LlamaIndex finds it again: `ChatMemoryBuffer.from_dict` knows the stores in this table only.
+RECOGNIZED_CHAT_STORES[RemanenceChatStore.class_name()] = RemanenceChatStore
 
 
 class RemanenceAsyncChatStore(_TranscriptStore, AsyncDBChatStore):

@@ -21,6 +21,7 @@ from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, PrivateAttr
 
 import remanence
 from remanence import Closed, InvalidInput, NotFound, Space
+from remanence.adapters import require_space
 
 _lock = threading.RLock()
 _handles: WeakKeyDictionary[Space, str] = WeakKeyDictionary()
@@ -43,6 +44,8 @@ class SpaceReference(BaseModel):
         cls, space: Space | None = None, location: str | Path | None = None, path: Sequence[str] = ()
     ) -> SpaceReference:
         """Make a reference to an open space, or to one at a location, and there to the child at `path`."""
+        if space is not None:
+            require_space(space)
         known_location = space.admin.location if location is None and space is not None else location
         absolute = None if known_location is None else _absolute(known_location)
         if space is None and absolute is None:

@@ -1,39 +1,56 @@
-"""The tools `remember`, `recall` and `forget` for an agent."""
+"""The tools `remember`, `recall`, `forget` and `update` for an agent."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from llama_index.core.tools import FunctionTool
 from llama_index.core.tools.tool_spec.base import SPEC_FUNCTION_TYPE, BaseToolSpec
 
 from remanence import Space, frame
-from remanence.adapters import in_thread
+from remanence.adapters import in_thread, remember_text, require_space, tool_name, update_memory
 
 _SOURCE = "agent"
 _NO_MEMORIES = "Nothing in memory bears on this."
 
 
 class RemanenceToolSpec(BaseToolSpec):
-    """Three tools for one space. An agent cannot read other spaces with them.
+    """Four tools for one space. An agent cannot read other spaces with them.
 
     The model reads the docstrings of the methods. Each method has an async variant with the prefix `a`.
 
     Args:
         space: The space.
+        prefix: What the names of the tools begin with, for an agent with the tools of two spaces.
 
     Example:
         >>> import remanence
         >>> with remanence.open(None) as space:
-        ...     [tool.metadata.name for tool in RemanenceToolSpec(space).to_tool_list()]
-        ['remember', 'recall', 'forget']
+        ...     [tool.metadata.name for tool in RemanenceToolSpec(space, prefix="my_").to_tool_list()]
+        ['my_remember', 'my_recall', 'my_forget', 'my_update']
     """
 
     spec_functions: list[SPEC_FUNCTION_TYPE] = [  # noqa: RUF012  -- the name and type are the framework's
         ("remember", "aremember"),
         ("recall", "arecall"),
         ("forget", "aforget"),
+        ("update", "aupdate"),
     ]
 
-    def __init__(self, space: Space) -> None:
-        self._space = space
+    def __init__(self, space: Space, *, prefix: str = "") -> None:
+        self._space = require_space(space)
+        self._prefix = prefix
+        tool_name(prefix, "")  # or it would be refused only when the tools are made
+
+    def to_tool_list(self, *args: Any, **kwargs: Any) -> list[FunctionTool]:
+        """Return the tools, with their prefix. The arguments are LlamaIndex's."""
+        tools: list[FunctionTool] = super().to_tool_list(*args, **kwargs)
+        for tool in tools:
+            name, description = tool.metadata.name or "", tool.metadata.description
+            tool.metadata.name = tool_name(self._prefix, name)
+            if description.startswith(f"{name}("):  # the signature comes first
+                tool.metadata.description = self._prefix + description
+        return tools
 
     def remember(self, text: str) -> str:
         """Store something in long-term memory, so that it can be recalled in later conversations.
@@ -41,7 +58,7 @@ class RemanenceToolSpec(BaseToolSpec):
         Write it so that it can be understood on its own: full names instead of pronouns, dates instead of
         "yesterday".
         """
-        return f"Remembered as {self._space.add(text, source=_SOURCE).id}."
+        return f"Remembered as {remember_text(self._space, text, source=_SOURCE).id}."
 
     def recall(self, query: str, limit: int = 5, during: str | None = None) -> str:
         """Search long-term memory for what is known about something.
@@ -58,6 +75,14 @@ class RemanenceToolSpec(BaseToolSpec):
         self._space.forget(memory_id, why=why or None)
         return f"Forgot {memory_id}."
 
+    def update(self, memory_id: str, text: str) -> str:
+        """Replace one memory in long-term memory, by the id that `recall` shows, if it is wrong or has changed.
+
+        Write the new text so that it can be understood on its own.
+        """
+        return f"Updated as {update_memory(self._space, memory_id, text, source=_SOURCE).id}."
+
     aremember = in_thread(remember)
     arecall = in_thread(recall)
     aforget = in_thread(forget)
+    aupdate = in_thread(update)

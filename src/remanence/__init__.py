@@ -31,7 +31,7 @@ from remanence.errors import (
 
 if TYPE_CHECKING:
     from remanence.admin.overview import Stats
-    from remanence.api.opening import import_, open, reembed
+    from remanence.api.opening import aopen, import_, open, reembed
     from remanence.api.space import Space
     from remanence.api.view import View
     from remanence.graph.diff import Diff
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "admin.overview": ("Stats",),
-    "api.opening": ("import_", "open", "reembed"),
+    "api.opening": ("aopen", "import_", "open", "reembed"),
     "api.space": ("Space",),
     "api.view": ("View",),
     "graph.diff": ("Diff",),
@@ -143,6 +143,7 @@ __all__ = [
     "Window",
     "analyze_for_recall",
     "analyze_message",
+    "aopen",
     "frame",
     "import_",
     "memories_used",

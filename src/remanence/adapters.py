@@ -11,35 +11,49 @@ ChangeFollower                        base class of a table that follows the led
 NamedEmbedder                         an embedding model of a framework, with a name
 storable_text, placeholder_text       the text under which a chat message is stored
 in_thread                             an async variant of a method
-require_space                         refuse to write to a view of the past
+require_view, require_space           refuse what is no space, and to write to a view of the past
+document_row, stored_document         documents and nodes of a framework as memories, and back
+find_documents                        documents by their ids
+remember_text, update_memory          what the tools `remember` and `update` do
+tool_name                             the name of a tool, with the prefix of its set
+embed_texts, embed_query              the vectors of a space's own embedder
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from remanence.api.in_thread import in_thread
-from remanence.errors import InvalidInput, MissingExtra
+from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.language.framing import TokenCounter, hit_as_json_line, is_frame, shorten_frame, strip_frames
 from remanence.read.memories_used import memories_used
+from remanence.schema import DOCUMENT_FIELD
 
 if TYPE_CHECKING:
     from logging import Logger
 
     from remanence.api.space import Space
     from remanence.api.view import View
-    from remanence.schema import Change, Hit
+    from remanence.schema import Change, Hit, Memory
 
 __all__ = [
     "ChangeFollower",
     "NamedEmbedder",
+    "StoredDocument",
     "TokenCounter",
     "check_max_tokens",
+    "document_row",
+    "embed_query",
+    "embed_texts",
+    "find_documents",
     "in_thread",
     "is_frame",
     "lazy_getattr",
@@ -47,13 +61,20 @@ __all__ = [
     "placeholder_text",
     "quoted_hits",
     "reinforce",
+    "remember_text",
     "require_space",
+    "require_view",
     "shorten_frame",
     "storable_text",
+    "stored_document",
     "strip_frames",
+    "tool_name",
+    "update_memory",
 ]
 
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
+_MAX_SOURCE_LENGTH = 512
+_MAX_IDENTITY_LENGTH = 480
 
 
 def lazy_getattr(
@@ -150,17 +171,199 @@ def check_max_tokens(max_tokens: object) -> int | None:
     raise InvalidInput(f"max_tokens={max_tokens!r} is neither None nor a whole number from 0 on.")
 
 
-def require_space(view: View) -> Space:
+def require_view(given: object, argument: str = "space") -> View:
+    """Return a space, or a view of one, if it is one.
+
+    Raises:
+        InvalidInput: It is anything else; the message says how to open a space.
+
+    Example:
+        >>> require_view("m")
+        Traceback (most recent call last):
+        remanence.errors.InvalidInput: space='m' is of type str, not a space. Open it: remanence.open('m').
+    """
+    from remanence.api.view import View  # here, as it loads the engine
+
+    if isinstance(given, View):
+        return given
+    location = repr(str(given)) if isinstance(given, str | os.PathLike) else "'./memory'"
+    raise InvalidInput(
+        f"{argument}={given!r} is of type {type(given).__name__}, not a space. Open it: remanence.open({location})."
+    )
+
+
+def require_space(view: object, argument: str = "space") -> Space:
     """Return a view as a space that can be written to.
 
     Raises:
-        InvalidInput: It is a view of the past.
+        InvalidInput: It is a view of the past, or no space at all.
     """
     from remanence.api.space import Space  # here, as it loads the engine
 
     if isinstance(view, Space):
         return view
+    require_view(view, argument)
     raise InvalidInput(f"{view!r} is a view of the past and cannot be written to. Use the space.")
+
+
+def remember_text(space: Space, text: str, *, source: str) -> Memory:
+    """Remember a text as `space.remember` does, and return its memory: it is stored verbatim, and its facts too."""
+    stored = space.add(text, source=source)
+    space.remember(text, source=source)  # the same text is the same memory
+    return space.get(stored.id) or stored
+
+
+def update_memory(space: Space, memory_id: str, text: str, *, source: str) -> Memory:
+    """Replace the text of a memory, and return the memory that has it now.
+
+    A memory with a key gets a new version. For any other, and for chat turns and documents, which stay as they were
+    said, a new memory supersedes it. Views of the past have the old text in both cases.
+
+    Raises:
+        NotFound: The space has no such memory, or it is forgotten.
+    """
+    old = space.get(memory_id)
+    if old is None:
+        raise NotFound(f"space {space.name!r} shows no memory {memory_id!r}. Give an id as it was recalled.")
+    fields: dict[str, Any] = {"tags": old.tags, "importance": old.importance, "observed_by": old.observed_by}
+    if old.key is not None and old.turn is None and stored_document(old) is None:
+        return space.add(text, key=old.key, kind=old.kind, source=old.source, meta=old.meta, **fields)
+    new = space.add(text, source=source, **fields)
+    if new.id != old.id:
+        space.graph.link(new, "supersedes", old, observed_by=source, why="it was updated")
+    return new
+
+
+def tool_name(prefix: object, name: str) -> str:
+    """Return the name of a tool, with a prefix that tells the tools of two spaces apart.
+
+    Raises:
+        InvalidInput: The prefix cannot be part of the name of a tool.
+
+    Example:
+        >>> tool_name("work_", "recall")
+        'work_recall'
+    """
+    if not isinstance(prefix, str) or not re.fullmatch(r"[A-Za-z0-9_-]{0,48}", prefix):
+        raise InvalidInput(f"prefix={prefix!r} is not up to 48 letters, digits, '_' or '-'. Give for example 'work_'.")
+    return prefix + name
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document or node as it was added.
+
+    `metadata` are the user's own, and `details` what the framework stores besides.
+    """
+
+    id: str
+    text: str
+    metadata: dict[str, Any]
+    details: dict[str, Any]
+
+
+def document_row(
+    document_id: str,
+    text: str,
+    metadata: Mapping[str, Any],
+    *,
+    source: str | None = None,
+    details: Mapping[str, Any] | None = None,
+    per_source: bool = False,
+) -> dict[str, Any]:
+    """Return a document or node of a framework as a row for `add_many`.
+
+    The id is its identity: the same id again is a new version, and the same text under two ids is two memories. The
+    metadata are the `meta` of the memory, so that `recall(meta=...)` can filter by them.
+
+    Args:
+        document_id: The user's id.
+        text: The text. One without a visible character is stored as "[no text]".
+        metadata: The user's metadata. Times, ids, paths and the like become text.
+        source: The document that this is a piece of. One of more than 512 characters is left out.
+        details: What the framework needs to restore it.
+        per_source: Whether the same id in another source is another memory.
+
+    Raises:
+        InvalidInput: The metadata cannot be written as JSON.
+
+    Example:
+        >>> row = document_row("d1", "Porto has six bridges.", {"page": 3}, source="porto.pdf")
+        >>> row["key"], row["source"], row["meta"]["page"]
+        ('document:d1', 'porto.pdf', 3)
+    """
+    if DOCUMENT_FIELD in metadata:
+        raise InvalidInput(
+            f"the metadata of document {document_id!r} have a field {DOCUMENT_FIELD!r}, which is reserved. Rename it."
+        )
+    ours: dict[str, Any] = {"id": document_id}
+    if details:
+        ours["details"] = _as_json(details, document_id)
+    stored = storable_text(text)
+    if not stored.strip():
+        ours["text"], stored = stored, placeholder_text([], [])
+    key = _document_key(f"{document_id}@{source}" if per_source and source else document_id)
+    row = {"text": stored, "key": key, "meta": {**_as_json(metadata, document_id), DOCUMENT_FIELD: ours}}
+    usable = source is not None and source.strip() and len(source) <= _MAX_SOURCE_LENGTH
+    return row | ({"source": source} if usable else {})
+
+
+def stored_document(memory: Memory) -> StoredDocument | None:
+    """Return the document or node that a memory is, or None if it is no document."""
+    ours = memory.meta.get(DOCUMENT_FIELD)
+    if not isinstance(ours, dict) or not isinstance(ours.get("id"), str):
+        return None
+    metadata = {name: value for name, value in memory.meta.items() if name != DOCUMENT_FIELD}
+    return StoredDocument(ours["id"], ours.get("text", memory.text), metadata, ours.get("details", {}))
+
+
+def find_documents(view: View, ids: Iterable[str]) -> list[Memory]:
+    """Return the memories of the documents with these ids, in this order; those that do not exist are left out.
+
+    An id may also be that of a memory which is no document. Documents stored with `per_source` are not found.
+    """
+    found = (view.find(_document_key(each)) or view.get(each) for each in dict.fromkeys(ids))
+    return [memory for memory in found if memory is not None]
+
+
+def embed_texts(view: View, texts: Sequence[str]) -> list[list[float]]:
+    """Return the vectors of these texts, by the embedder of the space."""
+    embedded: list[list[float]] = view._engine.embedder.embed(list(texts)).tolist() if texts else []
+    return embedded
+
+
+def embed_query(view: View, text: str) -> list[float]:
+    """Return the vector of a question, by the embedder of the space."""
+    embedded: list[float] = view._engine.embedder.embed_query(text).tolist()
+    return embedded
+
+
+def _document_key(identity: str) -> str:
+    """The key of the memory that a document is; short, as the ids of others may be long."""
+    if len(identity) > _MAX_IDENTITY_LENGTH:
+        identity = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
+    return f"document:{identity}"
+
+
+def _as_json(value: Mapping[str, Any], document_id: str) -> dict[str, Any]:
+    """A mapping with text in place of times, ids and paths."""
+    from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+    try:
+        written: dict[str, Any] = to_jsonable_python(dict(value), fallback=_plain_number)
+    except (PydanticSerializationError, ValueError) as error:
+        raise InvalidInput(
+            f"the metadata of document {document_id!r} cannot be written as JSON: {error}. Use only text, numbers, "
+            "times, lists and dicts."
+        ) from None
+    return written
+
+
+def _plain_number(value: Any) -> Any:
+    """A number of numpy as one of Python."""
+    if callable(getattr(value, "item", None)) and getattr(value, "ndim", None) == 0:
+        return value.item()
+    raise ValueError(f"{value!r} is of type {type(value).__name__}")
 
 
 class ChangeFollower:

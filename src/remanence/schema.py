@@ -29,6 +29,8 @@ SELF = "me"
 """The name of the person who says "I" in a memory or a question, if no other name is given."""
 ASSISTANT = "assistant"
 """The name of the assistant in a conversation."""
+DOCUMENT_FIELD = "_document"
+"""The field of `Memory.meta` by which adapters mark a document or node of a framework. The others are the user's."""
 _LATEST = datetime.max.replace(tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 

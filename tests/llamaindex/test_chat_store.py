@@ -287,3 +287,20 @@ def test_a_store_read_back_without_its_space_says_so() -> None:
     with remanence.open(None) as other:
         store.attach(other)
         assert store.get_keys() == []
+
+
+@pytest.mark.parametrize("in_json", [False, True])
+def test_llamaindex_reloads_a_buffer_with_it(home: Path, in_json: bool) -> None:
+    """`ChatMemoryBuffer.from_dict` and `from_string` know the store by its name, also after the space was closed."""
+    with remanence.open(home) as space:
+        buffer = ChatMemoryBuffer.from_defaults(chat_store=RemanenceChatStore(space), chat_store_key="monday")
+        buffer.put(user("Hello."))
+        written = buffer.to_string() if in_json else buffer.to_dict()
+    assert isinstance(written, str) is in_json
+
+    again = ChatMemoryBuffer.from_string(written) if isinstance(written, str) else ChatMemoryBuffer.from_dict(written)
+
+    assert isinstance(again.chat_store, RemanenceChatStore)
+    assert texts(again.get()) == ["Hello."]
+    again.put(assistant("Good morning."))
+    assert texts(RemanenceChatStore(location=home).get_messages("monday")) == ["Hello.", "Good morning."]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import inspect
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 from urllib.parse import unquote
 
 from remanence.admin.export_file import TransferReport
@@ -26,6 +28,7 @@ from remanence.write.jobs import Worker
 if TYPE_CHECKING:
     from remanence.ports import Clock, Progress
 
+P = ParamSpec("P")
 DEFAULT_SPACE = "default"
 _SIGNAL_MEMBERS = ("name", "weight", "stage", "needs_embedding", "apply", "rank", "save", "load")
 
@@ -91,6 +94,50 @@ def open(
     thread = Worker(engine) if worker else None
     engine.on_unfinished_jobs = None if thread is None else thread.notify
     return Space(engine, DEFAULT_SPACE if space is None else part_of_name(space), worker=thread, root=True)
+
+
+class OpeningSpace:
+    """A space that is being opened: `await` it, or enter it with `async with`, which also closes it."""
+
+    def __init__(self, open_space: Callable[[], Space]) -> None:
+        self._open = open_space
+        self._space: Space | None = None
+
+    def __await__(self) -> Generator[Any, None, Space]:
+        return asyncio.to_thread(self._open).__await__()
+
+    async def __aenter__(self) -> Space:
+        self._space = await self
+        return self._space
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._space is not None:
+            await self._space.aclose()
+
+
+def _in_thread(function: Callable[P, Space]) -> Callable[P, OpeningSpace]:
+    def run(*args: P.args, **kwargs: P.kwargs) -> OpeningSpace:
+        """`open` in a worker thread, for use with asyncio. It has the same parameters.
+
+        Returns:
+            What to `await` for the space, or to enter: `async with remanence.aopen("./memory") as space`.
+
+        Example:
+            >>> import asyncio, remanence
+            >>> async def main():
+            ...     async with remanence.aopen(None) as space:
+            ...         return (await space.aadd("Porto has six bridges.")).kind
+            >>> asyncio.run(main())
+            'semantic'
+        """
+        return OpeningSpace(lambda: function(*args, **kwargs))
+
+    run.__name__ = run.__qualname__ = "aopen"
+    run.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # for help() and editors
+    return run
+
+
+aopen = _in_thread(open)
 
 
 def reembed(

@@ -19,6 +19,7 @@ from remanence.core.engine import Engine
 from remanence.core.identity import key_identity
 from remanence.core.index import Index
 from remanence.core.inputs import Moment
+from remanence.core.row_filter import RowFilter, row_filter
 from remanence.errors import InvalidInput
 from remanence.graph.history import HistoryEvent
 from remanence.language.temporal import parse_moment, parse_window
@@ -67,6 +68,10 @@ class View(Facet):
         history: bool | Literal["auto"] = "auto",
         kinds: str | Sequence[str] | None = None,
         tags: str | Sequence[str] | None = None,
+        source: str | Sequence[str] | None = None,
+        speaker: str | Sequence[str] | None = None,
+        conversation: str | Sequence[str] | None = None,
+        meta: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         now: Moment | None = None,
         include: Include | Collection[Include] = (),
@@ -84,6 +89,12 @@ class View(Facet):
                 includes them when the question is about the past.
             kinds: Only memories of these kinds: "episode", "semantic", "viewpoint".
             tags: Only memories with all of these tags.
+            source: Only what comes from this source, or one of several.
+            speaker: Only what this person said or saw, or one of several.
+            conversation: Only turns of this conversation, or of one of several, and facts found in them.
+            meta: Only memories whose `meta` match: `{"lang": "pt", "page": {"$gte": 3}}`. The operators are $eq,
+                $ne, $gt, $gte, $lt, $lte, $in, $nin, $contains and $exists; filters are combined by $and, $or
+                and $not. A name with dots leads into nested fields.
             min_score: Only hits with at least this score.
             now: The moment of the question. "Last week" is read against it, and chat turns dated more than
                 a day later are ranked lower.
@@ -102,8 +113,8 @@ class View(Facet):
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice drinks green tea.")
-            ...     space.recall("What does Alice drink?")[0].memory.text
+            ...     _ = space.add("Alice drinks green tea.", meta={"page": 3})
+            ...     space.recall("What does Alice drink?", meta={"page": {"$gte": 3}})[0].memory.text
             'Alice drinks green tea.'
         """
         moment = self._now()
@@ -115,6 +126,9 @@ class View(Facet):
         if counted is not None and not any(counted.get(name) for name in known if names is None or name in names):
             raise InvalidInput(f"weights={weights!r} give none of the signals {', '.join(names or known)} any weight.")
         included = _included(include)
+        filters = row_filter(
+            kinds=kinds, tags=tags, source=source, speaker=speaker, conversation=conversation, meta=meta
+        )
         request = RecallRequest(
             text=inputs.query_text(query),
             now=at,
@@ -122,12 +136,11 @@ class View(Facet):
             limit=inputs.limit(limit),
             during=None if during is None else parse_window(during, at),
             history=None if history == "auto" else bool(history),
-            kinds=inputs.kinds(kinds),
-            tags=inputs.tags(tags),
             min_score=inputs.fraction(min_score, "min_score"),
             signals=names,
             weights=counted,
             vector=inputs.vector(vector),
+            **filters.to_options(),
         )
         found = self._recall(request, self._position_of, included)
         if self._moment is not None:
@@ -197,26 +210,45 @@ class View(Facet):
 
     afind = in_thread(find)
 
-    def memories(self, status: Status | None = None) -> Iterator[Memory]:
+    def memories(
+        self,
+        status: Status | None = None,
+        *,
+        kinds: str | Sequence[str] | None = None,
+        tags: str | Sequence[str] | None = None,
+        source: str | Sequence[str] | None = None,
+        speaker: str | Sequence[str] | None = None,
+        conversation: str | Sequence[str] | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Iterator[Memory]:
         """Every memory that this view knows, in the order they were learned.
 
         Args:
             status: Only memories of this status: "current", "superseded", "expired", "archived" or
                 "forgotten". None lists all that are neither archived nor forgotten.
+            kinds: Only memories of these kinds, as for `recall`. So are the others:
+            tags: Only memories with all of these tags.
+            source: Only what comes from this source.
+            speaker: Only what this person said or saw.
+            conversation: Only turns of this conversation, and facts found in them.
+            meta: Only memories whose `meta` match.
 
         Raises:
-            InvalidInput: There is no such status.
+            InvalidInput: There is no such status, or a filter is not valid.
 
         Example:
             >>> import remanence
             >>> with remanence.open(None) as space:
-            ...     _ = space.add("Alice drinks tea.")
-            ...     [memory.text for memory in space.memories()]
+            ...     _ = space.add("Alice drinks tea.", meta={"page": 3})
+            ...     [memory.text for memory in space.memories(meta={"page": {"$lt": 5}})]
             ['Alice drinks tea.']
         """
         if status is not None and status not in _LISTED:
             raise InvalidInput(f"status={status!r} is none of {', '.join(_LISTED)}.")
-        return self._iterate(status)
+        filters = row_filter(
+            kinds=kinds, tags=tags, source=source, speaker=speaker, conversation=conversation, meta=meta
+        )
+        return self._iterate(status, filters)
 
     amemories = iterate_in_thread(memories)
 
@@ -313,12 +345,13 @@ class View(Facet):
         """This space in numbers."""
         return self._facet(AdminView)
 
-    def _iterate(self, status: Status | None) -> Iterator[Memory]:
+    def _iterate(self, status: Status | None, filters: RowFilter) -> Iterator[Memory]:
         with self._engine.open_index(self.name) as index:
             if status is None:
                 rows = index.current_rows(self._position(index))
             else:
                 rows = self._overview(lambda overview: _rows(overview, status))
+            rows = filters.among(index, rows, self._position(index))
             for begin in range(0, len(rows), 500):
                 yield from index.readable_memories(rows[begin : begin + 500])
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _SOME_ID = "01998c2f3a7b5d0c1e2f3a4b"
 _ADD_FIELDS = "key kind valid_from valid_until importance confidence tags source observed_by expires_at now"
-_RECALL_FIELDS = "limit during history kinds tags min_score now include signals"
+_FILTERS = "--kind --tag --source --speaker --conversation --meta"
+_FILTER_FIELDS = "kinds tags source speaker conversation meta"
+_RECALL_FIELDS = f"limit during history {_FILTER_FIELDS} min_score now include signals"
 
 
 @command(
@@ -71,7 +73,7 @@ def remember(args: Namespace) -> None:
 @view_command(
     "recall",
     'recall "Where does Alice live?" --explain',
-    "query --limit --during --history --kind --tag --min-score --now --include --explain --signals --reader --json",
+    f"query --limit --during --history {_FILTERS} --min-score --now --include --explain --signals --reader --json",
 )
 def recall(view: View, args: Namespace) -> None:
     """Answer a question."""
@@ -128,10 +130,10 @@ def touch(space: Space, args: Namespace) -> None:
     print(space.touch(args.id, boost=args.boost))
 
 
-@view_command("memories", "memories", "folder --status --json")
+@view_command("memories", "memories", f"folder --status {_FILTERS} --json")
 def memories(view: View, args: Namespace) -> None:
     """List every memory of a space."""
-    output.print_memories(view.memories(args.status), as_json=args.json)
+    output.print_memories(view.memories(args.status, **given(args, _FILTER_FIELDS)), as_json=args.json)
 
 
 @view_command("count", "count ./memory", "folder")

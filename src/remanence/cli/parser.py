@@ -9,7 +9,14 @@ from __future__ import annotations
 
 import json
 import os
-from argparse import SUPPRESS, ArgumentParser, BooleanOptionalAction, Namespace, RawDescriptionHelpFormatter
+from argparse import (
+    SUPPRESS,
+    ArgumentParser,
+    ArgumentTypeError,
+    BooleanOptionalAction,
+    Namespace,
+    RawDescriptionHelpFormatter,
+)
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -42,7 +49,20 @@ def _split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
-_WORDS: dict[str, Any] = {"int": int, "float": float, "names": _split_names, "boolean": BooleanOptionalAction}
+def _json_value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r} is not JSON ({error}). Give for example '{{\"page\": 3}}'") from None
+
+
+_WORDS: dict[str, Any] = {
+    "int": int,
+    "float": float,
+    "names": _split_names,
+    "json": _json_value,
+    "boolean": BooleanOptionalAction,
+}
 
 
 def _settings(found: dict[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from remanence.signals.vectors import Vectors, passage_texts
 from remanence.signals.words import Words
 from remanence.state.catalog import MEMORY_ENTRY_KINDS, Catalog
 from remanence.state.entity_registry import Registry
+from remanence.state.fields import Fields
 from remanence.state.journal import Journal, Usage
 from remanence.state.links import Links
 from remanence.state.names import Names, names_in
@@ -335,6 +336,7 @@ class Index:
 
     def _reset(self) -> None:
         self.catalog = Catalog()
+        self.fields = Fields(self.catalog)
         self.vectors = Vectors(self._store, self.load_vectors)
         self.words = Words()
         self.names = Names()
@@ -357,7 +359,7 @@ class Index:
             "journal": self.journal,
             "usage": self.usage,
         }
-        self._parts: dict[str, IndexPart] = {"catalog": self.catalog, "names": self.names}
+        self._parts: dict[str, IndexPart] = {"catalog": self.catalog, "fields": self.fields, "names": self.names}
         self._parts |= {**self._state, **self.signals}
         self.missing_descriptions: dict[str, None] = {}
         """Descriptions of entities that have no vector yet, as after an import."""
@@ -375,6 +377,7 @@ class Index:
         first = len(self.catalog)
         self.catalog.apply_versions(entries)
         versions = [entry.event if isinstance(entry.event, Remembered) else None for entry in entries]
+        self.fields.apply(first, versions)
         self.names.apply(versions)
         self.relations.apply(versions)
         for name, signal in self.signals.items():

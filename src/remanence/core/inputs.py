@@ -85,7 +85,7 @@ def limit(value: object) -> int:
 
 
 def kinds(value: object) -> tuple[str, ...] | None:
-    given = _names(value, "kinds")
+    given = names(value, "kinds")
     for kind in given or ():
         if kind not in MEMORY_KINDS:
             raise InvalidInput(f"kinds={value!r} holds {kind!r}. The kinds are {', '.join(MEMORY_KINDS)}.")
@@ -93,7 +93,7 @@ def kinds(value: object) -> tuple[str, ...] | None:
 
 
 def tags(value: object) -> tuple[str, ...] | None:
-    return _names(value, "tags")
+    return names(value, "tags")
 
 
 def fraction(value: object, what: str) -> float | None:
@@ -205,7 +205,7 @@ def _real(value: object) -> float | None:
     return None if isinstance(value, bool) or not isinstance(value, Real) else float(value)
 
 
-def _names(value: object, what: str) -> tuple[str, ...] | None:
+def names(value: object, what: str) -> tuple[str, ...] | None:
     if value is None:
         return None
     given = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)

@@ -166,10 +166,9 @@ class GraphAtTime:
     # Nodes
 
     def _rows_valid(self, window: Window, kind: str | None = None) -> NDArray[np.bool_]:
-        snapshot, kinds = self.snapshot, None if kind is None else (kind,)
-        return self.index.catalog.allowed(
-            snapshot.row_mask, snapshot.position, now=snapshot.now, history=False, kinds=kinds, during=window
-        )
+        snapshot, catalog = self.snapshot, self.index.catalog
+        rows = catalog.allowed(snapshot.row_mask, snapshot.position, now=snapshot.now, history=False, during=window)
+        return rows if kind is None else rows & catalog.having((kind,), None)
 
     def _memory_node(self, memory_id: str) -> GraphNode:
         catalog = self.index.catalog

@@ -84,13 +84,11 @@ def searchable_rows(index: Index, request: RecallRequest, snapshot: Snapshot, *,
         request.position,
         now=request.now,
         history=history,
-        kinds=request.kinds,
-        tags=request.tags,
         during=request.during,
     )
     if not history and (superseded := index.links.superseded_mask(snapshot)).any():
-        rows &= ~index.catalog.rows_among(superseded)
-    return rows
+        rows &= index.fields.documents | ~index.catalog.rows_among(superseded)
+    return request.restrict(index, rows, request.position)
 
 
 def _names(

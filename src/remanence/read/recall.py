@@ -88,7 +88,9 @@ def recall_from_index(
                 resolved = resolved.restrict_to(searchable)
             if parsed.focus == "now":
                 resolved = drop_expired_sources(index, resolved, snapshot, 2 * wanted)
-            resolved = rank_by_supersession(index, resolved, snapshot, searchable, wanted, query.entity_names)
+            resolved = rank_by_supersession(
+                index, resolved, snapshot, searchable, wanted, query.entity_names, narrowed=request.narrows_origin
+            )
         resolved = resolved.first(wanted)
         hits = build_hits(index, resolved, snapshot, request.text)
         before = turns_before(index, resolved.rows[:READ_HITS].tolist(), request.position) if reader is not None else []

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from remanence.core.row_filter import RowFilter
 from remanence.errors import InvalidInput
 from remanence.language.text import truncate
 from remanence.schema import Memory, Window, from_micros, micros
@@ -16,17 +17,18 @@ from remanence.schema import Memory, Window, from_micros, micros
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
+_NAMES = ("kinds", "tags", "source", "speaker", "conversation", "signals")
+"""The options that are several names."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecallOptions:
+class RecallOptions(RowFilter):
     """How a question is asked: the optional arguments of a recall, checked."""
 
     limit: int = 10
     during: Window | None = None
     history: bool | None = None
     """None leaves it to the wording of the question."""
-    kinds: tuple[str, ...] | None = None
-    tags: tuple[str, ...] | None = None
     min_score: float | None = None
     signals: tuple[str, ...] | None = None
     """None asks all signals."""
@@ -94,7 +96,7 @@ class Receipt(RecallOptions):
         out |= {"now": micros(self.now), "limit": self.limit}
         if self.during is not None:
             out["during"] = [end and micros(end) for end in (self.during.start, self.during.end)]
-        for name in ("history", "kinds", "tags", "min_score", "signals", "weights"):
+        for name in (*_NAMES, "history", "meta", "min_score", "weights"):
             value = getattr(self, name)
             if value is not None:
                 out[name] = list(value) if isinstance(value, tuple) else value
@@ -113,7 +115,7 @@ class Receipt(RecallOptions):
             if "during" in values:
                 ends = (None if end is None else from_micros(end) for end in values["during"])
                 values["during"] = Window(*ends)
-            for name in ("kinds", "tags", "signals"):
+            for name in _NAMES:
                 if name in values:
                     values[name] = tuple(values[name])
             return cls(**values)

@@ -30,6 +30,11 @@ def is_isolated(index: Index, row: int) -> bool:
     return not index.relations.claims_of_row(row) and not index.links.has_links(index.catalog.memory_of(row))
 
 
+def is_verbatim(index: Index, row: int) -> bool:
+    """Whether a row is a chat turn or a document: what was said or written does not change."""
+    return index.graph.is_turn(row) or bool(index.fields.documents[row])
+
+
 def is_current_row(index: Index, row: int, snapshot: Snapshot) -> bool:
     """Whether nothing superseded this row or ended what it claims."""
     return bool(current_mask(index, np.array([row]), snapshot)[0])
@@ -85,10 +90,13 @@ def rank_by_supersession(
     allowed: NDArray[np.bool_],
     limit: int,
     names: Iterable[str] = (),
+    *,
+    narrowed: bool = False,
 ) -> FusedRanking:
     """Put current rows in the place of superseded ones, at the score of whichever ranked higher. Stops after the first
     `limit` current rows. `names` are those in the question: a superseded row that the question asks about by name
-    stays, right after the row that superseded it."""
+    stays, right after the row that superseded it. So do chat turns and documents. If the search is `narrowed` to some
+    sources, speakers, conversations or metadata, a row stays if what superseded it is not among them."""
     if all(is_isolated(index, row) for row in fused.rows[:limit].tolist()):
         return replace(fused, pinned_rows=frozenset())
     asked_names = {normalize_name(name) for name in names}
@@ -113,9 +121,12 @@ def rank_by_supersession(
                 notes[successor] = _note(f"supersedes {_quote(index, row)}")
             scores[successor] = max(score, scores.get(successor, 0.0))
             current.add(successor)
-        if index.graph.is_turn(row) or (successor is not None and _claims_about(index, row, asked_names)):
+        if is_verbatim(index, row) or (successor is not None and _claims_about(index, row, asked_names)):
             # A chat turn is still what was said: it is only ranked below the newer statement.
             scores[row] = score * DEMOTION_FACTOR
+        elif narrowed and successor is not None and not allowed[successor]:
+            scores[row] = score  # a filter leaves out what superseded it; its hit names that
+            current.add(row)
     # By the scores from before: a row that was moved up moves nothing else, or a longer list would begin
     # otherwise than a short one.
     before = dict(scores)

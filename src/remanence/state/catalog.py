@@ -175,6 +175,11 @@ class Catalog(SavedPart):
             rows.append(earlier)
         return rows[::-1]
 
+    def earlier_version(self, row: int) -> int | None:
+        """The row of the version before this one; None if it is the first."""
+        earlier = int(self._earlier.values[row])
+        return None if earlier < 0 else earlier
+
     def memory_of(self, row: int) -> int:
         return int(self._memory.values[row])
 
@@ -274,6 +279,12 @@ class Catalog(SavedPart):
     def erased_mask(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         return np.isin(self._memory.values[rows], list(self._erased))
 
+    def readable_among(self, rows: Sequence[int]) -> NDArray[np.bool_]:
+        """Those of these rows that were not erased, as a mask of all rows."""
+        given, out = np.array(rows, np.int64), np.zeros(len(self), np.bool_)
+        out[given[~self.erased_mask(given)]] = True
+        return out
+
     def active(self, rows: NDArray[np.int64], position: int) -> NDArray[np.bool_]:
         """Which of these rows have no later version."""
         return self._revised.values[rows] > position
@@ -319,30 +330,27 @@ class Catalog(SavedPart):
         return mask
 
     def allowed(
-        self,
-        visible: NDArray[np.bool_],
-        position: int,
-        *,
-        now: datetime,
-        history: bool,
-        kinds: Sequence[str] | None = None,
-        tags: Sequence[str] | None = None,
-        during: Window | None = None,
+        self, visible: NDArray[np.bool_], position: int, *, now: datetime, history: bool, during: Window | None = None
     ) -> NDArray[np.bool_]:
-        """The visible rows that pass every filter. A row has to have all of `tags`."""
+        """The visible rows that are valid in this time; without `history`, only the latest versions."""
         mask: NDArray[np.bool_] = visible.copy()
         if not history:
             mask &= self._revised.values > position
             mask &= self._expires.values > micros(now)
+        if during is not None:
+            start, end = window_to_micros(during)
+            mask &= (self._valid_from.values < end) & (self._valid_until.values > start)
+        return mask
+
+    def having(self, kinds: Sequence[str] | None, tags: Sequence[str] | None) -> NDArray[np.bool_]:
+        """The rows of one of these kinds that have all of these tags."""
+        mask = np.ones(len(self), np.bool_)
         if kinds is not None:
             mask &= np.isin(self._kind.values, [MEMORY_KINDS.index(kind) for kind in kinds])
         for tag in tags or ():
             tagged = np.zeros(len(mask), np.bool_)
             tagged[self._tags.get(tag, [])] = True
             mask &= tagged
-        if during is not None:
-            start, end = window_to_micros(during)
-            mask &= (self._valid_from.values < end) & (self._valid_until.values > start)
         return mask
 
     # Helpers

@@ -27,7 +27,7 @@ from remanence.state.catalog import Catalog
 from remanence.state.columns import COLUMN, JSON, TUPLES, Column, SavedPart
 
 _KIND, _START, _END, _RECORDED_AT, _POSITION = range(5)  # columns
-_SUPERSEDES = LINK_KINDS.index("supersedes")
+_SUPERSEDES, _DERIVED_FROM = LINK_KINDS.index("supersedes"), LINK_KINDS.index("derived_from")
 
 
 class Links(SavedPart):
@@ -110,6 +110,18 @@ class Links(SavedPart):
         edges = edges[self._columns.values[edges, _KIND] == LINK_KINDS.index(kind)]
         ends = self._graph.endpoints[edges] if direction == "out" else self._graph.endpoints[edges, ::-1]
         return list(dict.fromkeys(ends[ends[:, 0] == memory, 1].tolist()))
+
+    def facts_from(self, memories: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+        """The memories that were found in one of these, and do not replace it."""
+        out = np.zeros(len(memories), np.bool_)
+        columns, ends = self._columns.values, self._graph.endpoints
+        until = (columns[:, _POSITION] <= position) & memories[ends[:, 1]]
+        derived = ends[until & (columns[:, _KIND] == _DERIVED_FROM)]
+        if len(derived):
+            # A text merged from several contains more than came from these.
+            merged = set(map(tuple, ends[until & (columns[:, _KIND] == _SUPERSEDES)].tolist()))
+            out[[source for source, target in derived.tolist() if (source, target) not in merged]] = True
+        return out
 
     def has_links(self, memory: int) -> bool:
         return bool(self._ids) and bool(self._graph.edges_of(memory))

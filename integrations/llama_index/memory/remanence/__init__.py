@@ -7,6 +7,7 @@ may have an `__init__.py`.
 from llama_index_remanence import (
     RemanenceAsyncChatStore,
     RemanenceChatStore,
+    RemanenceIndex,
     RemanenceMemory,
     RemanenceMemoryBlock,
     RemanenceRetriever,
@@ -18,6 +19,7 @@ from llama_index_remanence import (
 __all__ = [
     "RemanenceAsyncChatStore",
     "RemanenceChatStore",
+    "RemanenceIndex",
     "RemanenceMemory",
     "RemanenceMemoryBlock",
     "RemanenceRetriever",

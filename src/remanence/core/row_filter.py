@@ -1,0 +1,80 @@
+"""Which rows a caller asks for: by kind, tags, source, speaker, conversation and metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from remanence.core import inputs
+from remanence.language.rules.rule_extractor import speaker_name
+from remanence.state.metadata_filter import check_filter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from remanence.core.index import Index
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFilter:
+    """What rows have to be. None lets all pass; of several names one is enough, but all `tags` have to be there."""
+
+    kinds: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    source: tuple[str, ...] | None = None
+    speaker: tuple[str, ...] | None = None
+    conversation: tuple[str, ...] | None = None
+    meta: Mapping[str, Any] | None = None
+
+    @property
+    def narrows_origin(self) -> bool:
+        """Whether only some sources, speakers, conversations or metadata are asked for."""
+        return any(each is not None for each in (self.source, self.speaker, self.conversation, self.meta))
+
+    def to_options(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(RowFilter)}
+
+    def among(self, index: Index, rows: Sequence[int], position: int) -> list[int]:
+        """Those of these rows that pass, in this order; rows that were erased do not."""
+        if self == RowFilter():
+            return list(rows)
+        with index.lock:
+            passing = self.restrict(index, index.catalog.readable_among(rows), position)
+            return [row for row in rows if passing[row]]
+
+    def restrict(self, index: Index, rows: NDArray[np.bool_], position: int) -> NDArray[np.bool_]:
+        """Those of these rows that pass. Facts that `remember` found in what someone said pass together with it."""
+        fields_, catalog = index.fields, index.catalog
+        mask: NDArray[np.bool_] = rows
+        if self.kinds is not None or self.tags is not None:
+            mask = mask & catalog.having(self.kinds, self.tags)
+        for names, find in (
+            (self.source, fields_.with_source),
+            (self.speaker, fields_.with_speaker),
+            (self.conversation, fields_.with_conversation),
+        ):
+            if names is not None:
+                found = find(names)
+                facts = index.links.facts_from(catalog.memories_among(found), position)
+                mask = mask & (found | catalog.rows_among(facts))
+        if self.meta is not None and mask.any():
+            mask = mask & fields_.with_metadata(self.meta, mask, lambda some: [m.meta for m in index.memories(some)])
+        return mask
+
+
+def row_filter(
+    *, kinds: object, tags: object, source: object, speaker: object, conversation: object, meta: object
+) -> RowFilter:
+    """The filter that a caller describes, checked."""
+    speakers = inputs.names(speaker, "speaker")
+    return RowFilter(
+        kinds=inputs.kinds(kinds),
+        tags=inputs.tags(tags),
+        source=inputs.names(source, "source"),
+        # "user" is the name of a role: turns with it have the speaker "me".
+        speaker=None if speakers is None else tuple(speaker_name(each) or each for each in speakers),
+        conversation=inputs.names(conversation, "conversation"),
+        meta=None if meta is None or meta == {} else check_filter(meta),
+    )
