@@ -209,7 +209,8 @@ def test_an_embedder_that_was_here_before_is_asked_nothing(home: Path) -> None:
         assert space.admin.check() == {}
         assert asked == []
         assert answer.receipt is not None
-        assert space.audit.replay(answer.receipt).to_dicts() == answer.to_dicts()
+        replayed = space.audit.replay(answer.receipt).to_dicts()
+        assert replayed == [row | {"usage": None} for row in answer.to_dicts()]
 
 
 def test_another_dimension_than_before_is_refused() -> None:

@@ -48,7 +48,6 @@ class View(Facet):
     def __init__(self, engine: Engine, name: str, moment: datetime | None = None) -> None:
         super().__init__(engine, name, self._position_in, self._moment_or_now)
         self._moment = moment
-        self._decay_settings = UpkeepSettings.from_env()
 
     @property
     def name(self) -> str:
@@ -145,8 +144,12 @@ class View(Facet):
         found = self._recall(request, self._position_of, included)
         if self._moment is not None:
             return replace(found, as_of=self._moment)
+        try:
+            settings = UpkeepSettings.from_env()
+        except InvalidInput as error:  # what upkeep cannot read must not cost the answer
+            return replace(found, missing={**found.missing, "usage": str(error)})
         with self._engine.open_index(self.name) as index:
-            return replace(found, hits=with_usage(index, found.hits, at, self._decay_settings))
+            return replace(found, hits=with_usage(index, found.hits, at, settings))
 
     arecall = in_thread(recall)
 
