@@ -9,7 +9,7 @@ then, and "first", "before" and "previously" accordingly.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -40,6 +40,8 @@ _COMPARED, _ANSWERS, _TIME_PASSED, _NOTHING_CHANGES = 0.37, 0.27, 0.63, -3.25
 """The weights of the log odds that a later statement replaces an earlier one: what the reader says of the two texts,
 how probable an answer the later one is beside the earlier, and the days between them, for most things last a while.
 Fitted on the development halves of `benchmarks/unseen.py` and of chats in which little changes."""
+_PLAIN = 0.9
+"""From this probability on, what replaces an answer need not name whom the question names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +143,7 @@ def _first_by_time(
     answering = [each for each in read if each.probability >= max(_MIN_PROBABILITY, _PART_OF_BEST * best)]
     answering.sort(key=lambda each: -each.score)
     focus = parsed.focus
-    if len(answering) < 2 or focus == "any":
+    if not answering or focus == "any":
         return None, ""
     if focus == "now":
         return _latest(answering, read, now, parsed.names, reader), "nothing told later replaces it"
@@ -168,14 +170,15 @@ def _latest(
     answering: Sequence[ReadHit], read: Sequence[ReadHit], until: datetime, names: Sequence[str], reader: Reader
 ) -> ReadHit | None:
     """The best hit that was told before a moment; or what was told later and replaces or ends it, as long as there is
-    such a hit. It has to name whom the question names, if the best hit does."""
+    such a hit. It has to name whom the question names, if the best hit does, unless it is quite plain."""
     told = [each for each in answering if each.time <= until]
     if not told:
         return None
     first = told[0]
     named = [name for name in names if _names(first, name)]
-    others = [each for each in read if each.time <= until and all(_names(each, name) for name in named)]
-    while later := _replacing(first, others, reader):
+    others = [each for each in read if each.time <= until]
+    unnamed = {each.hit.memory.id for each in others if not all(_names(each, name) for name in named)}
+    while later := _replacing(first, others, reader, unnamed):
         first = max(later, key=lambda each: each.time)
     return first
 
@@ -185,13 +188,17 @@ def _names(each: ReadHit, name: str) -> bool:
     return set(tokens(name)) <= set(tokens(each.passage))
 
 
-def _replacing(earlier: ReadHit, others: Sequence[ReadHit], reader: Reader) -> list[ReadHit]:
-    """The later statements that replace or end an earlier one. Where both make claims, the rules have compared these
-    already. For a reader that cannot compare, every later one does."""
+def _replacing(
+    earlier: ReadHit, others: Sequence[ReadHit], reader: Reader, unnamed: Container[str] = ()
+) -> list[ReadHit]:
+    """The later statements that replace or end an earlier one; those of the `unnamed` memories only if it is quite
+    plain. Where both make claims, the rules have compared these already. For a reader that cannot compare, every later
+    one does."""
     claims, p = earlier.hit.memory.triples, earlier.probability
     later = [other for other in others if other.time > earlier.time and not (claims and other.hit.memory.triples)]
     if not isinstance(reader, RelationReader):
-        return [other for other in later if other.probability >= max(_MIN_PROBABILITY, _PART_OF_BEST * p)]
+        least = max(_MIN_PROBABILITY, _PART_OF_BEST * p)
+        return [other for other in later if other.probability >= least and other.hit.memory.id not in unnamed]
     later = [other for other in later if other.probability >= _MIN_LATER]
     compared = reader.compare([(earlier.passage, other.passage) for other in later]) if later else []
     replaced = np.array([odds.get("replaces", 0.0) + odds.get("ends", 0.0) for odds in compared])
@@ -199,6 +206,8 @@ def _replacing(earlier: ReadHit, others: Sequence[ReadHit], reader: Reader) -> l
     days = np.array([(other.time - earlier.time).total_seconds() / 86_400 for other in later])
     log_odds = _COMPARED * np.log((replaced + 1e-3) / (1 - replaced + 1e-3)) + _ANSWERS * np.log(answers)
     log_odds += _TIME_PASSED * np.log1p(days) + _NOTHING_CHANGES
+    is_unnamed = np.array([other.hit.memory.id in unnamed for other in later], np.bool_)
+    log_odds[is_unnamed & (replaced < _PLAIN)] = -np.inf
     return [other for other, odds in zip(later, log_odds.tolist(), strict=True) if odds >= 0]
 
 
