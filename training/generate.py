@@ -181,8 +181,12 @@ class World:
     def _join_turns(self) -> None:
         """Some turns of one speaker become one long turn, of which a clause tells each matter."""
         rng = self.rng
-        for speaker in {line.speaker for line in self.lines}:
-            mine = [line for line in self.lines if line.speaker == speaker and not line.before and len(line.text) < 200]
+        for speaker in sorted({line.speaker or "" for line in self.lines}):
+            mine = [
+                line
+                for line in self.lines
+                if (line.speaker or "") == speaker and not line.before and len(line.text) < 200
+            ]
             rng.shuffle(mine)
             for _ in range(len(mine) // 10 + (rng.random() < 0.5)):
                 parts = [mine.pop() for _ in range(min(len(mine), rng.randint(2, 4)))]

