@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -300,27 +299,22 @@ def shared_words(question: str, text: str) -> int:
 def read_written() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The questions and pairs of whole worlds and talks that were written by hand."""
     home = MATTERS.parent
-    worlds, talks = (_read_worlds(home / name, name, lambda number: True) for name in ("worlds", "talks"))
+    worlds, talks = (_read_worlds(home / name, name) for name in ("worlds", "talks"))
     return worlds[0] + talks[0], worlds[1] + talks[1]
 
 
 def read_strangers() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The same of the half of the test worlds that one may look at. They measure and are not trained on."""
+    """The same of the test worlds that one may look at. They measure and are not trained on."""
     folder = MATTERS.parents[1] / "benchmarks" / "worlds"
-    questions, pairs = _read_worlds(folder, "strangers", lambda number: number % 2 == 0)
+    questions, pairs = _read_worlds(folder, "strangers", "[ab].jsonl")
     return [asked | {"measure": True} for asked in questions], pairs
 
 
-def _read_worlds(
-    folder: Path, name: str, wanted: Callable[[int], bool]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _read_worlds(folder: Path, name: str, files: str = "*.jsonl") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     rng = random.Random(5)
     questions, pairs = [], []
-    for file in sorted(folder.glob("*.jsonl")):
-        for number, line in enumerate(file.read_text("utf-8").splitlines()):
-            world = json.loads(line)
-            if not wanted(number):
-                continue
+    for file in sorted(folder.glob(files)):
+        for world in map(json.loads, file.read_text("utf-8").splitlines()):
             side_of: dict[str, dict[str, Any]] = {}
             last = None
             for memory in world["memories"]:
