@@ -82,8 +82,8 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
     rest = text[subject.end :]
     possession = _POSSESSION.match(rest)
     if possession:
-        is_past = possession[2] in ("was", "were") and not is_future
-        if possession[1] in _IDLE_THINGS:
+        is_past = possession["verb"] in ("was", "were") and not is_future
+        if possession["thing"] in _IDLE_THINGS or (possession["other"] and len(rest[possession.end() :].split()) < 2):
             return None
         return FactClassification("episode" if is_past else "semantic", 0.6, is_future)
     plural = text[: subject.end].endswith(" others") or subject.text.rpartition(" ")[2] in PLURAL_RELATIONSHIP_NOUNS
@@ -134,6 +134,7 @@ def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) ->
         return FactClassification("semantic", 0.6) if _HAS_NONE.match(after) else None
     if verb in ("can", "can't", "cannot", "doesn't", "does"):
         idle = next_word in _IDLE_ABILITIES and not _HAS_NONE.match(after)
+        idle = idle or (count < 2 and next_word not in _SKILLS)
         return None if idle else FactClassification("semantic", 0.6)
     if _LASTING_RESULT.match(f"{verb} {after}"):
         return FactClassification("semantic", 0.6)
@@ -210,7 +211,7 @@ _LASTING_RESULT = compile_pattern("lasting_result")
 _DONE_TO_SPEAKER = compile_pattern("done_to_somebody")
 _NUMBER = re.compile(r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten)\b")
 _EXACT = re.compile(r"\d| [A-Z]\w|^to (?:avoid|take|eat|inject|wear|use|carry|follow|stick|watch)\b")
-_POSSESSION = re.compile(rf"['’]s (?:[a-z-]+ ){{0,2}}?([a-z-]+) ({load_pattern('possession_verbs')})\b")
+_POSSESSION = compile_pattern("possession")
 _WORD = re.compile(r"[\w'’-]+")
 _DEGREE = re.compile(r"^(?:(?:so|really|very|super|just|also|always|all|too|pretty|truly|still|quite|a bit|not) )+")
 _BEFORE_SUBJECT = re.compile(r"(?:, |\b(?:and|but|that|because|when|since|so) )$")
@@ -248,4 +249,5 @@ _PARTICIPLES = load_words("participles")
 _EMPTY_WORDS = word_set("it that this you so them him her these those there what how such too your")
 _IDLE_ABILITIES = load_words("idle_abilities")
 _IDLE_THINGS = load_words("idle_things")
+_SKILLS = load_words("skills")
 _FEELINGS = load_words("feelings")

@@ -47,6 +47,8 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
     ['I live in St. Ives.']
     """
     prose = _DENIED_AFTER.sub(" NOT", _CODE.sub("\n", text[:MAX_TURN_CHARS]))
+    if '"' in prose or "“" in prose:
+        prose = _QUOTED_PASSAGE.sub("…", prose)
     for line in split_sentences(prose):
         if _is_pasted(line):
             return  # what follows is a text to work on, or meant to pass for one
@@ -85,10 +87,14 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
         tail = pattern.search(sentence, tail.start() + 1)
     head = sentence[: tail.start()] if tail else sentence
     if tail is None or is_request(head) or _QUESTION.match(head) or _NO_HEAD.match(head):
-        contrast = _CONTRAST.match(sentence)
+        contrast, reason = _CONTRAST.match(sentence), _OWN_REASON.search(sentence)
         if contrast:  # I'm not allergic to nuts, it's pollen
             yield f"{contrast['be']} not {contrast['kind']}{contrast['old']}"
             yield f"{contrast['be']} {contrast['kind']}{contrast['new']}"
+        elif reason and (is_request(sentence) or _QUESTION.match(sentence)):  # keep it eggless, I've been vegan since
+            if to_assistant and _LASTING.search(sentence, 0, reason.start()):
+                yield sentence[: reason.start()]
+            yield sentence[reason.end() :].rstrip("? ")
         else:
             yield sentence
         return
@@ -169,10 +175,10 @@ def complete_sentence(sentence: str, *, to_assistant: bool = False) -> str:
     nickname = _CALL_ME.match(sentence)
     if nickname:
         return f"I am called {sentence[nickname.end() :]}"
-    for pattern, statement in _WISHES if to_assistant else ():
-        wish = pattern.match(sentence)
+    if to_assistant:
+        wish = _wish(sentence)
         if wish:
-            return statement + sentence[wish.end() :]
+            return wish
     event = _EVENT.match(sentence)
     if event and _TIME.search(sentence, event.end()) and not _FINITE_VERB.search(sentence):
         proper = first.lower() in _PROPER_WORDS or not first[1:].islower()  # French lesson, IT training
@@ -180,6 +186,24 @@ def complete_sentence(sentence: str, *, to_assistant: bool = False) -> str:
         article = "" if event["noun"].lower() in _UNCOUNTED_EVENTS else "an " if phrase[0].lower() in "aeiou" else "a "
         return f"I have {article}{phrase}"
     return sentence
+
+
+def _wish(sentence: str) -> str | None:
+    """How the assistant is to answer from now on, as a statement; None if it is asked for only once.
+
+    >>> _wish("I'd rather you didn't use emojis with me")
+    'I want the assistant to not use emojis with me'
+    >>> _wish("Show me the code first when I ask about an error."), _wish("Show me the code.")
+    ('I want the assistant to show me the code first when I ask about an error.', None)
+    """
+    for pattern, statement in _WISHES:
+        wish = pattern.match(sentence)
+        if wish:
+            return statement + _YOU.sub(_as_assistant, sentence[wish.end() :])
+    request = _POLITE.sub("", sentence)
+    if _REQUEST.match(request) and _LASTING.search(request) and not _NO_WISH.match(request):
+        return f"I want the assistant to {_YOU.sub(_as_assistant, request[:1].lower() + request[1:])}"
+    return None
 
 
 def _is_small_talk(sentence: str) -> bool:
@@ -217,6 +241,7 @@ _STATUS = compile_pattern("own_status")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CODE_LINE = compile_pattern("code_line")
 _BULLET = re.compile(r"^\s*(?:[-*•]+|\d{1,2}[.)])\s+")
+_QUOTED_PASSAGE = re.compile(r"[\"“][^\"“”]{10,}?[.!?…]\s[^\"“”]{2,}(?:[\"”]|\Z)")
 _QUOTED_LINE = re.compile(r"\s*(?:>|[\"“][^\"”]{20,}[\"”]?\W*(?:$|[-–—(]|(?:wrote|writes|said|says|by)\b))")
 _INJECTION = compile_pattern("injection", re.IGNORECASE)
 _PASTED = compile_pattern("pasted", re.IGNORECASE)
@@ -248,6 +273,9 @@ _OBJECT = re.compile(r"(?:me|us|it)\b|(?:that|this|you|them)(?:[.,!]|$)")
 _PAST_FIRST = compile_pattern("past_first", re.IGNORECASE)
 _ARRIVAL = compile_pattern("arrival", re.IGNORECASE)
 _CALL_ME = compile_pattern("call_me", re.IGNORECASE)
+_OWN_REASON = compile_pattern("own_reason", re.IGNORECASE)
+_POLITE = re.compile(r"^(?:(?:please|pls|kindly|and|also|can you|could you|so)\b,? )+", re.IGNORECASE)
+_NO_WISH = re.compile(r"(?:let|look|stay|enjoy|take|feel|imagine|pretend|think|consider|remind|call)\b", re.IGNORECASE)
 _ANSWER_VERB = rf"(?=(?:{load_pattern('answer_verbs')})\b)"
 _FROM_NOW = r"(?:please )?(?:from now on,? |in (?:the )?future,? )(?:please )?"
 _NEVER = rf"(?:{_FROM_NOW}don['’]t (?:ever )?|(?:please )?never |(?:please )?don['’]t ever ){_ANSWER_VERB}"
@@ -255,6 +283,8 @@ _ALWAYS = rf"(?:{_FROM_NOW}(?:always )?|(?:please )?always ){_ANSWER_VERB}"
 _WISHES = (
     (re.compile(r"(?:please |pls )?remind me to ", re.IGNORECASE), "I want to be reminded to "),
     (re.compile(_NEVER, re.IGNORECASE), "I want the assistant to never "),
+    (compile_pattern("rather_not", re.IGNORECASE), "I want the assistant to not "),
+    (compile_pattern("rather_do", re.IGNORECASE), "I want the assistant to "),
     (re.compile(_ALWAYS, re.IGNORECASE), "I want the assistant to always "),
 )
 _FRAGMENTS = (  # each with the words that stand before its first word
