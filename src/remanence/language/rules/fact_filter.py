@@ -98,9 +98,7 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
         return None  # I think I will …
     singular = verb[1].lower().replace("’", "'")
     classification = _classify_by_verb(_SINGULAR.get(singular, singular), after, is_future, alone=alone)
-    vague = plural and alone and not _NUMBER.search(text)
-    vague = vague and not _LASTING_RESULT.search(text)
-    return None if vague and classification is not None and classification.kind == "semantic" else classification
+    return classification
 
 
 def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) -> FactClassification | None:
@@ -221,7 +219,10 @@ _FUTURE = re.compile(rf"\b(?:{load_pattern('future_phrases')})\b", re.IGNORECASE
 _EVENT = compile_pattern("scheduled_event")
 _TIME = re.compile(rf"\b(?:{TIME_PHRASE_PATTERN})", re.IGNORECASE)
 _BOOKED = re.compile(r"\b(?:tickets?|vacation|holiday|leave|table|seats?|room)\b.*\b(?:for|on)\b")
-_DUE = re.compile(r"\b(?:is|are) due\b")
+_DUE = re.compile(
+    r"\b(?:is|are) due\b|\b(?:milestone|deadline|launch|release|delivery|handover|go-?live|kick-?off|deliverable)s?\b.* (?:is|are)\b",
+    re.IGNORECASE,
+)
 _IS_STATUS = re.compile(rf" (?:is|are)(?: (?:now|currently|also|still|not))* (?:{STATUS_PATTERN})\b")
 _BE_IDLE = re.compile(r"be (?!in\b|at\b|on\b|away\b|out\b|[a-z]+ing\b)")
 _STILL = compile_pattern("lasting_until_now")

@@ -91,8 +91,9 @@ def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -
             facts[facts.index(turn.last)] = turn.last = extended
             continue
         turn.last = None
-        for clause in _split_clauses(resolved, turn, sentence.remember_requested or sentence.is_answer):
-            facts += _facts_of_clause(clause, sentence, turn, times_in_clause(clause.text, turn.times))
+        clauses = _split_clauses(resolved, turn, sentence.remember_requested or sentence.is_answer)
+        found = _facts_of_clauses(clauses, sentence, turn)
+        facts += found or _facts_of_clauses(_main_clauses(resolved, turn), sentence, turn)
         for person in _other_people(resolved, turn.speaker):
             turn.people.setdefault(normalize_name(person.text), resolved[person.start : person.end])
     return facts
@@ -220,6 +221,25 @@ def _split_clauses(text: str, turn: _Turn, remember_requested: bool) -> list[Par
     return [parse_sentence(text, turn.speaker)]
 
 
+def _facts_of_clauses(clauses: Iterable[ParsedSentence], sentence: Sentence, turn: _Turn) -> list[Fact]:
+    return [
+        fact
+        for clause in clauses
+        for fact in _facts_of_clause(clause, sentence, turn, times_in_clause(clause.text, turn.times))
+    ]
+
+
+def _main_clauses(text: str, turn: _Turn) -> list[ParsedSentence]:
+    """The clauses of a sentence that is no fact as a whole, each with its own subject: "They want me to give a talk
+    but I don't fly". What depends on a condition is not among them."""
+    if _CONDITIONAL.search(text) or not _MAIN_JOINT.search(text):
+        return []
+    label = speaker_label(turn.speaker)
+    parts = [part.strip(" ,") for part in _MAIN_JOINT.split(text)]
+    parts = [part[:1].upper() + part[1:] for part in parts if _OWN_SUBJECT.match(part) or part.startswith(label)]
+    return [parse_sentence(part, turn.speaker) for part in parts if not _YOU.search(part)]
+
+
 def _are_independent(one: ParsedSentence, other: ParsedSentence) -> bool:
     subjects = [{claim.subject for claim in _all_claims(clause)} for clause in (one, other)]
     if all(subjects) and (subjects[0].isdisjoint(subjects[1]) or (one.denial is None) != (other.denial is None)):
@@ -324,6 +344,10 @@ def _mentions(text: str, speaker: str) -> tuple[Mention, ...]:
     return tuple(found.values())
 
 
+_MAIN_JOINT = compile_pattern("main_clause_joint")
+_OWN_SUBJECT = re.compile(r"[Tt]he user\b|[A-Z][\w.-]+(?: [A-Z][\w.-]+)*(?:['’]s)? [a-z]")
+_CONDITIONAL = re.compile(r"\b(?:if|unless|whether|wish|imagine|suppose|pretend|dream(?:ed|t)?|in case)\b", re.IGNORECASE)
+_YOU = re.compile(r"\byou(?:r|rs|['’]re)?\b", re.IGNORECASE)
 _CLAUSE_JOINT = re.compile(r",? (?:and|but|while)(?: also| now)? (?=[A-Z]|the user\b)|; ")
 _RELATIVE = load_pattern("relative_noun")
 _YOUR_RELATIVE = re.compile(rf"\b[Yy]our ({load_pattern('relationship')})\b")

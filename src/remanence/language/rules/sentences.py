@@ -83,7 +83,7 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
     sentence = _DOUBTFUL_TAIL.sub("", sentence)
     pattern = _TAIL_QUESTION if sentence.rstrip().endswith(("?", "?!")) else _TAIL_REQUEST
     tail = pattern.search(sentence)
-    while tail and len(sentence[: tail.start()].split()) < 3:
+    while tail and len(sentence[: tail.start()].split()) < 3 and not _STATUS.fullmatch(sentence[: tail.start()]):
         tail = pattern.search(sentence, tail.start() + 1)
     head = sentence[: tail.start()] if tail else sentence
     if tail is None or is_request(head) or _QUESTION.match(head) or _NO_HEAD.match(head):
@@ -91,7 +91,7 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
         if contrast:  # I'm not allergic to nuts, it's pollen
             yield f"{contrast['be']} not {contrast['kind']}{contrast['old']}"
             yield f"{contrast['be']} {contrast['kind']}{contrast['new']}"
-        elif reason and (is_request(sentence) or _QUESTION.match(sentence)):  # keep it eggless, I've been vegan since
+        elif reason and _asks(_OPENERS.sub("", sentence, count=1)):  # keep it eggless, I've been vegan for years
             if to_assistant and _LASTING.search(sentence, 0, reason.start()):
                 yield sentence[: reason.start()]
             yield sentence[reason.end() :].rstrip("? ")
@@ -124,6 +124,10 @@ def is_request(sentence: str) -> bool:
     (True, False)
     """
     return _REQUEST.match(sentence) is not None
+
+
+def _asks(sentence: str) -> bool:
+    return is_request(sentence) or _QUESTION.match(sentence) is not None
 
 
 def is_hypothetical(sentence: str) -> bool:
@@ -169,6 +173,9 @@ def complete_sentence(sentence: str, *, to_assistant: bool = False) -> str:
         fragment = pattern.match(sentence)
         if fragment and rest:
             return statement.format(first.lower()) + sentence[len(first) :]
+    choice = _CHOICE.fullmatch(sentence)
+    if choice:
+        return f"I settled on {choice[1][:1].lower()}{choice[1][1:]}"
     arrival = _ARRIVAL.match(sentence)
     if arrival:
         return f"I now have a {arrival['ordinal'].lower()} {arrival['noun']}"
@@ -271,6 +278,7 @@ _PROPER_WORDS = lexicon.FIRST_NAMES | PROPER_ADJECTIVES | lexicon.ORGANIZATIONS 
 _UNCOUNTED_EVENTS = word_set("lunch dinner breakfast brunch training practice surgery")
 _OBJECT = re.compile(r"(?:me|us|it)\b|(?:that|this|you|them)(?:[.,!]|$)")
 _PAST_FIRST = compile_pattern("past_first", re.IGNORECASE)
+_CHOICE = re.compile(r"((?!(?:oh|so|what|how|as|like|that|this|the way)\b)[\w-]+(?: [\w-]+){0,2}) it is(?: then| now)?[.!]*", re.IGNORECASE)
 _ARRIVAL = compile_pattern("arrival", re.IGNORECASE)
 _CALL_ME = compile_pattern("call_me", re.IGNORECASE)
 _OWN_REASON = compile_pattern("own_reason", re.IGNORECASE)
@@ -292,6 +300,8 @@ _FRAGMENTS = (  # each with the words that stand before its first word
     (compile_pattern("duration_fragment", re.IGNORECASE), "I have had {}"),
     (compile_pattern("participle_fragment", re.IGNORECASE), "I have {}"),
     (compile_pattern("state_fragment", re.IGNORECASE), "I am {}"),
+    (compile_pattern("passive_fragment", re.IGNORECASE), "I was {}"),
+    (compile_pattern("being_fragment", re.IGNORECASE), "I am {}"),
     (compile_pattern("negated_fragment", re.IGNORECASE), "I {}"),
     (compile_pattern("wish_fragment", re.IGNORECASE), "I want {}"),
 )
