@@ -13,8 +13,10 @@ import logging
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from remanence.core.identity import new_id
 from remanence.core.index import Index, memory_from_entry
@@ -50,6 +52,7 @@ _BATCH = 200  # turns that are read, judged and written at once
 _MIN_SIMILARITY = 0.55  # less similar memories are judged only if they are about the same subject
 _MIN_READ_SIMILARITY = 0.2  # and less similar ones are not compared by the reader
 _MAX_CANDIDATES = 8
+_RECENT_ROWS = 64  # among which the latest facts are searched
 _MAX_RANKED = 4 * _MAX_CANDIDATES  # the sources of facts are more similar than other facts, and are left out
 _LINK_KINDS: Mapping[str, LinkKind] = {"updates": "supersedes", "extends": "extends", "contradicts": "contradicts"}
 
@@ -151,7 +154,8 @@ def store_facts(
         new = [_provisional_memory(place, space, p) for place, p in enumerate(prepared)]
         sources = {source.id for source in reading.sources}
         ended = [fact.ended_claims for fact in facts]
-        near, wide = _comparison_candidates(index, new, ended, vectors, snapshot, sources)
+        recent = _recent_rows(index, snapshot) if engine.reader is not None else []
+        near, wide = _comparison_candidates(index, new, ended, vectors, snapshot, sources, recent)
         said = _said(index, reading, facts, new, wide, snapshot) if engine.reader is not None else {}
     by_rule = not callable(getattr(engine.extractor, "judge", None)) or isinstance(engine.extractor, RuleExtractor)
     verdicts = _judge(engine.extractor, new, wide if by_rule else near)  # rules cost nothing
@@ -283,6 +287,7 @@ def _comparison_candidates(
     vectors: Mapping[bytes, Vector],
     snapshot: Snapshot,
     sources: Container[str],
+    recent: Iterable[int],
 ) -> tuple[list[list[Memory]], list[list[Memory]]]:
     """For each new memory the memories that it may relate to, including those before it in `new`: the similar ones,
     and a wider choice, for rules and for a reader.
@@ -295,6 +300,8 @@ def _comparison_candidates(
         with index.lock:
             scores = _similar_rows(index, memory, vectors.get(text_hash(memory.text)), snapshot)
             scores |= dict.fromkeys(_same_subject_rows(index, (*memory.triples, *ended[place]), snapshot), 1.0)
+            for row in recent:
+                scores.setdefault(row, _MIN_READ_SIMILARITY)
             rows = [row for row in scores if not index.graph.is_turn(row)]
             older = dict(zip(rows, index.memories(rows), strict=True))
             readable = {m.id for m in index.readable_memories(rows)}
@@ -380,6 +387,16 @@ def _similar_rows(index: Index, memory: Memory, vector: Vector | None, snapshot:
         and not superseded[index.catalog.memory_of(row)]
     }
     return dict(list(near.items())[:_MAX_CANDIDATES])
+
+
+def _recent_rows(index: Index, snapshot: Snapshot) -> list[int]:
+    """The rows written last that are not turns and that no link supersedes, the latest first: what somebody says often
+    changes what was said before, in words that are not similar."""
+    superseded = index.links.superseded_mask(snapshot)
+    begin = max(0, len(snapshot.row_mask) - _RECENT_ROWS)
+    rows = (np.flatnonzero(snapshot.row_mask[begin:]) + begin).tolist()[::-1]
+    facts = (row for row in rows if not index.graph.is_turn(row) and not superseded[index.catalog.memory_of(row)])
+    return list(islice(facts, _MAX_CANDIDATES))
 
 
 def _same_subject_rows(index: Index, claims: Iterable[Triple], snapshot: Snapshot) -> list[int]:

@@ -21,6 +21,8 @@ from remanence.schema import SELF, Memory
 _NOW = compile_pattern("now_marker", re.IGNORECASE)
 _END = compile_pattern("end_marker", re.IGNORECASE)
 _LEFT = re.compile(r"\bleft (?:the )?[\w'’.-]+(?: [A-Z][\w'’.-]+)*")
+_TODAY = compile_pattern("this_time_only", re.IGNORECASE)
+_HAPPENED = compile_pattern("happened")
 _TEMPORARY = compile_pattern("temporary_marker", re.IGNORECASE)
 _ADDITION = re.compile(r"\b(?:also|too(?=\W*$)|as well|another|besides|in addition|other)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{4,}")
@@ -45,11 +47,21 @@ def may_replace(new: Memory, old: Memory) -> bool:
     >>> may_replace(new, old), may_replace(Memory("3", "main", "Bob eats olives now.", observed_by="Alice"), old)
     (True, False)
     """
-    if not _speaks_of_change(new) or _TEMPORARY.search(new.text) or _ADDITION.search(new.text):
+    if _TEMPORARY.search(new.text) or _ADDITION.search(new.text):
         return False
-    if _makes_state_claims(new) and _makes_state_claims(old):
+    if _TODAY.search(new.text) and not _tells_end(new.text):
         return False
     return _subjects_agree(new, old)
+
+
+def is_likely(new: Memory, old: Memory) -> bool:
+    """Whether it speaks of a change, or both are on one topic, so that a reader need not be very sure.
+
+    >>> old = Memory("1", "main", "Alice hates olives.", observed_by="Alice")
+    >>> is_likely(Memory("2", "main", "Alice eats olives by the bowl.", observed_by="Alice"), old)
+    True
+    """
+    return _speaks_of_change(new) or (share_topic(new.text, old.text) and not _HAPPENED.match(new.text))
 
 
 def certainly_ends(new: Memory, old: Memory) -> bool:
@@ -81,12 +93,14 @@ def _names_subject(memory: Memory, name: str) -> bool:
 
 def _speaks_of_change(memory: Memory) -> bool:
     """Whether a text tells an end, or a state as it is now. What happened once without an end changes no state."""
-    left = _LEFT.search(memory.text)
-    if left and not LEFT_FOR_THE_DAY.match(memory.text, left.end()):
-        return True
-    if _END.search(memory.text):
+    if _tells_end(memory.text):
         return True
     return memory.kind != "episode" and _NOW.search(memory.text) is not None
+
+
+def _tells_end(text: str) -> bool:
+    left = _LEFT.search(text)
+    return (left is not None and not LEFT_FOR_THE_DAY.match(text, left.end())) or _END.search(text) is not None
 
 
 def share_topic(one: str, other: str) -> bool:

@@ -74,7 +74,7 @@ def has_lasting_result(sentence: ParsedSentence) -> bool:
 def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: bool) -> FactClassification | None:
     """By the subject and the first verb."""
     text = sentence.text
-    if (len(text.split()) < _SHORT and not _IS_STATUS.search(text)) or _YOU.search(text) or len(text) > 600:
+    if (len(text.split()) < _SHORT and not (_IS_STATUS.search(text) or _IS_OVER.search(text))) or _YOU.search(text) or len(text) > 600:
         return None
     subject = _subject(sentence)
     if subject is None:
@@ -88,7 +88,7 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
         return FactClassification("episode" if is_past else "semantic", 0.6, is_future)
     plural = text[: subject.end].endswith(" others") or subject.text.rpartition(" ")[2] in PLURAL_RELATIONSHIP_NOUNS
     if plural:  # the verb tables have singular forms
-        rest = _PLURAL_VERB.sub(lambda found: f" {_SINGULAR.get(found[1]) or conjugate(found[1])}", rest)
+        rest = _PLURAL_VERB.sub(lambda found: f"{found[1]} {_SINGULAR.get(found[2]) or conjugate(found[2])}", rest)
     verb = _VERB.match(rest)
     if verb is None:
         return None
@@ -184,7 +184,9 @@ def _subject(sentence: ParsedSentence) -> NameSpan | None:
     for name in sentence.names:
         before = sentence.text[: name.start]
         if name.kind == "person" and (
-            not before or (len(before) < 60 and _BEFORE_SUBJECT.search(before)) or _TIME_FIRST.fullmatch(before)
+            not before
+            or (len(before) < 60 and (_BEFORE_SUBJECT.search(before) or _FRONTED.fullmatch(before)))
+            or _TIME_FIRST.fullmatch(before)
         ):
             return name
     return None
@@ -200,10 +202,7 @@ def _is_past(sentence: ParsedSentence) -> bool:
 
 
 _SINGULAR = {"are": "is", "have": "has", "were": "was", "don't": "doesn't"}
-_PLURAL_VERB = re.compile(
-    r"^ (are|have|live|plan|want|play|own|love|like|prefer|pay|bank|rent|eat|drink|drive|work|use|keep|run|share|go"
-    r"|speak|cook|grow|sell|study|teach|need|get|meet|ship|launch|support|host|offer|take)\b"
-)
+_PLURAL_VERB = re.compile(rf"^((?: (?:{load_pattern('adverbs_before_verb')}))*) ([a-z]+)\b(?!['’])")
 _VERB = compile_pattern("first_verb")
 _LASTING_RESULT = compile_pattern("lasting_result")
 _DONE_TO_SPEAKER = compile_pattern("done_to_somebody")
@@ -213,6 +212,7 @@ _POSSESSION = compile_pattern("possession")
 _WORD = re.compile(r"[\w'’-]+")
 _DEGREE = re.compile(r"^(?:(?:so|really|very|super|just|also|always|all|too|pretty|truly|still|quite|a bit|not) )+")
 _BEFORE_SUBJECT = re.compile(r"(?:, |\b(?:and|but|that|because|when|since|so) )$")
+_FRONTED = compile_pattern("fronted_phrase", re.IGNORECASE)
 _TIME_FIRST = re.compile(rf"(?:(?:{load_pattern('time_words')}) ?)+", re.IGNORECASE)
 _YOU = re.compile(r"\b(?:you|your|yours|you['’]re|yourself)\b", re.IGNORECASE)
 _FUTURE = re.compile(rf"\b(?:{load_pattern('future_phrases')})\b", re.IGNORECASE)
@@ -224,6 +224,7 @@ _DUE = re.compile(
     re.IGNORECASE,
 )
 _IS_STATUS = re.compile(rf" (?:is|are)(?: (?:now|currently|also|still|not))* (?:{STATUS_PATTERN})\b")
+_IS_OVER = re.compile(r"^[A-Z].* (?:is|are) (?:off|over|cancelled|canceled|gone|dead|history|sold|closed|finished)\b")
 _BE_IDLE = re.compile(r"be (?!in\b|at\b|on\b|away\b|out\b|[a-z]+ing\b)")
 _STILL = compile_pattern("lasting_until_now")
 _HAS_BEEN_DOING = re.compile(r"(?:[a-z]+ )?been (?:[a-z]+ly )?[a-z]+ing\b")

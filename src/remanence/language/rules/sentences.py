@@ -99,7 +99,9 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
             yield sentence
         return
     yield head
-    if to_assistant and tail["request"] and _LASTING.search(tail["request"]):
+    if to_assistant and _GIVEN_ADDRESS.match(tail["request"] or ""):
+        yield tail["request"]
+    elif to_assistant and tail["request"] and _LASTING.search(tail["request"]):
         yield f"I want the assistant to {_YOU.sub(_as_assistant, _AGREED.sub('', tail['request']))}"
 
 
@@ -175,7 +177,7 @@ def complete_sentence(sentence: str, *, to_assistant: bool = False) -> str:
             return statement.format(first.lower()) + sentence[len(first) :]
     choice = _CHOICE.fullmatch(sentence)
     if choice:
-        return f"I settled on {choice[1][:1].lower()}{choice[1][1:]}"
+        return f"I go for {choice[1][:1].lower()}{choice[1][1:]} now"
     arrival = _ARRIVAL.match(sentence)
     if arrival:
         return f"I now have a {arrival['ordinal'].lower()} {arrival['noun']}"
@@ -203,6 +205,9 @@ def _wish(sentence: str) -> str | None:
     >>> _wish("Show me the code first when I ask about an error."), _wish("Show me the code.")
     ('I want the assistant to show me the code first when I ask about an error.', None)
     """
+    address = _GIVEN_ADDRESS.match(sentence)
+    if address:
+        return f"My email is {address['address']}"
     for pattern, statement in _WISHES:
         wish = pattern.match(sentence)
         if wish:
@@ -224,7 +229,7 @@ def _is_small_talk(sentence: str) -> bool:
 
 
 def _without_openers(sentence: str, to_assistant: bool) -> Sentence:
-    text, is_correction, remember_requested = sentence, False, False
+    text, is_correction, remember_requested = _RETRACTED.sub(r"\g<who>\g<rest>", sentence), False, False
     for _ in range(4):
         opener = _REMEMBER.match(text)
         if opener:
@@ -265,6 +270,7 @@ _NO_HEAD = compile_pattern("no_statement_head", re.IGNORECASE)
 _LASTING = compile_pattern("lasting_request", re.IGNORECASE)
 _AGREED = re.compile(r",? (?:ok(?:ay)?|please|thanks|right|yeah)\W*$|\W+$", re.IGNORECASE)
 _OPENERS = compile_pattern("opener", re.IGNORECASE)  # only where something follows
+_RETRACTED = compile_pattern("retracted")  # "I told you Ana was in Rome, that's wrong, she's in Pisa" is "Ana's in Pisa"
 _CORRECTION = compile_pattern("correction_opener", re.IGNORECASE)
 _REMEMBER = compile_pattern("remember", re.IGNORECASE)
 _QUESTION = re.compile(load_pattern("questions"), re.IGNORECASE)
@@ -279,6 +285,7 @@ _UNCOUNTED_EVENTS = word_set("lunch dinner breakfast brunch training practice su
 _OBJECT = re.compile(r"(?:me|us|it)\b|(?:that|this|you|them)(?:[.,!]|$)")
 _PAST_FIRST = compile_pattern("past_first", re.IGNORECASE)
 _CHOICE = re.compile(r"((?!(?:oh|so|what|how|as|like|that|this|the way)\b)[\w-]+(?: [\w-]+){0,2}) it is(?: then| now)?[.!]*", re.IGNORECASE)
+_GIVEN_ADDRESS = compile_pattern("given_address", re.IGNORECASE)
 _ARRIVAL = compile_pattern("arrival", re.IGNORECASE)
 _CALL_ME = compile_pattern("call_me", re.IGNORECASE)
 _OWN_REASON = compile_pattern("own_reason", re.IGNORECASE)
