@@ -23,9 +23,11 @@ from remanence.core.index import Index, memory_from_entry
 from remanence.errors import NotFound
 from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued
 from remanence.graph.assertions import invalidation_events
+from remanence.language.rules.change_rules import remainder
 from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.language.text import normalize_text, text_hash
 from remanence.schema import (
+    SELF,
     Entry,
     ExtractionResult,
     Fact,
@@ -165,6 +167,10 @@ def store_facts(
         for memory, candidates in zip(new, wide, strict=True)
     ]
     verdicts += read_verdicts(engine.reader, new, other_turns, said, verdicts)
+    kept = _remaining_facts(verdicts, new, wide, facts)
+    with engine.open_index(space) as index:
+        prepared += [_prepare(index, fact, reading, now) for fact in kept]
+    facts += kept
 
     joins: list[Event] = []
 
@@ -184,6 +190,29 @@ def store_facts(
     if joins:
         engine.embed_descriptions(space)
     return memories
+
+
+def _remaining_facts(
+    verdicts: Iterable[Verdict], new: Sequence[Memory], old: Sequence[Sequence[Memory]], facts: Sequence[Fact]
+) -> list[Fact]:
+    """What still holds of older memories of which the new ones change only a part, as facts of their own."""
+    kept: dict[str, Fact] = {}
+    for verdict in verdicts:
+        older = next((memory for memory in old[verdict.new_index] if memory.id == verdict.old_id), None)
+        text = remainder(new[verdict.new_index], older) if older and verdict.effect == "updates" else None
+        if older is None or text is None:
+            continue
+        names = [mention for mention in older.mentions if mention.name in text or mention.name == SELF]
+        kept[text] = Fact(
+            text=text,
+            kind=older.kind,
+            mentions=tuple(names),
+            valid=older.valid,
+            importance=older.importance,
+            tags=older.tags,
+            source_turns=facts[verdict.new_index].source_turns,
+        )
+    return list(kept.values())
 
 
 def _known_facts(index: Index, sources: Sequence[Memory], extractor: Extractor) -> list[str] | None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from remanence.language.rules.claim_rules import LEFT_FOR_THE_DAY
 from remanence.language.rules.fact_attributes import tags_of
-from remanence.language.rules.lexicon import FUNCTION_WORDS, compile_pattern, word_set
+from remanence.language.rules.lexicon import FUNCTION_WORDS, PLURAL_RELATIONSHIP_NOUNS, compile_pattern, word_set
 from remanence.language.rules.predicate_rules import EVENT_PREDICATES
 from remanence.language.rules.sentence_reading import find_sentence_names
 from remanence.language.text import normalize_name
@@ -36,6 +36,17 @@ _ENDINGS = tuple(
     for name in ("birth", "job_search", "learning")
 )
 """A state, and what ends it; their groups have to be the same."""
+_NAME = r"[A-ZÀ-Þ][\w'’-]+"
+_NAME_JOINT = re.compile(r", (?:and )?| and ")
+_COUNTS = ("one", "two", "three", "four", "five")
+_NAME_LIST = re.compile(
+    rf"(?:\b(?P<count>two|three|four|five|six) (?P<noun>[a-z]+)(?P<joint>,? (?:called |named )?|: ))?"
+    rf"(?<![\w.] (?=The))\b(?P<names>{_NAME}(?:, {_NAME})*(?:,)? and {_NAME})\b"
+)
+_GONE = re.compile(r"\b(?:died|dead|gone|left|no longer|not|doesn['’]t|isn['’]t|ran away|passed|rehomed|only)\b|n['’]t\b")
+_PLACE = re.compile(rf" (?P<at>in|at) (?P<place>{_NAME}(?: {_NAME})*)(?P<end>\.?)$")
+_DOES_SOMETHING = re.compile(r"\b(?!lives|moved|stays|is|was)[a-z]+s (?:as |an? |the )?[a-z]+ ?[a-z]*")
+_ONLY_PLACE = re.compile(r"^(?:The user|[A-Z][\w'’ ]*?) (?:is|lives|moved|works|stays)(?: now| back| to)? (?:in|at) ")
 _DONE_TO = compile_pattern("done_to_somebody")
 
 
@@ -82,6 +93,48 @@ def certainly_ends(new: Memory, old: Memory) -> bool:
         if state and end and state.groups() == end.groups():
             return _subjects_agree(new, old)
     return False
+
+
+def remainder(new: Memory, old: Memory) -> str | None:
+    """What still holds of `old` where `new` changes only a part of it: one name of a list, or where something is.
+
+    >>> old = Memory("1", "main", "Alice shares a flat with Bojan and Terese in Leeds.")
+    >>> remainder(Memory("2", "main", "Terese moved out in January."), old)
+    'Alice shares a flat with Bojan in Leeds.'
+    >>> old = Memory("3", "main", "Alice's sister Hanne works as a midwife in Odense.")
+    >>> remainder(Memory("4", "main", "Hanne is in Esbjerg."), old)
+    "Alice's sister Hanne works as a midwife."
+    """
+    listed = _NAME_LIST.search(old.text)
+    if listed:
+        first_clause = re.split(r"[,;]| so | but ", new.text, maxsplit=1)[0]
+        names = _NAME_JOINT.split(listed["names"])
+        ended = [name for name in names if re.search(rf"\b{re.escape(name)}\b", first_clause)]
+        left = [name for name in names if name not in ended]
+        if not ended or not left or not _tells_loss(new):
+            return None
+        joined = " and ".join(filter(None, (", ".join(left[:-1]), left[-1])))
+        counted = f"{_count_of(len(left))} {_one_of(listed['noun'], len(left))}" if listed["count"] else ""
+        joint = "" if not counted else f"{listed['joint']}"
+        return f"{old.text[: listed.start()]}{counted}{joint}{joined}{old.text[listed.end() :]}"
+    place, other = _PLACE.search(old.text), _PLACE.search(new.text)
+    if place is None or other is None or place["place"] == other["place"] or place["at"] != other["at"]:
+        return None
+    kept = old.text[: place.start()]
+    return f"{kept}{place['end']}" if _DOES_SOMETHING.search(kept) and _ONLY_PLACE.search(new.text) else None
+
+
+def _tells_loss(memory: Memory) -> bool:
+    return _tells_end(memory.text) or _GONE.search(memory.text) is not None
+
+
+def _count_of(number: int) -> str:
+    return _COUNTS[number - 1] if number <= len(_COUNTS) else str(number)
+
+
+def _one_of(noun: str, number: int) -> str:
+    """The noun as it stands after this number."""
+    return PLURAL_RELATIONSHIP_NOUNS.get(noun, noun.removesuffix("s")) if number == 1 else noun
 
 
 def _names_subject(memory: Memory, name: str) -> bool:

@@ -132,7 +132,7 @@ def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) ->
         return FactClassification("semantic", 0.6) if _HAS_NONE.match(after) else None
     if verb in ("can", "can't", "cannot", "doesn't", "does"):
         idle = next_word in _IDLE_ABILITIES and not _HAS_NONE.match(after)
-        idle = idle or (count < 2 and next_word not in _SKILLS)
+        idle = idle or (count < 2 and verb.startswith("can") and next_word not in _SKILLS)
         return None if idle else FactClassification("semantic", 0.6)
     if _LASTING_RESULT.match(f"{verb} {after}"):
         return FactClassification("semantic", 0.6)
@@ -185,7 +185,8 @@ def _subject(sentence: ParsedSentence) -> NameSpan | None:
         before = sentence.text[: name.start]
         if name.kind == "person" and (
             not before
-            or (len(before) < 60 and (_BEFORE_SUBJECT.search(before) or _FRONTED.fullmatch(before)))
+            or (len(before) < 60 and _BEFORE_SUBJECT.search(before))
+            or (_FRONTED.fullmatch(before) and not _AFTER_OBJECT.match(sentence.text, name.end))
             or _TIME_FIRST.fullmatch(before)
         ):
             return name
@@ -212,6 +213,7 @@ _POSSESSION = compile_pattern("possession")
 _WORD = re.compile(r"[\w'’-]+")
 _DEGREE = re.compile(r"^(?:(?:so|really|very|super|just|also|always|all|too|pretty|truly|still|quite|a bit|not) )+")
 _BEFORE_SUBJECT = re.compile(r"(?:, |\b(?:and|but|that|because|when|since|so) )$")
+_AFTER_OBJECT = re.compile(r"\W*$|[,.;]| (?:to|in|at|on|from|with|for|by|of|and|or|as|into)\b")
 _FRONTED = compile_pattern("fronted_phrase", re.IGNORECASE)
 _TIME_FIRST = re.compile(rf"(?:(?:{load_pattern('time_words')}) ?)+", re.IGNORECASE)
 _YOU = re.compile(r"\b(?:you|your|yours|you['’]re|yourself)\b", re.IGNORECASE)

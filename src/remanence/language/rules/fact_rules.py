@@ -78,7 +78,7 @@ def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -
     relative = _asked_relative(asked)
     if relative:
         turn.people[normalize_name(relative)] = f"{speaker_label(turn.speaker)}'s {relative}"
-    for sentence in _sentences_of_turn(turn, text, asked):
+    for sentence in _sentences_of_turn(turn, _spell_out_note(text), asked):
         if turn.speaker == ASSISTANT and is_boilerplate(sentence.text):
             continue
         corrected = _corrected_facts(sentence, turn, [*recent, *facts])
@@ -109,6 +109,21 @@ def _sentences_of_turn(turn: _Turn, text: str, asked: str) -> Iterator[Sentence]
         if statements:
             rest = text.replace(first, "", 1)
     yield from informative_sentences(rest, to_assistant=turn.speaker == SELF)
+
+
+def _spell_out_note(text: str) -> str:
+    """A note under a heading as sentences: "Project Kestrel. Owner: Ann. Due 3 May" is "Kestrel's owner is Ann".
+
+    >>> _spell_out_note("Project Kestrel. Owner: Ann. Due 3 May.")
+    "Project Kestrel. Kestrel's owner is Ann. Kestrel is due 3 May."
+    """
+    heading = _HEADING.match(text)
+    if heading is None:
+        return text
+    topic = heading["topic"]
+    notes = _NOTE_FIELD.sub(lambda found: f"{topic}'s {found[1].lower()} is ", text[heading.end() :])
+    notes = _NOTE_DUE.sub(f"{topic} is due ", notes)
+    return heading.group() + _NOTE_NOUN.sub(lambda found: f"{topic}'s {found[1].lower()}", notes)
 
 
 def _asked_relative(asked: str) -> str | None:
@@ -344,6 +359,11 @@ def _mentions(text: str, speaker: str) -> tuple[Mention, ...]:
     return tuple(found.values())
 
 
+_HEADING = re.compile(r"(?:Project |Re )?(?P<topic>[A-Z][\w-]+(?: [A-Z][\w-]+)?)[:.] (?=[A-Z])")
+_NOTE_NOUNS = r"owner|lead|deadline|date|due date|budget|status|contact|client|launch|release|kick-?off|sponsor|scope"
+_NOTE_FIELD = re.compile(rf"(?<![\w'’] )(?<!\w)({_NOTE_NOUNS}): ", re.IGNORECASE)
+_NOTE_NOUN = re.compile(rf"(?:(?<=^)|(?<=[.;] ))({_NOTE_NOUNS})(?= (?:is|are|was|slips?|moves?|moved|changed)\b)", re.IGNORECASE)
+_NOTE_DUE = re.compile(r"(?<![\w'’] )(?<!\w)Due (?=\w)")
 _MAIN_JOINT = compile_pattern("main_clause_joint")
 _OWN_SUBJECT = re.compile(r"[Tt]he user\b|[A-Z][\w.-]+(?: [A-Z][\w.-]+)*(?:['’]s)? [a-z]")
 _CONDITIONAL = re.compile(r"\b(?:if|unless|whether|wish|imagine|suppose|pretend|dream(?:ed|t)?|in case)\b", re.IGNORECASE)
@@ -357,7 +377,7 @@ _AND_PRONOUN = re.compile(r",? and (?:she|he)(?= [a-z])")
 _PRONOUN = re.compile(r"(He|She|His|Her)\b(['’](?:s|ll|d))?(?= [a-z]|['’])")
 _CONTRACTED = {"s": " is", "ll": " will", "d": " would"}
 _CONTINUATION = compile_pattern("continuing_sentence")
-_DUE = re.compile(r"\b(?:deadline|due|go-?live|launch(?:es|ing)?|hand(?:s|ing)? in|submit|release|by)\b", re.IGNORECASE)
+_DUE = re.compile(r"\b(?:deadline|due|go-?live|launch(?:es|ing)?|hand(?:s|ing)? in|submit|release|by|slip(?:s|ped)|postponed|date)\b", re.IGNORECASE)
 _SUBORDINATE = re.compile(r"(?:since|after|before|when|once) ", re.IGNORECASE)
 _MAX_EXTENDED_CHARS = 300
 _MAX_RECENT = 8

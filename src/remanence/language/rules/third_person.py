@@ -98,7 +98,7 @@ class _PronounReplacer:
         singular = not _AUXILIARY_BEFORE.search(before)
         if joined:
             name = f"and {_inside_sentence(self.speaker)}"
-            singular = was_subject or _CLAUSE.search(before) is not None
+            singular = was_subject or _CLAUSE.search(before) is not None or before.rstrip().endswith(",")
         be, adverbs, verb = found["be"], found["adverbs"] or "", found["verb"] or ""
         if be:
             return f"{name} {_CONTRACTED[be[1:]]}{adverbs} {verb}".rstrip()
