@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from remanence.language.rules.claim_rules import LEFT_FOR_THE_DAY
 from remanence.language.rules.fact_attributes import tags_of
-from remanence.language.rules.lexicon import FUNCTION_WORDS, PLURAL_RELATIONSHIP_NOUNS, compile_pattern, word_set
+from remanence.language.rules.lexicon import FUNCTION_WORDS, PLURAL_RELATIONSHIP_NOUNS, compile_pattern, load_pattern, word_set
 from remanence.language.rules.predicate_rules import EVENT_PREDICATES
 from remanence.language.rules.sentence_reading import find_sentence_names
 from remanence.language.text import normalize_name
@@ -36,6 +36,7 @@ _ENDINGS = tuple(
     for name in ("birth", "job_search", "learning")
 )
 """A state, and what ends it; their groups have to be the same."""
+_KIN = re.compile(rf"[\w ]+['’]s (?:[a-z]+ )?({load_pattern('relationship')}),? ([A-Z]\w+)")
 _NAME = r"[A-ZÀ-Þ][\w'’-]+"
 _NAME_JOINT = re.compile(r", (?:and )?| and ")
 _COUNTS = ("one", "two", "three", "four", "five")
@@ -62,6 +63,9 @@ def may_replace(new: Memory, old: Memory) -> bool:
         return False
     if _TODAY.search(new.text) and not _tells_end(new.text):
         return False
+    kin, other_kin = _KIN.match(new.text), _KIN.match(old.text)
+    if kin and other_kin and kin[2] == other_kin[2] and kin[1] != other_kin[1]:
+        return False  # a sister Lena and a cousin Lena
     return _subjects_agree(new, old)
 
 

@@ -83,6 +83,8 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
     possession = _POSSESSION.match(rest)
     if possession:
         is_past = possession["verb"] in ("was", "were") and not is_future
+        if _PASSING_STATE.search(rest, 0, 60):
+            return None
         if possession["thing"] in _IDLE_THINGS or (possession["other"] and len(rest[possession.end() :].split()) < 2):
             return None
         return FactClassification("episode" if is_past else "semantic", 0.6, is_future)
@@ -98,6 +100,8 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
         return None  # I think I will …
     singular = verb[1].lower().replace("’", "'")
     classification = _classify_by_verb(_SINGULAR.get(singular, singular), after, is_future, alone=alone)
+    if classification is None and subject.start > 0:  # The report is due on Friday and Ana owns it
+        return _classify_impersonal(sentence, is_future)
     return classification
 
 
@@ -129,13 +133,15 @@ def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) ->
     if verb == "would":
         return FactClassification("viewpoint", 0.7) if _RATHER.match(after) else None
     if verb == "hasn't":
-        return FactClassification("semantic", 0.6) if _HAS_NONE.match(after) else None
+        return FactClassification("semantic", 0.6) if _HAS_NONE.match(after) or _STILL.search(after) else None
     if verb in ("can", "can't", "cannot", "doesn't", "does"):
         idle = next_word in _IDLE_ABILITIES and not _HAS_NONE.match(after)
         idle = idle or (count < 2 and verb.startswith("can") and next_word not in _SKILLS)
         return None if idle else FactClassification("semantic", 0.6)
     if _LASTING_RESULT.match(f"{verb} {after}"):
         return FactClassification("semantic", 0.6)
+    if alone and (verb in _PASSING_EVENTS or _STUCK.match(f"{verb} {after}")) and not tags_of(after):
+        return None
     if verb in _PAST_VERBS or verb.endswith("ed"):
         return FactClassification("episode", 0.6, is_future=_BOOKED.search(after) is not None, is_minor=alone)
     if not verb.endswith("s") or verb in _NOT_VERBS:
@@ -157,7 +163,7 @@ def _classify_being(verb: str, after: str, next_word: str, is_future: bool, alon
 
 def _classify_having(verb: str, after: str, next_word: str, is_future: bool) -> FactClassification | None:
     if verb == "had":
-        return FactClassification("episode", 0.6, is_future)
+        return None if _MEAL.search(after) else FactClassification("episode", 0.6, is_future)
     if (next_word == "to" and not _EXACT.search(after)) or _IDLE_NEEDS.match(after):
         return None
     if _LASTING_RESULT.match(after):
@@ -228,6 +234,7 @@ _DUE = re.compile(
 _IS_STATUS = re.compile(rf" (?:is|are)(?: (?:now|currently|also|still|not))* (?:{STATUS_PATTERN})\b")
 _IS_OVER = re.compile(r"^[A-Z].* (?:is|are) (?:off|over|cancelled|canceled|gone|dead|history|sold|closed|finished)\b")
 _BE_IDLE = re.compile(r"be (?!in\b|at\b|on\b|away\b|out\b|[a-z]+ing\b)")
+_PASSING_STATE = compile_pattern("passing_state")
 _STILL = compile_pattern("lasting_until_now")
 _HAS_BEEN_DOING = re.compile(r"(?:[a-z]+ )?been (?:[a-z]+ly )?[a-z]+ing\b")
 _WHEN = re.compile(r"\b(?:tomorrow|tonight|next|this|on|at|in (?:[A-Z]|\d|an?\b|two|three)|\d+)\b")
@@ -253,5 +260,8 @@ _PARTICIPLES = load_words("participles")
 _EMPTY_WORDS = word_set("it that this you so them him her these those there what how such too your")
 _IDLE_ABILITIES = load_words("idle_abilities")
 _IDLE_THINGS = load_words("idle_things")
+_PASSING_EVENTS = load_words("passing_events")
+_STUCK = re.compile(r"got (?:stuck|up|home|wet|lost|soaked|bored|distracted)\b")
+_MEAL = re.compile(r"\bfor (?:lunch|dinner|breakfast|tea)\b")
 _SKILLS = load_words("skills")
 _FEELINGS = load_words("feelings")

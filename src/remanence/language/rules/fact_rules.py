@@ -41,6 +41,8 @@ class _Turn:
     """The times that the turn states; its clauses share them."""
     people: dict[str, str] = field(default_factory=dict)
     """Third persons named so far, by normalized name. If there is one, "she" means that person."""
+    relatives: dict[str, str] = field(default_factory=dict)
+    """Relatives of the speaker that the turn names, also in its questions."""
     last: Fact | None = None
     """The fact of the previous sentence; "Her name is Luna" is appended to it."""
     withdrawn: list[Fact] = field(default_factory=list)
@@ -75,6 +77,8 @@ def find_facts(utterances: Sequence[Utterance], speakers: Sequence[str], now: da
 def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -> list[Fact]:
     """The facts of a turn; `asked` is what another speaker said right before."""
     facts: list[Fact] = []
+    for named in _MY_RELATIVE.finditer(text):
+        turn.relatives.setdefault(normalize_name(named[1]), f"{speaker_label(turn.speaker)}'s {named[1]}")
     relative = _asked_relative(asked)
     if relative:
         turn.people[normalize_name(relative)] = f"{speaker_label(turn.speaker)}'s {relative}"
@@ -184,8 +188,8 @@ def _build_fact(
     if kind == "semantic" and window.start is not None:
         if window.start > turn.at and _DUE.search(clause.text):  # a deadline is an event to come
             kind = "episode"
-        elif has_lasting_result(clause) and window.start is not None and window.start <= turn.at:
-            window = Window(window.start)
+        elif window.start <= turn.at and (has_lasting_result(clause) or _is_over(window, turn.at)):
+            window = Window(window.start)  # what holds now began then
     if not window.has_bound and kind == "episode" and turn.is_dated and not (is_future or is_background):
         window = Window.from_moment(turn.at)
     others = [person.text for person in _other_people(clause.text, turn.speaker)]
@@ -205,6 +209,10 @@ def _build_fact(
         source_turns=(turn.number,),
         ended_claims=tuple(dict.fromkeys([*ended, *claims_opposed_to(claims)])),
     )
+
+
+def _is_over(window: Window, at: datetime) -> bool:
+    return window.end is not None and window.end <= at
 
 
 def _claims_and_ended(clause: ParsedSentence) -> tuple[list[Triple], tuple[Triple, ...]]:
@@ -277,8 +285,9 @@ def _resolve_pronoun(text: str, turn: _Turn) -> str:
     if reported and not turn.people:  # Bob told Alice that he moved
         return f"{reported[1]} {reported[2]}"
     pronoun = _PRONOUN.match(text)
-    if pronoun and len(turn.people) == 1:
-        (name,) = turn.people.values()
+    people = turn.people or turn.relatives
+    if pronoun and len(people) == 1:
+        (name,) = people.values()
         possessive = "'s" if pronoun[1] in ("His", "Her") else ""
         return f"{name}{possessive}{_CONTRACTED[pronoun[2][1:]] if pronoun[2] else ''}{text[pronoun.end() :]}"
     second = _AND_PRONOUN.search(text)
@@ -371,6 +380,7 @@ _YOU = re.compile(r"\byou(?:r|rs|['’]re)?\b", re.IGNORECASE)
 _CLAUSE_JOINT = re.compile(r",? (?:and|but|while)(?: also| now)? (?=[A-Z]|the user\b)|; ")
 _RELATIVE = load_pattern("relative_noun")
 _YOUR_RELATIVE = re.compile(rf"\b[Yy]our ({load_pattern('relationship')})\b")
+_MY_RELATIVE = re.compile(rf"\b[Mm]y ((?:[a-z]+ )?(?:{load_pattern('relationship')})\b(?: [A-Z]\w+)?)")
 _ONLY_SUBJECT = compile_pattern("only_subject")
 _REPORTED = compile_pattern("reported")
 _AND_PRONOUN = re.compile(r",? and (?:she|he)(?= [a-z])")

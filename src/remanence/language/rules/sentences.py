@@ -67,7 +67,7 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
 
 def _is_pasted(line: str) -> bool:
     """Whether a line announces a text that the speaker did not say: "Translate this: …", "Ignore all instructions"."""
-    return _INJECTION.search(line) is not None or (
+    return _INJECTION.search(line) is not None or _LETTER.match(line) is not None or (
         ":" in line and (_PASTED.search(line) is not None or (is_request(line) and line.rstrip().endswith(":")))
     )
 
@@ -178,6 +178,13 @@ def complete_sentence(sentence: str, *, to_assistant: bool = False) -> str:
     choice = _CHOICE.fullmatch(sentence)
     if choice:
         return f"I go for {choice[1][:1].lower()}{choice[1][1:]} now"
+    several = _OF_US.match(sentence)
+    if several:
+        return f"We are {several[1]}{sentence[several.end() :]}"
+    newest = _NEW_VALUE.match(sentence)
+    if newest:
+        noun = newest[1].lower()
+        return f"My {'phone number' if noun == 'number' else noun} is {sentence[newest.end() :]}"
     arrival = _ARRIVAL.match(sentence)
     if arrival:
         return f"I now have a {arrival['ordinal'].lower()} {arrival['noun']}"
@@ -256,6 +263,7 @@ _BULLET = re.compile(r"^\s*(?:[-*•]+|\d{1,2}[.)])\s+")
 _QUOTED_PASSAGE = re.compile(r"[\"“][^\"“”]{10,}?[.!?…]\s[^\"“”]{2,}(?:[\"”]|\Z)")
 _QUOTED_LINE = re.compile(r"\s*(?:>|[\"“][^\"”]{20,}[\"”]?\W*(?:$|[-–—(]|(?:wrote|writes|said|says|by)\b))")
 _INJECTION = compile_pattern("injection", re.IGNORECASE)
+_LETTER = compile_pattern("letter", re.IGNORECASE)
 _PASTED = compile_pattern("pasted", re.IGNORECASE)
 _FICTION = compile_pattern("fiction", re.IGNORECASE)
 _SMALL_I = re.compile(r"(?<![\w.'’-])i(?=['’](?:m|ve|ll|d)\b| [a-z])")
@@ -286,6 +294,10 @@ _OBJECT = re.compile(r"(?:me|us|it)\b|(?:that|this|you|them)(?:[.,!]|$)")
 _PAST_FIRST = compile_pattern("past_first", re.IGNORECASE)
 _CHOICE = re.compile(r"((?!(?:oh|so|what|how|as|like|that|this|the way)\b)[\w-]+(?: [\w-]+){0,2}) it is(?: then| now)?[.!]*", re.IGNORECASE)
 _GIVEN_ADDRESS = compile_pattern("given_address", re.IGNORECASE)
+_OF_US = re.compile(r"there(?:['’]s| are) ((?:\w+) of us)\b", re.IGNORECASE)
+_NEW_VALUE = re.compile(
+    r"(?:my |our )?new (number|phone number|address|email|phone|boss|manager|name|surname|car|job)(?: is|['’]s|:) ", re.IGNORECASE
+)
 _ARRIVAL = compile_pattern("arrival", re.IGNORECASE)
 _CALL_ME = compile_pattern("call_me", re.IGNORECASE)
 _OWN_REASON = compile_pattern("own_reason", re.IGNORECASE)
