@@ -28,7 +28,16 @@ from remanence.schema import SELF, Alias, Memory
 from remanence.state.name_similarity import SamePerson, same_person
 
 _KINDS = ("person", "thing")
-_RELATION = load_pattern("relationship")
+_CHARS_BEFORE = 40
+_OWN_RELATIVE = re.compile(rf"\b[Mm]y ({load_pattern('relationship')}),? $")
+_INTRODUCED_BEFORE = re.compile(
+    r"\b(?:(?:my|our|his|her|their|your|['’]s) [a-z-]+(?: [a-z-]+)?,?|another|other|different|an?|the|called|named|some) $",
+    re.IGNORECASE,
+)
+_INTRODUCED_AFTER = re.compile(
+    r"(?:, (?:my|our|his|her|their|an?|the|from)|(?: is| was) (?:my|our|his|her|their)| from)\b", re.IGNORECASE
+)
+_FULL_NAME = re.compile(r"\w| [A-Z]")
 
 
 def join_events(index: Index, sources: Iterable[Memory], now: datetime, by: str) -> list[Event]:
@@ -80,11 +89,18 @@ def _in_one_text(text: str, names: list[str]) -> Iterator[AliasPair]:
 
 def _is_introduced(text: str, name: str) -> bool:
     """Whether a text says itself who is meant: "my sister Ana", "Ana, my sister", "Ana from work", "another Ana"."""
-    own = re.escape(name)
-    before = rf"\b(?:my|our|his|her|their|your|['’]s) [a-z-]+(?: [a-z-]+)?,? {own}\b(?!(?-i: [A-Z]))"
-    after = rf"\b{own}(?:, (?:my|our|his|her|their|an?|the|from)|(?: is| was) (?:my|our|his|her|their))\b|\b{own} from\b"
-    other = rf"\b(?:another|other|different|a|an|the|called|named|some) {own}\b(?!(?-i: [A-Z]))"
-    return re.search(f"{before}|{after}|{other}", text, re.IGNORECASE) is not None
+    return any(
+        (_INTRODUCED_BEFORE.search(before) and not _FULL_NAME.match(text, end)) or _INTRODUCED_AFTER.match(text, end)
+        for before, end in _occurrences(text, name)
+    )
+
+
+def _occurrences(text: str, name: str) -> Iterator[tuple[str, int]]:
+    """The words before each occurrence of a name, and where it ends."""
+    end = 0
+    while (start := text.find(name, end)) >= 0:
+        end = start + len(name)
+        yield text[max(0, start - _CHARS_BEFORE) : start], end
 
 
 def _said_before(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
@@ -104,7 +120,10 @@ def _relatives(known: KnownEntities, text: str, names: list[str], now: datetime)
     """The name of a relative of whoever writes, and the words that introduce it: "my sister Ana" is Ana. A second
     relative with that name gets none."""
     for name in names:
-        relations = set(re.findall(rf"\b[Mm]y ({_RELATION}),? {re.escape(name)}\b(?! [A-Z])", text))
+        told = [
+            _OWN_RELATIVE.search(before) for before, end in _occurrences(text, name) if not _FULL_NAME.match(text, end)
+        ]
+        relations = {found[1] for found in told if found}
         if len(relations) != 1:
             continue
         alias = f"my {relations.pop()} {name}"

@@ -181,8 +181,8 @@ def _subjects_agree(new: Memory, old: Memory) -> bool:
         return True
     speaker = normalize_name(new.observed_by or SELF)
     named_in_old, named_in_new = _all_names(old), _all_names(new)
-    if speaker in first:
-        return not second.isdisjoint(named_in_new)
+    if speaker in first and not second.isdisjoint(named_in_new):
+        return True
     return speaker in second and not first.isdisjoint(named_in_old)
 
 
@@ -191,13 +191,13 @@ def _subjects(memory: Memory) -> set[str]:
     speaker = memory.observed_by or SELF
     names = [name for name in find_sentence_names(memory.text, speaker) if name.start < _SUBJECT_CHARS]
     people = [name for name in names if name.kind == "person"]
-    if not people or people[0].start > _SUBJECT_CHARS // 2:
+    if not people or people[0].start > _SUBJECT_CHARS // 2:  # of a thing the speaker tells what concerns the speaker
         things = {normalize_name(name.text) for name in names if name.start == 0 or memory.text[: name.start] == "The "}
-        return things or {normalize_name(speaker)}
+        return {*things, normalize_name(speaker)}
     found = {normalize_name(people[0].text)}
     if _DONE_TO.match(memory.text) and len(people) > 1:  # the boss fired Alice
         found.add(normalize_name(people[1].text))
-    for last, name in pairwise(people):
+    for last, name in pairwise(name for name in names if name.kind in ("person", "thing")):
         between = memory.text[last.end : name.start]
         if between == " " or re.fullmatch(r"['’]s (?:[a-z-]+ )?[a-z-]+,? ", between):
             found = {normalize_name(name.text)}

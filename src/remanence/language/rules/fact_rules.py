@@ -267,6 +267,9 @@ def _are_independent(one: ParsedSentence, other: ParsedSentence) -> bool:
     subjects = [{claim.subject for claim in _all_claims(clause)} for clause in (one, other)]
     if all(subjects) and (subjects[0].isdisjoint(subjects[1]) or (one.denial is None) != (other.denial is None)):
         return True  # other subjects, or one clause denies: tea is liked, coffee is not
+    starts = [clause.names[0] if clause.names and clause.names[0].start == 0 else None for clause in (one, other)]
+    if starts[0] and starts[1] and starts[0].kind == starts[1].kind == "person" and starts[0].text != starts[1].text:
+        return True
     tags = [set(tags_of(clause.text)) for clause in (one, other)]
     return all(tags) and tags[0].isdisjoint(tags[1])
 
