@@ -79,7 +79,7 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
     subject = _subject(sentence)
     if subject is None:
         return _classify_impersonal(sentence, is_future)
-    rest = text[subject.end :]
+    rest = _without_insertion(text[subject.end :])
     possession = _POSSESSION.match(rest)
     if possession:
         is_past = possession["verb"] in ("was", "were") and not is_future
@@ -135,7 +135,7 @@ def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) ->
     if verb == "hasn't":
         return FactClassification("semantic", 0.6) if _HAS_NONE.match(after) or _STILL.search(after) else None
     if verb in ("can", "can't", "cannot", "doesn't", "does"):
-        idle = next_word in _IDLE_ABILITIES and not _HAS_NONE.match(after)
+        idle = next_word in _IDLE_ABILITIES and not _HAS_NONE.match(after) and not _MAY_NOT_HAVE.match(f"{verb} {after}")
         idle = idle or (count < 2 and verb.startswith("can") and next_word not in _SKILLS)
         return None if idle else FactClassification("semantic", 0.6)
     if _LASTING_RESULT.match(f"{verb} {after}"):
@@ -185,6 +185,12 @@ def _classify_impersonal(sentence: ParsedSentence, is_future: bool) -> FactClass
     return FactClassification("episode" if _WAS.search(text) and not is_future else "semantic", 0.5, is_future)
 
 
+def _without_insertion(rest: str) -> str:
+    """What follows a subject, without an apposition: ", our old beagle, has to lose weight" is " has to lose weight"."""
+    found = _BETWEEN.match(rest)
+    return rest[found.end() :] if found else rest
+
+
 def _subject(sentence: ParsedSentence) -> NameSpan | None:
     """The person at the start of the sentence, or after a time, a conjunction or a comma."""
     for name in sentence.names:
@@ -220,6 +226,7 @@ _WORD = re.compile(r"[\w'’-]+")
 _DEGREE = re.compile(r"^(?:(?:so|really|very|super|just|also|always|all|too|pretty|truly|still|quite|a bit|not) )+")
 _BEFORE_SUBJECT = re.compile(r"(?:, |\b(?:and|but|that|because|when|since|so) )$")
 _AFTER_OBJECT = re.compile(r"\W*$|[,.;]| (?:to|in|at|on|from|with|for|by|of|and|or|as|into)\b")
+_BETWEEN = compile_pattern("between_subject_and_verb")  # Biscuit, our old beagle, has to lose weight
 _FRONTED = compile_pattern("fronted_phrase", re.IGNORECASE)
 _TIME_FIRST = re.compile(rf"(?:(?:{load_pattern('time_words')}) ?)+", re.IGNORECASE)
 _YOU = re.compile(r"\b(?:you|your|yours|you['’]re|yourself)\b", re.IGNORECASE)
@@ -243,9 +250,10 @@ _STATIVE_VERB = re.compile(rf"\b(?:{load_pattern('stative_verbs')})\b")
 _WAS = re.compile(r"\b(?:was|were|had|[a-z]{3,}ed)\b")
 _RATHER = re.compile(r"rather (?!not\b|be\b).* than \w")
 _HAS_NONE = re.compile(r"(?:have|got) (?:any |an? )(?!idea|clue|question|problem|time|plans|doubt)")
+_MAY_NOT_HAVE = re.compile(r"can(?:['’]t|not) have (?!it\b|that\b|this\b|been\b|done\b|a\b|an\b|[a-z]+ed\b)\w")
 _IDLE_NEEDS = compile_pattern("idle_needs")
 _NO_FEELING = re.compile(
-    r"(?:doing|getting) (?:an?|my|their|married|engaged|divorced)\b|looking (?:for|after)\b|back (?:at|in|on)\b"
+    r"(?:doing|getting) (?:an?|my|their|married|engaged|divorced)\b|looking (?:for|after)\b|trying to (?:cut|quit|stop|lose|learn|eat|get pregnant|save|give|reduce|go)\b|back (?:at|in|on)\b"
 )
 _LASTING_PREDICATES = word_set(
     "married_to engaged_to relationship_status diet grew_up_in born_in born_on is_from lived_in worked_at studied_at"

@@ -82,6 +82,9 @@ def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -
     relative = _asked_relative(asked)
     if relative:
         turn.people[normalize_name(relative)] = f"{speaker_label(turn.speaker)}'s {relative}"
+    asked_name = _HOW_IS.search(asked)
+    if asked_name and not relative:
+        turn.people[normalize_name(asked_name[1])] = asked_name[1]
     for sentence in _sentences_of_turn(turn, _spell_out_note(text), asked):
         if turn.speaker == ASSISTANT and is_boilerplate(sentence.text):
             continue
@@ -188,7 +191,9 @@ def _build_fact(
     if kind == "semantic" and window.start is not None:
         if window.start > turn.at and _DUE.search(clause.text):  # a deadline is an event to come
             kind = "episode"
-        elif window.start <= turn.at and (has_lasting_result(clause) or _is_over(window, turn.at)):
+        elif window.start <= turn.at and (
+            has_lasting_result(clause) or (_is_over(window, turn.at) and _HOLDS_NOW.search(clause.text))
+        ):
             window = Window(window.start)  # what holds now began then
     if not window.has_bound and kind == "episode" and turn.is_dated and not (is_future or is_background):
         window = Window.from_moment(turn.at)
@@ -383,6 +388,7 @@ _YOU = re.compile(r"\byou(?:r|rs|['’]re)?\b", re.IGNORECASE)
 _CLAUSE_JOINT = re.compile(r",? (?:and|but|while)(?: also| now)? (?=[A-Z]|the user\b)|; ")
 _RELATIVE = load_pattern("relative_noun")
 _YOUR_RELATIVE = re.compile(rf"\b[Yy]our ({load_pattern('relationship')})\b")
+_HOW_IS = re.compile(r"\b[Hh]ow(?:['’]s| is) ([A-Z]\w+)\b[^.?!]{0,20}\?")
 _MY_RELATIVE = re.compile(rf"\b[Mm]y ((?:[a-z]+ )?(?:{load_pattern('relationship')})\b(?: [A-Z]\w+)?)")
 _ONLY_SUBJECT = compile_pattern("only_subject")
 _REPORTED = compile_pattern("reported")
@@ -391,6 +397,7 @@ _PRONOUN = re.compile(r"(He|She|His|Her)\b(['’](?:s|ll|d))?(?= [a-z]|['’])")
 _CONTRACTED = {"s": " is", "ll": " will", "d": " would"}
 _CONTINUATION = compile_pattern("continuing_sentence")
 _DUE = re.compile(r"\b(?:deadline|due|go-?live|launch(?:es|ing)?|hand(?:s|ing)? in|submit|release|by|slip(?:s|ped)|postponed|date)\b", re.IGNORECASE)
+_HOLDS_NOW = re.compile(r"\b(?:now|any ?more|no longer|never|these days|still)\b")
 _SUBORDINATE = re.compile(r"(?:since|after|before|when|once) ", re.IGNORECASE)
 _MAX_EXTENDED_CHARS = 300
 _MAX_RECENT = 8

@@ -80,7 +80,7 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
     >>> list(_parts("I'm type 1 diabetic, so tell me the carbs whenever you suggest a meal", True))
     ["I'm type 1 diabetic", 'I want the assistant to tell me the carbs whenever it suggests a meal']
     """
-    sentence = _DOUBTFUL_TAIL.sub("", sentence)
+    sentence = _DOUBTFUL_TAIL.sub("", _IF_IT_MATTERS.sub("", sentence))
     pattern = _TAIL_QUESTION if sentence.rstrip().endswith(("?", "?!")) else _TAIL_REQUEST
     tail = pattern.search(sentence)
     while tail and len(sentence[: tail.start()].split()) < 3 and not _STATUS.fullmatch(sentence[: tail.start()]):
@@ -271,6 +271,10 @@ _DENIED_AFTER = re.compile(r"(?:\.{2,}|…)\s*(?:NOT|not)(?=[.!]*(?:\n|$))")
 _SARCASM = compile_pattern("sarcasm")
 _TAIL_QUESTION = compile_pattern("tail_question", re.IGNORECASE)
 _TAIL_REQUEST = compile_pattern("tail_request", re.IGNORECASE)
+_IF_IT_MATTERS = re.compile(
+    r",? (?:if|in case) (?:(?:that|it)(?: even)? (?:matters|helps|makes a difference|counts)|you(?:['’]re| are) wondering|you must know)\b",
+    re.IGNORECASE,
+)
 _DOUBTFUL_TAIL = compile_pattern("doubtful_tail", re.IGNORECASE)
 _YOU = re.compile(r"\byou(?: ([a-z]+))?\b", re.IGNORECASE)
 _CONTRAST = compile_pattern("contrast", re.IGNORECASE)
