@@ -31,7 +31,7 @@ _KINDS = ("person", "thing")
 _CHARS_BEFORE = 40
 _OWN_RELATIVE = re.compile(rf"\b[Mm]y ({load_pattern('relationship')}),? $")
 _INTRODUCED_BEFORE = re.compile(
-    r"\b(?:(?:my|our|his|her|their|your|['’]s) [a-z-]+(?: [a-z-]+)?,?|another|other|different|an?|the|called|named|some) $",
+    r"\b(?:(?:my|our|his|her|their|your|['’]s) [a-z-]+(?: [a-z-]+)?,?|(?:an)?other|an?|the|called|named|some) $",
     re.IGNORECASE,
 )
 _INTRODUCED_AFTER = re.compile(

@@ -12,7 +12,13 @@ from itertools import pairwise
 
 from remanence.language.rules.claim_rules import LEFT_FOR_THE_DAY
 from remanence.language.rules.fact_attributes import tags_of
-from remanence.language.rules.lexicon import FUNCTION_WORDS, PLURAL_RELATIONSHIP_NOUNS, compile_pattern, load_pattern, word_set
+from remanence.language.rules.lexicon import (
+    FUNCTION_WORDS,
+    PLURAL_RELATIONSHIP_NOUNS,
+    compile_pattern,
+    load_pattern,
+    word_set,
+)
 from remanence.language.rules.predicate_rules import EVENT_PREDICATES
 from remanence.language.rules.sentence_reading import find_sentence_names
 from remanence.language.text import normalize_name
@@ -44,7 +50,9 @@ _NAME_LIST = re.compile(
     rf"(?:\b(?P<count>two|three|four|five|six) (?P<noun>[a-z]+)(?P<joint>,? (?:called |named )?|: ))?"
     rf"(?<![\w.] (?=The))\b(?P<names>{_NAME}(?:, {_NAME})*(?:,)? and {_NAME})\b"
 )
-_GONE = re.compile(r"\b(?:died|dead|gone|left|no longer|not|doesn['’]t|isn['’]t|ran away|passed|rehomed|only)\b|n['’]t\b")
+_GONE = re.compile(
+    r"\b(?:died|dead|gone|left|no longer|not|doesn['’]t|isn['’]t|ran away|passed|rehomed|only)\b|n['’]t\b"
+)
 _PLACE = re.compile(rf" (?P<at>in|at) (?P<place>{_NAME}(?: {_NAME})*)(?P<end>\.?)$")
 _DOES_SOMETHING = re.compile(r"\b(?!lives|moved|stays|is|was)[a-z]+s (?:as |an? |the )?[a-z]+ ?[a-z]*")
 _ONLY_PLACE = re.compile(r"^(?:The user|[A-Z][\w'’ ]*?) (?:is|lives|moved|works|stays)(?: now| back| to)? (?:in|at) ")

@@ -379,11 +379,15 @@ def _mentions(text: str, speaker: str) -> tuple[Mention, ...]:
 _HEADING = re.compile(r"(?:Project |Re )?(?P<topic>[A-Z][\w-]+(?: [A-Z][\w-]+)?)[:.] (?=[A-Z])")
 _NOTE_NOUNS = r"owner|lead|deadline|date|due date|budget|status|contact|client|launch|release|kick-?off|sponsor|scope"
 _NOTE_FIELD = re.compile(rf"(?<![\w'’] )(?<!\w)({_NOTE_NOUNS}): ", re.IGNORECASE)
-_NOTE_NOUN = re.compile(rf"(?:(?<=^)|(?<=[.;] ))({_NOTE_NOUNS})(?= (?:is|are|was|slips?|moves?|moved|changed)\b)", re.IGNORECASE)
+_NOTE_NOUN = re.compile(
+    rf"(?:(?<=^)|(?<=[.;] ))({_NOTE_NOUNS})(?= (?:is|are|was|slips?|moves?|moved|changed)\b)", re.IGNORECASE
+)
 _NOTE_DUE = re.compile(r"(?<![\w'’] )(?<!\w)Due (?=\w)")
 _MAIN_JOINT = compile_pattern("main_clause_joint")
 _OWN_SUBJECT = re.compile(r"[Tt]he user\b|[A-Z][\w.-]+(?: [A-Z][\w.-]+)*(?:['’]s)? [a-z]")
-_CONDITIONAL = re.compile(r"\b(?:if|unless|whether|wish|imagine|suppose|pretend|dream(?:ed|t)?|in case)\b", re.IGNORECASE)
+_CONDITIONAL = re.compile(
+    r"\b(?:if|unless|whether|wish|imagine|suppose|pretend|dream(?:ed|t)?|in case)\b", re.IGNORECASE
+)
 _YOU = re.compile(r"\byou(?:r|rs|['’]re)?\b", re.IGNORECASE)
 _CLAUSE_JOINT = re.compile(r",? (?:and|but|while)(?: also| now)? (?=[A-Z]|the user\b)|; ")
 _RELATIVE = load_pattern("relative_noun")
@@ -396,7 +400,10 @@ _AND_PRONOUN = re.compile(r",? and (?:she|he)(?= [a-z])")
 _PRONOUN = re.compile(r"(He|She|His|Her)\b(['’](?:s|ll|d))?(?= [a-z]|['’])")
 _CONTRACTED = {"s": " is", "ll": " will", "d": " would"}
 _CONTINUATION = compile_pattern("continuing_sentence")
-_DUE = re.compile(r"\b(?:deadline|due|go-?live|launch(?:es|ing)?|hand(?:s|ing)? in|submit|release|by|slip(?:s|ped)|postponed|date)\b", re.IGNORECASE)
+_DUE = re.compile(
+    r"\b(?:deadline|due|go-?live|launch(?:es|ing)?|hand(?:s|ing)? in|submit|release|by|slip(?:s|ped)|postponed|date)\b",
+    re.IGNORECASE,
+)
 _HOLDS_NOW = re.compile(r"\b(?:now|any ?more|no longer|never|these days|still)\b")
 _SUBORDINATE = re.compile(r"(?:since|after|before|when|once) ", re.IGNORECASE)
 _MAX_EXTENDED_CHARS = 300

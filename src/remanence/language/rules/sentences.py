@@ -67,8 +67,10 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
 
 def _is_pasted(line: str) -> bool:
     """Whether a line announces a text that the speaker did not say: "Translate this: …", "Ignore all instructions"."""
-    return _INJECTION.search(line) is not None or _LETTER.match(line) is not None or (
-        ":" in line and (_PASTED.search(line) is not None or (is_request(line) and line.rstrip().endswith(":")))
+    return (
+        _INJECTION.search(line) is not None
+        or _LETTER.match(line) is not None
+        or (":" in line and (_PASTED.search(line) is not None or (is_request(line) and line.rstrip().endswith(":"))))
     )
 
 
@@ -271,10 +273,7 @@ _DENIED_AFTER = re.compile(r"(?:\.{2,}|…)\s*(?:NOT|not)(?=[.!]*(?:\n|$))")
 _SARCASM = compile_pattern("sarcasm")
 _TAIL_QUESTION = compile_pattern("tail_question", re.IGNORECASE)
 _TAIL_REQUEST = compile_pattern("tail_request", re.IGNORECASE)
-_IF_IT_MATTERS = re.compile(
-    r",? (?:if|in case) (?:(?:that|it)(?: even)? (?:matters|helps|makes a difference|counts)|you(?:['’]re| are) wondering|you must know)\b",
-    re.IGNORECASE,
-)
+_IF_IT_MATTERS = compile_pattern("if_it_matters", re.IGNORECASE)
 _DOUBTFUL_TAIL = compile_pattern("doubtful_tail", re.IGNORECASE)
 _YOU = re.compile(r"\byou(?: ([a-z]+))?\b", re.IGNORECASE)
 _CONTRAST = compile_pattern("contrast", re.IGNORECASE)
@@ -282,7 +281,9 @@ _NO_HEAD = compile_pattern("no_statement_head", re.IGNORECASE)
 _LASTING = compile_pattern("lasting_request", re.IGNORECASE)
 _AGREED = re.compile(r",? (?:ok(?:ay)?|please|thanks|right|yeah)\W*$|\W+$", re.IGNORECASE)
 _OPENERS = compile_pattern("opener", re.IGNORECASE)  # only where something follows
-_RETRACTED = compile_pattern("retracted")  # "I told you Ana was in Rome, that's wrong, she's in Pisa" is "Ana's in Pisa"
+_RETRACTED = compile_pattern(
+    "retracted"
+)  # "I told you Ana was in Rome, that's wrong, she's in Pisa" is "Ana's in Pisa"
 _CORRECTION = compile_pattern("correction_opener", re.IGNORECASE)
 _REMEMBER = compile_pattern("remember", re.IGNORECASE)
 _QUESTION = re.compile(load_pattern("questions"), re.IGNORECASE)
@@ -296,11 +297,15 @@ _PROPER_WORDS = lexicon.FIRST_NAMES | PROPER_ADJECTIVES | lexicon.ORGANIZATIONS 
 _UNCOUNTED_EVENTS = word_set("lunch dinner breakfast brunch training practice surgery")
 _OBJECT = re.compile(r"(?:me|us|it)\b|(?:that|this|you|them)(?:[.,!]|$)")
 _PAST_FIRST = compile_pattern("past_first", re.IGNORECASE)
-_CHOICE = re.compile(r"((?!(?:oh|so|what|how|as|like|that|this|the way)\b)[\w-]+(?: [\w-]+){0,2}) it is(?: then| now)?[.!]*", re.IGNORECASE)
+_CHOICE = re.compile(
+    r"((?!(?:oh|so|what|how|as|like|that|this|the way)\b)[\w-]+(?: [\w-]+){0,2}) it is(?: then| now)?[.!]*",
+    re.IGNORECASE,
+)
 _GIVEN_ADDRESS = compile_pattern("given_address", re.IGNORECASE)
 _OF_US = re.compile(r"there(?:['’]s| are) ((?:\w+) of us)\b", re.IGNORECASE)
 _NEW_VALUE = re.compile(
-    r"(?:my |our )?new (number|phone number|address|email|phone|boss|manager|name|surname|car|job)(?: is|['’]s|:) ", re.IGNORECASE
+    r"(?:my |our )?new (number|phone number|address|email|phone|boss|manager|name|surname|car|job)(?: is|['’]s|:) ",
+    re.IGNORECASE,
 )
 _ARRIVAL = compile_pattern("arrival", re.IGNORECASE)
 _CALL_ME = compile_pattern("call_me", re.IGNORECASE)

@@ -437,7 +437,11 @@ def _last_question(text: str) -> str | None:
     declared = _DECLARED.fullmatch(asked)
     if declared:  # you're still vegetarian?
         verb = declared["verb"]
-        return f"Are you {declared['rest']}" if declared["be"] else f"Do you {declared['still'] or ''}{verb} {declared['more']}"
+        return (
+            f"Are you {declared['rest']}"
+            if declared["be"]
+            else f"Do you {declared['still'] or ''}{verb} {declared['more']}"
+        )
     for pattern, completed in _ELLIPSES:
         found = pattern.fullmatch(asked)
         if found:
@@ -460,7 +464,13 @@ def _lower_first(phrase: str) -> str:
     first = phrase.partition(" ")[0].strip(",.")
     lower = first.lower()
     known_name = lower in lexicon.FIRST_NAMES or lower in lexicon.PLACES or lower in lexicon.ORGANIZATIONS
-    is_plain = lower.endswith("ly") or is_common_word(lower) or _STATUS.fullmatch(lower) or lower in lexicon.DETERMINERS or lower in _NUMBERS
+    is_plain = (
+        lower.endswith("ly")
+        or is_common_word(lower)
+        or _STATUS.fullmatch(lower)
+        or lower in lexicon.DETERMINERS
+        or lower in _NUMBERS
+    )
     if first != "I" and (first[1:].islower() or len(first) == 1) and not known_name and is_plain:
         return phrase[:1].lower() + phrase[1:]
     return phrase
@@ -517,7 +527,7 @@ _IS_STATE_WITH_PREPOSITION = re.compile(
     r"(?:[a-z]+(?:ing|ed)|allergic|married|afraid|fluent|good) (?:in|at|on|with|from|for|to|of) "
 )
 _AND = re.compile(r"^(?:and|but|so|just)\b,? ", re.IGNORECASE)
-_DURATION = re.compile(r"^((?:about |almost |over |nearly )?(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|\w+teen|\w+ty) (?:years?|months?|weeks?|decades?)(?: now| already)?)$", re.IGNORECASE)
+_DURATION = compile_pattern("duration_answer", re.IGNORECASE)
 _DECLARED = compile_pattern("declared_question", re.IGNORECASE)
 _VERB_CHOICE = re.compile(r"[Dd]o you ([a-z]+),? or (?:do you )?([a-z]+)")
 _WORDS = re.compile(r"[^\W_]+")
@@ -546,7 +556,10 @@ _WH_FORMS: tuple[tuple[re.Pattern[str], _Builder], ...] = (
     ),
     (re.compile(r"[Ww]here to(?: next| now)?"), _next_place),
     (re.compile(rf"[Hh]ow many (?P<noun>.+?) (?:do|does) {_SUBJECT} (?P<verb>[a-z]+)(?: got)?"), _how_many),
-    (re.compile(r"[Hh]ow many (?P<noun>[a-z]+) (?P<rest>(?!do\b|does\b|did\b|are you\b)[a-z]+ .*\byour\b.*)"), _how_many_do),
+    (
+        re.compile(r"[Hh]ow many (?P<noun>[a-z]+) (?P<rest>(?!do\b|does\b|did\b|are you\b)[a-z]+ .*\byour\b.*)"),
+        _how_many_do,
+    ),
     (re.compile(rf"[Hh]ow often (?:do|does) {_SUBJECT} (?P<verb>[a-z]+)(?P<more> .+)?"), _how_often),
     (re.compile(rf"(?:[Hh]ow long|[Ss]ince when) (?P<have>have|has) {_SUBJECT} (?P<rest>.+)"), _how_long),
     (re.compile(rf"[Ww]hen {_HELPER} {_SUBJECT} (?P<rest>.+)"), _when),
@@ -571,12 +584,13 @@ _ELLIPSES = tuple(
 )
 _PAST = {
     "go": "went", "get": "got", "have": "had", "do": "did", "be": "was", "make": "made", "take": "took", "see": "saw",
-    "come": "came", "leave": "left", "buy": "bought", "meet": "met", "begin": "began", "find": "found", "sell": "sold",
-    "eat": "ate", "drink": "drank", "grow": "grew", "give": "gave", "break": "broke", "lose": "lost", "win": "won",
-    "tell": "told", "say": "said", "know": "knew", "think": "thought", "feel": "felt", "keep": "kept", "bring": "brought",
-    "hear": "heard", "hold": "held", "send": "sent", "spend": "spent", "speak": "spoke", "choose": "chose", "pay": "paid",
-    "drive": "drove", "fall": "fell", "forget": "forgot", "ride": "rode", "sing": "sang", "swim": "swam", "wear": "wore",
-    "put": "put", "cut": "cut", "let": "let", "hurt": "hurt", "set": "set", "build": "built", "catch": "caught",
-    "write": "wrote", "read": "read", "sleep": "slept", "teach": "taught", "quit": "quit", "run": "ran", "fly": "flew",
+    "come": "came", "leave": "left", "buy": "bought", "meet": "met", "begin": "began", "find": "found",
+    "sell": "sold", "eat": "ate", "drink": "drank", "grow": "grew", "give": "gave", "break": "broke", "lose": "lost",
+    "win": "won", "tell": "told", "say": "said", "know": "knew", "think": "thought", "feel": "felt", "keep": "kept",
+    "bring": "brought", "hear": "heard", "hold": "held", "send": "sent", "spend": "spent", "speak": "spoke",
+    "choose": "chose", "pay": "paid", "drive": "drove", "fall": "fell", "forget": "forgot", "ride": "rode",
+    "sing": "sang", "swim": "swam", "wear": "wore", "put": "put", "cut": "cut", "let": "let", "hurt": "hurt",
+    "set": "set", "build": "built", "catch": "caught", "write": "wrote", "read": "read", "sleep": "slept",
+    "teach": "taught", "quit": "quit", "run": "ran", "fly": "flew",
 }  # fmt: skip
 _BASE = {past: base for base, past in _PAST.items()} | {"has": "have", "does": "do", "goes": "go", "is": "be"}

@@ -46,7 +46,9 @@ def to_third_person(sentence: str, speaker: str) -> str:
 _QUOTED = re.compile(r"(\"[^\"]*\"|“[^”]*”)")
 _CONTRACTED_IS, _CONTRACTED_HAS = compile_pattern("contracted_is"), compile_pattern("contracted_has")
 _RELATIVE_IS = compile_pattern("relative_is")  # my husband's deaf
-_OWN_RELATIVE = compile_pattern("own_relative_first", re.IGNORECASE)  # "Mum's 70", "Wife works nights", "The twins are six"
+_OWN_RELATIVE = compile_pattern(
+    "own_relative_first", re.IGNORECASE
+)  # "Mum's 70", "Wife works nights", "The twins are six"
 _FIRST_PERSON = compile_pattern("first_person")
 _PREDICATE_OF_I = compile_pattern("predicate_of_i")
 _NOT_FINITE = compile_pattern("not_finite")  # "I want to cook and play" has one finite verb
