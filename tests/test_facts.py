@@ -766,6 +766,12 @@ def test_many_are_judged_at_once() -> None:
         ("How long have you lived in Oslo?", "Six years", ["Alice has lived in Oslo for six years."]),
         ("Who's responsible for the launch?", "Still Magda.", ["Magda is still responsible for the launch."]),
         ("Where does your sister live?", "Porto", ["Alice's sister lives in Porto."]),
+        ("Are you a dog person or a cat person?", "Cat.", ["Alice is a cat person."]),
+        ("So you're still vegetarian?", "Yep, ten years now.", ["Alice is vegetarian for ten years now."]),
+        ("How many people work in your team?", "Seven.", ["Seven people work in Alice's team."]),
+        ("Does your son like school?", "Hates it.", ["Alice's son hates school."]),
+        ("Do you own or rent?", "Rent.", ["Alice rents."]),
+        ("How do you get to work?", "By bike.", ['Alice\'s answer to "How do you get to work" is "By bike"']),
         ("How's your mum doing?", "She's back in hospital since Thursday.", None),
     ],
 )
@@ -787,6 +793,8 @@ def test_a_short_answer_is_read_with_its_question(question: str, answer: str, ex
         ("How old are you?", "You may not ask :)"),
         ("Are you moving in with Lukas?", "maybe. who knows"),
         ("Is Tuesday ok?", "yes"),
+        ("Are you a dog person or a cat person?", "Haha, next question."),
+        ("Did you tell them?", "Yep."),
     ],
 )
 def test_an_answer_that_settles_nothing_is_no_fact(question: str, answer: str) -> None:
@@ -804,6 +812,15 @@ def test_an_answer_that_settles_nothing_is_no_fact(question: str, answer: str) -
         ("Aisle from now on", "The user wants aisle from now on."),
         ("I'm not allergic to nuts, it's birch pollen", "The user is not allergic to nuts."),
         ("User works at Bosch.", "User works at Bosch."),
+        ("Keep it eggless please, I've been vegan since uni.", "The user has been vegan since uni."),
+        ("You could come to Denver but I don't fly", "The user doesn't fly."),
+        ("My husband's deaf, so what you suggest needs subtitles", "The user's husband is deaf."),
+        ("I'd rather you didn't use bullet points", "The user wants the assistant to not use bullet points."),
+        ("Mum's 70th is on August 9th", "The user's mum's 70th is on August 9th"),
+        ("Not a coffee person, never was.", "The user is not a coffee person, never was."),
+        ("Ever since the accident I walk with a cane", "Ever since the accident the user walks with a cane."),
+        ("I said Ana lived in Rome, that's wrong, she lives in Pisa.", "Ana lives in Pisa."),
+        ("Any gift ideas for my niece Tilda? She's turning 7.", "The user's niece Tilda is turning 7."),
     ],
 )
 def test_statements_are_found_beside_requests_and_without_a_subject(said: str, expected: str) -> None:
@@ -823,6 +840,12 @@ def test_statements_are_found_beside_requests_and_without_a_subject(said: str, e
         "In the novel Anna lives in Moscow.",
         "> I live in Rome and work at Fiat.",
         "They say Zurich is expensive.",
+        'Who wrote this? "I am an invisible man. I live in a basement."',
+        "Dear Sir, I am writing to apply for the post of baker.",
+        "According to my aunt we're related to royalty",
+        "My neighbour claims she once met Elvis.",
+        "My train is late again.",
+        "can't complain",
     ],
 )
 def test_what_the_speaker_does_not_say_is_no_fact(said: str) -> None:

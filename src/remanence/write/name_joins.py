@@ -3,7 +3,9 @@
 1. A text says so: "Katherine Holm, whom everyone calls Katie" (`find_aliases`).
 2. A short form with the same surname: Liz Nwosu and Elizabeth Nwosu.
 3. A surname alone, or with a title, where one person in the space has it: Prof. Ingrid Solheim, and Solheim.
-4. A first name in the same text as the only full name with it: "cake for Liz. Liz Nwosu as head of sales".
+4. A first name in the same text as the only full name with it: "cake for Liz. Liz Nwosu as head of sales"; or in a
+   later text, if nobody else has it and the text does not say that another is meant.
+5. The words that introduce a relative, "my sister Ana", and an e-mail address made of the only name that fits.
 
 A name that is also a place, a firm or an ordinary word is left alone.
 """
@@ -20,11 +22,22 @@ from remanence.events import Event
 from remanence.graph.entity_revisions import plan_registration
 from remanence.graph.known_entities import KnownEntities
 from remanence.language.rules.alias_rules import AliasPair, find_aliases
+from remanence.language.rules.lexicon import load_pattern
 from remanence.language.text import normalize_name
-from remanence.schema import Alias, Memory
+from remanence.schema import SELF, Alias, Memory
 from remanence.state.name_similarity import SamePerson, same_person
 
 _KINDS = ("person", "thing")
+_CHARS_BEFORE = 40
+_OWN_RELATIVE = re.compile(rf"\b[Mm]y ({load_pattern('relationship')}),? $")
+_INTRODUCED_BEFORE = re.compile(
+    r"\b(?:(?:my|our|his|her|their|your|['’]s) [a-z-]+(?: [a-z-]+)?,?|(?:an)?other|an?|the|called|named|some) $",
+    re.IGNORECASE,
+)
+_INTRODUCED_AFTER = re.compile(
+    r"(?:, (?:my|our|his|her|their|an?|the|from)|(?: is| was) (?:my|our|his|her|their)| from)\b", re.IGNORECASE
+)
+_FULL_NAME = re.compile(r"\w| [A-Z]")
 
 
 def join_events(index: Index, sources: Iterable[Memory], now: datetime, by: str) -> list[Event]:
@@ -32,8 +45,12 @@ def join_events(index: Index, sources: Iterable[Memory], now: datetime, by: str)
     known = KnownEntities(index, index.catalog.position)
     aliases: dict[str, dict[str, None]] = {}
     for source in sources:
-        names = [mention.name for mention in source.mentions if mention.kind in _KINDS]
-        for pair in (*find_aliases(source.text), *_in_one_text(source.text, names), *_in_space(index, names)):
+        names = [mention.name for mention in source.mentions if mention.kind in (*_KINDS, "email")]
+        pairs = [*find_aliases(source.text), *_in_one_text(source.text, names), *_in_space(index, names)]
+        pairs += _said_before(index, source.text, names)
+        if source.turn is None or source.turn.speaker == SELF:
+            pairs += _relatives(known, source.text, names, now)
+        for pair in pairs:
             aliases.setdefault(pair.name, {})[pair.alias] = None
     events: list[Event] = []
     for name, others in _by_fullest_name(aliases).items():
@@ -63,11 +80,69 @@ def _by_fullest_name(aliases: Mapping[str, Iterable[str]]) -> dict[str, list[str
 def _in_one_text(text: str, names: list[str]) -> Iterator[AliasPair]:
     """A first name, and the only full name of the text with it; not "my sister Ana", who is introduced herself."""
     for name in names:
-        if re.search(rf"\b(?:my|our|his|her|their|your|['’]s) [a-z-]+,? {re.escape(name)}\b", text, re.IGNORECASE):
+        if _is_introduced(text, name):
             continue
         full = {other for other in names if same_person(name, other) in (SamePerson.FIRST_NAME, SamePerson.NICKNAME)}
         if len(full) == 1:
             yield AliasPair(full.pop(), name, "in one text")
+
+
+def _is_introduced(text: str, name: str) -> bool:
+    """Whether a text says itself who is meant: "my sister Ana", "Ana, my sister", "Ana from work", "another Ana"."""
+    return any(
+        (_INTRODUCED_BEFORE.search(before) and not _FULL_NAME.match(text, end)) or _INTRODUCED_AFTER.match(text, end)
+        for before, end in _occurrences(text, name)
+    )
+
+
+def _occurrences(text: str, name: str) -> Iterator[tuple[str, int]]:
+    """The words before each occurrence of a name, and where it ends."""
+    end = 0
+    while (start := text.find(name, end)) >= 0:
+        end = start + len(name)
+        yield text[max(0, start - _CHARS_BEFORE) : start], end
+
+
+def _said_before(index: Index, text: str, names: list[str]) -> Iterator[AliasPair]:
+    """A first name, and the only full name with it, if the full name was said first: "Petra Lang …", then "Petra"."""
+    spellings, kinds = index.names.spellings, index.names.kinds
+    for name in names:
+        own = index.names.number(name)
+        if own is None or " " in name or _is_introduced(text, name):
+            continue
+        similar = [number for number in index.registry.similar_names.candidates(name) if kinds[number] in _KINDS]
+        full = [number for number in similar if same_person(name, spellings[number]) is SamePerson.FIRST_NAME]
+        if len(full) == 1 and full[0] < own:
+            yield AliasPair(spellings[full[0]], name, "the only one with this first name")
+
+
+def _relatives(known: KnownEntities, text: str, names: list[str], now: datetime) -> Iterator[AliasPair]:
+    """The name of a relative of whoever writes, and the words that introduce it: "my sister Ana" is Ana. A second
+    relative with that name gets none."""
+    for name in names:
+        told = [
+            _OWN_RELATIVE.search(before) for before, end in _occurrences(text, name) if not _FULL_NAME.match(text, end)
+        ]
+        relations = {found[1] for found in told if found}
+        if len(relations) != 1:
+            continue
+        alias = f"my {relations.pop()} {name}"
+        found = known.find_id(name, now)
+        entity = known.get(found) if found is not None else None
+        if entity is None or all(not a.name.startswith("my ") or a.name == alias for a in entity.aliases):
+            yield AliasPair(name, alias, "said of a relative")
+
+
+def _of_address(address: str, index: Index) -> Iterator[AliasPair]:
+    """The only person whose name an e-mail address is made of: chidi.okafor@ or c.okafor@ of Chidi Okafor."""
+    first, _, last = address.partition("@")[0].lower().partition(".")
+    if len(last) < 3:
+        return
+    spellings, kinds = index.names.spellings, index.names.kinds
+    similar = [spellings[n] for n in index.registry.similar_names.candidates(last) if kinds[n] in _KINDS]
+    full = [name for name in similar if name.lower().startswith(first) and name.lower().endswith(f" {last}")]
+    if len(full) == 1:
+        yield AliasPair(full[0], address, "made of the name")
 
 
 def _in_space(index: Index, names: list[str]) -> Iterator[AliasPair]:
@@ -75,12 +150,14 @@ def _in_space(index: Index, names: list[str]) -> Iterator[AliasPair]:
     spellings, kinds = index.names.spellings, index.names.kinds
     for name in names:
         similar = [number for number in index.registry.similar_names.candidates(name) if kinds[number] in _KINDS]
-        found = {spellings[number]: same_person(name, spellings[number]) for number in similar}
+        found = {spellings[n]: same_person(name, spellings[n]) for n in similar if spellings[n] != name}
         for other, relation in found.items():
             if relation is SamePerson.SHORT_FORM:
                 yield AliasPair(other, name, "a short form of the first name")
             elif same_person(other, name) is SamePerson.SHORT_FORM:
                 yield AliasPair(name, other, "a short form of the first name")
+        if "@" in name:
+            yield from _of_address(name, index)
         bearers = [other for other, relation in found.items() if relation is SamePerson.SURNAME]
         if len(bearers) == 1:
             yield AliasPair(bearers[0], name, "the only one with this surname")

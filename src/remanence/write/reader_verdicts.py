@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from remanence.language.rules.change_rules import may_replace, share_topic
+from remanence.language.rules.change_rules import is_likely, may_replace
 from remanence.ports import RelationReader
 from remanence.schema import SELF, Memory, Verdict
 
@@ -21,8 +21,9 @@ log = logging.getLogger(__name__)
 
 MAX_READ = 6
 """How many older facts a new one is compared with; a comparison takes some milliseconds."""
-MIN_REPLACED, MIN_REPLACED_UNLIKE = 0.6, 0.85
-"""The least probability that the new fact replaces or ends the older one: if they share a topic word, and if not."""
+MIN_REPLACED, MIN_REPLACED_UNLIKE = 0.5, 0.8
+"""The least probability that the new fact replaces or ends the older one: if it speaks of a change or they share a
+topic word, and if not."""
 MAX_EXTENDED = 0.3
 """The most probability that it only adds to it."""
 
@@ -60,7 +61,7 @@ def read_verdicts(
         Verdict(number, other.id, "updates", f"the reader says that it replaces it ({_replaced(best):.2f})")
         for (number, memory, other), one, two in zip(pairs, odds, odds[len(pairs) :], strict=False)
         if _replaced(best := max(one, two, key=_replaced))
-        >= (MIN_REPLACED if share_topic(memory.text, other.text) else MIN_REPLACED_UNLIKE)
+        >= (MIN_REPLACED if is_likely(memory, other) else MIN_REPLACED_UNLIKE)
         and best.get("extends", 0.0) <= MAX_EXTENDED
     ]
 

@@ -13,17 +13,21 @@ import logging
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from remanence.core.identity import new_id
 from remanence.core.index import Index, memory_from_entry
 from remanence.errors import NotFound
 from remanence.events import Event, Extracted, Forgotten, Invalidated, Linked, Queued
 from remanence.graph.assertions import invalidation_events
+from remanence.language.rules.change_rules import remainder
 from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.language.text import normalize_text, text_hash
 from remanence.schema import (
+    SELF,
     Entry,
     ExtractionResult,
     Fact,
@@ -50,6 +54,7 @@ _BATCH = 200  # turns that are read, judged and written at once
 _MIN_SIMILARITY = 0.55  # less similar memories are judged only if they are about the same subject
 _MIN_READ_SIMILARITY = 0.2  # and less similar ones are not compared by the reader
 _MAX_CANDIDATES = 8
+_RECENT_ROWS = 64  # among which the latest facts are searched
 _MAX_RANKED = 4 * _MAX_CANDIDATES  # the sources of facts are more similar than other facts, and are left out
 _LINK_KINDS: Mapping[str, LinkKind] = {"updates": "supersedes", "extends": "extends", "contradicts": "contradicts"}
 
@@ -151,7 +156,8 @@ def store_facts(
         new = [_provisional_memory(place, space, p) for place, p in enumerate(prepared)]
         sources = {source.id for source in reading.sources}
         ended = [fact.ended_claims for fact in facts]
-        near, wide = _comparison_candidates(index, new, ended, vectors, snapshot, sources)
+        recent = _recent_rows(index, snapshot) if engine.reader is not None else []
+        near, wide = _comparison_candidates(index, new, ended, vectors, snapshot, sources, recent)
         said = _said(index, reading, facts, new, wide, snapshot) if engine.reader is not None else {}
     by_rule = not callable(getattr(engine.extractor, "judge", None)) or isinstance(engine.extractor, RuleExtractor)
     verdicts = _judge(engine.extractor, new, wide if by_rule else near)  # rules cost nothing
@@ -161,6 +167,10 @@ def store_facts(
         for memory, candidates in zip(new, wide, strict=True)
     ]
     verdicts += read_verdicts(engine.reader, new, other_turns, said, verdicts)
+    kept = _remaining_facts(verdicts, new, wide, facts)
+    with engine.open_index(space) as index:
+        prepared += [_prepare(index, fact, reading, now) for fact in kept]
+    facts += kept
 
     joins: list[Event] = []
 
@@ -180,6 +190,29 @@ def store_facts(
     if joins:
         engine.embed_descriptions(space)
     return memories
+
+
+def _remaining_facts(
+    verdicts: Iterable[Verdict], new: Sequence[Memory], old: Sequence[Sequence[Memory]], facts: Sequence[Fact]
+) -> list[Fact]:
+    """What still holds of older memories of which the new ones change only a part, as facts of their own."""
+    kept: dict[str, Fact] = {}
+    for verdict in verdicts:
+        older = next((memory for memory in old[verdict.new_index] if memory.id == verdict.old_id), None)
+        text = remainder(new[verdict.new_index], older) if older and verdict.effect == "updates" else None
+        if older is None or text is None:
+            continue
+        names = [mention for mention in older.mentions if mention.name in text or mention.name == SELF]
+        kept[text] = Fact(
+            text=text,
+            kind=older.kind,
+            mentions=tuple(names),
+            valid=older.valid,
+            importance=older.importance,
+            tags=older.tags,
+            source_turns=facts[verdict.new_index].source_turns,
+        )
+    return list(kept.values())
 
 
 def _known_facts(index: Index, sources: Sequence[Memory], extractor: Extractor) -> list[str] | None:
@@ -283,6 +316,7 @@ def _comparison_candidates(
     vectors: Mapping[bytes, Vector],
     snapshot: Snapshot,
     sources: Container[str],
+    recent: Iterable[int],
 ) -> tuple[list[list[Memory]], list[list[Memory]]]:
     """For each new memory the memories that it may relate to, including those before it in `new`: the similar ones,
     and a wider choice, for rules and for a reader.
@@ -295,6 +329,8 @@ def _comparison_candidates(
         with index.lock:
             scores = _similar_rows(index, memory, vectors.get(text_hash(memory.text)), snapshot)
             scores |= dict.fromkeys(_same_subject_rows(index, (*memory.triples, *ended[place]), snapshot), 1.0)
+            for row in recent:
+                scores.setdefault(row, _MIN_READ_SIMILARITY)
             rows = [row for row in scores if not index.graph.is_turn(row)]
             older = dict(zip(rows, index.memories(rows), strict=True))
             readable = {m.id for m in index.readable_memories(rows)}
@@ -380,6 +416,16 @@ def _similar_rows(index: Index, memory: Memory, vector: Vector | None, snapshot:
         and not superseded[index.catalog.memory_of(row)]
     }
     return dict(list(near.items())[:_MAX_CANDIDATES])
+
+
+def _recent_rows(index: Index, snapshot: Snapshot) -> list[int]:
+    """The rows written last that are not turns and that no link supersedes, the latest first: what somebody says often
+    changes what was said before, in words that are not similar."""
+    superseded = index.links.superseded_mask(snapshot)
+    begin = max(0, len(snapshot.row_mask) - _RECENT_ROWS)
+    rows = (np.flatnonzero(snapshot.row_mask[begin:]) + begin).tolist()[::-1]
+    facts = (row for row in rows if not index.graph.is_turn(row) and not superseded[index.catalog.memory_of(row)])
+    return list(islice(facts, _MAX_CANDIDATES))
 
 
 def _same_subject_rows(index: Index, claims: Iterable[Triple], snapshot: Snapshot) -> list[int]:

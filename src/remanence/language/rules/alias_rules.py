@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from remanence.language.rules.lexicon import compile_pattern, data_lines
 from remanence.language.rules.name_rules import find_names
+from remanence.language.text import normalize_name
 
 MAX_CHARS = 4_000
 """A longer text is a document about many people."""
@@ -71,12 +72,12 @@ def is_short_form(one: str, other: str) -> bool:
 def _add_of_only_person(found: dict[tuple[str, str], AliasPair], text: str) -> None:
     """ "Our neighbour is Giuseppe Riva. He says call me Beppe": the only one whose name has two words."""
     called = _CALL_THEM.search(text)
-    if called is None:
+    if called is None or normalize_name(_group(called, "alias")) in _NO_ALIASES:
         return
     names = {name.text for name in find_names(text[: called.start()]) if name.kind in ("person", "thing")}
     full = [name for name in names if " " in name] or list(names)
     if len(full) == 1:
-        _add(found, full[0], called["alias"], called.group())
+        _add(found, full[0], _group(called, "alias"), called.group())
 
 
 def _group(match: re.Match[str], role: str) -> str:

@@ -74,21 +74,27 @@ def has_lasting_result(sentence: ParsedSentence) -> bool:
 def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: bool) -> FactClassification | None:
     """By the subject and the first verb."""
     text = sentence.text
-    if (len(text.split()) < _SHORT and not _IS_STATUS.search(text)) or _YOU.search(text) or len(text) > 600:
+    if (
+        (len(text.split()) < _SHORT and not (_IS_STATUS.search(text) or _IS_OVER.search(text)))
+        or _YOU.search(text)
+        or len(text) > 600
+    ):
         return None
     subject = _subject(sentence)
     if subject is None:
         return _classify_impersonal(sentence, is_future)
-    rest = text[subject.end :]
+    rest = _without_insertion(text[subject.end :])
     possession = _POSSESSION.match(rest)
     if possession:
-        is_past = possession[2] in ("was", "were") and not is_future
-        if possession[1] in _IDLE_THINGS:
+        is_past = possession["verb"] in ("was", "were") and not is_future
+        if _PASSING_STATE.search(rest, 0, 60):
+            return None
+        if possession["thing"] in _IDLE_THINGS or (possession["other"] and len(rest[possession.end() :].split()) < 2):
             return None
         return FactClassification("episode" if is_past else "semantic", 0.6, is_future)
     plural = text[: subject.end].endswith(" others") or subject.text.rpartition(" ")[2] in PLURAL_RELATIONSHIP_NOUNS
     if plural:  # the verb tables have singular forms
-        rest = _PLURAL_VERB.sub(lambda found: f" {_SINGULAR.get(found[1]) or conjugate(found[1])}", rest)
+        rest = _PLURAL_VERB.sub(lambda found: f"{found[1]} {_SINGULAR.get(found[2]) or conjugate(found[2])}", rest)
     verb = _VERB.match(rest)
     if verb is None:
         return None
@@ -98,9 +104,9 @@ def _classify_without_claim(sentence: ParsedSentence, speaker: str, is_future: b
         return None  # I think I will …
     singular = verb[1].lower().replace("’", "'")
     classification = _classify_by_verb(_SINGULAR.get(singular, singular), after, is_future, alone=alone)
-    vague = plural and alone and not _NUMBER.search(text)
-    vague = vague and not _LASTING_RESULT.search(text)
-    return None if vague and classification is not None and classification.kind == "semantic" else classification
+    if classification is None and subject.start > 0:  # The report is due on Friday and Ana owns it
+        return _classify_impersonal(sentence, is_future)
+    return classification
 
 
 def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) -> FactClassification | None:
@@ -131,12 +137,17 @@ def _classify_by_verb(verb: str, after: str, is_future: bool, *, alone: bool) ->
     if verb == "would":
         return FactClassification("viewpoint", 0.7) if _RATHER.match(after) else None
     if verb == "hasn't":
-        return FactClassification("semantic", 0.6) if _HAS_NONE.match(after) else None
+        return FactClassification("semantic", 0.6) if _HAS_NONE.match(after) or _STILL.search(after) else None
     if verb in ("can", "can't", "cannot", "doesn't", "does"):
-        idle = next_word in _IDLE_ABILITIES and not _HAS_NONE.match(after)
+        idle = (
+            next_word in _IDLE_ABILITIES and not _HAS_NONE.match(after) and not _MAY_NOT_HAVE.match(f"{verb} {after}")
+        )
+        idle = idle or (count < 2 and verb.startswith("can") and next_word not in _SKILLS)
         return None if idle else FactClassification("semantic", 0.6)
     if _LASTING_RESULT.match(f"{verb} {after}"):
         return FactClassification("semantic", 0.6)
+    if alone and (verb in _PASSING_EVENTS or _STUCK.match(f"{verb} {after}")) and not tags_of(after):
+        return None
     if verb in _PAST_VERBS or verb.endswith("ed"):
         return FactClassification("episode", 0.6, is_future=_BOOKED.search(after) is not None, is_minor=alone)
     if not verb.endswith("s") or verb in _NOT_VERBS:
@@ -158,7 +169,7 @@ def _classify_being(verb: str, after: str, next_word: str, is_future: bool, alon
 
 def _classify_having(verb: str, after: str, next_word: str, is_future: bool) -> FactClassification | None:
     if verb == "had":
-        return FactClassification("episode", 0.6, is_future)
+        return None if _MEAL.search(after) else FactClassification("episode", 0.6, is_future)
     if (next_word == "to" and not _EXACT.search(after)) or _IDLE_NEEDS.match(after):
         return None
     if _LASTING_RESULT.match(after):
@@ -180,12 +191,21 @@ def _classify_impersonal(sentence: ParsedSentence, is_future: bool) -> FactClass
     return FactClassification("episode" if _WAS.search(text) and not is_future else "semantic", 0.5, is_future)
 
 
+def _without_insertion(rest: str) -> str:
+    """What follows a subject, without an apposition: ", our old beagle, sleeps a lot" is " sleeps a lot"."""
+    found = _BETWEEN.match(rest)
+    return rest[found.end() :] if found else rest
+
+
 def _subject(sentence: ParsedSentence) -> NameSpan | None:
     """The person at the start of the sentence, or after a time, a conjunction or a comma."""
     for name in sentence.names:
         before = sentence.text[: name.start]
         if name.kind == "person" and (
-            not before or (len(before) < 60 and _BEFORE_SUBJECT.search(before)) or _TIME_FIRST.fullmatch(before)
+            not before
+            or (len(before) < 60 and _BEFORE_SUBJECT.search(before))
+            or (_FRONTED.fullmatch(before) and not _AFTER_OBJECT.match(sentence.text, name.end))
+            or _TIME_FIRST.fullmatch(before)
         ):
             return name
     return None
@@ -201,28 +221,30 @@ def _is_past(sentence: ParsedSentence) -> bool:
 
 
 _SINGULAR = {"are": "is", "have": "has", "were": "was", "don't": "doesn't"}
-_PLURAL_VERB = re.compile(
-    r"^ (are|have|live|plan|want|play|own|love|like|prefer|pay|bank|rent|eat|drink|drive|work|use|keep|run|share|go"
-    r"|speak|cook|grow|sell|study|teach|need|get|meet|ship|launch|support|host|offer|take)\b"
-)
+_PLURAL_VERB = re.compile(rf"^((?: (?:{load_pattern('adverbs_before_verb')}))*) ([a-z]+)\b(?!['’])")
 _VERB = compile_pattern("first_verb")
 _LASTING_RESULT = compile_pattern("lasting_result")
 _DONE_TO_SPEAKER = compile_pattern("done_to_somebody")
 _NUMBER = re.compile(r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten)\b")
 _EXACT = re.compile(r"\d| [A-Z]\w|^to (?:avoid|take|eat|inject|wear|use|carry|follow|stick|watch)\b")
-_POSSESSION = re.compile(rf"['’]s (?:[a-z-]+ ){{0,2}}?([a-z-]+) ({load_pattern('possession_verbs')})\b")
+_POSSESSION = compile_pattern("possession")
 _WORD = re.compile(r"[\w'’-]+")
 _DEGREE = re.compile(r"^(?:(?:so|really|very|super|just|also|always|all|too|pretty|truly|still|quite|a bit|not) )+")
 _BEFORE_SUBJECT = re.compile(r"(?:, |\b(?:and|but|that|because|when|since|so) )$")
+_AFTER_OBJECT = re.compile(r"\W*$|[,.;]| (?:to|in|at|on|from|with|for|by|of|and|or|as|into)\b")
+_BETWEEN = compile_pattern("between_subject_and_verb")  # Biscuit, our old beagle, has to lose weight
+_FRONTED = compile_pattern("fronted_phrase", re.IGNORECASE)
 _TIME_FIRST = re.compile(rf"(?:(?:{load_pattern('time_words')}) ?)+", re.IGNORECASE)
 _YOU = re.compile(r"\b(?:you|your|yours|you['’]re|yourself)\b", re.IGNORECASE)
 _FUTURE = re.compile(rf"\b(?:{load_pattern('future_phrases')})\b", re.IGNORECASE)
 _EVENT = compile_pattern("scheduled_event")
 _TIME = re.compile(rf"\b(?:{TIME_PHRASE_PATTERN})", re.IGNORECASE)
 _BOOKED = re.compile(r"\b(?:tickets?|vacation|holiday|leave|table|seats?|room)\b.*\b(?:for|on)\b")
-_DUE = re.compile(r"\b(?:is|are) due\b")
+_DUE = compile_pattern("due_statement", re.IGNORECASE)
 _IS_STATUS = re.compile(rf" (?:is|are)(?: (?:now|currently|also|still|not))* (?:{STATUS_PATTERN})\b")
+_IS_OVER = re.compile(r"^[A-Z].* (?:is|are) (?:off|over|cancelled|canceled|gone|dead|history|sold|closed|finished)\b")
 _BE_IDLE = re.compile(r"be (?!in\b|at\b|on\b|away\b|out\b|[a-z]+ing\b)")
+_PASSING_STATE = compile_pattern("passing_state")
 _STILL = compile_pattern("lasting_until_now")
 _HAS_BEEN_DOING = re.compile(r"(?:[a-z]+ )?been (?:[a-z]+ly )?[a-z]+ing\b")
 _WHEN = re.compile(r"\b(?:tomorrow|tonight|next|this|on|at|in (?:[A-Z]|\d|an?\b|two|three)|\d+)\b")
@@ -231,10 +253,9 @@ _STATIVE_VERB = re.compile(rf"\b(?:{load_pattern('stative_verbs')})\b")
 _WAS = re.compile(r"\b(?:was|were|had|[a-z]{3,}ed)\b")
 _RATHER = re.compile(r"rather (?!not\b|be\b).* than \w")
 _HAS_NONE = re.compile(r"(?:have|got) (?:any |an? )(?!idea|clue|question|problem|time|plans|doubt)")
+_MAY_NOT_HAVE = re.compile(r"can(?:['’]t|not) have (?!it\b|that\b|this\b|been\b|done\b|a\b|an\b|[a-z]+ed\b)\w")
 _IDLE_NEEDS = compile_pattern("idle_needs")
-_NO_FEELING = re.compile(
-    r"(?:doing|getting) (?:an?|my|their|married|engaged|divorced)\b|looking (?:for|after)\b|back (?:at|in|on)\b"
-)
+_NO_FEELING = compile_pattern("no_feeling")
 _LASTING_PREDICATES = word_set(
     "married_to engaged_to relationship_status diet grew_up_in born_in born_on is_from lived_in worked_at studied_at"
 )
@@ -248,4 +269,8 @@ _PARTICIPLES = load_words("participles")
 _EMPTY_WORDS = word_set("it that this you so them him her these those there what how such too your")
 _IDLE_ABILITIES = load_words("idle_abilities")
 _IDLE_THINGS = load_words("idle_things")
+_PASSING_EVENTS = load_words("passing_events")
+_STUCK = re.compile(r"got (?:stuck|up|home|wet|lost|soaked|bored|distracted)\b")
+_MEAL = re.compile(r"\bfor (?:lunch|dinner|breakfast|tea)\b")
+_SKILLS = load_words("skills")
 _FEELINGS = load_words("feelings")

@@ -41,6 +41,8 @@ class _Turn:
     """The times that the turn states; its clauses share them."""
     people: dict[str, str] = field(default_factory=dict)
     """Third persons named so far, by normalized name. If there is one, "she" means that person."""
+    relatives: dict[str, str] = field(default_factory=dict)
+    """Relatives of the speaker that the turn names, also in its questions."""
     last: Fact | None = None
     """The fact of the previous sentence; "Her name is Luna" is appended to it."""
     withdrawn: list[Fact] = field(default_factory=list)
@@ -75,10 +77,15 @@ def find_facts(utterances: Sequence[Utterance], speakers: Sequence[str], now: da
 def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -> list[Fact]:
     """The facts of a turn; `asked` is what another speaker said right before."""
     facts: list[Fact] = []
+    for named in _MY_RELATIVE.finditer(text):
+        turn.relatives.setdefault(normalize_name(named[1]), f"{speaker_label(turn.speaker)}'s {named[1]}")
     relative = _asked_relative(asked)
     if relative:
         turn.people[normalize_name(relative)] = f"{speaker_label(turn.speaker)}'s {relative}"
-    for sentence in _sentences_of_turn(turn, text, asked):
+    asked_name = _HOW_IS.search(asked)
+    if asked_name and not relative:
+        turn.people[normalize_name(asked_name[1])] = asked_name[1]
+    for sentence in _sentences_of_turn(turn, _spell_out_note(text), asked):
         if turn.speaker == ASSISTANT and is_boilerplate(sentence.text):
             continue
         corrected = _corrected_facts(sentence, turn, [*recent, *facts])
@@ -91,8 +98,9 @@ def _facts_of_turn(turn: _Turn, text: str, asked: str, recent: Sequence[Fact]) -
             facts[facts.index(turn.last)] = turn.last = extended
             continue
         turn.last = None
-        for clause in _split_clauses(resolved, turn, sentence.remember_requested or sentence.is_answer):
-            facts += _facts_of_clause(clause, sentence, turn, times_in_clause(clause.text, turn.times))
+        clauses = _split_clauses(resolved, turn, sentence.remember_requested or sentence.is_answer)
+        found = _facts_of_clauses(clauses, sentence, turn)
+        facts += found or _facts_of_clauses(_main_clauses(resolved, turn), sentence, turn)
         for person in _other_people(resolved, turn.speaker):
             turn.people.setdefault(normalize_name(person.text), resolved[person.start : person.end])
     return facts
@@ -108,6 +116,21 @@ def _sentences_of_turn(turn: _Turn, text: str, asked: str) -> Iterator[Sentence]
         if statements:
             rest = text.replace(first, "", 1)
     yield from informative_sentences(rest, to_assistant=turn.speaker == SELF)
+
+
+def _spell_out_note(text: str) -> str:
+    """A note under a heading as sentences: "Project Kestrel. Owner: Ann. Due 3 May" is "Kestrel's owner is Ann".
+
+    >>> _spell_out_note("Project Kestrel. Owner: Ann. Due 3 May.")
+    "Project Kestrel. Kestrel's owner is Ann. Kestrel is due 3 May."
+    """
+    heading = _HEADING.match(text)
+    if heading is None:
+        return text
+    topic = heading["topic"]
+    notes = _NOTE_FIELD.sub(lambda found: f"{topic}'s {found[1].lower()} is ", text[heading.end() :])
+    notes = _NOTE_DUE.sub(f"{topic} is due ", notes)
+    return heading.group() + _NOTE_NOUN.sub(lambda found: f"{topic}'s {found[1].lower()}", notes)
 
 
 def _asked_relative(asked: str) -> str | None:
@@ -168,8 +191,10 @@ def _build_fact(
     if kind == "semantic" and window.start is not None:
         if window.start > turn.at and _DUE.search(clause.text):  # a deadline is an event to come
             kind = "episode"
-        elif has_lasting_result(clause) and window.start is not None and window.start <= turn.at:
-            window = Window(window.start)
+        elif window.start <= turn.at and (
+            has_lasting_result(clause) or (_is_over(window, turn.at) and _HOLDS_NOW.search(clause.text))
+        ):
+            window = Window(window.start)  # what holds now began then
     if not window.has_bound and kind == "episode" and turn.is_dated and not (is_future or is_background):
         window = Window.from_moment(turn.at)
     others = [person.text for person in _other_people(clause.text, turn.speaker)]
@@ -189,6 +214,10 @@ def _build_fact(
         source_turns=(turn.number,),
         ended_claims=tuple(dict.fromkeys([*ended, *claims_opposed_to(claims)])),
     )
+
+
+def _is_over(window: Window, at: datetime) -> bool:
+    return window.end is not None and window.end <= at
 
 
 def _claims_and_ended(clause: ParsedSentence) -> tuple[list[Triple], tuple[Triple, ...]]:
@@ -220,10 +249,32 @@ def _split_clauses(text: str, turn: _Turn, remember_requested: bool) -> list[Par
     return [parse_sentence(text, turn.speaker)]
 
 
+def _facts_of_clauses(clauses: Iterable[ParsedSentence], sentence: Sentence, turn: _Turn) -> list[Fact]:
+    return [
+        fact
+        for clause in clauses
+        for fact in _facts_of_clause(clause, sentence, turn, times_in_clause(clause.text, turn.times))
+    ]
+
+
+def _main_clauses(text: str, turn: _Turn) -> list[ParsedSentence]:
+    """The clauses of a sentence that is no fact as a whole, each with its own subject: "They want me to give a talk
+    but I don't fly". What depends on a condition is not among them."""
+    if _CONDITIONAL.search(text) or not _MAIN_JOINT.search(text):
+        return []
+    label = speaker_label(turn.speaker)
+    parts = [part.strip(" ,") for part in _MAIN_JOINT.split(text)]
+    parts = [part[:1].upper() + part[1:] for part in parts if _OWN_SUBJECT.match(part) or part.startswith(label)]
+    return [parse_sentence(part, turn.speaker) for part in parts if not _YOU.search(part)]
+
+
 def _are_independent(one: ParsedSentence, other: ParsedSentence) -> bool:
     subjects = [{claim.subject for claim in _all_claims(clause)} for clause in (one, other)]
     if all(subjects) and (subjects[0].isdisjoint(subjects[1]) or (one.denial is None) != (other.denial is None)):
         return True  # other subjects, or one clause denies: tea is liked, coffee is not
+    starts = [clause.names[0] if clause.names and clause.names[0].start == 0 else None for clause in (one, other)]
+    if starts[0] and starts[1] and starts[0].kind == starts[1].kind == "person" and starts[0].text != starts[1].text:
+        return True
     tags = [set(tags_of(clause.text)) for clause in (one, other)]
     return all(tags) and tags[0].isdisjoint(tags[1])
 
@@ -242,8 +293,9 @@ def _resolve_pronoun(text: str, turn: _Turn) -> str:
     if reported and not turn.people:  # Bob told Alice that he moved
         return f"{reported[1]} {reported[2]}"
     pronoun = _PRONOUN.match(text)
-    if pronoun and len(turn.people) == 1:
-        (name,) = turn.people.values()
+    people = turn.people or turn.relatives
+    if pronoun and len(people) == 1:
+        (name,) = people.values()
         possessive = "'s" if pronoun[1] in ("His", "Her") else ""
         return f"{name}{possessive}{_CONTRACTED[pronoun[2][1:]] if pronoun[2] else ''}{text[pronoun.end() :]}"
     second = _AND_PRONOUN.search(text)
@@ -324,16 +376,35 @@ def _mentions(text: str, speaker: str) -> tuple[Mention, ...]:
     return tuple(found.values())
 
 
+_HEADING = re.compile(r"(?:Project |Re )?(?P<topic>[A-Z][\w-]+(?: [A-Z][\w-]+)?)[:.] (?=[A-Z])")
+_NOTE_NOUNS = r"owner|lead|deadline|date|due date|budget|status|contact|client|launch|release|kick-?off|sponsor|scope"
+_NOTE_FIELD = re.compile(rf"(?<![\w'’] )(?<!\w)({_NOTE_NOUNS}): ", re.IGNORECASE)
+_NOTE_NOUN = re.compile(
+    rf"(?:(?<=^)|(?<=[.;] ))({_NOTE_NOUNS})(?= (?:is|are|was|slips?|moves?|moved|changed)\b)", re.IGNORECASE
+)
+_NOTE_DUE = re.compile(r"(?<![\w'’] )(?<!\w)Due (?=\w)")
+_MAIN_JOINT = compile_pattern("main_clause_joint")
+_OWN_SUBJECT = re.compile(r"[Tt]he user\b|[A-Z][\w.-]+(?: [A-Z][\w.-]+)*(?:['’]s)? [a-z]")
+_CONDITIONAL = re.compile(
+    r"\b(?:if|unless|whether|wish|imagine|suppose|pretend|dream(?:ed|t)?|in case)\b", re.IGNORECASE
+)
+_YOU = re.compile(r"\byou(?:r|rs|['’]re)?\b", re.IGNORECASE)
 _CLAUSE_JOINT = re.compile(r",? (?:and|but|while)(?: also| now)? (?=[A-Z]|the user\b)|; ")
 _RELATIVE = load_pattern("relative_noun")
 _YOUR_RELATIVE = re.compile(rf"\b[Yy]our ({load_pattern('relationship')})\b")
+_HOW_IS = re.compile(r"\b[Hh]ow(?:['’]s| is) ([A-Z]\w+)\b[^.?!]{0,20}\?")
+_MY_RELATIVE = re.compile(rf"\b[Mm]y ((?:[a-z]+ )?(?:{load_pattern('relationship')})\b(?: [A-Z]\w+)?)")
 _ONLY_SUBJECT = compile_pattern("only_subject")
 _REPORTED = compile_pattern("reported")
 _AND_PRONOUN = re.compile(r",? and (?:she|he)(?= [a-z])")
 _PRONOUN = re.compile(r"(He|She|His|Her)\b(['’](?:s|ll|d))?(?= [a-z]|['’])")
 _CONTRACTED = {"s": " is", "ll": " will", "d": " would"}
 _CONTINUATION = compile_pattern("continuing_sentence")
-_DUE = re.compile(r"\b(?:deadline|due|go-?live|launch(?:es|ing)?|hand(?:s|ing)? in|submit|release|by)\b", re.IGNORECASE)
+_DUE = re.compile(
+    r"\b(?:deadline|due|go-?live|launch(?:es|ing)?|hand(?:s|ing)? in|submit|release|by|slip(?:s|ped)|postponed|date)\b",
+    re.IGNORECASE,
+)
+_HOLDS_NOW = re.compile(r"\b(?:now|any ?more|no longer|never|these days|still)\b")
 _SUBORDINATE = re.compile(r"(?:since|after|before|when|once) ", re.IGNORECASE)
 _MAX_EXTENDED_CHARS = 300
 _MAX_RECENT = 8

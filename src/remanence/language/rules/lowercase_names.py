@@ -14,6 +14,7 @@ from itertools import pairwise
 from remanence.language.rules.lexicon import (
     CALENDAR_WORDS,
     FIRST_NAMES,
+    KINSHIP_TITLES,
     RELATIONSHIP_NOUNS,
     compile_pattern,
     is_common_word,
@@ -24,10 +25,15 @@ from remanence.language.rules.name_spans import NameSpan
 
 _WORD = re.compile(r"(?<![\w@#./'’-])[^\W\d_]{3,}(?![\w@-]|['’]t\b)")
 _RELATIVE_BEFORE = compile_pattern("lowercase_relative_before")
-_TITLES = word_set("mr mrs ms dr prof professor uncle aunt auntie nurse sir coach")
+_TITLES = word_set("mr mrs ms dr prof professor nurse sir coach") | KINSHIP_TITLES
+_DEAR = word_set("little dear poor young baby lovely dearest")
 _RELATIVES = RELATIONSHIP_NOUNS | word_set("colleague manager neighbour neighbor flatmate teacher called named")
 _MET_BEFORE = compile_pattern("lowercase_met_before")
 _ACTS_AFTER = compile_pattern("lowercase_acts_after")
+_IS_DOING = compile_pattern("lowercase_is_doing")  # "will is picking up the kids": no verb stands before another
+_TOLD_BEFORE = compile_pattern("lowercase_told_before")
+_AFTER_TOLD = compile_pattern("lowercase_after_told")
+_PAIR = re.compile(r" and ([a-z]+) (?:came|come|are|were|went|have|had|said|left|want|arrived|got|live|brought|met)\b")
 _ARTICLES = word_set("the a an my your his her our their this that some no any every")
 _LIST_JOINT = re.compile(r"(?: [a-z]\.)?(?:,|,? and)(?: (?:possibly|maybe|also|perhaps|then))? ")
 _AFTER_LISTED = compile_pattern("after_listed_name")
@@ -76,11 +82,23 @@ def _is_name(text: str, word: re.Match[str]) -> bool:
     common = lower in _ALSO_WORDS or lower in CALENDAR_WORDS or is_common_word(lower)
     if last in _TITLES or (last in _RELATIVES and _RELATIVE_BEFORE.search(before)):
         return True
+    if last in _DEAR and not common and (known or _AFTER_LISTED.match(text, word.end())):
+        return True
     if last in _ARTICLES:
         return False
-    if known and (not common or _MET_BEFORE.search(before)):
+    if known and (not common or _MET_BEFORE.search(before) or _does_something(text, word)):
+        return True
+    if not common and _TOLD_BEFORE.search(before) and _AFTER_TOLD.match(text, word.end()):
         return True
     return _ACTS_AFTER.match(text, word.end()) is not None
+
+
+def _does_something(text: str, word: re.Match[str]) -> bool:
+    """Whether a verb follows as after a person, or after two: "will is picking up", "grace and joy came over"."""
+    if word.group() in CALENDAR_WORDS:
+        return False
+    pair = _PAIR.match(text, word.end())
+    return _IS_DOING.match(text, word.end()) is not None or (pair is not None and pair[1] in FIRST_NAMES)
 
 
 def _may_be_unknown(text: str, word: re.Match[str]) -> bool:

@@ -61,6 +61,7 @@ def _is_lowercase(text: str) -> bool:
 _PARTICLES = frozenset(f" {particle} " for particle in load_words("name_particles"))
 _NON_NAME_ACRONYMS = load_words("non_name_acronyms")
 _NON_NAME_ENDINGS = tuple(sorted(load_words("non_name_endings")))
+_PAST_FORMS = load_words("irregular_past")
 _NAME_SUFFIXES = load_words("name_suffixes")
 _LOWERCASE_WORD = re.compile(r"(?<![\w'’-])[a-z][a-z]+")
 _FOLLOWING_WORD = re.compile(r"(['’]s\b)?,? ?([a-z]+)?")
@@ -247,7 +248,9 @@ class _NameFinder:
             return len(text) > 2 and not text.isupper()
         if _AND_I.match(self.text, token.end):
             return True
-        return self._acts(token) or (self._precedes_verb(token) and not lower.endswith(_NON_NAME_ENDINGS))
+        if self._acts(token) or self._precedes_past(token):
+            return True
+        return self._precedes_verb(token) and not lower.endswith(_NON_NAME_ENDINGS)
 
     def _acts(self, token: CapitalizedWord) -> bool:
         """Whether the token is a name elsewhere in the text, or does here what people do."""
@@ -257,6 +260,14 @@ class _NameFinder:
         """Whether one of the verbs follows the token, as after a subject."""
         after = _FOLLOWING_WORD.match(self.text, token.end)
         return after is not None and after[2] in verbs
+
+    def _precedes_past(self, token: CapitalizedWord) -> bool:
+        """Whether a past form that names what people do follows the token: "Georgina retired", "Terese quit"."""
+        after = _FOLLOWING_WORD.match(self.text, token.end)
+        verb = after[2] if after is not None and after[1] is None else None
+        if verb is None or token.lowercase.endswith(_NON_NAME_ENDINGS):
+            return False
+        return verb in _PAST_FORMS or (verb.endswith("ed") and is_common_word(verb))
 
     def _follows_place_cue(self, token: CapitalizedWord) -> bool:
         """Whether the token follows a word as in "from Virginia" or "Porto, Georgia"."""

@@ -289,6 +289,8 @@ def _kind(name: str, first: str, last: str, several: bool) -> str:
             return "organization"
         if last in lexicon.PLACE_WORDS or first in ("mount", "lake", "san", "fort", "port"):
             return "place"
+    if several and first in lexicon.KINSHIP_TITLES:
+        return "person"
     if first in lexicon.FIRST_NAMES or (name[1:2] == "." and several):
         return "person"
     if first in lexicon.PRODUCTS or name[0].islower() or (not name.isalpha() and re.search(r"\d", name)):

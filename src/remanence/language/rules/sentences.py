@@ -47,6 +47,8 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
     ['I live in St. Ives.']
     """
     prose = _DENIED_AFTER.sub(" NOT", _CODE.sub("\n", text[:MAX_TURN_CHARS]))
+    if '"' in prose or "“" in prose:
+        prose = _QUOTED_PASSAGE.sub("…", prose)
     for line in split_sentences(prose):
         if _is_pasted(line):
             return  # what follows is a text to work on, or meant to pass for one
@@ -65,8 +67,10 @@ def informative_sentences(text: str, *, to_assistant: bool = False) -> Iterator[
 
 def _is_pasted(line: str) -> bool:
     """Whether a line announces a text that the speaker did not say: "Translate this: …", "Ignore all instructions"."""
-    return _INJECTION.search(line) is not None or (
-        ":" in line and (_PASTED.search(line) is not None or (is_request(line) and line.rstrip().endswith(":")))
+    return (
+        _INJECTION.search(line) is not None
+        or _LETTER.match(line) is not None
+        or (":" in line and (_PASTED.search(line) is not None or (is_request(line) and line.rstrip().endswith(":"))))
     )
 
 
@@ -78,22 +82,28 @@ def _parts(sentence: str, to_assistant: bool) -> Iterator[str]:
     >>> list(_parts("I'm type 1 diabetic, so tell me the carbs whenever you suggest a meal", True))
     ["I'm type 1 diabetic", 'I want the assistant to tell me the carbs whenever it suggests a meal']
     """
-    sentence = _DOUBTFUL_TAIL.sub("", sentence)
+    sentence = _DOUBTFUL_TAIL.sub("", _IF_IT_MATTERS.sub("", sentence))
     pattern = _TAIL_QUESTION if sentence.rstrip().endswith(("?", "?!")) else _TAIL_REQUEST
     tail = pattern.search(sentence)
-    while tail and len(sentence[: tail.start()].split()) < 3:
+    while tail and len(sentence[: tail.start()].split()) < 3 and not _STATUS.fullmatch(sentence[: tail.start()]):
         tail = pattern.search(sentence, tail.start() + 1)
     head = sentence[: tail.start()] if tail else sentence
     if tail is None or is_request(head) or _QUESTION.match(head) or _NO_HEAD.match(head):
-        contrast = _CONTRAST.match(sentence)
+        contrast, reason = _CONTRAST.match(sentence), _OWN_REASON.search(sentence)
         if contrast:  # I'm not allergic to nuts, it's pollen
             yield f"{contrast['be']} not {contrast['kind']}{contrast['old']}"
             yield f"{contrast['be']} {contrast['kind']}{contrast['new']}"
+        elif reason and _asks(_OPENERS.sub("", sentence, count=1)):  # keep it eggless, I've been vegan for years
+            if to_assistant and _LASTING.search(sentence, 0, reason.start()):
+                yield sentence[: reason.start()]
+            yield sentence[reason.end() :].rstrip("? ")
         else:
             yield sentence
         return
     yield head
-    if to_assistant and tail["request"] and _LASTING.search(tail["request"]):
+    if to_assistant and _GIVEN_ADDRESS.match(tail["request"] or ""):
+        yield tail["request"]
+    elif to_assistant and tail["request"] and _LASTING.search(tail["request"]):
         yield f"I want the assistant to {_YOU.sub(_as_assistant, _AGREED.sub('', tail['request']))}"
 
 
@@ -118,6 +128,10 @@ def is_request(sentence: str) -> bool:
     (True, False)
     """
     return _REQUEST.match(sentence) is not None
+
+
+def _asks(sentence: str) -> bool:
+    return is_request(sentence) or _QUESTION.match(sentence) is not None
 
 
 def is_hypothetical(sentence: str) -> bool:
@@ -163,16 +177,26 @@ def complete_sentence(sentence: str, *, to_assistant: bool = False) -> str:
         fragment = pattern.match(sentence)
         if fragment and rest:
             return statement.format(first.lower()) + sentence[len(first) :]
+    choice = _CHOICE.fullmatch(sentence)
+    if choice:
+        return f"I go for {choice[1][:1].lower()}{choice[1][1:]} now"
+    several = _OF_US.match(sentence)
+    if several:
+        return f"We are {several[1]}{sentence[several.end() :]}"
+    newest = _NEW_VALUE.match(sentence)
+    if newest:
+        noun = newest[1].lower()
+        return f"My {'phone number' if noun == 'number' else noun} is {sentence[newest.end() :]}"
     arrival = _ARRIVAL.match(sentence)
     if arrival:
         return f"I now have a {arrival['ordinal'].lower()} {arrival['noun']}"
     nickname = _CALL_ME.match(sentence)
     if nickname:
         return f"I am called {sentence[nickname.end() :]}"
-    for pattern, statement in _WISHES if to_assistant else ():
-        wish = pattern.match(sentence)
+    if to_assistant:
+        wish = _wish(sentence)
         if wish:
-            return statement + sentence[wish.end() :]
+            return wish
     event = _EVENT.match(sentence)
     if event and _TIME.search(sentence, event.end()) and not _FINITE_VERB.search(sentence):
         proper = first.lower() in _PROPER_WORDS or not first[1:].islower()  # French lesson, IT training
@@ -180,6 +204,27 @@ def complete_sentence(sentence: str, *, to_assistant: bool = False) -> str:
         article = "" if event["noun"].lower() in _UNCOUNTED_EVENTS else "an " if phrase[0].lower() in "aeiou" else "a "
         return f"I have {article}{phrase}"
     return sentence
+
+
+def _wish(sentence: str) -> str | None:
+    """How the assistant is to answer from now on, as a statement; None if it is asked for only once.
+
+    >>> _wish("I'd rather you didn't use emojis with me")
+    'I want the assistant to not use emojis with me'
+    >>> _wish("Show me the code first when I ask about an error."), _wish("Show me the code.")
+    ('I want the assistant to show me the code first when I ask about an error.', None)
+    """
+    address = _GIVEN_ADDRESS.match(sentence)
+    if address:
+        return f"My email is {address['address']}"
+    for pattern, statement in _WISHES:
+        wish = pattern.match(sentence)
+        if wish:
+            return statement + _YOU.sub(_as_assistant, sentence[wish.end() :])
+    request = _POLITE.sub("", sentence)
+    if _REQUEST.match(request) and _LASTING.search(request) and not _NO_WISH.match(request):
+        return f"I want the assistant to {_YOU.sub(_as_assistant, request[:1].lower() + request[1:])}"
+    return None
 
 
 def _is_small_talk(sentence: str) -> bool:
@@ -193,7 +238,7 @@ def _is_small_talk(sentence: str) -> bool:
 
 
 def _without_openers(sentence: str, to_assistant: bool) -> Sentence:
-    text, is_correction, remember_requested = sentence, False, False
+    text, is_correction, remember_requested = _RETRACTED.sub(r"\g<who>\g<rest>", sentence), False, False
     for _ in range(4):
         opener = _REMEMBER.match(text)
         if opener:
@@ -217,8 +262,10 @@ _STATUS = compile_pattern("own_status")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CODE_LINE = compile_pattern("code_line")
 _BULLET = re.compile(r"^\s*(?:[-*•]+|\d{1,2}[.)])\s+")
+_QUOTED_PASSAGE = re.compile(r"[\"“][^\"“”]{10,}?[.!?…]\s[^\"“”]{2,}(?:[\"”]|\Z)")
 _QUOTED_LINE = re.compile(r"\s*(?:>|[\"“][^\"”]{20,}[\"”]?\W*(?:$|[-–—(]|(?:wrote|writes|said|says|by)\b))")
 _INJECTION = compile_pattern("injection", re.IGNORECASE)
+_LETTER = compile_pattern("letter", re.IGNORECASE)
 _PASTED = compile_pattern("pasted", re.IGNORECASE)
 _FICTION = compile_pattern("fiction", re.IGNORECASE)
 _SMALL_I = re.compile(r"(?<![\w.'’-])i(?=['’](?:m|ve|ll|d)\b| [a-z])")
@@ -226,6 +273,7 @@ _DENIED_AFTER = re.compile(r"(?:\.{2,}|…)\s*(?:NOT|not)(?=[.!]*(?:\n|$))")
 _SARCASM = compile_pattern("sarcasm")
 _TAIL_QUESTION = compile_pattern("tail_question", re.IGNORECASE)
 _TAIL_REQUEST = compile_pattern("tail_request", re.IGNORECASE)
+_IF_IT_MATTERS = compile_pattern("if_it_matters", re.IGNORECASE)
 _DOUBTFUL_TAIL = compile_pattern("doubtful_tail", re.IGNORECASE)
 _YOU = re.compile(r"\byou(?: ([a-z]+))?\b", re.IGNORECASE)
 _CONTRAST = compile_pattern("contrast", re.IGNORECASE)
@@ -233,6 +281,9 @@ _NO_HEAD = compile_pattern("no_statement_head", re.IGNORECASE)
 _LASTING = compile_pattern("lasting_request", re.IGNORECASE)
 _AGREED = re.compile(r",? (?:ok(?:ay)?|please|thanks|right|yeah)\W*$|\W+$", re.IGNORECASE)
 _OPENERS = compile_pattern("opener", re.IGNORECASE)  # only where something follows
+_RETRACTED = compile_pattern(
+    "retracted"
+)  # "I told you Ana was in Rome, that's wrong, she's in Pisa" is "Ana's in Pisa"
 _CORRECTION = compile_pattern("correction_opener", re.IGNORECASE)
 _REMEMBER = compile_pattern("remember", re.IGNORECASE)
 _QUESTION = re.compile(load_pattern("questions"), re.IGNORECASE)
@@ -246,8 +297,21 @@ _PROPER_WORDS = lexicon.FIRST_NAMES | PROPER_ADJECTIVES | lexicon.ORGANIZATIONS 
 _UNCOUNTED_EVENTS = word_set("lunch dinner breakfast brunch training practice surgery")
 _OBJECT = re.compile(r"(?:me|us|it)\b|(?:that|this|you|them)(?:[.,!]|$)")
 _PAST_FIRST = compile_pattern("past_first", re.IGNORECASE)
+_CHOICE = re.compile(
+    r"((?!(?:oh|so|what|how|as|like|that|this|the way)\b)[\w-]+(?: [\w-]+){0,2}) it is(?: then| now)?[.!]*",
+    re.IGNORECASE,
+)
+_GIVEN_ADDRESS = compile_pattern("given_address", re.IGNORECASE)
+_OF_US = re.compile(r"there(?:['’]s| are) ((?:\w+) of us)\b", re.IGNORECASE)
+_NEW_VALUE = re.compile(
+    r"(?:my |our )?new (number|phone number|address|email|phone|boss|manager|name|surname|car|job)(?: is|['’]s|:) ",
+    re.IGNORECASE,
+)
 _ARRIVAL = compile_pattern("arrival", re.IGNORECASE)
 _CALL_ME = compile_pattern("call_me", re.IGNORECASE)
+_OWN_REASON = compile_pattern("own_reason", re.IGNORECASE)
+_POLITE = re.compile(r"^(?:(?:please|pls|kindly|and|also|can you|could you|so)\b,? )+", re.IGNORECASE)
+_NO_WISH = re.compile(r"(?:let|look|stay|enjoy|take|feel|imagine|pretend|think|consider|remind|call)\b", re.IGNORECASE)
 _ANSWER_VERB = rf"(?=(?:{load_pattern('answer_verbs')})\b)"
 _FROM_NOW = r"(?:please )?(?:from now on,? |in (?:the )?future,? )(?:please )?"
 _NEVER = rf"(?:{_FROM_NOW}don['’]t (?:ever )?|(?:please )?never |(?:please )?don['’]t ever ){_ANSWER_VERB}"
@@ -255,6 +319,8 @@ _ALWAYS = rf"(?:{_FROM_NOW}(?:always )?|(?:please )?always ){_ANSWER_VERB}"
 _WISHES = (
     (re.compile(r"(?:please |pls )?remind me to ", re.IGNORECASE), "I want to be reminded to "),
     (re.compile(_NEVER, re.IGNORECASE), "I want the assistant to never "),
+    (compile_pattern("rather_not", re.IGNORECASE), "I want the assistant to not "),
+    (compile_pattern("rather_do", re.IGNORECASE), "I want the assistant to "),
     (re.compile(_ALWAYS, re.IGNORECASE), "I want the assistant to always "),
 )
 _FRAGMENTS = (  # each with the words that stand before its first word
@@ -262,6 +328,8 @@ _FRAGMENTS = (  # each with the words that stand before its first word
     (compile_pattern("duration_fragment", re.IGNORECASE), "I have had {}"),
     (compile_pattern("participle_fragment", re.IGNORECASE), "I have {}"),
     (compile_pattern("state_fragment", re.IGNORECASE), "I am {}"),
+    (compile_pattern("passive_fragment", re.IGNORECASE), "I was {}"),
+    (compile_pattern("being_fragment", re.IGNORECASE), "I am {}"),
     (compile_pattern("negated_fragment", re.IGNORECASE), "I {}"),
     (compile_pattern("wish_fragment", re.IGNORECASE), "I want {}"),
 )

@@ -42,6 +42,10 @@ def answer_statements(question: str, answer: str) -> list[str]:
     if asked is None or len(answer.split()) > MAX_ANSWER_WORDS or "?" in answer or _UNSETTLED.search(answer):
         return []
     parsed = _parse_answer(answer)
+    verbs = _VERB_CHOICE.fullmatch(asked)
+    if verbs:
+        chosen = [verb for verb in verbs.groups() if parsed.rest.lower().startswith(verb.lower())]
+        return [f"I {parsed.rest}"] if chosen else []
     for pattern, build in _WH_FORMS:
         found = pattern.fullmatch(asked)
         if found:
@@ -49,8 +53,20 @@ def answer_statements(question: str, answer: str) -> list[str]:
             return [_upper_first(statement)] if statement else []
     form = _POLAR.fullmatch(asked)
     if form is None or _OFFER.match(asked):
-        return []
+        return _in_own_words(asked, answer, parsed)
     return [_upper_first(statement) for statement in _polar_statements(_PolarQuestion.of(form), parsed)]
+
+
+def _in_own_words(asked: str, answer: str, parsed: Answer) -> list[str]:
+    """Question and answer as they are, where the form of a personal question is unknown and the answer names
+    something.
+
+    >>> _in_own_words("How do you get to work", "By bike.", _parse_answer("By bike."))
+    ['My answer to "How do you get to work" is "By bike"']
+    """
+    if not parsed.rest or _NOT_PERSONAL.search(asked) or not _PERSONAL.match(asked) or _OWN_SENTENCE.match(parsed.rest):
+        return []
+    return [f'My answer to "{asked}" is "{answer.strip(_EDGES)}"']
 
 
 def answers_itself(answer: str) -> bool:
@@ -109,6 +125,8 @@ class _PolarQuestion(NamedTuple):
 
 def _polar_statements(asked: _PolarQuestion, answer: Answer) -> list[str]:
     rest = answer.rest
+    if asked.is_past and not _LASTING_PAST.match(asked.base):
+        return []
     alternatives = _CHOICE.fullmatch(asked.complement)
     if answer.is_yes is False:
         if alternatives:
@@ -121,6 +139,10 @@ def _polar_statements(asked: _PolarQuestion, answer: Answer) -> list[str]:
             return denied if asked.auxiliary else [asked.says(rest[:1].lower() + rest[1:])]
         if _OWN_SENTENCE.match(rest):
             return [*denied, _with_object(rest, asked)]
+        if answer.never and rest.endswith("ed"):
+            return denied  # never learned
+        if rest.lower().removeprefix("an ") == "only child":
+            return [*denied, "I am an only child"]
         return [*([] if alternatives else denied), _replaced(asked, rest)]
     if not rest:
         if alternatives:
@@ -129,7 +151,10 @@ def _polar_statements(asked: _PolarQuestion, answer: Answer) -> list[str]:
     if alternatives:
         if rest.lower() == "both":
             return [asked.says(f"{alternatives[1]} and {alternatives[2]}")]
-        return [_chosen(asked, rest)]
+        named = _named_alternative(alternatives, rest)
+        if named is None and asked.auxiliary in ("am", "is", "are") and not _PREPOSITION.match(rest):
+            return [asked.says(rest)] if len(rest.split()) == 1 else []
+        return [asked.says(named) if named else _chosen(asked, rest)]
     if _OWN_SENTENCE.match(rest):
         own = _with_object(rest, asked)
         return [asked.says(_WITHOUT_ANY.sub("", asked.complement)), own] if answer.is_yes else [own]
@@ -138,6 +163,21 @@ def _polar_statements(asked: _PolarQuestion, answer: Answer) -> list[str]:
     if _ADVERBIAL.match(rest):
         return [f"{asked.says(_WITHOUT_ANY.sub('', asked.complement))} {rest}"]
     return [_replaced(asked, rest)]
+
+
+def _named_alternative(alternatives: re.Match[str], rest: str) -> str | None:
+    """The alternative of a question that an answer names by a word: "a dog person or a cat person?" "Cat." """
+    words = set(_WORDS.findall(rest.lower()))
+    first, second = alternatives.groups()
+    if first.endswith("-"):  # left- or right-handed
+        first += second.rpartition("-")[2]
+    by_words = [set(_WORDS.findall(each.lower())) for each in (first, second)]
+    hits = [
+        each
+        for each, own, other in ((first, by_words[0], by_words[1]), (second, by_words[1], by_words[0]))
+        if words & (own - other)
+    ]
+    return hits[0] if len(hits) == 1 and len(words) <= 2 and " " in hits[0].replace("-", " ") else None
 
 
 def _replaced(asked: _PolarQuestion, rest: str) -> str:
@@ -182,7 +222,7 @@ def _with_object(sentence: str, asked: _PolarQuestion) -> str:
     complement = _HAVE_GOT.sub("", asked.complement)
     phrase = _LAST_PHRASE.fullmatch(complement)
     words = phrase[2] if phrase else complement
-    thing = _DETERMINER.sub("the ", words)
+    thing = _DETERMINER.sub("the ", words) if words else f"{asked.base.removesuffix('e')}ing" if asked.base else ""
     if len(thing.split()) > 4:
         return sentence
     together = re.fullmatch(r"(?:together )?with ([A-Z]\w+|my [a-z]+)", asked.complement)
@@ -253,6 +293,18 @@ def _how_many(found: re.Match[str], answer: Answer) -> str:
         return ""
     named = f"{answer.rest} {noun}" if _NUMBER_ONLY.fullmatch(answer.rest) else answer.rest
     return f"{subject} {_agree(verb, subject)} {named[:1].lower()}{named[1:]}"
+
+
+def _how_many_do(found: re.Match[str], answer: Answer) -> str:
+    """How many people work in your team; how many are you."""
+    if not _NUMBER_FIRST.match(answer.rest):
+        return ""
+    number, _, more = answer.rest.partition(" ")
+    return f"{number} {found['noun']} {_own(found['rest'])} {more}".strip()
+
+
+def _called(found: re.Match[str], answer: Answer) -> str:
+    return f"I am called {answer.rest}"
 
 
 def _how_often(found: re.Match[str], answer: Answer) -> str:
@@ -369,7 +421,7 @@ def _parse_answer(answer: str) -> Answer:
         no_longer = no_longer or (no is not None and no["longer"] is not None)
         never = never or (no is not None and no["never"] is not None)
         text = text[found.end() :].lstrip(" ,.;:-–—!")
-    rest = _POLITE.sub("", text).strip(_EDGES)
+    rest = _DURATION.sub(lambda found: f"for {found[1].lower()}", _AND.sub("", _POLITE.sub("", text).strip(_EDGES)))
     if is_yes is None and _NO_NOUN.match(rest):
         is_yes = False
     return Answer(is_yes, no_longer, never, _lower_first(rest))
@@ -382,6 +434,14 @@ def _last_question(text: str) -> str | None:
         return None
     asked = _ASIDE.sub("", _OPENER.sub("", questions[-1].strip().rstrip(' ?!"”)')))
     asked = asked.strip(" ,")
+    declared = _DECLARED.fullmatch(asked)
+    if declared:  # you're still vegetarian?
+        verb = declared["verb"]
+        return (
+            f"Are you {declared['rest']}"
+            if declared["be"]
+            else f"Do you {declared['still'] or ''}{verb} {declared['more']}"
+        )
     for pattern, completed in _ELLIPSES:
         found = pattern.fullmatch(asked)
         if found:
@@ -404,7 +464,13 @@ def _lower_first(phrase: str) -> str:
     first = phrase.partition(" ")[0].strip(",.")
     lower = first.lower()
     known_name = lower in lexicon.FIRST_NAMES or lower in lexicon.PLACES or lower in lexicon.ORGANIZATIONS
-    is_plain = is_common_word(lower) or _STATUS.fullmatch(lower) or lower in lexicon.DETERMINERS or lower in _NUMBERS
+    is_plain = (
+        lower.endswith("ly")
+        or is_common_word(lower)
+        or _STATUS.fullmatch(lower)
+        or lower in lexicon.DETERMINERS
+        or lower in _NUMBERS
+    )
     if first != "I" and (first[1:].islower() or len(first) == 1) and not known_name and is_plain:
         return phrase[:1].lower() + phrase[1:]
     return phrase
@@ -456,10 +522,19 @@ _PLURAL = re.compile(r"(?<!s)(?:s|children|people)$")
 _OPEN_PART = re.compile(r"\b(?:anything|anyone|anybody|something|someone|anywhere|somewhere|any (?:other )?\w+)\b")
 _PREPOSITION = re.compile(r"(?:in|at|on|with|from|for|near|by|to|outside|around|next|as)\b", re.IGNORECASE)
 _FIRST_PREPOSITION = re.compile(r"\b(?:in|at|on|with|from|for|near|by|to)\b")
-_LAST_PHRASE = re.compile(r"(.*\b(?:in|at|on|with|from|for|near|by|to|of)|[a-z]+(?:ing|er)\b(?= )|)(?: )?(.+)")
+_LAST_PHRASE = re.compile(r"(.*\b(?:in|at|on|with|from|for|near|by|to|of)\b|[a-z]+(?:ing|er)\b(?= )|)(?: )?(.+)")
 _IS_STATE_WITH_PREPOSITION = re.compile(
     r"(?:[a-z]+(?:ing|ed)|allergic|married|afraid|fluent|good) (?:in|at|on|with|from|for|to|of) "
 )
+_AND = re.compile(r"^(?:and|but|so|just)\b,? ", re.IGNORECASE)
+_DURATION = compile_pattern("duration_answer", re.IGNORECASE)
+_DECLARED = compile_pattern("declared_question", re.IGNORECASE)
+_VERB_CHOICE = re.compile(r"[Dd]o you ([a-z]+),? or (?:do you )?([a-z]+)")
+_WORDS = re.compile(r"[^\W_]+")
+_NUMBER_FIRST = re.compile(rf"(?:{load_pattern('counts')}|eleven|twelve|\w+teen|\w+ty|several|none)\b", re.IGNORECASE)
+_PERSONAL = compile_pattern("personal_question", re.IGNORECASE)
+_NOT_PERSONAL = compile_pattern("passing_question", re.IGNORECASE)
+_LASTING_PAST = compile_pattern("lasting_past_verb", re.IGNORECASE)
 _STILL_FIRST = re.compile(r"(?:it['’]s )?still ", re.IGNORECASE)
 _DAY_FIRST = re.compile(
     r"^(?=(?:the )?\d{1,2}(?:st|nd|rd|th)\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b)", re.IGNORECASE
@@ -470,7 +545,8 @@ _Builder = Callable[[re.Match[str], Answer], str]
 _WH_FORMS: tuple[tuple[re.Pattern[str], _Builder], ...] = (
     (re.compile(rf"[Ww]hat (?:do|does) {_SUBJECT} do(?: for (?:a living|work))?"), _occupation),
     (re.compile(rf"(?:[Ww]hat(?: is|['’]s)|[Aa]nd) {_OF_SUBJECT} (?:job|profession|occupation)"), _occupation),
-    (re.compile(r"[Ww]hat(?: is|['’]s| are) (?P<noun>(?:your|her|his|their) .+)"), _attribute),
+    (re.compile(r"[Ww]hat (?:should|shall|can|do|may) I call you"), _called),
+    (re.compile(r"[Ww]hat(?: is|['’]s| are) (?P<noun>(?:the [a-z]+ of )?(?:your|her|his|their) .+)"), _attribute),
     (re.compile(rf"(?P<noun>{load_pattern('asked_attributes')})", re.IGNORECASE), _own_attribute),
     (re.compile(rf"[Hh]ow old (?:are|is) {_SUBJECT}(?: now)?"), _age),
     (re.compile(rf"[Ww]here (?:do|does|(?P<did>did)) {_SUBJECT} (?P<verb>[a-z]+)(?P<more> .+)?"), _place),
@@ -480,6 +556,10 @@ _WH_FORMS: tuple[tuple[re.Pattern[str], _Builder], ...] = (
     ),
     (re.compile(r"[Ww]here to(?: next| now)?"), _next_place),
     (re.compile(rf"[Hh]ow many (?P<noun>.+?) (?:do|does) {_SUBJECT} (?P<verb>[a-z]+)(?: got)?"), _how_many),
+    (
+        re.compile(r"[Hh]ow many (?P<noun>[a-z]+) (?P<rest>(?!do\b|does\b|did\b|are you\b)[a-z]+ .*\byour\b.*)"),
+        _how_many_do,
+    ),
     (re.compile(rf"[Hh]ow often (?:do|does) {_SUBJECT} (?P<verb>[a-z]+)(?P<more> .+)?"), _how_often),
     (re.compile(rf"(?:[Hh]ow long|[Ss]ince when) (?P<have>have|has) {_SUBJECT} (?P<rest>.+)"), _how_long),
     (re.compile(rf"[Ww]hen {_HELPER} {_SUBJECT} (?P<rest>.+)"), _when),
@@ -504,8 +584,13 @@ _ELLIPSES = tuple(
 )
 _PAST = {
     "go": "went", "get": "got", "have": "had", "do": "did", "be": "was", "make": "made", "take": "took", "see": "saw",
-    "come": "came", "leave": "left", "buy": "bought", "meet": "met", "begin": "began", "find": "found", "sell": "sold",
-    "eat": "ate", "drink": "drank", "grow": "grew", "give": "gave", "break": "broke", "lose": "lost", "win": "won",
-    "write": "wrote", "read": "read", "sleep": "slept", "teach": "taught", "quit": "quit", "run": "ran", "fly": "flew",
+    "come": "came", "leave": "left", "buy": "bought", "meet": "met", "begin": "began", "find": "found",
+    "sell": "sold", "eat": "ate", "drink": "drank", "grow": "grew", "give": "gave", "break": "broke", "lose": "lost",
+    "win": "won", "tell": "told", "say": "said", "know": "knew", "think": "thought", "feel": "felt", "keep": "kept",
+    "bring": "brought", "hear": "heard", "hold": "held", "send": "sent", "spend": "spent", "speak": "spoke",
+    "choose": "chose", "pay": "paid", "drive": "drove", "fall": "fell", "forget": "forgot", "ride": "rode",
+    "sing": "sang", "swim": "swam", "wear": "wore", "put": "put", "cut": "cut", "let": "let", "hurt": "hurt",
+    "set": "set", "build": "built", "catch": "caught", "write": "wrote", "read": "read", "sleep": "slept",
+    "teach": "taught", "quit": "quit", "run": "ran", "fly": "flew",
 }  # fmt: skip
 _BASE = {past: base for base, past in _PAST.items()} | {"has": "have", "does": "do", "goes": "go", "is": "be"}

@@ -32,8 +32,8 @@ def to_third_person(sentence: str, speaker: str) -> str:
     >>> to_third_person("My sister told me that we don't listen to my mom.", "Alice")
     "Alice's sister told Alice that Alice and others don't listen to Alice's mom."
     """
-    sentence = _OWN_PARENT.sub(lambda found: f"My {found[1].lower()}", sentence)
-    spelled_out = _CONTRACTED_HAS.sub(" has ", _CONTRACTED_IS.sub(" is ", sentence))
+    sentence = _OWN_RELATIVE.sub(lambda found: f"My {found[1].lower()}", sentence)
+    spelled_out = _CONTRACTED_HAS.sub(" has ", _CONTRACTED_IS.sub(" is ", _RELATIVE_IS.sub(r"\1 \2 is ", sentence)))
     pieces = _QUOTED.split(_PREDICATE_OF_I.sub(_conjugate_further_verbs, spelled_out))
     replacer = _PronounReplacer(speaker)
     for number in range(0, len(pieces), 2):  # quoted text stays as it is
@@ -45,7 +45,10 @@ def to_third_person(sentence: str, speaker: str) -> str:
 
 _QUOTED = re.compile(r"(\"[^\"]*\"|“[^”]*”)")
 _CONTRACTED_IS, _CONTRACTED_HAS = compile_pattern("contracted_is"), compile_pattern("contracted_has")
-_OWN_PARENT = re.compile(r"^(Mum|Mom|Dad|Grandma|Grandpa|Granny|Gran|Grandad|Granddad|Mother|Father)(?= [a-z]|['’]s)")
+_RELATIVE_IS = compile_pattern("relative_is")  # my husband's deaf
+_OWN_RELATIVE = compile_pattern(
+    "own_relative_first", re.IGNORECASE
+)  # "Mum's 70", "Wife works nights", "The twins are six"
 _FIRST_PERSON = compile_pattern("first_person")
 _PREDICATE_OF_I = compile_pattern("predicate_of_i")
 _NOT_FINITE = compile_pattern("not_finite")  # "I want to cook and play" has one finite verb
@@ -97,7 +100,7 @@ class _PronounReplacer:
         singular = not _AUXILIARY_BEFORE.search(before)
         if joined:
             name = f"and {_inside_sentence(self.speaker)}"
-            singular = was_subject or _CLAUSE.search(before) is not None
+            singular = was_subject or _CLAUSE.search(before) is not None or before.rstrip().endswith(",")
         be, adverbs, verb = found["be"], found["adverbs"] or "", found["verb"] or ""
         if be:
             return f"{name} {_CONTRACTED[be[1:]]}{adverbs} {verb}".rstrip()

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Literal
 
 from remanence.language.rules import predicate_rules
@@ -70,22 +71,8 @@ class _Statement:
 
     @classmethod
     def of(cls, memory: Memory) -> _Statement:
-        observer = memory.observed_by or SELF
-        claims = list(memory.triples)
-        ended: list[Triple] = []
-        denied: list[Triple] = []
-        for sentence in informative_sentences(memory.text[:_MAX_CHARS]):
-            if is_hypothetical(sentence.text):
-                continue
-            parsed = parse_sentence(to_third_person(sentence.text, speaker_label(observer)), observer)
-            if not memory.triples:
-                claims += parsed.claims
-            if parsed.change is not None:
-                ended += parsed.change.ended_claims
-                claims += parsed.change.state_claims
-            ended += parsed.replaced_claims
-            if parsed.change is None and parsed.denial is not None:
-                (ended if parsed.denial.no_longer else denied).extend(parsed.denial.claims)
+        stated, states, ended, denied = _read(memory.text[:_MAX_CHARS], memory.observed_by or SELF)
+        claims = [*(memory.triples or stated), *states]
         claims += [
             Triple(claim.subject, STATE_AFTER_EVENT[claim.predicate], claim.object)
             for claim in claims
@@ -97,6 +84,30 @@ class _Statement:
             ended=(*ended, *claims_ended_by(claims)),
             denied=(*denied, *claims_opposed_to(claims)),
         )
+
+
+_Claims = tuple[Triple, ...]
+
+
+@lru_cache(1024)  # an older memory is compared with every later one that is similar
+def _read(text: str, observer: str) -> tuple[_Claims, _Claims, _Claims, _Claims]:
+    """What a text states, which states follow its events, and what it ends and denies."""
+    stated: list[Triple] = []
+    states: list[Triple] = []
+    ended: list[Triple] = []
+    denied: list[Triple] = []
+    for sentence in informative_sentences(text):
+        if is_hypothetical(sentence.text):
+            continue
+        parsed = parse_sentence(to_third_person(sentence.text, speaker_label(observer)), observer)
+        stated += parsed.claims
+        if parsed.change is not None:
+            ended += parsed.change.ended_claims
+            states += parsed.change.state_claims
+        ended += parsed.replaced_claims
+        if parsed.change is None and parsed.denial is not None:
+            (ended if parsed.denial.no_longer else denied).extend(parsed.denial.claims)
+    return tuple(stated), tuple(states), tuple(ended), tuple(denied)
 
 
 def _decide(new: _Statement, old: _Statement) -> _Decision | None:
