@@ -92,6 +92,8 @@ def read_hits(
             for hit, passage, p in zip(first, passages, probabilities.tolist(), strict=True)
         ]
         winner, reason = _first_by_time(read, parsed, now, reader)
+        if winner is not None and winner.score == max(each.score for each in read):
+            reason = ""  # it is first anyway
     except Exception as error:  # noqa: BLE001  -- foreign code, which may raise anything
         log.warning("recall continues without the reader: %s", error)
         return hits, None, {"reader": f"{type(error).__name__}: {error}"}
