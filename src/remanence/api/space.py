@@ -115,7 +115,8 @@ class Space(View):
             entities: Names in the text, as strings or (name, kind); found by rule if left out.
             triples: Claims, as (subject, predicate, object); found by rule if left out.
             meta: Anything of yours that can be written as JSON.
-            now: When it was learned. An earlier moment than the last one of this space is taken as that.
+            now: When it was told (`Memory.told_at`). The ledger's own time of it is never earlier than the last one
+                of this space.
             passages: Ranges (start, end) of the text that are searched each by itself, by words and by meaning;
                 the best counts. An empty list: no query finds it. Left out: a long text is split by length.
 

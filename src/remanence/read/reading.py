@@ -150,8 +150,8 @@ def _first_by_time(
     if focus == "now":
         return _latest(answering, read, now, parsed.names, reader), "nothing told later replaces it"
     if focus == "at":
-        end = parsed.times[0].end or now
-        return _latest(answering, read, end, parsed.names, reader), "valid at the time asked about"
+        ended = [window.end for window in parsed.times if window.end is not None and window.end <= now]
+        return _latest(answering, read, ended[0], parsed.names, reader), "valid at the time asked about"
     oldest = sorted(answering, key=lambda each: each.time)
     if focus == "first":
         return oldest[0], f"the first of {len(answering)} that answer"
