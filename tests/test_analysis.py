@@ -103,5 +103,5 @@ def test_what_is_asked_about_oneself_is_known_as_such() -> None:
     """With more confidence than what is asked about anybody else."""
     own, other = analyze_for_recall("Where do I live?"), analyze_for_recall("Where does Alice live?")
 
-    assert own.reason == "it asks about the speaker"
+    assert own.reason.startswith("it sounds personal: 'i'")
     assert own.confidence > other.confidence

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from chats import in_chats, read_chats
 from generate import RELATIONS, make_questions, read_matters, read_strangers, read_written, shared_words, split_matters
 from tokenizers import Tokenizer
 
@@ -28,7 +29,9 @@ from remanence.models.reader_input import as_passage, needs_turn_before, shorten
 
 VOCABULARY = 21_000
 """How many word pieces are kept. They are in the order of how common they are, so rare words become several pieces."""
-MAX_QUESTION, MAX_PASSAGE = 64, 150
+MAX_QUESTION, MAX_PASSAGE = 88, 150
+IN_CHATS = 6_000
+"""How many questions are also asked at the end of a chat."""
 TRAINED_SETS = ("longmemeval_pool", "hotpotqa_1000", "2wiki_1000", "musique_300", "timeqa_human")
 """The development sets whose licence allows training; one question in three is left out to measure."""
 UNRELATED_SETS = ("friendsqa", "molweni", "qmsum", "realmem", "squad", "longmemeval_pool", "hotpotqa_1000")
@@ -52,6 +55,7 @@ def main() -> None:
     written, written_pairs = read_written()
     strange, strange_pairs = read_strangers()
     packs = questions + unseen + worded + written + strange
+    packs += [*in_chats(questions + written, IN_CHATS), *read_chats()]
     for file in (options.external / "external.jsonl.xz", options.external / "unlabelled.jsonl.xz", *options.more):
         if file.name.endswith(".pairs.jsonl.xz"):
             written_pairs += _read_xz(file)

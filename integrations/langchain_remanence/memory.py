@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from langchain_classic.base_memory import BaseMemory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, get_buffer_string
 from pydantic import BeforeValidator, ConfigDict, Field, SkipValidation
 
 from langchain_remanence.history import RemanenceChatMessageHistory, as_message
-from remanence import Hit, InvalidInput, Memory, Space, frame
-from remanence.adapters import log_and_continue, quoted_hits, reinforce, require_space
+from langchain_remanence.messages import message_text
+from remanence import InvalidInput, Memory, Space
+from remanence.adapters import PromptMemories, log_and_continue, quoted_hits, recall_for_prompt, reinforce, require_space
 
 log = logging.getLogger(__name__)
 
@@ -21,8 +22,8 @@ log = logging.getLogger(__name__)
 class RemanenceMemory(BaseMemory):
     """The memory of a ConversationChain, an LLMChain, or a part of a CombinedMemory.
 
-    It loads the memories that are relevant to the input, quoted, and the last messages of the session. It
-    saves the input and the output as messages of the session.
+    It loads the memories that help to answer the input, quoted, and the last messages of the session; an input that
+    needs no memory gets none. It saves the input and the output as messages of the session.
 
     Args:
         space: The space. Its memories of all sessions can be loaded.
@@ -32,6 +33,11 @@ class RemanenceMemory(BaseMemory):
         output_key: The output that is the answer, if a chain has several.
         return_messages: Whether to load messages instead of one text.
         limit: How many memories to load at most.
+        min_score: Load all memories with at least this score, in place of those that seem to help.
+        kinds: Load only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
+        tags: Load only memories with all of these tags.
+        place: Where the memories are loaded: "system", before the messages, or "message", after them. Then the
+            beginning of the prompt stays the same from call to call, and the provider's prompt cache applies.
         window: How many of the last messages of the session to load.
         max_tokens: The token budget of the quoted memories; None for no limit.
         count_tokens: Counts the tokens of a text. By default four characters are one token.
@@ -59,6 +65,10 @@ class RemanenceMemory(BaseMemory):
     output_key: str | None = None
     return_messages: bool = False
     limit: int = Field(default=5, ge=0)
+    min_score: float | None = Field(default=None, ge=0, le=1)
+    kinds: str | Sequence[str] | None = None
+    tags: str | Sequence[str] | None = None
+    place: Literal["system", "message"] = "system"
     window: int = Field(default=6, ge=0)
     max_tokens: int | None = Field(default=1_000, ge=0)
     count_tokens: Callable[[str], int] | None = None
@@ -72,7 +82,7 @@ class RemanenceMemory(BaseMemory):
         return [self.memory_key]
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Return the memories that are relevant to the input, and the last messages.
+        """Return the memories that help to answer the input, and the last messages.
 
         Args:
             inputs: The inputs of the chain. Without any, only the last messages are loaded.
@@ -84,13 +94,17 @@ class RemanenceMemory(BaseMemory):
             InvalidInput: There are several inputs and no `input_key`.
         """
         recent = self._history.stored_memories(self.window)
-        hits = self._recall_for(self._question(inputs), recent)
-        block = frame(hits, max_tokens=self.max_tokens, count_tokens=self.count_tokens)
+        block = self._recall_for(self._question(inputs), recent).text
         messages = [as_message(memory) for memory in recent]
-        if self.return_messages:
-            return {self.memory_key: [SystemMessage(block), *messages] if block else messages}
         transcript = get_buffer_string(messages, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
-        return {self.memory_key: "\n\n".join(part for part in (block, transcript) if part)}
+        parts: list[list[Any]] = [[SystemMessage(block)] if block else [], messages]
+        texts = [block, transcript]
+        if self.place == "message":
+            parts.reverse()
+            texts.reverse()
+        if self.return_messages:
+            return {self.memory_key: [message for part in parts for message in part]}
+        return {self.memory_key: "\n\n".join(text for text in texts if text)}
 
     def save_context(self, inputs: dict[str, Any], outputs: dict[str, str]) -> None:
         """Store the input and the output as two messages of the session.
@@ -112,19 +126,31 @@ class RemanenceMemory(BaseMemory):
     def _history(self) -> RemanenceChatMessageHistory:
         return RemanenceChatMessageHistory(self.space, self.session_id)
 
-    def _recall_for(self, question: str, recent: list[Memory]) -> list[Hit]:
-        """Recall for a question, without the messages that are loaded anyway."""
+    def _recall_for(self, question: str, recent: list[Memory]) -> PromptMemories:
+        """Recall for a question what helps to answer it, without the messages that are loaded anyway."""
         if not question or not self.limit:
-            return []
-        loaded = {memory.id for memory in recent}
-        hits = self.space.recall(question, limit=self.limit + len(loaded))
-        return [hit for hit in hits if hit.memory.id not in loaded][: self.limit]
+            return PromptMemories()
+        messages = [as_message(memory) for memory in recent]
+        return recall_for_prompt(
+            self.space,
+            question,
+            turns=[
+                {"role": "user" if each.type == "human" else "assistant", "content": message_text(each)}
+                for each in messages
+            ],
+            limit=self.limit,
+            max_tokens=self.max_tokens,
+            count_tokens=self.count_tokens,
+            min_score=self.min_score,
+            kinds=self.kinds,
+            tags=self.tags,
+        )
 
     def _reinforce(self, loaded: str | list[BaseMessage], question: str, answer: str) -> None:
         """Count as used what the answer took from the loaded memories, which a chain returns with its inputs."""
         text = loaded if isinstance(loaded, str) else "\n".join(str(message.text) for message in loaded)
         with log_and_continue(log, "reinforce"):  # the chain has its answer and must not fail
-            hits = self._recall_for(question, self._history.stored_memories(self.window))
+            hits = self._recall_for(question, self._history.stored_memories(self.window)).hits
             reinforce(self.space, quoted_hits(text, hits), context=[question, text], answer=answer)
 
     def _question(self, inputs: Mapping[str, Any]) -> str:

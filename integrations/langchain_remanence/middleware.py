@@ -1,7 +1,7 @@
 """Memory for `create_agent`.
 
 before_agent      stores the user's turn
-wrap_model_call   recalls for the turn and adds the memories to the system message, for this call only
+wrap_model_call   recalls for the turn and adds the memories to the prompt, for this call only
 after_agent       stores the reply
 
 A turn is stored under the id of its message, so it is stored once even if a run is interrupted or repeated.
@@ -13,24 +13,37 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from langchain_remanence.messages import is_summary, message_text, speaker_fields
 from langchain_remanence.user_space import check_space_and_user, space_for, thread_id_of
-from remanence import Hit, InvalidInput, Space, frame
-from remanence.adapters import check_max_tokens, log_and_continue, quoted_hits, reinforce, strip_frames
+from remanence import Hit, InvalidInput, Space
+from remanence.adapters import (
+    Keep,
+    PromptMemories,
+    check_keep,
+    check_max_tokens,
+    is_kept,
+    log_and_continue,
+    prompt_budget,
+    recall_for_prompt,
+    reinforce,
+    strip_frames,
+)
 
 if TYPE_CHECKING:
     from langchain_remanence.user_space import SpaceLike, SpaceOrFactory
 
 log = logging.getLogger(__name__)
 
-_MAX_EXTRA_HITS = 200
+Place = Literal["system", "message", "tool"]
+PLACES = ("system", "message", "tool")
+_RECALL_TOOL = "recall_memories"
 _MIN_REPEATED_LENGTH = 16
 """Shorter replies ("yes", "you are welcome") may equal a memory without being a repetition of it."""
 
@@ -38,8 +51,8 @@ _MIN_REPEATED_LENGTH = 16
 class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     """Long-term memory for an agent: `create_agent(model, middleware=[MemoryMiddleware(space)])`.
 
-    The memories that are relevant to the user's turn are quoted in the system message of each call to the
-    model, and never in the state of the thread. The user's turn and the reply are stored. If memory fails, the
+    The memories that help to answer the user's turn are quoted in each call to the model, and never in the state of
+    the thread; a turn that needs no memory gets none. The user's turn and the reply are stored. If memory fails, the
     agent answers without it and a warning is logged.
 
     Args:
@@ -48,10 +61,17 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         user: The field of the run's context or config that holds the user id, for example "user_id". Each
             user has a space of their own, and a run without a user id is refused.
         limit: How many memories to quote at most.
-        max_tokens: The token budget of the quoted memories; None for no limit.
+        max_tokens: The token budget of the quoted memories; None for no limit. They never take more than a quarter of
+            the model's window, where the model says how large that is.
         count_tokens: Counts the tokens of a text. By default four characters are one token.
-        min_score: Quote only memories with at least this score.
-        remember: Whether to store the turns.
+        min_score: Quote all memories with at least this score, in place of those that seem to help.
+        kinds: Quote only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
+        tags: Quote only memories with all of these tags.
+        place: Where the memories are quoted. "system": at the end of the system message. "message": in a message of
+            their own before the user's turn, so that all before it stays the same from call to call and the
+            provider's prompt cache applies. "tool": as the result of a tool call after the user's turn.
+        keep: Which turns to store: "all", "user" (those of the user), "facts" (those in which `analyze_message` finds
+            something worth storing), a function of role and text, or None for none.
         extract: Whether to extract facts from the turns, in the background.
         reinforce: Whether to count as used the quoted memories that the answer took words from, so that they
             do not decay.
@@ -80,7 +100,10 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         max_tokens: int | None = 1_000,
         count_tokens: Callable[[str], int] | None = None,
         min_score: float | None = None,
-        remember: bool = True,
+        kinds: str | Sequence[str] | None = None,
+        tags: str | Sequence[str] | None = None,
+        place: Place = "system",
+        keep: Keep = "all",
         extract: bool = False,
         reinforce: bool = False,
         name: str | None = None,
@@ -90,15 +113,18 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
             raise InvalidInput(f"limit={limit!r} is not a whole number above zero.")
         if min_score is not None and not (isinstance(min_score, int | float) and 0 <= min_score <= 1):
             raise InvalidInput(f"min_score={min_score!r} is not a number from 0 to 1.")
-        if extract and not remember:
-            raise InvalidInput("extract=True needs remember=True: facts are extracted from stored turns.")
+        if place not in PLACES:
+            raise InvalidInput(f"place={place!r} is none of {', '.join(map(repr, PLACES))}.")
+        if extract and keep is None:
+            raise InvalidInput("extract=True with keep=None: facts are extracted from stored turns. Set keep='all'.")
         for option, enabled in (("extract", extract), ("reinforce", reinforce)):
             if enabled and not callable(space):
                 _require_space(space, option)
         self.space, self.user = space, user
         self.limit, self.min_score = limit, min_score
         self.max_tokens, self.count_tokens = check_max_tokens(max_tokens), count_tokens
-        self.remember, self.extract, self.reinforce = remember, extract, reinforce
+        self.kinds, self.tags, self.place = kinds, tags, place
+        self.keep, self.extract, self.reinforce = check_keep(keep), extract, reinforce
         self._name = name or type(self).__name__
 
     @property
@@ -119,7 +145,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Call the model with the recalled memories in its system message."""
+        """Call the model with the recalled memories in its prompt."""
         run = self._run(request.runtime)
         extended, quoted = self._with_memories(request, run)
         response = handler(extended)
@@ -151,14 +177,15 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         return _Run(space_for(self.space, self.user, runtime), thread_id_of(runtime))
 
     def _with_memories(self, request: ModelRequest[Any], run: _Run) -> tuple[ModelRequest[Any], list[Hit]]:
-        """Return the request with memories in its system message, and the memories that are quoted there."""
-        hits, block = self._recall_for(run, request.messages), ""
-        with log_and_continue(log, "recall"):  # `count_tokens` is the caller's and may fail
-            block = frame(hits, max_tokens=self.max_tokens, count_tokens=self.count_tokens)
-        if not block:
+        """Return the request with memories in its prompt, and the memories that are quoted there."""
+        found = self._recall_for(run, request.messages, _window(request.model))
+        if not found.text:
             return request, []
-        extended = request.override(system_message=_append_text(request.system_message, block))
-        return extended, quoted_hits(block, hits)
+        if self.place == "system":
+            extended = request.override(system_message=_append_text(request.system_message, found.text))
+        else:
+            extended = request.override(messages=_insert_block(request.messages, found.text, self.place))
+        return extended, list(found.hits)
 
     def _reinforce(self, run: _Run, hits: list[Hit], request: ModelRequest[Any], response: ModelResponse[Any]) -> None:
         """Count as used what the answer took from the quoted memories."""
@@ -168,33 +195,43 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
             context = [message_text(message) for message in [*system, *_context(request.messages)]]
             reinforce(_require_space(run.space, "reinforce"), hits, context=context, answer=answer)
 
-    def _recall_for(self, run: _Run, messages: Sequence[BaseMessage]) -> list[Hit]:
-        """Recall for the user's last message, without the turns that are in the prompt anyway."""
+    def _recall_for(
+        self, run: _Run, messages: Sequence[BaseMessage], window: int | None = None
+    ) -> PromptMemories:
+        """Recall for the user's last message what helps to answer it and is not in the prompt anyway."""
         turn = _user_turn(messages)
-        question = message_text(turn[-1]) if turn else ""
-        in_prompt = {run.key(message) for message in messages if message.id}
-        hits: list[Hit] = []
-        if question:
+        found = PromptMemories()
+        if turn:
+            others = [message for message in messages if message is not turn[-1]]
             with log_and_continue(log, "recall"):
-                limit = self.limit + min(len(in_prompt), _MAX_EXTRA_HITS)
-                recall = run.space.recall(question, limit=limit, min_score=self.min_score)
-                for signal, reason in recall.missing.items():
+                found = recall_for_prompt(
+                    run.space,
+                    message_text(turn[-1]),
+                    turns=[{"role": _role(each), "content": message_text(each)} for each in others],
+                    limit=self.limit,
+                    max_tokens=prompt_budget(self.max_tokens, window),
+                    count_tokens=self.count_tokens,
+                    min_score=self.min_score,
+                    kinds=self.kinds,
+                    tags=self.tags,
+                )
+                for signal, reason in found.missing.items():
                     log.warning("recalled without the signal %r: %s", signal, reason)
-                hits = [hit for hit in recall if hit.memory.key not in in_prompt]
-        return hits[: self.limit]
+        return found
 
     def _store(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
-        turns = run.turns(messages)
-        if self.remember and turns:
+        turns = run.turns([each for each in messages if is_kept(self.keep, _role(each), _own_text(each))])
+        if turns:
             with log_and_continue(log, "remember"):
                 run.space.add_turns(turns)
 
     def _store_reply(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
         replies = _replies(messages)
-        if self.remember and replies:
+        if self.keep is not None and replies:
             # The question is the same, so these are the memories that the model was given. A reply that only
             # repeats one of them is not stored again.
-            recalled = {_normalized(hit.memory.text) for hit in self._recall_for(run, messages)}
+            asked = messages[: messages.index(_user_turn(messages)[-1]) + 1] if _user_turn(messages) else []
+            recalled = {_normalized(hit.memory.text) for hit in self._recall_for(run, asked).hits}
             repeated = {text for text in recalled if len(text) >= _MIN_REPEATED_LENGTH}
             self._store(run, [reply for reply in replies if _normalized(_own_text(reply)) not in repeated])
         if self.extract:
@@ -273,6 +310,28 @@ def _require_space(space: object, option: str) -> Space:
         f"{option}=True needs the space itself: it writes to every branch of a thread, and {space!r} separates "
         f"the branches. Give the space, or {option}=False."
     )
+
+
+def _role(message: BaseMessage) -> str:
+    """Who speaks, in the words of every provider."""
+    return "user" if isinstance(message, HumanMessage) else "assistant"
+
+
+def _window(model: Any) -> int | None:
+    """How many tokens the model takes, if it says so."""
+    profile = getattr(model, "profile", None)
+    tokens = profile.get("max_input_tokens") if isinstance(profile, Mapping) else None
+    return tokens if isinstance(tokens, int) and tokens > 0 else None
+
+
+def _insert_block(messages: Sequence[AnyMessage], block: str, place: Place) -> list[AnyMessage]:
+    """The messages with the memories before the user's last message, or as the result of a tool call after it."""
+    last = max(index for index, message in enumerate(messages) if isinstance(message, HumanMessage))
+    if place == "message":
+        return [*messages[:last], HumanMessage(block), *messages[last:]]
+    call = {"name": _RECALL_TOOL, "args": {"query": message_text(messages[last])}, "id": f"{_RECALL_TOOL}_{last}"}
+    result = [AIMessage("", tool_calls=[call]), ToolMessage(block, tool_call_id=call["id"], name=_RECALL_TOOL)]
+    return [*messages[: last + 1], *result, *messages[last + 1 :]]
 
 
 def _append_text(system: SystemMessage | None, text: str) -> SystemMessage:

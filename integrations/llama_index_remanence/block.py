@@ -12,11 +12,11 @@ from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock
 
 from llama_index_remanence import messages as llama_messages
-from llama_index_remanence.long_term_memory import ROLE_KEY, RecallAdapter, RecalledBlock, store_turns
+from llama_index_remanence.long_term_memory import ROLE_KEY, RecallAdapter, store_turns
 from llama_index_remanence.messages import RoleAndText
 from llama_index_remanence.transcript import session_label, short_hash
 from remanence import Change, Space
-from remanence.adapters import ChangeFollower, log_and_continue, shorten_frame
+from remanence.adapters import ChangeFollower, PromptMemories, log_and_continue, shorten_frame
 
 _DEFAULT_SESSION = "default"
 
@@ -41,7 +41,11 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
         path: The names of the child to use.
         limit: How many memories to recall at most.
         max_tokens: The token budget of the recalled memories.
-        min_score: Recall only memories with at least this score.
+        min_score: Recall all memories with at least this score, in place of those that seem to help.
+        kinds: Recall only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
+        tags: Recall only memories with all of these tags.
+        keep: Which turns to store: "all", "user" (those of the user), "facts" (those in which `analyze_message` finds
+            something worth storing), a function of role and text, or None for none.
         across_sessions: Whether to recall what was said in other sessions. Set it if the space has one user only.
         reinforce: Whether to count as used the recalled memories that the answer took words from.
         tokenizer_fn: Splits a text into tokens; LlamaIndex's tokenizer by default.
@@ -106,7 +110,7 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
 
     def _recall(self, messages: list[ChatMessage], session: str) -> str:
         self._store(messages, session)
-        question, block = llama_messages.open_question(messages).strip(), RecalledBlock()
+        question, block = llama_messages.open_question(messages).strip(), PromptMemories()
         if question:
             with log_and_continue(log, "recall"):
                 tags = [] if self.across_sessions else [_session_tag(session)]
@@ -118,7 +122,7 @@ class RemanenceMemoryBlock(RecallAdapter, BaseMemoryBlock[str]):
     def _store(self, messages: Sequence[ChatMessage], session: str) -> None:
         space, new = self.space, list[RoleAndText]()
         with log_and_continue(log, "remember"):
-            new = self._stored_turns.store(space, session, llama_messages.roles_and_texts(messages))
+            new = self._stored_turns.store(space, session, self._kept(llama_messages.roles_and_texts(messages)))
         answer, context = llama_messages.new_answer(messages, new)
         if self.reinforce and answer:
             self._open_questions.reinforce(session, space, answer, context)

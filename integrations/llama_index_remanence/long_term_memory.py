@@ -5,21 +5,29 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.bridge.pydantic import Field, PrivateAttr, field_serializer, field_validator
 
 from llama_index_remanence.messages import RoleAndText, Tokenizer, roles_and_texts, tokenize
 from llama_index_remanence.space_reference import SpaceAdapter
 from llama_index_remanence.transcript import session_label
-from remanence import Hit, Space, frame
-from remanence.adapters import log_and_continue, quoted_hits, reinforce
+from remanence import Hit, Space
+from remanence.adapters import (
+    PromptMemories,
+    check_keep,
+    is_kept,
+    log_and_continue,
+    prompt_budget,
+    quoted_hits,
+    recall_for_prompt,
+    reinforce,
+)
 
 ROLE_KEY = "llamaindex_role"
 """The field of a turn's meta that holds its role."""
-_MAX_QUESTION_LENGTH = 10_000
-"""Characters of a question that recall is given; a longer text is rather a document."""
 MAX_OPEN_QUESTIONS = 1_000
 """The number of sessions whose unanswered question is kept."""
 
@@ -103,45 +111,63 @@ class OpenQuestions:
                 reinforce(space, question.hits, context=(*question.context, *context), answer=answer)
 
 
-@dataclass(frozen=True, slots=True)
-class RecalledBlock:
-    """A block for a prompt, the hits that it quotes, and the ledger position of the recall."""
-
-    text: str = ""
-    hits: tuple[Hit, ...] = ()
-    position: int = 0
-
-
 class RecallAdapter(SpaceAdapter):
     """Base class of adapters that recall memories for a prompt."""
 
     limit: int = Field(default=10, gt=0, description="How many memories to recall at most.")
     max_tokens: int = Field(default=2_000, ge=0, description="Token budget of the recalled memories.")
-    min_score: float | None = Field(default=None, ge=0, le=1, description="The lowest score of a recalled memory.")
+    min_score: float | None = Field(default=None, ge=0, le=1, description="Recall all memories with this score.")
+    kinds: str | tuple[str, ...] | None = Field(default=None, description="Recall only memories of these kinds.")
+    tags: str | tuple[str, ...] | None = Field(default=None, description="Recall only memories with these tags.")
+    keep: Any = Field(default="all", description="Which turns to store: all, user, facts, a function, or None.")
     reinforce: bool = Field(default=False, description="Count as used the memories that an answer took words from.")
     tokenizer_fn: Tokenizer = Field(default=tokenize, exclude=True)
 
     _open_questions: OpenQuestions = PrivateAttr(default_factory=OpenQuestions)
+
+    @field_validator("keep")
+    @classmethod
+    def _check_keep(cls, keep: Any) -> Any:
+        return check_keep(keep)
+
+    @field_serializer("keep")
+    def _serialize_keep(self, keep: Any) -> str | None:
+        return "all" if callable(keep) else keep  # a function cannot be written; give it again
 
     __init__ = SpaceAdapter.__init__  # else type checkers assume an __init__ made of the fields
 
     def _reset_state(self) -> None:
         self._open_questions = OpenQuestions()
 
+    def _kept(self, turns: Sequence[RoleAndText]) -> list[RoleAndText]:
+        """Those of the turns that are to be stored."""
+        return [turn for turn in turns if is_kept(self.keep, *turn)]
+
     def _recall_block(
-        self, space: Space, question: str, prompt: Sequence[ChatMessage], *, tags: Sequence[str] = ()
-    ) -> RecalledBlock:
-        """Recall for a question, without the turns that are in the prompt anyway."""
-        texts = {text for _, text in roles_and_texts(prompt)}
-        recall = space.recall(
-            question[:_MAX_QUESTION_LENGTH],
-            limit=self.limit + len(texts),
+        self,
+        space: Space,
+        question: str,
+        prompt: Sequence[ChatMessage],
+        *,
+        tags: Sequence[str] = (),
+        window: int | None = None,
+    ) -> PromptMemories:
+        """Recall for a question what helps to answer it, without the turns that are in the prompt anyway."""
+        own = [self.tags] if isinstance(self.tags, str) else [*(self.tags or ())]
+        turns = [{"role": role, "content": text} for role, text in roles_and_texts(prompt)]
+        if turns and turns[-1] == {"role": "user", "content": question.strip()}:
+            turns.pop()
+        return recall_for_prompt(
+            space,
+            question,
+            turns=turns,
+            limit=self.limit,
+            max_tokens=prompt_budget(self.max_tokens, window),
+            count_tokens=self._count_tokens,
             min_score=self.min_score,
-            tags=list(tags) or None,
+            kinds=self.kinds,
+            tags=[*own, *tags] or None,
         )
-        hits = [hit for hit in recall if hit.memory.text not in texts][: self.limit]
-        block = frame(hits, max_tokens=self.max_tokens, count_tokens=self._count_tokens, missing=recall.missing)
-        return RecalledBlock(block, tuple(quoted_hits(block, hits)), recall.position)
 
     def _count_tokens(self, text: str) -> int:
         return len(self.tokenizer_fn(text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -13,11 +13,11 @@ from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemory
 
 from llama_index_remanence import messages as llama_messages
-from llama_index_remanence.long_term_memory import RecallAdapter, RecalledBlock, store_turns
+from llama_index_remanence.long_term_memory import RecallAdapter, store_turns
 from llama_index_remanence.messages import RoleAndText, roles_and_texts
 from llama_index_remanence.transcript import Transcript
 from remanence import Space
-from remanence.adapters import log_and_continue
+from remanence.adapters import PromptMemories, log_and_continue, prompt_budget
 
 _WINDOW = "window"
 
@@ -38,9 +38,17 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         path: The names of the child to use.
         session_id: The name of the session; a random one by default.
         token_limit: The token budget of the window and the recalled memories. The name is LlamaIndex's.
-        max_tokens: The token budget of the recalled memories.
+        max_tokens: The token budget of the recalled memories. They never take more than a quarter of the window.
         limit: How many memories to recall at most.
-        min_score: Recall only memories with at least this score.
+        min_score: Recall all memories with at least this score, in place of those that seem to help.
+        kinds: Recall only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
+        tags: Recall only memories with all of these tags.
+        place: Where the memories are quoted. "system": at the end of the system message; without one, before the text
+            of the question. "message": in a message of their own before the question, so that all before it stays the
+            same and the provider's prompt cache applies. "tool": as the result of a tool call after the question.
+        keep: Which turns can be recalled later: "all", "user" (those of the user), "facts" (those in which
+            `analyze_message` finds something worth storing), a function of role and text, or None for none. The
+            window has all of them.
         extract: Whether to extract facts from the turns, in the background.
         reinforce: Whether to count as used the recalled memories that the answer took words from.
         tokenizer_fn: Splits a text into tokens; LlamaIndex's tokenizer by default.
@@ -61,10 +69,11 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
 
     session_id: str
     token_limit: int = Field(default=30_000, gt=0, description="Token budget of the window and the memories.")
+    place: Literal["system", "message", "tool"] = Field(default="system", description="Where memories are quoted.")
     extract: bool = Field(default=False, description="Extract facts in the background, with space.remember().")
 
     _cached_transcript: Transcript | None = PrivateAttr(default=None)
-    _last_recall: tuple[Any, RecalledBlock] | None = PrivateAttr(default=None)
+    _last_recall: tuple[Any, PromptMemories] | None = PrivateAttr(default=None)
 
     def __init__(self, space: Space | None = None, *, session_id: str | None = None, **settings: Any) -> None:
         super().__init__(space, session_id=session_id or uuid4().hex, **settings)
@@ -111,9 +120,14 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         messages = self.get_all()
         given = input.content if isinstance(input, ChatMessage) else input
         question = (given or llama_messages.open_question(messages)).strip()
-        available = self.token_limit - int(kwargs.get("initial_token_count", 0)) - (self.max_tokens if question else 0)
-        recent = llama_messages.recent_messages(messages, available, self._count_tokens)
-        return llama_messages.insert_block(recent, self._recall_for(question, recent) if question else "")
+        window = self.token_limit - int(kwargs.get("initial_token_count", 0))
+        reserved = prompt_budget(self.max_tokens, window) or 0 if question else 0
+        recent = llama_messages.recent_messages(messages, window - reserved, self._count_tokens)
+        block = self._recall_for(question, recent, window) if question else ""
+        if len(recent) < len(messages):  # what the memories left of their budget is for more of the conversation
+            left = window - self._count_tokens(block)
+            recent = llama_messages.recent_messages(messages, left, self._count_tokens)
+        return llama_messages.insert_block(recent, block, self.place)
 
     def get_all(self) -> list[ChatMessage]:
         """Return all messages of the window, without recalled memories."""
@@ -179,25 +193,27 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
         self._open_questions.discard(self.session_id)
 
     def _remember(self, turns: Sequence[RoleAndText]) -> None:
-        store_turns(self.space, self.session_id, turns, extract=self.extract)
+        store_turns(self.space, self.session_id, self._kept(turns), extract=self.extract)
 
-    def _recall_for(self, question: str, prompt: Sequence[ChatMessage]) -> str:
-        block = RecalledBlock()
+    def _recall_for(self, question: str, prompt: Sequence[ChatMessage], window: int) -> str:
+        block = PromptMemories()
         space = self.space
         with log_and_continue(log, "recall"):
-            block = self._recall_once(space, question, prompt)
+            block = self._recall_once(space, question, prompt, window)
         if self.reinforce:
             context = llama_messages.context_texts(prompt)
             self._open_questions.add_quoted(self.session_id, question, block.hits, context)
         return block.text
 
-    def _recall_once(self, space: Space, question: str, prompt: Sequence[ChatMessage]) -> RecalledBlock:
+    def _recall_once(
+        self, space: Space, question: str, prompt: Sequence[ChatMessage], window: int
+    ) -> PromptMemories:
         """Recall, or return the last recall: agents get their messages several times for one question."""
-        arguments = (question, frozenset(roles_and_texts(prompt)))
+        arguments = (question, tuple(roles_and_texts(prompt)), window)
         if self._last_recall is not None:
             last_arguments, block = self._last_recall
             if last_arguments == arguments and next(space.audit.changes(after=block.position), None) is None:
                 return block
-        block = self._recall_block(space, question, prompt)
+        block = self._recall_block(space, question, prompt, window=window)
         self._last_recall = (arguments, block)
         return block

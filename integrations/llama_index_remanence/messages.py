@@ -24,6 +24,7 @@ _ROLES = {
     MessageRole.CHATBOT: "assistant",
     MessageRole.MODEL: "assistant",
 }
+_RECALL_TOOL = "recall_memories"
 _THOUGHT, _ANSWER = "Thought:", "\nAnswer:"
 _OBSERVATION = re.compile(r"^Observation: (.*?)(?=^Thought: |\Z)", re.DOTALL | re.MULTILINE)
 
@@ -217,8 +218,9 @@ def recent_messages(messages: Sequence[ChatMessage], max_tokens: int, count_toke
     return [message for index, message in enumerate(messages) if index >= first or message.role == MessageRole.SYSTEM]
 
 
-def insert_block(messages: Sequence[ChatMessage], block: str) -> list[ChatMessage]:
-    """Return the messages with a block in the system message; without one, before the text of the question.
+def insert_block(messages: Sequence[ChatMessage], block: str, place: str = "system") -> list[ChatMessage]:
+    """Return the messages with a block: in the system message, or without one before the text of the question; in a
+    message of its own before the question; or as the result of a tool call after it.
 
     The block is not put into a new system message before a question: ReActAgent drops a system message that comes
     first, and a text that changes each turn would prevent the provider from caching the rest of the prompt.
@@ -228,6 +230,8 @@ def insert_block(messages: Sequence[ChatMessage], block: str) -> list[ChatMessag
         return result
     system = [index for index, message in enumerate(result) if message.role == MessageRole.SYSTEM]
     user = [index for index, message in enumerate(result) if message.role == MessageRole.USER]
+    if place != "system" and user and open_question(result):
+        return _insert_message(result, block, user[-1], place)
     if system:
         first = result[system[0]]
         result[system[0]] = first.model_copy(update={"blocks": [*first.blocks, TextBlock(text=block)]})
@@ -237,6 +241,22 @@ def insert_block(messages: Sequence[ChatMessage], block: str) -> list[ChatMessag
     else:
         result.insert(0, ChatMessage(role=MessageRole.SYSTEM, content=block))
     return result
+
+
+def _insert_message(messages: list[ChatMessage], block: str, question: int, place: str) -> list[ChatMessage]:
+    if place == "message":
+        return [*messages[:question], ChatMessage(role=MessageRole.USER, content=block), *messages[question:]]
+    call_id = f"{_RECALL_TOOL}_{question}"
+    call = ToolCallBlock(
+        tool_call_id=call_id, tool_name=_RECALL_TOOL, tool_kwargs={"query": messages[question].content or ""}
+    )
+    result = ChatMessage(role=MessageRole.TOOL, content=block, additional_kwargs={"tool_call_id": call_id})
+    return [
+        *messages[: question + 1],
+        ChatMessage(role=MessageRole.ASSISTANT, blocks=[call]),
+        result,
+        *messages[question + 1 :],
+    ]
 
 
 def _token_count(message: ChatMessage, count_tokens: TokenCounter) -> int:

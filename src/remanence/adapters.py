@@ -4,6 +4,8 @@ An adapter imports the public names of `remanence` and this module, and nothing 
 
 lazy_getattr                          load the names of a package when they are first used
 log_and_continue                      log a failure of memory instead of raising it
+recall_for_prompt, prompt_budget       what of a space reaches the prompt for a chat message
+check_keep, is_kept                   which turns are stored
 reinforce, quoted_hits                count as used the memories that an answer took words from
 strip_frames, is_frame, shorten_frame work on blocks that `remanence.frame` made
 check_max_tokens, TokenCounter        token budgets
@@ -31,6 +33,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from remanence.api.for_prompt import Keep, PromptMemories, check_keep, is_kept, prompt_budget, recall_for_prompt
 from remanence.api.in_thread import in_thread
 from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.language.framing import TokenCounter, hit_as_json_line, is_frame, shorten_frame, strip_frames
@@ -46,9 +49,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ChangeFollower",
+    "Keep",
     "NamedEmbedder",
+    "PromptMemories",
     "StoredDocument",
     "TokenCounter",
+    "check_keep",
     "check_max_tokens",
     "document_row",
     "embed_query",
@@ -56,10 +62,13 @@ __all__ = [
     "find_documents",
     "in_thread",
     "is_frame",
+    "is_kept",
     "lazy_getattr",
     "log_and_continue",
     "placeholder_text",
+    "prompt_budget",
     "quoted_hits",
+    "recall_for_prompt",
     "reinforce",
     "remember_text",
     "require_space",

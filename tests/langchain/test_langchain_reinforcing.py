@@ -36,7 +36,7 @@ def answering(space: Space, *lines: Any, tools: Any = (), **options: Any) -> Any
 def test_what_the_answer_took_up_counts_as_used(space: Space, porto: Memory, nuts: Memory, way: str) -> None:
     """Both were shown; the one whose words the answer brings is used, once an answer."""
     model = Actor(lines=["In Porto.", "Ana may not have hazelnuts."])
-    agent = create_agent(model, middleware=[MemoryMiddleware(space, reinforce=True, remember=False)])
+    agent = create_agent(model, middleware=[MemoryMiddleware(space, reinforce=True, keep=None)])
     run(way, agent, "Where does Ana live?")
     run(way, agent, "What can she eat, our Ana?")
 
@@ -85,7 +85,7 @@ def test_nothing_is_counted_unless_somebody_asked_for_it(space: Space, porto: Me
 
 def test_of_two_memories_with_one_word_the_one_with_more_is_used(space: Space, porto: Memory, nuts: Memory) -> None:
     """Both name her; what the answer is about stands in one."""
-    run("sync", answering(space, "Ana, to hazelnuts."), "Who lives here and is allergic?")
+    run("sync", answering(space, "Ana, to hazelnuts.", min_score=0.0), "Who lives here and is allergic?")
 
     assert uses(space, porto, nuts) == [0, 1]
 
@@ -94,7 +94,7 @@ def test_what_found_no_room_in_the_prompt_does_not_count(space: Space, porto: Me
     """What the model cannot have read it cannot have used."""
     roomless, scant = {"max_tokens": 0}, {"max_tokens": 2, "count_tokens": lambda text: 1}  # the heading, and one line
     for room in (roomless, scant):
-        agent = answering(space, "In Porto, among hazelnuts.", remember=False, **room)
+        agent = answering(space, "In Porto, among hazelnuts.", keep=None, **room)
         run("sync", agent, "Where does Ana live?")
 
     assert uses(space, porto, nuts) == [1, 0]
@@ -106,7 +106,7 @@ def test_two_that_hold_the_same_are_both_of_use(space: Space) -> None:
     mine, theirs = ours.add("Ana lives in Porto."), team.add("Ana works in Porto.")
     both = [
         MemoryMiddleware(ours, reinforce=True),
-        MemoryMiddleware(team, name="TeamMemory", remember=False, reinforce=True),
+        MemoryMiddleware(team, name="TeamMemory", keep=None, reinforce=True),
     ]
     run("sync", create_agent(Actor(lines=["In Porto."]), middleware=both), "Where is Ana?")
 

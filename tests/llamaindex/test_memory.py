@@ -36,7 +36,7 @@ def test_what_one_session_heard_another_recalls(space: remanence.Space) -> None:
 def test_the_question_is_the_input_or_the_user_message_without_an_answer(
     space: remanence.Space, embedder: Counting
 ) -> None:
-    """Agents ask without an input; what was answered is not asked again."""
+    """Agents ask without an input; what was answered is not asked again, and says what "whose mat?" is about."""
     memory = RemanenceMemory(space)
     memory.put(user("Where is the key?"))
     memory.get()
@@ -45,7 +45,11 @@ def test_the_question_is_the_input_or_the_user_message_without_an_answer(
     memory.get(input="Whose mat?")
     memory.get(input=user("Which door?"))
 
-    assert embedder.asked == ["Where is the key?", "Whose mat?", "Which door?"]
+    assert embedder.asked == [
+        "Where is the key?",
+        "Where is the key? Whose mat?",
+        "Where is the key? Which door?",
+    ]
 
 
 def test_a_question_is_asked_once_until_something_is_written(space: remanence.Space, embedder: Counting) -> None:

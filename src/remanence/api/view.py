@@ -24,6 +24,7 @@ from remanence.errors import InvalidInput
 from remanence.graph.history import HistoryEvent
 from remanence.language.temporal import parse_moment, parse_window
 from remanence.read.answer import Recall
+from remanence.read.follow_up import CONTEXT_TURNS
 from remanence.read.profile import Profile, profile
 from remanence.read.receipts import RecallRequest
 from remanence.schema import Entity, Memory, Window
@@ -71,7 +72,10 @@ class View(Facet):
         speaker: str | Sequence[str] | None = None,
         conversation: str | Sequence[str] | None = None,
         meta: Mapping[str, Any] | None = None,
+        telling: bool = False,
+        exclude_texts: Sequence[str] | None = None,
         min_score: float | None = None,
+        context: Sequence[str | Mapping[str, Any]] = (),
         now: Moment | None = None,
         include: Include | Collection[Include] = (),
         signals: Sequence[str] | None = None,
@@ -94,7 +98,11 @@ class View(Facet):
             meta: Only memories whose `meta` match: `{"lang": "pt", "page": {"$gte": 3}}`. The operators are $eq,
                 $ne, $gt, $gte, $lt, $lte, $in, $nin, $contains and $exists; filters are combined by $and, $or
                 and $not. A name with dots leads into nested fields.
+            telling: Only what tells something: no chat turn that only asks, greets, thanks or agrees.
+            exclude_texts: Texts that you have already, such as the messages of a prompt; they are not returned.
             min_score: Only hits with at least this score.
+            context: The turns before the question, oldest first, as texts or as dicts with `role` and `content`.
+                They count if the question refers to them: "What should she avoid?".
             now: The moment of the question. "Last week" is read against it, and chat turns dated more than
                 a day later are ranked lower.
             include: What else to search: "archive" (memories archived by `upkeep.gc`), "vault" (notes
@@ -126,7 +134,14 @@ class View(Facet):
             raise InvalidInput(f"weights={weights!r} give none of the signals {', '.join(names or known)} any weight.")
         included = _included(include)
         filters = row_filter(
-            kinds=kinds, tags=tags, source=source, speaker=speaker, conversation=conversation, meta=meta
+            kinds=kinds,
+            tags=tags,
+            source=source,
+            speaker=speaker,
+            conversation=conversation,
+            meta=meta,
+            telling=telling,
+            exclude_texts=exclude_texts,
         )
         request = RecallRequest(
             text=inputs.query_text(query),
@@ -139,6 +154,7 @@ class View(Facet):
             signals=names,
             weights=counted,
             vector=inputs.vector(vector),
+            context=inputs.turns(context, "context")[-CONTEXT_TURNS:],
             **filters.to_options(),
         )
         found = self._recall(request, self._position_of, included)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FORMAT = "9"
+FORMAT = "10"
 _BATCH = 2_000
 _SAVE_AFTER = 25_000
 _MAX_CACHED_MEMORIES = 4_096

@@ -214,6 +214,30 @@ def names(value: object, what: str) -> tuple[str, ...] | None:
     return given
 
 
+def flag(value: object, what: str) -> bool:
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    raise InvalidInput(f"{what}={shown(value)} is neither True nor False.")
+
+
+def turns(value: object, what: str) -> tuple[str, ...]:
+    """Turns of a conversation, each as one line with its speaker if it has one."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput(f"{what}={shown(value)} is not a list of turns. Give [{{'role': 'user', 'content': '…'}}].")
+    out = []
+    for turn in value:
+        if isinstance(turn, Mapping):
+            speaker, text = turn.get("speaker") or turn.get("role"), turn.get("content")
+        else:
+            speaker, text = None, turn
+        if not isinstance(text, str) or not isinstance(speaker, str | None):
+            raise InvalidInput(
+                f"{what} has the turn {shown(turn)}. Give texts, or dicts such as {{'role': 'user', 'content': '…'}}."
+            )
+        out.append(f"{speaker}: {text}" if speaker else text)
+    return tuple(out)
+
+
 def shown(value: object) -> str:
     try:
         shown = ascii(value) if isinstance(value, str) and _NOT_TEXT.search(value) else repr(value)

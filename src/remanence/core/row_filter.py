@@ -1,4 +1,4 @@
-"""Which rows a caller asks for: by kind, tags, source, speaker, conversation and metadata."""
+"""Which rows a caller asks for: by kind, tags, source, speaker, conversation, metadata and text."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ class RowFilter:
     speaker: tuple[str, ...] | None = None
     conversation: tuple[str, ...] | None = None
     meta: Mapping[str, Any] | None = None
+    telling: bool | None = None
+    """True lets only pass what tells something: no turn that only asks, greets or thanks."""
+    exclude_texts: tuple[str, ...] | None = None
+    """These texts do not pass."""
 
     @property
     def narrows_origin(self) -> bool:
@@ -50,6 +54,10 @@ class RowFilter:
         mask: NDArray[np.bool_] = rows
         if self.kinds is not None or self.tags is not None:
             mask = mask & catalog.having(self.kinds, self.tags)
+        if self.telling:
+            mask = mask & fields_.telling
+        if self.exclude_texts:
+            mask = mask & ~catalog.with_texts(self.exclude_texts)
         for names, find in (
             (self.source, fields_.with_source),
             (self.speaker, fields_.with_speaker),
@@ -65,7 +73,15 @@ class RowFilter:
 
 
 def row_filter(
-    *, kinds: object, tags: object, source: object, speaker: object, conversation: object, meta: object
+    *,
+    kinds: object,
+    tags: object,
+    source: object,
+    speaker: object,
+    conversation: object,
+    meta: object,
+    telling: object = None,
+    exclude_texts: object = None,
 ) -> RowFilter:
     """The filter that a caller describes, checked."""
     speakers = inputs.names(speaker, "speaker")
@@ -77,4 +93,6 @@ def row_filter(
         speaker=None if speakers is None else tuple(speaker_name(each) or each for each in speakers),
         conversation=inputs.names(conversation, "conversation"),
         meta=None if meta is None or meta == {} else check_filter(meta),
+        telling=inputs.flag(telling, "telling") or None,
+        exclude_texts=inputs.names(exclude_texts, "exclude_texts"),
     )

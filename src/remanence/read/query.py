@@ -32,13 +32,17 @@ def find_speakers(index: Index, request: RecallRequest, parsed: ParsedQuestion) 
 
 
 def embed_question(
-    index: Index, request: RecallRequest, speakers: Collection[str], embedder: CheckedEmbedder
+    index: Index,
+    request: RecallRequest,
+    parsed: ParsedQuestion,
+    speakers: Collection[str],
+    embedder: CheckedEmbedder,
 ) -> tuple[Vector | None, str | None]:
     """Embed the question if a signal needs it. No lock is held: the embedder may be slow. A question about somebody
     who speaks is embedded in the first person, because speakers say "I" where others say their name."""
     if request.vector is not None or not any(s.needs_embedding for s in index.signals_for(request.signals)):
         return request.vector, None
-    text = in_first_person(request.text, [name for name in speakers if name != SELF])
+    text = in_first_person(parsed.text, [name for name in speakers if name != SELF])
     try:
         return embedder.embed_query(text), None
     except EmbedderError as error:
@@ -61,7 +65,7 @@ def build_query(
     # Names of speakers are left to the graph: others use them more than they do.
     speaker_words = {word for name in speakers for word in tokens(name)}
     return Query(
-        text=request.text,
+        text=parsed.text,
         visible=visible,
         allowed=searchable,
         position=request.position,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Literal, TypeAlias
@@ -13,7 +13,8 @@ from remanence.language.rules.lexicon import is_common_word
 from remanence.language.temporal import TimePhrase, find_times
 from remanence.language.text import tokens
 from remanence.models.extractors import find_question_names
-from remanence.schema import Window
+from remanence.read.follow_up import is_follow_up, reading_text, search_text
+from remanence.schema import SELF, Window
 
 AnchorRelation: TypeAlias = Literal["before", "after", "during"]
 TimeFocus: TypeAlias = Literal["now", "at", "first", "previous", "before", "after", "during", "any"]
@@ -130,11 +131,31 @@ class ParsedQuestion:
     time_relation: TimeRelation
     focus: TimeFocus
     """Which of several statements on the same matter answers."""
+    text: str
+    """What to embed: the question, with what was said before if it refers to that."""
+    reading_text: str
+    """What a reader is given."""
 
 
-def parse_question(text: str, now: datetime) -> ParsedQuestion:
-    """Parse a question; times are read relative to `now`."""
-    unframed = _FRAMING.sub(" ", text)
+def parse_question(text: str, now: datetime, turns: Sequence[str] = ()) -> ParsedQuestion:
+    """Parse a question; times are read relative to `now`. If it refers to the `turns` before it, it is searched for
+    and read together with them."""
+    parsed = _parse(text, now)
+    if not turns or not is_follow_up(text, [name for name in parsed.names if name != SELF]):
+        return parsed
+    wider = _parse(search_text(text, turns), now)
+    return replace(
+        parsed,
+        names=wider.names,
+        uncommon_words=wider.uncommon_words,
+        search_text=wider.search_text,
+        text=wider.text,
+        reading_text=reading_text(text, turns),
+    )
+
+
+def _parse(text: str, now: datetime) -> ParsedQuestion:
+    asked, unframed = text, _FRAMING.sub(" ", text)
     text = unframed if tokens(unframed) else text
     phrases = find_times(text, now)
     times = tuple(phrase.window for phrase in phrases)
@@ -150,6 +171,8 @@ def parse_question(text: str, now: datetime) -> ParsedQuestion:
         search_text=_search_text(text, phrases, _NAMED_TIME),
         time_relation=(relation := _time_relation(text, phrases)),
         focus=_focus(text, times, relation, now),
+        text=asked,
+        reading_text=asked,
     )
 
 

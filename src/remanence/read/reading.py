@@ -72,7 +72,6 @@ def turns_before(index: Index, rows: Sequence[int], position: int) -> list[str]:
 def read_hits(
     hits: tuple[Hit, ...],
     parsed: ParsedQuestion,
-    question: str,
     before: Sequence[str],
     reader: Reader,
     now: datetime,
@@ -83,6 +82,7 @@ def read_hits(
     is none if the reader failed. The first `pinned` hits stay first: their claims say that they were valid then."""
     if not hits:
         return hits, None, {}
+    question = parsed.reading_text
     passages = affordable([_passage(question, hit.memory, turn) for hit, turn in zip(hits, before, strict=False)])
     first = hits[: len(passages)]
     try:

@@ -1,6 +1,6 @@
 """The read path: from a question to ranked hits. Each step is one module, in this order.
 
-question      parse the text: times, names, whether it asks about the past
+question      parse the text: times, names, whether it asks about the past or refers to the turns before it
 query         the rows that may be returned, the names and words to search for, the vector
 rankings      ask the signals; each ranks rows or abstains
 fusion        one ranking of all signals, adjusted by recency and importance
@@ -64,10 +64,10 @@ def recall_from_index(
     index: Index, request: RecallRequest, embedder: CheckedEmbedder, reader: Reader | None = None
 ) -> Recall:
     """The memories that answer, best first, each with its evidence."""
-    parsed = parse_question(request.text, request.now)
+    parsed = parse_question(request.text, request.now, request.context)
     with index.lock:
         speakers = find_speakers(index, request, parsed)
-    vector, embedding_error = embed_question(index, request, speakers, embedder)
+    vector, embedding_error = embed_question(index, request, parsed, speakers, embedder)
     with index.lock:
         snapshot = index.snapshot(request.position, request.now)
         # Superseded rows are searched if the question may be about the past. Whether they are returned is
@@ -97,9 +97,8 @@ def recall_from_index(
     missing = {ranking.signal: ranking.missing_reason for ranking in rankings if ranking.missing_reason}
     confidence = None
     if reader is not None:  # without the lock: it may be slow, and may itself read the space
-        hits, confidence, failure = read_hits(
-            hits, parsed, request.text, before, reader, request.now, pinned=len(resolved.pinned_rows)
-        )
+        pinned = len(resolved.pinned_rows)
+        hits, confidence, failure = read_hits(hits, parsed, before, reader, request.now, pinned=pinned)
         missing |= failure
     least = request.min_score
     return Recall(

@@ -17,7 +17,7 @@ from remanence.schema import Memory, Window, from_micros, micros
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
-_NAMES = ("kinds", "tags", "source", "speaker", "conversation", "signals")
+_NAMES = ("kinds", "tags", "source", "speaker", "conversation", "signals", "exclude_texts", "context")
 """The options that are several names."""
 
 
@@ -33,6 +33,8 @@ class RecallOptions(RowFilter):
     signals: tuple[str, ...] | None = None
     """None asks all signals."""
     weights: Mapping[str, float] | None = None
+    context: tuple[str, ...] = ()
+    """The turns before the question."""
 
     def options(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(RecallOptions)}
@@ -96,9 +98,9 @@ class Receipt(RecallOptions):
         out |= {"now": micros(self.now), "limit": self.limit}
         if self.during is not None:
             out["during"] = [end and micros(end) for end in (self.during.start, self.during.end)]
-        for name in (*_NAMES, "history", "meta", "min_score", "weights"):
+        for name in (*_NAMES, "history", "meta", "min_score", "weights", "telling"):
             value = getattr(self, name)
-            if value is not None:
+            if value is not None and not (name == "context" and not value):
                 out[name] = list(value) if isinstance(value, tuple) else value
         return out | {name: True for name in ("own_vector", "archive", "vault") if getattr(self, name)}
 

@@ -6,7 +6,7 @@ which a version is active, its window, kind, tags and expiry. It contains no tex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from datetime import datetime
 from typing import ClassVar
@@ -107,9 +107,7 @@ class Catalog(SavedPart):
         self._expires.extend([OPEN_END if expiry is None else micros(expiry) for expiry in expiries])
         self._recorded.extend([micros(entry.at) for entry in entries])
         self._text_row.extend(range(first_row, first_row + len(entries)))
-        self._texts.extend(
-            [-1 if each is None else crc32(each.text.encode("utf-8", "surrogatepass")) for each in versions]
-        )
+        self._texts.extend([-1 if each is None else _checksum(each.text) for each in versions])
         self._importance.extend([0.0 if each is None else each.importance for each in versions])
         self._kind.extend([0 if each is None else MEMORY_KINDS.index(each.kind) for each in versions])
         self._said.extend([OPEN_START if turn is None or turn.at is None else micros(turn.at) for turn in turns])
@@ -353,6 +351,10 @@ class Catalog(SavedPart):
             mask &= tagged
         return mask
 
+    def with_texts(self, texts: Iterable[str]) -> NDArray[np.bool_]:
+        """The rows with one of these texts."""
+        return np.isin(self._texts.values, [_checksum(text) for text in texts])
+
     # Helpers
 
     def _index_version(self, row: int, memory: int, version: Remembered) -> None:
@@ -406,3 +408,7 @@ class Catalog(SavedPart):
         self._tags = {tag: rows for tag, rows in tags if rows}
         # The same text added again after this is another memory: the old id stays erased.
         self._open_spans.pop(memory, None)
+
+
+def _checksum(text: str) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass"))

@@ -1,4 +1,5 @@
-"""What rows can be filtered by besides kind, tags and time: source, speaker, conversation and metadata."""
+"""What rows can be filtered by besides kind, tags and time: source, speaker, conversation and metadata, and whether
+they tell something."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
+from remanence.language.rules.sentences import tells_something
 from remanence.schema import DOCUMENT_FIELD
 from remanence.state.catalog import Catalog
 from remanence.state.columns import COLUMN, INTERNED, ITEMS, Column, Interner, SavedPart
@@ -29,7 +31,7 @@ class Fields(SavedPart):
 
     _saved: ClassVar = {
         **dict.fromkeys(("_source_names", "_speaker_names", "_field_names", "_values"), INTERNED),
-        **dict.fromkeys(("_source", "_speaker", "_conversation", "_document", "_metadata"), COLUMN),
+        **dict.fromkeys(("_source", "_speaker", "_conversation", "_document", "_telling", "_metadata"), COLUMN),
         "_more_sources": ITEMS,
     }
 
@@ -38,7 +40,7 @@ class Fields(SavedPart):
         self._source_names = Interner[str]()  # conversations too: a turn has that of its conversation as its source
         self._speaker_names = Interner[str]()
         self._source, self._speaker, self._conversation = Column(np.int32), Column(np.int32), Column(np.int32)
-        self._document = Column(np.bool_)
+        self._document, self._telling = Column(np.bool_), Column(np.bool_)
         self._more_sources: dict[int, list[int]] = {}  # by row: where else the same text came from
         self._field_names = Interner[str]()
         self._values = Interner[str]()  # as JSON
@@ -66,6 +68,9 @@ class Fields(SavedPart):
         self._speaker.extend(speaker)
         self._conversation.extend(conversation)
         self._document.extend([version is not None and DOCUMENT_FIELD in version.meta for version in versions])
+        self._telling.extend(
+            [version is None or version.turn is None or tells_something(version.text) for version in versions]
+        )
         for row, version in enumerate(versions, first):
             # A text without a key that is added again with another source is still the same text: it has both.
             earlier = self._catalog.earlier_version(row)
@@ -78,6 +83,11 @@ class Fields(SavedPart):
     def documents(self) -> NDArray[np.bool_]:
         """The rows that are documents or nodes of a framework. Like chat turns they are kept as they were said."""
         return self._document.values
+
+    @property
+    def telling(self) -> NDArray[np.bool_]:
+        """The rows that tell something: all but chat turns that only ask, greet, thank or agree."""
+        return self._telling.values
 
     def with_source(self, names: Collection[str]) -> NDArray[np.bool_]:
         """The rows that come from one of these sources."""

@@ -1,6 +1,6 @@
-"""Whether a message is worth storing, and whether it needs a recall: by rules, in about a millisecond.
+"""Whether a message is worth storing, and whether it needs a recall, in about a millisecond.
 
-It uses the rules that find facts. It calls no model and reads no index.
+The first is judged by the rules that find facts, the second by its words. No language model is called and no index read.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from remanence.core import inputs
+from remanence.language.message_need import need_of_memory, telling_words
 from remanence.language.rules.fact_attributes import tags_of
 from remanence.language.rules.lexicon import compile_pattern
 from remanence.language.rules.sentences import is_question, is_request
-from remanence.language.text import split_sentences
 from remanence.models.extractors import RuleExtractor, find_question_names
-from remanence.schema import UTC, Utterance
+from remanence.schema import SELF, UTC, Utterance
 
 _MAX_LENGTH = 4_000  # characters: the purpose of a long message shows early
 _RULES = RuleExtractor()
 _EARLIER_CONVERSATION = compile_pattern("message_earlier_conversation", re.IGNORECASE)
-_SPEAKER = compile_pattern("message_speaker", re.IGNORECASE)
-_ADVICE = compile_pattern("message_advice", re.IGNORECASE)
 _GENERAL_KNOWLEDGE = compile_pattern("message_general_knowledge", re.IGNORECASE)
 _INTRODUCTION = compile_pattern("message_introduction", re.IGNORECASE)
 _GREETING = compile_pattern("message_greeting", re.IGNORECASE)
+_LEAST_NEED = 0.4
+"""The least probability with which memory is asked: an answer without it costs more than a recall in vain."""
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)  # the date does not matter for whether there is a fact
 
 
@@ -92,21 +92,22 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
     head = inputs.query_text(text)[:_MAX_LENGTH].strip()
     names = find_question_names(head)
     query = _without_introduction(head)
-    asks = any(is_question(sentence) for sentence in split_sentences(head))
-    about_speaker = _SPEAKER.search(head)
-    # The first rule that matches decides; the last one always does.
-    rules = (
-        (True, 0.95, "it refers to an earlier conversation", _EARLIER_CONVERSATION.search(head)),
-        (False, 0.8, "it is blank or only a greeting", not query or _GREETING.fullmatch(query)),
-        (True, 0.85, "it asks about the speaker", asks and about_speaker),
-        (True, 0.7, "it asks for advice that depends on the speaker", _ADVICE.search(head)),
-        (True, 0.6, f"it asks about {', '.join(names)}", asks and names and not _GENERAL_KNOWLEDGE.match(query)),
-        (False, 0.6, "it asks for general knowledge", asks),
-        (True, 0.55, "it is a request about something of the speaker", is_request(query) and about_speaker),
-        (False, 0.7, "it asks nothing", True),
-    )
-    recall, confidence, reason, _ = next(rule for rule in rules if rule[3])
-    return RecallAnalysis(recall, query, names, confidence, reason)
+    if _EARLIER_CONVERSATION.search(head):
+        return RecallAnalysis(True, query, names, 0.95, "it refers to an earlier conversation")
+    if not query or _GREETING.fullmatch(query):
+        return RecallAnalysis(False, query, names, 0.95, "it is blank or only a greeting")
+    need = need_of_memory(head)
+    others = [name for name in names if name != SELF]
+    asks = "?" in query or is_question(query) or is_request(head)
+    if need < _LEAST_NEED and others and asks and not _GENERAL_KNOWLEDGE.match(query):
+        return RecallAnalysis(True, query, names, _LEAST_NEED, f"it asks about {', '.join(others)}")
+    if not asks and analyze_message(head).save:
+        return RecallAnalysis(False, query, names, 0.6, "it tells something and asks nothing")
+    if need < _LEAST_NEED:
+        return RecallAnalysis(False, query, names, 1 - need, "nothing in it asks for something personal")
+    words = ", ".join(repr(word) for word in telling_words(head))
+    reason = f"it sounds personal: {words}" if words else "it sounds personal"
+    return RecallAnalysis(True, query, names, need, reason)
 
 
 def _without_introduction(text: str) -> str:

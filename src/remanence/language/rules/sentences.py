@@ -16,6 +16,7 @@ from remanence.language.text import split_sentences
 
 MAX_TURN_CHARS = 100_000  # a longer turn is a book, not talk; the rest is not read
 MAX_SENTENCE_CHARS = 600  # a longer sentence is a table or a text without full stops
+_MAX_SMALL_TALK_CHARS = 400  # a longer turn tells something
 
 STATUS_PATTERN = load_pattern("status")
 """What somebody is, in one word."""
@@ -119,6 +120,22 @@ def is_question(sentence: str) -> bool:
     (True, True, False)
     """
     return "?" in sentence[-4:] or _QUESTION.match(sentence) is not None
+
+
+def tells_something(text: str) -> bool:
+    """Whether a chat turn tells something; one that only asks, requests, greets, thanks or agrees does not.
+
+    >>> tells_something("Hi! What am I allergic to?"), tells_something("I keep kosher, so what can I eat?")
+    (False, True)
+    """
+    if len(text) > _MAX_SMALL_TALK_CHARS:
+        return True
+    for line in split_sentences(text):
+        sentence = _OPENERS.sub("", _SMALL_I.sub("I", line), count=1)
+        asks = sentence.rstrip().endswith(("?", "?!"))
+        if not all(map(_is_small_talk, _parts(sentence, True) if asks else (sentence,))):
+            return True
+    return False
 
 
 def is_request(sentence: str) -> bool:

@@ -1,0 +1,238 @@
+"""What of a space reaches the prompt for a chat message: only what helps, each thing once, within a token budget.
+
+A message that needs no memory gets none. A message that refers to the turns before it is understood with them. Of what
+is recalled, turns that tell nothing, copies of what the prompt has already, repetitions, and what would not help are
+left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from remanence.errors import InvalidInput
+from remanence.language.framing import TokenCounter, frame, hit_as_json_line
+from remanence.language.message_need import need_of_memory
+from remanence.language.text import tokens
+from remanence.read.follow_up import CONTEXT_TURNS, is_follow_up, reading_text
+from remanence.schema import ASSISTANT, SELF, Hit, Memory
+
+if TYPE_CHECKING:
+    from remanence.read.answer import Recall
+
+Keep: TypeAlias = Literal["all", "user", "facts"] | Callable[[str, str], bool] | None
+"""Which turns to store: all, those of the user, those in which `analyze_message` finds something worth storing, those
+for which a function of role and text returns True; None for no turn."""
+KEEPS = ("all", "user", "facts")
+
+MAX_MESSAGE_LENGTH = 10_000
+"""Characters of a message that are searched for; a longer text is rather a document."""
+WINDOW_PART = 4
+"""Recalled memories take at most this part of the window: a quarter."""
+_SPARE_HITS = 6
+"""How many more hits are recalled than wanted, as some are repetitions."""
+_NO_NEED = 0.06
+"""With a lower need of memory nothing is recalled."""
+_NEED_WITHOUT_READER = 0.2
+_NEED, _ANSWERS, _BOTH = 1.12, 0.78, 1.22
+"""The weights of the log odds that a memory helps: the need that the message has of memory, and the reader's log odds
+that the memory answers it. Fitted on the development half of `benchmarks/prompts.py`."""
+_LEAST_HELP = 0.3
+_MIN_REPEATED_WORDS = 2
+_FILLER = frozenset(tokens("said told mention mentioned remember remembered earlier noted know user yes okay sure say"))
+_NEGATIONS = frozenset({"no", "not", "never", "without", "don't", "doesn't", "isn't", "can't", "won't", "didn't"})
+
+
+class Recalls(Protocol):
+    """A space, or a view of one."""
+
+    def recall(self, query: str, /, **options: Any) -> Recall: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMemories:
+    """A block for a prompt, the hits that it quotes, the ledger position of the recall, and the signals that failed.
+
+    `skipped` says why nothing was recalled, if so.
+    """
+
+    text: str = ""
+    hits: tuple[Hit, ...] = ()
+    position: int = 0
+    missing: Mapping[str, str] = field(default_factory=dict)
+    skipped: str = ""
+
+
+def recall_for_prompt(
+    view: Recalls,
+    message: str,
+    *,
+    turns: Sequence[Mapping[str, str]] = (),
+    limit: int = 8,
+    max_tokens: int | None = 1_000,
+    count_tokens: TokenCounter | None = None,
+    min_score: float | None = None,
+    kinds: str | Sequence[str] | None = None,
+    tags: str | Sequence[str] | None = None,
+) -> PromptMemories:
+    """Recall for a chat message what helps to answer it, as a block for the prompt.
+
+    Args:
+        view: The space, or a view of one.
+        message: The user's message.
+        turns: The turns that the prompt has besides it, oldest first, as dicts with `role` and `content`. They say
+            what the message refers to, and are not recalled themselves.
+        limit: How many memories to quote at most.
+        max_tokens: The token budget of the block; None for no limit.
+        count_tokens: Counts the tokens of a text. By default four characters are one token.
+        min_score: Quote what has at least this score, whether or not it seems to help.
+        kinds: Only memories of these kinds: ("semantic", "viewpoint") for extracted facts only.
+        tags: Only memories with all of these tags.
+
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.add("My sister Ana is allergic to shellfish.")
+        ...     turns = [{"role": "user", "content": "Let's plan a dinner for my sister Ana."}]
+        ...     found = recall_for_prompt(space, "What should she avoid?", turns=turns)
+        ...     [hit.memory.text for hit in found.hits], recall_for_prompt(space, "Thanks!").skipped
+        (['My sister Ana is allergic to shellfish.'], 'it is blank or only a greeting')
+    """
+    asked = message.strip()[:MAX_MESSAGE_LENGTH]
+    before = [turn for turn in turns if turn.get("content", "").strip()]
+    need, reason = _need(asked, before)
+    if need < _NO_NEED:
+        return PromptMemories(skipped=reason)
+    in_prompt = [asked, *(turn["content"] for turn in before)]
+    recall = view.recall(
+        asked,
+        limit=limit + _SPARE_HITS,
+        context=before[-CONTEXT_TURNS:],
+        telling=True,
+        exclude_texts=in_prompt,
+        min_score=min_score,
+        kinds=kinds,
+        tags=tags,
+    )
+    copies = {_normalized(text) for text in in_prompt}
+    hits = [hit for hit in recall if _normalized(hit.memory.text) not in copies]
+    if min_score is None:
+        hits = [hit for hit in hits if _helps(hit, need)]
+    hits = distinct_hits(hits, asked)[:limit]
+    block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing)
+    quoted = tuple(hit for hit in hits if hit_as_json_line(hit) in block)
+    return PromptMemories(block, quoted, recall.position, recall.missing)
+
+
+def prompt_budget(max_tokens: int | None, window: int | None) -> int | None:
+    """The token budget of the recalled memories in a window of so many tokens: never more than a quarter of it.
+
+    >>> prompt_budget(2_000, 1_536), prompt_budget(2_000, None), prompt_budget(None, 8_000)
+    (384, 2000, 2000)
+    """
+    if window is None:
+        return max_tokens
+    part = max(0, window) // WINDOW_PART
+    return part if max_tokens is None else min(max_tokens, part)
+
+
+def distinct_hits(hits: Sequence[Hit], question: str) -> list[Hit]:
+    """The hits without repetitions: a text that says the same again, a fact and the text it was drawn from (the first
+    of the two stays), and what the assistant only repeated."""
+    asked = _content(question)
+    contents = [_content(hit.memory.text) for hit in hits]
+    kept: list[int] = []
+    for place, hit in enumerate(hits):
+        memory, words = hit.memory, contents[place]
+        if _is_by_assistant(memory):
+            new = words - asked - _FILLER
+            others = (contents[other] for other in range(len(hits)) if not _is_by_assistant(hits[other].memory))
+            if any(new <= other for other in others):
+                continue
+        if not any(_repeats(memory, words, hits[other].memory, contents[other]) for other in kept):
+            kept.append(place)
+    return [hits[place] for place in kept]
+
+
+def check_keep(keep: Any) -> Keep:
+    """Return `keep` if it says which turns to store.
+
+    Raises:
+        InvalidInput: It is anything else.
+    """
+    if keep is None or callable(keep) or keep in KEEPS:
+        return keep  # type: ignore[no-any-return]
+    raise InvalidInput(
+        f"keep={keep!r} is none of {', '.join(map(repr, KEEPS))}, no function of role and text, and not None."
+    )
+
+
+def is_kept(keep: Keep, role: str, text: str) -> bool:
+    """Whether a turn is to be stored.
+
+    >>> is_kept("user", "assistant", "Noted."), is_kept("facts", "user", "I live in Porto.")
+    (False, True)
+    """
+    if keep is None or keep == "all":
+        return keep is not None
+    if keep == "user":
+        return role == "user"
+    from remanence.write.message_analysis import analyze_message  # here, as it loads the engine
+
+    return analyze_message(text).save if keep == "facts" else bool(keep(role, text))
+
+
+def _need(message: str, turns: Sequence[Mapping[str, str]]) -> tuple[float, str]:
+    """How much a message needs memory, and why it needs none."""
+    from remanence.write.message_analysis import analyze_for_recall  # here, as it loads the engine
+
+    analysis = analyze_for_recall(message)
+    need = need_of_memory(message)
+    if analysis.recall:
+        return max(need, analysis.confidence), ""
+    if turns and is_follow_up(message, [name for name in analysis.entities if name != SELF]):
+        spoken = [f"{turn.get('role', 'user')}: {turn['content']}" for turn in turns]
+        return max(need, need_of_memory(reading_text(message, spoken))), analysis.reason
+    return min(need, 1 - analysis.confidence), analysis.reason
+
+
+def _helps(hit: Hit, need: float) -> bool:
+    """Whether a hit would help to answer a message with this need of memory."""
+    answers = next((each.raw for each in hit.evidence if each.signal == "reader"), None)
+    if answers is None:
+        return need >= _NEED_WITHOUT_READER
+    odds = _NEED * _log_odds(need) + _ANSWERS * _log_odds(answers) + _BOTH
+    return odds >= _log_odds(_LEAST_HELP)
+
+
+def _log_odds(probability: float) -> float:
+    return math.log((probability + 1e-3) / (1 - probability + 1e-3))
+
+
+def _repeats(memory: Memory, words: frozenset[str], other: Memory, other_words: frozenset[str]) -> bool:
+    if words == other_words:
+        return True
+    if min(len(words), len(other_words)) < _MIN_REPEATED_WORDS or memory.source is None:
+        return False
+    if (memory.turn is None) == (other.turn is None) or memory.source != other.source:
+        return False
+    fact, text = (words, other_words) if memory.turn is None else (other_words, words)
+    return fact - _FILLER <= text
+
+
+def _is_by_assistant(memory: Memory) -> bool:
+    return memory.turn is not None and memory.turn.speaker == ASSISTANT
+
+
+def _content(text: str) -> frozenset[str]:
+    """The words of a text that carry its meaning; negations do."""
+    return frozenset(tokens(text)) | _NEGATIONS.intersection(text.lower().replace("’", "'").split())
+
+
+def _normalized(text: str) -> str:
+    """A text without case and spacing, for comparison."""
+    return " ".join(text.casefold().split())
+
+

@@ -1,0 +1,56 @@
+"""Questions that are understood only with the turns before them: "What should she avoid?", "And staging?", "Why?"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from remanence.language.text import tokens
+
+CONTEXT_TURNS = 4
+"""How many turns before a question are looked at."""
+_MAX_TURN_WORDS = 24
+_LEAST_WORDS = 3
+"""A question with fewer words that mean something leaves out what it is about."""
+_REFERS_BACK = re.compile(
+    r"\b(?:he|she|him|her|hers|his|they|them|their|theirs|it|its|there|here|then|these|those|"
+    r"(?:that|this|the|which|other|same) (?:one|ones|other|same|day|time|place|first|second|last)|the (?:other|same))\b|"
+    r"\b(?:that|this)(?=\W*$|'s| is| was)|"
+    r"^\W*(?:and|but|or|so|then|yes|yeah|yep|no|nope|ok|okay|what about|how about|why|who else|what else|because)\b",
+    re.IGNORECASE,
+)
+_SPEAKER = re.compile(r"^(?:user|assistant): ")
+
+
+def is_follow_up(question: str, names: Sequence[str]) -> bool:
+    """Whether a question refers to something said before. `names` are those in it: a pronoun may refer to one.
+
+    >>> is_follow_up("What should she avoid?", []), is_follow_up("Where does Ana keep her keys?", ["Ana"])
+    (True, False)
+    """
+    if len(tokens(question)) < _LEAST_WORDS:
+        return True
+    return not names and _REFERS_BACK.search(question) is not None
+
+
+def search_text(question: str, turns: Sequence[str]) -> str:
+    """What to search for: the question, and what its speaker said last before it."""
+    own = [turn for turn in turns if not turn.startswith("assistant: ")]
+    return f"{_SPEAKER.sub('', own[-1])} {question}" if own else question
+
+
+def reading_text(question: str, turns: Sequence[str]) -> str:
+    """What a reader is given: the last turns, each shortened, and the question. Readers are trained on this form.
+
+    >>> reading_text("What should she avoid?", ["user: Ana comes to dinner.", "assistant: How nice!"])
+    'user: Ana comes to dinner. assistant: How nice! user: What should she avoid?'
+    """
+    return " ".join([*map(_shortened, turns[-CONTEXT_TURNS:]), f"user: {question}"])
+
+
+def _shortened(turn: str) -> str:
+    words = turn.split()
+    if len(words) <= _MAX_TURN_WORDS:
+        return turn
+    speaker = _SPEAKER.match(turn)
+    return f"{speaker[0] if speaker else ''}... {' '.join(words[-_MAX_TURN_WORDS:])}"
