@@ -15,7 +15,7 @@ import torch
 from model import Reader
 from train import load
 
-MAX_TOKENS = 176
+MAX_TOKENS = 240
 """More than recall hands over of a question and a memory."""
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 

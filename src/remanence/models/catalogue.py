@@ -25,7 +25,7 @@ from remanence.errors import EmbedderBroken, EmbedderDown, InvalidInput
 ModelUse = Literal["embedder", "reader"]
 DEFAULT_READER = "small"
 MODEL_FILES = ("model.onnx", "tokenizer.json")
-READER_MAX_TOKENS = 160
+READER_MAX_TOKENS = 240
 """Of question and text together."""
 
 
