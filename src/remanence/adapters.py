@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 from remanence.api.in_thread import in_thread
 from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.language.framing import TokenCounter, hit_as_json_line, is_frame, shorten_frame, strip_frames
+from remanence.language.text import replace_unstorable
 from remanence.read.memories_used import memories_used
 from remanence.schema import DOCUMENT_FIELD
 
@@ -72,7 +73,6 @@ __all__ = [
     "update_memory",
 ]
 
-_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 _MAX_SOURCE_LENGTH = 512
 _MAX_IDENTITY_LENGTH = 480
 
@@ -420,7 +420,7 @@ class NamedEmbedder:
 
 def storable_text(text: str, *, replacement: str = "\N{REPLACEMENT CHARACTER}") -> str:
     """Replace the characters that a ledger cannot store: NUL, and half of a surrogate pair."""
-    return _NOT_STORABLE.sub(replacement, text)
+    return replace_unstorable(text, replacement)
 
 
 def placeholder_text(calls: Sequence[tuple[str, str]], content_types: Iterable[str]) -> str:
