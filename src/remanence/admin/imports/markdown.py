@@ -94,12 +94,14 @@ class MarkdownFolder:
         found = False
         for headings, text in _sections(body):
             found = True
-            path = [title, *headings] if not headings or headings[0] != title else headings
+            # A date as the title is when the note was told, not what it is about.
+            is_heading = _ISO_DATE.fullmatch(title) is None and headings[:1] != [title]
+            path = " > ".join([title, *headings] if is_heading else headings)
             tags = [*_tags(fields.get("tags")), *_TAG.findall(_without_code(text))]
             yield Record(
                 make_key("markdown", where, *headings),
                 {
-                    "text": f"{' > '.join(path)}\n\n{strip_links(_EMBED.sub('', text)).strip()}",
+                    "text": "\n\n".join(filter(None, (path, strip_links(_EMBED.sub("", text)).strip()))),
                     "now": at,
                     "source": where[-400:],
                     "tags": [*dict.fromkeys(tag[:200] for tag in tags)][:MAX_TAGS],
