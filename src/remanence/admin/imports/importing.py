@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from remanence.admin.imports.records import LeftOut, Record, Source
 from remanence.core.identity import digest, key_identity
 from remanence.errors import InvalidInput
-from remanence.language.text import pluralize, truncate
+from remanence.language.text import truncate
 from remanence.write import validate
 from remanence.write.append import append
 from remanence.write.extract import PreparedVersion, prepare, prepare_turns
@@ -68,7 +68,7 @@ class ImportReport:
         return sum(group.count for group in self.left_out)
 
     def __str__(self) -> str:
-        numbers = [f"{pluralize(self.added, 'memory', 'memories')} added"]
+        numbers = [f"{self.added:,} {'memory' if self.added == 1 else 'memories'} added"]
         numbers += [f"{self.changed:,} changed"] if self.changed else []
         numbers += [f"{self.unchanged:,} imported before"] if self.unchanged else []
         lines = [f"{self.path} ({self.kind}): {', '.join(numbers)}"]
