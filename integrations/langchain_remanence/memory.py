@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import warnings
 from collections.abc import Callable, Mapping
@@ -9,11 +10,12 @@ from typing import Annotated, Any
 
 from langchain_classic.base_memory import BaseMemory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, get_buffer_string
-from pydantic import BeforeValidator, ConfigDict, Field, SkipValidation
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
+from pydantic_core import to_jsonable_python
 
 from langchain_remanence.history import RemanenceChatMessageHistory, as_message
 from remanence import Hit, InvalidInput, Memory, Space, frame
-from remanence.adapters import log_and_continue, quoted_hits, reinforce, require_space
+from remanence.adapters import MAX_QUESTION_LENGTH, log_and_continue, quoted_hits, reinforce, require_space
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +119,7 @@ class RemanenceMemory(BaseMemory):
         if not question or not self.limit:
             return []
         loaded = {memory.id for memory in recent}
-        hits = self.space.recall(question, limit=self.limit + len(loaded))
+        hits = self.space.recall(question[:MAX_QUESTION_LENGTH], limit=self.limit + len(loaded))
         return [hit for hit in hits if hit.memory.id not in loaded][: self.limit]
 
     def _reinforce(self, loaded: str | list[BaseMessage], question: str, answer: str) -> None:
@@ -158,4 +160,6 @@ def _as_message(value: object, message_class: type[HumanMessage | AIMessage]) ->
         return value
     if isinstance(value, str):
         return message_class(value)
+    if message_class is AIMessage and isinstance(value, BaseModel | dict | list):  # structured output
+        return message_class(json.dumps(to_jsonable_python(value, fallback=str), ensure_ascii=False))
     raise InvalidInput(f"{value!r} is neither text nor a message. Set input_key and output_key to texts or messages.")

@@ -20,10 +20,19 @@ from typing import TYPE_CHECKING, Any
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from langchain_remanence.messages import is_summary, message_text, speaker_fields
+from langchain_remanence.messages import is_summary, message_text, speaker_fields, structured_reply
 from langchain_remanence.user_space import check_space_and_user, space_for, thread_id_of
 from remanence import Hit, InvalidInput, Space, frame
-from remanence.adapters import check_max_tokens, log_and_continue, quoted_hits, reinforce, strip_frames
+from remanence.adapters import (
+    MAX_QUESTION_LENGTH,
+    MAX_TEXT_LENGTH,
+    check_max_tokens,
+    log_and_continue,
+    quoted_hits,
+    reinforce,
+    strip_frames,
+    warn_of_long_texts,
+)
 
 if TYPE_CHECKING:
     from langchain_remanence.user_space import SpaceLike, SpaceOrFactory
@@ -140,11 +149,11 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def after_agent(self, state: Any, runtime: Any) -> None:
         """Store the reply."""
-        self._store_reply(self._run(runtime), state["messages"])
+        self._store_reply(self._run(runtime), state)
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
         """`after_agent` in a worker thread."""
-        await asyncio.to_thread(self._store_reply, self._run(runtime), state["messages"])
+        await asyncio.to_thread(self._store_reply, self._run(runtime), state)
 
     def _run(self, runtime: Any) -> _Run:
         # An unknown user raises here: an answer with the memories of another user would be worse than none.
@@ -171,7 +180,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     def _recall_for(self, run: _Run, messages: Sequence[BaseMessage]) -> list[Hit]:
         """Recall for the user's last message, without the turns that are in the prompt anyway."""
         turn = _user_turn(messages)
-        question = message_text(turn[-1]) if turn else ""
+        question = message_text(turn[-1])[:MAX_QUESTION_LENGTH] if turn else ""
         in_prompt = {run.key(message) for message in messages if message.id}
         hits: list[Hit] = []
         if question:
@@ -186,11 +195,13 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     def _store(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
         turns = run.turns(messages)
         if self.remember and turns:
+            warn_of_long_texts(log, (turn["content"] for turn in turns))
             with log_and_continue(log, "remember"):
                 run.space.add_turns(turns)
 
-    def _store_reply(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
-        replies = _replies(messages)
+    def _store_reply(self, run: _Run, state: Any) -> None:
+        messages: list[BaseMessage] = state["messages"]
+        replies = _replies(messages) or structured_reply(messages, state.get("structured_response"))
         if self.remember and replies:
             # The question is the same, so these are the memories that the model was given. A reply that only
             # repeats one of them is not stored again.
@@ -219,7 +230,7 @@ class _Run:
         conversation = {} if self.thread is None else {"conversation": self.thread}
         turns = []
         for message in messages:
-            if (text := _own_text(message)).strip():
+            if (text := _own_text(message)[:MAX_TEXT_LENGTH]).strip():
                 key = {"key": self.key(message)} if message.id else {}
                 turns.append({"content": text, **key, **conversation, **speaker_fields(message)})
         return turns

@@ -14,12 +14,10 @@ from llama_index_remanence.messages import RoleAndText, Tokenizer, roles_and_tex
 from llama_index_remanence.space_reference import SpaceAdapter
 from llama_index_remanence.transcript import session_label
 from remanence import Hit, Space, frame
-from remanence.adapters import log_and_continue, quoted_hits, reinforce
+from remanence.adapters import MAX_QUESTION_LENGTH, log_and_continue, quoted_hits, reinforce, warn_of_long_texts
 
 ROLE_KEY = "llamaindex_role"
 """The field of a turn's meta that holds its role."""
-_MAX_QUESTION_LENGTH = 10_000
-"""Characters of a question that recall is given; a longer text is rather a document."""
 MAX_OPEN_QUESTIONS = 1_000
 """The number of sessions whose unanswered question is kept."""
 
@@ -39,6 +37,7 @@ def store_turns(
 
     With `extract`, facts are extracted from the turns in the background.
     """
+    warn_of_long_texts(log, (text for _, text in turns))
     keys = [uuid4().hex for _ in turns] if keys is None else keys
     rows = [
         {
@@ -134,7 +133,7 @@ class RecallAdapter(SpaceAdapter):
         """Recall for a question, without the turns that are in the prompt anyway."""
         texts = {text for _, text in roles_and_texts(prompt)}
         recall = space.recall(
-            question[:_MAX_QUESTION_LENGTH],
+            question[:MAX_QUESTION_LENGTH],
             limit=self.limit + len(texts),
             min_score=self.min_score,
             tags=list(tags) or None,

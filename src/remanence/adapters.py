@@ -10,6 +10,8 @@ check_max_tokens, TokenCounter        token budgets
 ChangeFollower                        base class of a table that follows the ledger of a space
 NamedEmbedder                         an embedding model of a framework, with a name
 storable_text, placeholder_text       the text under which a chat message is stored
+MAX_TEXT_LENGTH, MAX_QUESTION_LENGTH  how much of a message is remembered, and recalled for
+warn_of_long_texts                    say that a message was longer
 in_thread                             an async variant of a method
 require_view, require_space           refuse what is no space, and to write to a view of the past
 document_row, stored_document         documents and nodes of a framework as memories, and back
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from remanence.schema import Change, Hit, Memory
 
 __all__ = [
+    "MAX_QUESTION_LENGTH",
+    "MAX_TEXT_LENGTH",
     "ChangeFollower",
     "NamedEmbedder",
     "StoredDocument",
@@ -71,8 +75,13 @@ __all__ = [
     "strip_frames",
     "tool_name",
     "update_memory",
+    "warn_of_long_texts",
 ]
 
+MAX_TEXT_LENGTH = 2_000_000
+"""The most characters that a memory has; adapters remember this much of a longer message."""
+MAX_QUESTION_LENGTH = 10_000
+"""The characters of a message that adapters recall for; a longer text is rather a document than a question."""
 _MAX_SOURCE_LENGTH = 512
 _MAX_IDENTITY_LENGTH = 480
 
@@ -421,6 +430,16 @@ class NamedEmbedder:
 def storable_text(text: str, *, replacement: str = "\N{REPLACEMENT CHARACTER}") -> str:
     """Replace the characters that a ledger cannot store: NUL, and half of a surrogate pair."""
     return replace_unstorable(text, replacement)
+
+
+def warn_of_long_texts(log: Logger, texts: Iterable[str]) -> None:
+    """Log a warning for each text that an adapter has cut off at `MAX_TEXT_LENGTH` characters.
+
+    Call it where turns are stored, which is done once for each.
+    """
+    for text in texts:
+        if len(text) >= MAX_TEXT_LENGTH:
+            log.warning("a message is too long: its first %s characters are remembered", f"{MAX_TEXT_LENGTH:,}")
 
 
 def placeholder_text(calls: Sequence[tuple[str, str]], content_types: Iterable[str]) -> str:
