@@ -502,7 +502,7 @@ class TestDamagedAndHostileFiles:
         [
             ("a.zip", b"PK\x03\x04 broken"),
             ("a.json.gz", b"\x1f\x8b broken"),
-            ("a.json.gz", gzip.compress(b"[{")[:-9]),
+            ("a.json.gz", gzip.compress(b"[{", mtime=0)[:-9]),
             ("a.json", b"[" * 100_000),
             ("a.json", b'{"a": ' * 100_000),
             ("a.json", b""),
@@ -531,6 +531,19 @@ class TestDamagedAndHostileFiles:
         ):
             with pytest.raises(remanence.InvalidInput, match=message):
                 space.admin.import_from(given)
+
+    def test_an_export_of_remanence_is_referred_to_the_call_for_it(
+        self, space: remanence.Space, tmp_path: Path
+    ) -> None:
+        space.add("Ana lives in Porto.")
+        space.admin.export(tmp_path / "memory.jsonl.gz")
+        with pytest.raises(remanence.InvalidInput, match=r"remanence\.import_"):
+            space.admin.import_from(tmp_path / "memory.jsonl.gz")
+
+    def test_a_file_is_known_by_what_is_in_it(self, space: remanence.Space, write: Any) -> None:
+        """Its name may be anything."""
+        assert space.admin.import_from(write("my chats", b"\xef\xbb\xbf \n" + json.dumps([DINNER]).encode())).added == 3
+        assert space.admin.import_from(write("chats.gz", gzip.compress(json.dumps(DINNER).encode()))).unchanged == 3
 
     def test_a_kind_that_it_is_not_is_refused(self, space: remanence.Space, write: Any) -> None:
         file = write("conversations.json", [DINNER])

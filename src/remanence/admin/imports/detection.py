@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from remanence.admin.import_file import is_export
 from remanence.admin.imports.chat_export import ChatExport
 from remanence.admin.imports.chatgpt import ChatGPTExport
 from remanence.admin.imports.claude import ClaudeExport
@@ -20,6 +22,7 @@ from remanence.admin.jsonlines import GZIP_MAGIC, starts_with
 from remanence.core import inputs
 from remanence.errors import InvalidInput
 
+_BEGIN = 1_000  # bytes of a file that are looked at
 _CHAT_EXPORTS: tuple[tuple[type[ChatExport], tuple[str, ...], ImportKind], ...] = (
     (ChatGPTExport, ("mapping",), "chatgpt"),
     (ClaudeExport, ("chat_messages", "conversations_memory", "project_memories", "prompt_template", "docs"), "claude"),
@@ -56,9 +59,18 @@ def _find(path: Path, now: datetime, chat_options: dict[str, Any]) -> tuple[Sour
         return MarkdownFolder(path), "markdown"
     if starts_with(path, SQLITE_MAGIC):
         return _find_database(path, now)
-    if starts_with(path, ZIP_MAGIC) or starts_with(path, GZIP_MAGIC) or path.suffix.lower() == ".json":
+    if is_export(path):
+        raise InvalidInput(
+            f"{path} is an export of Remanence. Import it with remanence.import_({str(path)!r}, into=...)."
+        )
+    if starts_with(path, ZIP_MAGIC) or starts_with(path, GZIP_MAGIC) or _is_json(path):
         return _find_chats(path, chat_options)
     raise _unknown(path, "it is no JSON, zip, SQLite or Markdown file")
+
+
+def _is_json(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(_BEGIN).removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"[", b"{")
 
 
 def _find_folder(path: Path, now: datetime, chat_options: dict[str, Any]) -> tuple[Source, ImportKind]:
