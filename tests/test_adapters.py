@@ -11,6 +11,7 @@ import pytest
 import remanence
 from remanence import MissingExtra, adapters
 from remanence.adapters import lazy_getattr, log_and_continue
+from remanence.core import inputs
 
 HOMES = {"Thing": ("thing", "things")}
 
@@ -86,3 +87,8 @@ def test_every_name_for_adapter_authors_is_there() -> None:
     """And has a docstring, or is a type."""
     for name in adapters.__all__:
         assert name == "TokenCounter" or getattr(adapters, name).__doc__
+
+
+def test_the_limit_of_adapters_is_that_of_a_memory() -> None:
+    """The number is written twice, as adapters load no engine."""
+    assert adapters.MAX_TEXT_LENGTH == inputs.MAX_TEXT_LENGTH

@@ -76,10 +76,18 @@ def in_chats(packs: Iterable[dict[str, Any]], count: int, seed: int = 12) -> Ite
             turns = [f"user: {rng.choice(MENTIONS).format(name)}", f"assistant: {rng.choice(REPLIES)}"]
             others = [other for other in others if other != name]
             if others and rng.random() < 0.5:  # somebody else was talked about before
-                turns = [f"user: {rng.choice(MENTIONS).format(rng.choice(others))}", f"assistant: {rng.choice(REPLIES)}", *turns]
+                turns = [
+                    f"user: {rng.choice(MENTIONS).format(rng.choice(others))}",
+                    f"assistant: {rng.choice(REPLIES)}",
+                    *turns,
+                ]
         else:
             asked = pack["q"]
-            about = rng.choice(MENTIONS).format(rng.choice(others)) if others and rng.random() < 0.5 else rng.choice(ELSEWHERE)
+            about = (
+                rng.choice(MENTIONS).format(rng.choice(others))
+                if others and rng.random() < 0.5
+                else rng.choice(ELSEWHERE)
+            )
             turns = [f"user: {about}", f"assistant: {rng.choice(REPLIES)}"]
         made += 1
         yield pack | {"set": "in_chats", "q": reading_text(asked, turns)}

@@ -74,7 +74,9 @@ def report(name: str, weights: dict[str, float], rows: Sequence[dict[str, Any]])
     scores = matrix([message_features(row["message"]) for row in rows], [*weights]) @ [*weights.values()]
     needs = np.array([row["needs"] for row in rows])
     needed, other = scores[needs], scores[~needs]
-    told = f", skipped {(other <= 0).mean():.0%}, AUC {(needed[:, None] > other[None]).mean():.3f}" if len(other) else ""
+    told = (
+        f", skipped {(other <= 0).mean():.0%}, AUC {(needed[:, None] > other[None]).mean():.3f}" if len(other) else ""
+    )
     print(f"{name}: kept {(needed > 0).mean():.0%}{told}")
 
 

@@ -48,7 +48,7 @@ from langchain_remanence.item_table import (
     version_key,
 )
 from remanence import Hit, InvalidInput, NotFound
-from remanence.adapters import in_thread
+from remanence.adapters import in_thread, require_space
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -74,7 +74,7 @@ class CheckpointView:
         checkpointer: The checkpointer that the graph is compiled with.
 
     Raises:
-        InvalidInput: `checkpointer` is not a checkpointer.
+        InvalidInput: `space` is not a space, or `checkpointer` not a checkpointer.
 
     Example:
         >>> import remanence
@@ -87,7 +87,7 @@ class CheckpointView:
     """
 
     def __init__(self, space: Space, checkpointer: BaseCheckpointSaver[Any]) -> None:
-        self._space = space
+        self._space = require_space(space)
         self._lineage = CheckpointLineage(checkpointer)
         self._pinned: ReadPoint | None = None
         self._is_pinned = False
@@ -217,6 +217,8 @@ class CheckpointView:
             key = f"text:{_digest(fields.get('text'))}"
         return _with_stamp(fields, key, stamp, {"key": key})
 
+    apin = in_thread(pin)
+    aat_checkpoint = in_thread(at_checkpoint)
     arecall = in_thread(recall)
     afind = in_thread(find)
     aadd = in_thread(add)

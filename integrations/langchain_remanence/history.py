@@ -9,10 +9,15 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import BaseMessage, messages_from_dict
-from pydantic_core import PydanticSerializationError
+from langchain_core.messages import BaseMessage
 
-from langchain_remanence.messages import message_text, placeholder_text, speaker_fields
+from langchain_remanence.messages import (
+    message_from_json,
+    message_text,
+    message_to_json,
+    placeholder_text,
+    speaker_fields,
+)
 from remanence import Change, InvalidInput, Memory, View
 from remanence.adapters import ChangeFollower, require_space, require_view
 
@@ -24,7 +29,7 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
 
     Each message is also a memory of the space, so `space.recall` and a retriever find it. `clear` hides the
     messages from now on; `RemanenceChatMessageHistory(space.as_of(yesterday), ...)` still reads them. A
-    message is stored as JSON: a document in an artifact is returned as a dict, and NaN as None.
+    message is stored as JSON: a document in an artifact is returned as a dict, and NaN as None; bytes are kept.
 
     Args:
         space: The space to read and write, or a view of it to read only.
@@ -80,13 +85,7 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
 
     def _turn(self, message: BaseMessage) -> dict[str, Any]:
         text = message_text(message)
-        try:
-            data = message.model_dump(mode="json")
-        except PydanticSerializationError as error:
-            raise InvalidInput(
-                f"a message of type {message.type!r} cannot be written as JSON: {error}. "
-                "Remove the object from the message, or replace it with text."
-            ) from None
+        data = message_to_json(message)
         if text and data["content"] == text:
             del data["content"]  # it is the text of the memory
         return {
@@ -102,7 +101,7 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
 def as_message(memory: Memory) -> BaseMessage:
     """Return the message that a memory of a transcript holds."""
     stored = memory.meta[_MESSAGE]
-    return messages_from_dict([{"type": stored["type"], "data": {"content": memory.text, **stored["data"]}}])[0]
+    return message_from_json(stored["type"], {"content": memory.text, **stored["data"]})
 
 
 class _SessionMessages(ChangeFollower):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -9,12 +10,20 @@ from typing import Annotated, Any, Literal
 
 from langchain_classic.base_memory import BaseMemory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, get_buffer_string
-from pydantic import BeforeValidator, ConfigDict, Field, SkipValidation
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
+from pydantic_core import to_jsonable_python
 
 from langchain_remanence.history import RemanenceChatMessageHistory, as_message
 from langchain_remanence.messages import message_text
 from remanence import InvalidInput, Memory, Space
-from remanence.adapters import PromptMemories, log_and_continue, quoted_hits, recall_for_prompt, reinforce, require_space
+from remanence.adapters import (
+    PromptMemories,
+    log_and_continue,
+    quoted_hits,
+    recall_for_prompt,
+    reinforce,
+    require_space,
+)
 
 log = logging.getLogger(__name__)
 
@@ -184,4 +193,6 @@ def _as_message(value: object, message_class: type[HumanMessage | AIMessage]) ->
         return value
     if isinstance(value, str):
         return message_class(value)
+    if message_class is AIMessage and isinstance(value, BaseModel | dict | list):  # structured output
+        return message_class(json.dumps(to_jsonable_python(value, fallback=str), ensure_ascii=False))
     raise InvalidInput(f"{value!r} is neither text nor a message. Set input_key and output_key to texts or messages.")

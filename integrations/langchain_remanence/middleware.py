@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from langchain_remanence.messages import is_summary, message_text, speaker_fields
+from langchain_remanence.messages import is_summary, message_text, speaker_fields, structured_reply
 from langchain_remanence.user_space import check_space_and_user, space_for, thread_id_of
 from remanence import Hit, InvalidInput, Space
 from remanence.adapters import (
+    MAX_TEXT_LENGTH,
     Keep,
     PromptMemories,
     check_keep,
@@ -34,6 +35,7 @@ from remanence.adapters import (
     recall_for_prompt,
     reinforce,
     strip_frames,
+    warn_of_long_texts,
 )
 
 if TYPE_CHECKING:
@@ -166,11 +168,11 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def after_agent(self, state: Any, runtime: Any) -> None:
         """Store the reply."""
-        self._store_reply(self._run(runtime), state["messages"])
+        self._store_reply(self._run(runtime), state)
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
         """`after_agent` in a worker thread."""
-        await asyncio.to_thread(self._store_reply, self._run(runtime), state["messages"])
+        await asyncio.to_thread(self._store_reply, self._run(runtime), state)
 
     def _run(self, runtime: Any) -> _Run:
         # An unknown user raises here: an answer with the memories of another user would be worse than none.
@@ -195,9 +197,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
             context = [message_text(message) for message in [*system, *_context(request.messages)]]
             reinforce(_require_space(run.space, "reinforce"), hits, context=context, answer=answer)
 
-    def _recall_for(
-        self, run: _Run, messages: Sequence[BaseMessage], window: int | None = None
-    ) -> PromptMemories:
+    def _recall_for(self, run: _Run, messages: Sequence[BaseMessage], window: int | None = None) -> PromptMemories:
         """Recall for the user's last message what helps to answer it and is not in the prompt anyway."""
         turn = _user_turn(messages)
         found = PromptMemories()
@@ -222,11 +222,13 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     def _store(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
         turns = run.turns([each for each in messages if is_kept(self.keep, _role(each), _own_text(each))])
         if turns:
+            warn_of_long_texts(log, (turn["content"] for turn in turns))
             with log_and_continue(log, "remember"):
                 run.space.add_turns(turns)
 
-    def _store_reply(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
-        replies = _replies(messages)
+    def _store_reply(self, run: _Run, state: Any) -> None:
+        messages: list[BaseMessage] = state["messages"]
+        replies = _replies(messages) or structured_reply(messages, state.get("structured_response"))
         if self.keep is not None and replies:
             # The question is the same, so these are the memories that the model was given. A reply that only
             # repeats one of them is not stored again.
@@ -256,7 +258,7 @@ class _Run:
         conversation = {} if self.thread is None else {"conversation": self.thread}
         turns = []
         for message in messages:
-            if (text := _own_text(message)).strip():
+            if (text := _own_text(message)[:MAX_TEXT_LENGTH]).strip():
                 key = {"key": self.key(message)} if message.id else {}
                 turns.append({"content": text, **key, **conversation, **speaker_fields(message)})
         return turns

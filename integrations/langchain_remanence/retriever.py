@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import BeforeValidator, ConfigDict, SkipValidation
+from pydantic import BeforeValidator, ConfigDict, Field, SkipValidation
 
 from langchain_remanence.documents import as_documents, recall_options, store_documents
 from remanence import View
@@ -50,7 +50,7 @@ class RemanenceRetriever(BaseRetriever):
     model_config = ConfigDict(extra="forbid")  # a misspelt filter would have no effect
 
     space: Annotated[View, SkipValidation, BeforeValidator(require_view)]
-    k: int = 10
+    k: int = Field(default=10, ge=1)
     kinds: str | Sequence[str] | None = None
     memory_tags: str | Sequence[str] | None = None
     source: str | Sequence[str] | None = None

@@ -144,6 +144,7 @@ class RemanenceStore(BaseStore):
                 "recallable=True puts the items of all branches of a thread into one space, so it cannot be "
                 "combined with checkpointer=. Leave one of them out."
             )
+        _check_options(index, ttl, clock)
         embed = (index or {}).get("embed")
         if space is not None and embed is not None:
             log.warning("index['embed'] is not used: the space embeds with the embedder that it was opened with")
@@ -185,6 +186,7 @@ class RemanenceStore(BaseStore):
             ...     store.search(("notes",), query="hot drink")[0].key
             'tea'
         """
+        _check_options(index, ttl, options.get("clock"))
         embed = (index or {}).get("embed")
         embeddings = None if embed is None else ensure_embeddings(embed)
         space = _open(None if conn_string == _IN_MEMORY else conn_string, embeddings, options.get("clock"))
@@ -483,6 +485,16 @@ def _with_key(memory: dict[str, Any], stamp: Stamp | None) -> dict[str, Any]:
     meta = memory["meta"]
     key = operations.item_key(tuple(meta["namespace"]), meta["key"], stamp)
     return {**memory, "key": key, "meta": meta if stamp is None else meta | {STAMP_KEY: stamp.as_meta()}}
+
+
+def _check_options(index: object, ttl: object, clock: object) -> None:
+    for name, value, example in (("index", index, '{"fields": ["title"]}'), ("ttl", ttl, '{"default_ttl": 60}')):
+        if value is not None and not isinstance(value, Mapping):
+            raise InvalidInput(
+                f"{name}={value!r} is of type {type(value).__name__}, not a dict. Give {name}={example}."
+            )
+    if clock is not None and not callable(clock):
+        raise InvalidInput(f"clock={clock!r} cannot be called. Give a function that returns a datetime.")
 
 
 def _index_fields(index: IndexConfig | Mapping[str, Any] | None, fields: Sequence[str] | None) -> list[str] | None:

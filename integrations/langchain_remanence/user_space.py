@@ -10,7 +10,8 @@ from uuid import UUID
 from langchain_core.runnables.config import ensure_config
 from typing_extensions import TypeIs
 
-from remanence import InvalidInput
+from remanence import InvalidInput, View
+from remanence.adapters import require_space
 
 if TYPE_CHECKING:
     from langchain_remanence.checkpoints import CheckpointView
@@ -74,6 +75,8 @@ def check_space_and_user(space: object, user: object) -> None:
             f"space={space!r} is neither a Space nor a function from a runtime to one. Open it: "
             f"remanence.open({location})."
         )
+    if isinstance(space, View):
+        require_space(space)
     if user is not None and (not isinstance(user, str) or not user.strip()):
         raise InvalidInput(f"user={user!r} is not the name of a field. Give for example user='user_id'.")
     if user is not None and not _is_space(space):

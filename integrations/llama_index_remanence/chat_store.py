@@ -19,6 +19,7 @@ from llama_index.core.storage.chat_store.loading import RECOGNIZED_CHAT_STORES
 
 from llama_index_remanence.space_reference import SpaceAdapter
 from llama_index_remanence.transcript import MessageRow, Transcript
+from remanence.adapters import in_thread
 
 Store = TypeVar("Store", bound="_TranscriptStore")
 
@@ -33,6 +34,8 @@ class _TranscriptStore(SpaceAdapter):
         past = self.model_copy()
         past._cached_transcript = Transcript(self.space.as_of(moment))
         return past
+
+    aas_of = in_thread(as_of)
 
     def _reset_state(self) -> None:
         self._cached_transcript = None

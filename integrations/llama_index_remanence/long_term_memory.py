@@ -24,6 +24,7 @@ from remanence.adapters import (
     quoted_hits,
     recall_for_prompt,
     reinforce,
+    warn_of_long_texts,
 )
 
 ROLE_KEY = "llamaindex_role"
@@ -47,6 +48,7 @@ def store_turns(
 
     With `extract`, facts are extracted from the turns in the background.
     """
+    warn_of_long_texts(log, (text for _, text in turns))
     keys = [uuid4().hex for _ in turns] if keys is None else keys
     rows = [
         {

@@ -205,9 +205,7 @@ class RemanenceMemory(RecallAdapter, BaseMemory):
             self._open_questions.add_quoted(self.session_id, question, block.hits, context)
         return block.text
 
-    def _recall_once(
-        self, space: Space, question: str, prompt: Sequence[ChatMessage], window: int
-    ) -> PromptMemories:
+    def _recall_once(self, space: Space, question: str, prompt: Sequence[ChatMessage], window: int) -> PromptMemories:
         """Recall, or return the last recall: agents get their messages several times for one question."""
         arguments = (question, tuple(roles_and_texts(prompt)), window)
         if self._last_recall is not None:

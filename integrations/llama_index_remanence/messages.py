@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
 from llama_index.core.utils import get_tokenizer
+from pydantic_core import PydanticSerializationError
 
-from remanence.adapters import TokenCounter, is_frame, placeholder_text, storable_text, strip_frames
+from remanence import InvalidInput
+from remanence.adapters import MAX_TEXT_LENGTH, TokenCounter, is_frame, placeholder_text, storable_text, strip_frames
 
 _MAX_RECORD_TEXT = 100_000
 """Characters of a message by which its record is found. The record also has the full message."""
-_MAX_TURN_TEXT = 2_000_000
-"""Characters of a message that are remembered: the maximum of a memory."""
 _TOKENS_PER_BLOCK = 256
 """The tokens of an image or a recording, as in `llama_index.core.memory.Memory`."""
 
@@ -57,7 +57,7 @@ def role_and_text(message: ChatMessage) -> RoleAndText | None:
     text = strip_frames(storable_text(message.content or "")).strip()
     if role == "assistant" and text.startswith(_THOUGHT):
         text = text.partition(_ANSWER)[2].strip()
-    return (role, text[:_MAX_TURN_TEXT]) if text else None
+    return (role, text[:MAX_TEXT_LENGTH]) if text else None
 
 
 def roles_and_texts(messages: Iterable[ChatMessage]) -> list[RoleAndText]:
@@ -167,8 +167,19 @@ def record_text(message: ChatMessage) -> str:
 
 
 def message_to_json(message: ChatMessage) -> str:
-    """Return a message as JSON. Values of its `additional_kwargs` that JSON does not have are stored as `str`."""
-    fields = message.model_dump(mode="json", fallback=str)
+    """Return a message as JSON. Values of its `additional_kwargs` that JSON does not have are stored as `str`, bytes
+    in base64.
+
+    Raises:
+        InvalidInput: A value cannot be written at all.
+    """
+    try:
+        fields = message.model_dump(mode="json", fallback=str)
+    except (PydanticSerializationError, ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"a message of {message.role.value!r} cannot be written as JSON: {error}. Remove the object from its "
+            "additional_kwargs, or replace it with text."
+        ) from None
     text = json.dumps(fields, ensure_ascii=False, sort_keys=True)
     # A model may write half a surrogate pair, which UTF-8 cannot encode and \u escapes can.
     return text if storable_text(text) == text else json.dumps(fields, sort_keys=True)

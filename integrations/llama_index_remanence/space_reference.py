@@ -11,6 +11,7 @@ import atexit
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
+from os import PathLike
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -46,6 +47,12 @@ class SpaceReference(BaseModel):
         """Make a reference to an open space, or to one at a location, and there to the child at `path`."""
         if space is not None:
             require_space(space)
+        if location is not None and not isinstance(location, str | PathLike):
+            raise InvalidInput(
+                f"location={location!r} is a {type(location).__name__}, not a folder. Give for example './memory'."
+            )
+        if isinstance(path, str) or not isinstance(path, Sequence):
+            raise InvalidInput(f"path={path!r} is not a list of names. Give for example path=['users', 'bob'].")
         known_location = space.admin.location if location is None and space is not None else location
         absolute = None if known_location is None else _absolute(known_location)
         if space is None and absolute is None:

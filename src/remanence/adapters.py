@@ -12,6 +12,8 @@ check_max_tokens, TokenCounter        token budgets
 ChangeFollower                        base class of a table that follows the ledger of a space
 NamedEmbedder                         an embedding model of a framework, with a name
 storable_text, placeholder_text       the text under which a chat message is stored
+MAX_TEXT_LENGTH                       how much of a message is remembered
+warn_of_long_texts                    say that a message was longer
 in_thread                             an async variant of a method
 require_view, require_space           refuse what is no space, and to write to a view of the past
 document_row, stored_document         documents and nodes of a framework as memories, and back
@@ -37,6 +39,7 @@ from remanence.api.for_prompt import Keep, PromptMemories, check_keep, is_kept, 
 from remanence.api.in_thread import in_thread
 from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.language.framing import TokenCounter, hit_as_json_line, is_frame, shorten_frame, strip_frames
+from remanence.language.text import replace_unstorable
 from remanence.read.memories_used import memories_used
 from remanence.schema import DOCUMENT_FIELD
 
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from remanence.schema import Change, Hit, Memory
 
 __all__ = [
+    "MAX_TEXT_LENGTH",
     "ChangeFollower",
     "Keep",
     "NamedEmbedder",
@@ -79,9 +83,11 @@ __all__ = [
     "strip_frames",
     "tool_name",
     "update_memory",
+    "warn_of_long_texts",
 ]
 
-_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
+MAX_TEXT_LENGTH = 2_000_000
+"""The most characters that a memory has; adapters remember this much of a longer message."""
 _MAX_SOURCE_LENGTH = 512
 _MAX_IDENTITY_LENGTH = 480
 
@@ -429,7 +435,17 @@ class NamedEmbedder:
 
 def storable_text(text: str, *, replacement: str = "\N{REPLACEMENT CHARACTER}") -> str:
     """Replace the characters that a ledger cannot store: NUL, and half of a surrogate pair."""
-    return _NOT_STORABLE.sub(replacement, text)
+    return replace_unstorable(text, replacement)
+
+
+def warn_of_long_texts(log: Logger, texts: Iterable[str]) -> None:
+    """Log a warning for each text that an adapter has cut off at `MAX_TEXT_LENGTH` characters.
+
+    Call it where turns are stored, which is done once for each.
+    """
+    for text in texts:
+        if len(text) >= MAX_TEXT_LENGTH:
+            log.warning("a message is too long: its first %s characters are remembered", f"{MAX_TEXT_LENGTH:,}")
 
 
 def placeholder_text(calls: Sequence[tuple[str, str]], content_types: Iterable[str]) -> str:

@@ -246,12 +246,32 @@ def test_an_artifact_made_of_documents_is_kept_as_data(chat: RemanenceChatMessag
     assert back.artifact[0]["page_content"] == "Porto"
 
 
+@pytest.mark.parametrize("artifact", [b"\x89PNG\xff\x00", b"plain", {"files": [b"\xff", {"name": "cat.png"}]}])
+def test_bytes_come_back_as_bytes(chat: RemanenceChatMessageHistory, artifact: Any) -> None:
+    """As tools that make pictures and files leave them."""
+    chat.add_message(ToolMessage("A picture.", tool_call_id="1", artifact=artifact))
+
+    (back,) = chat.messages
+    assert isinstance(back, ToolMessage)
+    assert back.artifact == artifact
+
+
+CIRCLE: list[Any] = []
+CIRCLE.append(CIRCLE)
+
+
 @pytest.mark.parametrize(
-    "message", [HumanMessage("x", additional_kwargs={"a": object()}), HumanMessage("half \ud83d of a smile")]
+    "message",
+    [
+        HumanMessage("x", additional_kwargs={"a": object()}),
+        HumanMessage("x", additional_kwargs={"a": CIRCLE}),
+        ToolMessage("x", tool_call_id="1", artifact=b"\xff" * 2_000_000),
+        HumanMessage("half \ud83d of a smile"),
+    ],
 )
 def test_what_cannot_be_written_down_is_refused_whole(chat: RemanenceChatMessageHistory, message: BaseMessage) -> None:
     """No message of the batch is kept, and the error says why."""
-    with pytest.raises(InvalidInput, match="cannot be written as JSON"):
+    with pytest.raises(InvalidInput, match="as JSON"):
         chat.add_messages([HumanMessage("fine"), message])
     assert chat.messages == []
 

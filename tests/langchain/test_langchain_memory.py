@@ -11,7 +11,7 @@ from langchain_classic.memory import CombinedMemory, ConversationBufferMemory
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
 from langchain_models import Actor, recalled
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from langchain_remanence import RemanenceMemory
 from remanence import Space
@@ -198,3 +198,24 @@ def _saved(memory: BaseMemory, inputs: dict[str, Any], outputs: dict[str, str]) 
     except ValueError:
         return ValueError
     return memory.load_memory_variables({})
+
+
+def test_structured_output_is_saved_as_its_json(space: Space) -> None:
+    """Of a model or a parser that answers with an object."""
+
+    class City(BaseModel):
+        city: str
+
+    memory = RemanenceMemory(space=space)
+    memory.save_context({"input": "Where?"}, {"output": City(city="Porto")})  # type: ignore[dict-item]
+    memory.save_context({"input": "And?"}, {"output": {"city": "Faro"}})  # type: ignore[dict-item]
+
+    assert [memory.text for memory in space.memories()] == ["Where?", '{"city": "Porto"}', "And?", '{"city": "Faro"}']
+
+
+def test_a_question_over_the_limit_is_recalled_for_by_its_beginning(space: Space) -> None:
+    """A chain must not fail because of what was pasted into it."""
+    space.add("Ana is allergic to hazelnuts.")
+    loaded = RemanenceMemory(space=space).load_memory_variables({"input": "Ana is allergic? " + "x" * 2_000_000})
+
+    assert "hazelnuts" in loaded["history"]

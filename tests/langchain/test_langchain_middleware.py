@@ -10,15 +10,18 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, ModelRetryMiddleware, SummarizationMiddleware
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langchain_models import WAYS, Actor, Parrot, recalled, run, system
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+from pydantic import BaseModel
 
 import remanence
 from langchain_remanence import MemoryMiddleware
 from remanence import InvalidInput, Space
+from remanence.adapters import MAX_TEXT_LENGTH
 from remanence.api.upkeep_facet import Upkeep
 from remanence.language.framing import OPEN_TAG
 
@@ -359,10 +362,11 @@ def test_two_of_them_need_two_names(space: Space) -> None:
         {"user": " "},
         {"user": 7},
         {"extract": True, "keep": None},
-            {"keep": "some"},
-            {"place": "top"},
+        {"keep": "some"},
+        {"place": "top"},
         {"space": "./memory"},
         {"space": Space},
+        {"space": remanence.open(None).as_of("2026-01-01")},
         {"space": lambda runtime: None, "user": "user_id"},
     ],
 )
@@ -370,3 +374,36 @@ def test_what_cannot_be_meant_is_refused_when_it_is_made(space: Space, options: 
     """Not in the middle of somebody's conversation."""
     with pytest.raises(InvalidInput):
         MemoryMiddleware(**{"space": space, **options})
+
+
+class City(BaseModel):
+    """A city."""
+
+    city: str
+    country: str
+
+
+def test_a_reply_that_is_structured_output_is_remembered(space: Space, ask: Callable[..., Any]) -> None:
+    """Although the model gives it as the call of a tool."""
+    call = {"name": "City", "args": {"city": "Porto", "country": "Portugal"}, "id": "1"}
+    model = Actor(lines=[AIMessage("", tool_calls=[call])])
+    agent = create_agent(model, middleware=[MemoryMiddleware(space)], response_format=ToolStrategy(City))
+    ask(agent, {"messages": [("user", "Where is the bridge?")]})
+
+    assert [memory.text for memory in space.memories()] == [
+        "Where is the bridge?",
+        '{"city": "Porto", "country": "Portugal"}',
+    ]
+
+
+def test_a_message_over_the_limit_is_one_warning(
+    space: Space, ask: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its beginning is remembered, and recalled for."""
+    agent = create_agent(Actor(lines=["Noted."]), middleware=[MemoryMiddleware(space, extract=True, reinforce=True)])
+    ask(agent, {"messages": [("user", "I am allergic to peanuts. " + "x" * MAX_TEXT_LENGTH)]})
+
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == [
+        "a message is too long: its first 2,000,000 characters are remembered"
+    ]
+    assert space.recall("allergic")[0].memory.text.startswith("I am allergic")

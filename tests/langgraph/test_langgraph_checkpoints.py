@@ -738,3 +738,20 @@ def test_what_is_no_checkpointer_is_refused() -> None:
 def city(store: RemanenceStore) -> str | None:
     item = store.get(FACTS, "city")
     return None if item is None else item.value["text"]
+
+
+@pytest.mark.parametrize("space", ["./memory", None, 7, remanence.Space])
+def test_what_is_no_space_is_refused_when_the_view_is_made(space: Any) -> None:
+    """Not at the first recall of a run."""
+    with pytest.raises(remanence.InvalidInput, match=r"not a space\. Open it: remanence\.open\("):
+        CheckpointView(space, InMemorySaver())
+
+
+async def test_a_view_of_a_checkpoint_can_be_made_in_an_event_loop(space: remanence.Space) -> None:
+    """`pin` and `at_checkpoint` ask the checkpointer, which takes time."""
+    with pytest.raises(remanence.InvalidInput, match="view of the past"):
+        CheckpointView(space.as_of("2026-01-01"), InMemorySaver())  # type: ignore[arg-type]
+    view = CheckpointView(space, InMemorySaver())
+    assert (await view.apin()).name == space.name
+    with pytest.raises(CheckpointUnknown):
+        await view.aat_checkpoint({"configurable": {"thread_id": "t", "checkpoint_id": "c"}})

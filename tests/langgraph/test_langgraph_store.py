@@ -671,3 +671,14 @@ def test_two_processes_share_one_folder(home: Path) -> None:
         assert other.exitcode == 0
         assert store.get(BOB, "a") is None
         assert [item.key for item in store.search(BOB, query="written elsewhere")] == ["b"]
+
+
+@pytest.mark.parametrize("options", [{"index": ["title"]}, {"ttl": 60}, {"clock": "now"}, {"fields": 7}])
+def test_options_of_the_wrong_type_are_refused_when_the_store_is_made(
+    space: remanence.Space, options: dict[str, Any]
+) -> None:
+    """With what to give in their place."""
+    with pytest.raises(remanence.InvalidInput, match="Give"):
+        RemanenceStore(space, **options)
+    with pytest.raises(remanence.InvalidInput, match="Give"):
+        RemanenceStore.from_conn_string(":memory:", **options)

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ThinkingBlock
@@ -304,3 +305,33 @@ def test_llamaindex_reloads_a_buffer_with_it(home: Path, in_json: bool) -> None:
     assert texts(again.get()) == ["Hello."]
     again.put(assistant("Good morning."))
     assert texts(RemanenceChatStore(location=home).get_messages("monday")) == ["Hello.", "Good morning."]
+
+
+@pytest.mark.parametrize("options", [{"location": 7}, {"path": "users"}, {"path": 7}, {"path": [7]}])
+def test_a_place_that_is_none_is_refused_with_what_to_give(space: remanence.Space, options: dict[str, Any]) -> None:
+    """A path that is one text would be a child for each of its letters."""
+    given = {"space": space, **options} if "path" in options else options
+    with pytest.raises(remanence.InvalidInput, match="Give"):
+        RemanenceChatStore(**given)
+
+
+def test_a_message_that_cannot_be_written_down_is_refused(space: remanence.Space) -> None:
+    """By an error of this library; bytes are kept in base64, as LlamaIndex does it."""
+    store = RemanenceChatStore(space)
+    circle: list[Any] = []
+    circle.append(circle)
+    for bad in (circle, bytearray(b"\xff")):
+        with pytest.raises(remanence.InvalidInput, match="cannot be written as JSON"):
+            store.add_message("monday", ChatMessage(role="tool", content="x", additional_kwargs={"raw": bad}))
+    store.add_message("monday", ChatMessage(role="tool", content="x", additional_kwargs={"raw": b"\xff"}))
+
+    assert [message.additional_kwargs for message in store.get_messages("monday")] == [{"raw": "/w=="}]
+
+
+async def test_the_past_can_be_read_in_an_event_loop(space: remanence.Space, clock: FakeClock) -> None:
+    store = RemanenceAsyncChatStore(space)
+    await store.add_message("monday", user("Good morning."))
+    clock.advance(days=1)
+    await store.delete_messages("monday")
+
+    assert texts(await (await store.aas_of("2026-05-04T12:00")).get_messages("monday")) == ["Good morning."]

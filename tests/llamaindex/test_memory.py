@@ -45,11 +45,7 @@ def test_the_question_is_the_input_or_the_user_message_without_an_answer(
     memory.get(input="Whose mat?")
     memory.get(input=user("Which door?"))
 
-    assert embedder.asked == [
-        "Where is the key?",
-        "Where is the key? Whose mat?",
-        "Where is the key? Which door?",
-    ]
+    assert embedder.asked == ["Where is the key?", "Where is the key? Whose mat?", "Where is the key? Which door?"]
 
 
 def test_a_question_is_asked_once_until_something_is_written(space: remanence.Space, embedder: Counting) -> None:
@@ -404,3 +400,14 @@ def test_calls_and_pictures_take_room_too(space: remanence.Space) -> None:
         memory.set([user("First."), heavy, user("Second.")])
 
         assert texts(memory.get()) == ["Second."]
+
+
+def test_a_message_over_the_limit_is_one_warning(space: remanence.Space, caplog: pytest.LogCaptureFixture) -> None:
+    """Its beginning is remembered."""
+    memory = RemanenceMemory(space)
+    memory.put(user("I am allergic to peanuts. " + "x" * MAX_TEXT_LENGTH))
+    memory.get()
+
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == [
+        "a message is too long: its first 2,000,000 characters are remembered"
+    ]

@@ -6,6 +6,7 @@ The file may come from anywhere, so every line is checked before it is written.
 from __future__ import annotations
 
 import math
+import zlib
 from base64 import b64decode
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get
 import numpy as np
 
 from remanence.admin.export_file import BATCH_SIZE, EXPORT_VERSION, TransferReport, remap_positions
-from remanence.admin.jsonlines import JsonLinesReader
+from remanence.admin.jsonlines import NOT_AN_EXPORT, JsonLinesReader, open_unpacked
 from remanence.errors import InvalidInput, LedgerTooNew
 from remanence.events import Erased, Served
 from remanence.language.text import truncate
@@ -30,6 +31,17 @@ if TYPE_CHECKING:
     from remanence.core.engine import Engine
     from remanence.ports import Progress, Transaction, Vector
 
+_BEGIN = b'{"remanence":'
+
+
+def is_export(path: Path) -> bool:
+    """Whether a file begins as exports of a space do. It may be damaged all the same."""
+    try:
+        with open_unpacked(path) as file:
+            return file.read(len(_BEGIN)) == _BEGIN
+    except (OSError, EOFError, zlib.error):
+        return False
+
 
 class Importer:
     """A file to be imported. Its header is read at once, and refused if it is not that of an export."""
@@ -39,7 +51,7 @@ class Importer:
         self._lines = iter(file)
         header = next(self._lines, {})
         if header.get("remanence") != "export" or not isinstance(header.get("version"), int):
-            raise file.damaged_file_error("this is not the export of a space")
+            raise file.damaged_file_error(NOT_AN_EXPORT)
         if header["version"] > EXPORT_VERSION:
             raise LedgerTooNew(
                 f"{path}, line 1: this export has version {header['version']}, and this release of Remanence "

@@ -21,7 +21,8 @@ from typing import Any
 from remanence.errors import InvalidInput
 
 _CRC = b',"crc":'
-_GZIP_MAGIC = b"\x1f\x8b"
+NOT_AN_EXPORT = "this is not the export of a space (space.admin.import_from reads files of other programs)"
+GZIP_MAGIC = b"\x1f\x8b"
 
 
 class JsonLinesWriter:
@@ -95,9 +96,7 @@ class JsonLinesReader:
 
     def __enter__(self) -> JsonLinesReader:
         try:
-            with self._path.open("rb") as file:
-                is_packed = file.read(2) == _GZIP_MAGIC
-            self._file: BufferedIOBase = gzip.open(self._path) if is_packed else self._path.open("rb")
+            self._file = open_unpacked(self._path)
         except OSError as error:
             raise InvalidInput(f"{self._path} cannot be read: {error.strerror or error}.") from error
         self._objects = self._read_objects()
@@ -145,7 +144,7 @@ class JsonLinesReader:
     def _parse(self, raw: bytes) -> dict[str, Any]:
         body, _, checksum = raw.rpartition(_CRC)
         if self.line_number == 1 and not body:
-            raise self.damaged_file_error("this is not the export of a space")
+            raise self.damaged_file_error(NOT_AN_EXPORT)
         if checksum != b"%d}\n" % zlib.crc32(body):
             raise self.damaged_file_error("it was truncated or changed")
         try:
@@ -157,6 +156,16 @@ class JsonLinesReader:
         if not isinstance(fields, dict):
             raise self.damaged_file_error("it is not a JSON object")
         return fields
+
+
+def open_unpacked(path: Path) -> BufferedIOBase:
+    """A file, unpacked while it is read if it is compressed with gzip."""
+    return gzip.open(path) if starts_with(path, GZIP_MAGIC) else path.open("rb")
+
+
+def starts_with(path: Path, magic: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(magic)) == magic
 
 
 def _refuse(constant: str) -> None:

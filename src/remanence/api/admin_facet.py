@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Literal
 
 from remanence.admin.compaction import CompactionReport, compact
 from remanence.admin.export_file import TransferReport, export
@@ -17,6 +18,8 @@ from remanence.schema import Memory
 from remanence.write import remember
 
 if TYPE_CHECKING:
+    from remanence.admin.imports.importing import ImportReport
+    from remanence.admin.imports.records import ImportKind
     from remanence.ports import Progress
 
 
@@ -114,6 +117,67 @@ class Admin(AdminView):
             return export(self._engine, self._space, spaces, target, vectors=vectors, progress=shown)
 
     aexport = in_thread(export)
+
+    def import_from(
+        self,
+        source: str | os.PathLike[str] | Any,
+        *,
+        kind: ImportKind | None = None,
+        user: str | None = None,
+        users: Literal["separate", "together"] | None = None,
+        branches: bool = False,
+        observed_by: str | None = None,
+        progress: bool | Progress = False,
+    ) -> ImportReport:
+        """Import chats and memories of another program into this space.
+
+        Chats become turns with their times, notes and stored facts become memories. What was imported before is
+        skipped, so an import can be repeated, or continued after an interruption; what changed in the source since is
+        a new version. What was forgotten here stays forgotten. For files of Remanence itself see `remanence.import_`.
+
+        Args:
+            source: An export of ChatGPT or Claude (the zip file, its folder or conversations.json), a SqliteStore file
+                or a BaseStore of LangGraph, a database of mem0 (its Qdrant folder, history.db, or the folder with both)
+                or of memvara, or a folder of Markdown notes.
+            kind: "chatgpt", "claude", "langgraph", "mem0", "memvara" or "markdown"; found if left out.
+            user: Import only what belongs to this user, or is in a namespace with this part.
+            users: What to do with the memories of several users: "separate" gives each a space below this one,
+                such as `space.child("users", "bob")`; "together" imports all into this one.
+            branches: Also take messages of a chat that were edited or answered anew, with the tag "other-branch".
+            observed_by: The name of the user in a chat; "I" in what they wrote is this person.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            How many memories were added, and what was not imported, with reasons. Print it.
+
+        Raises:
+            InvalidInput: The source cannot be read, or is of no known kind; or it has the memories of several users,
+                and neither `user` nor `users` is given. Nothing is imported then.
+
+        Example:
+            >>> import remanence, tempfile
+            >>> from pathlib import Path
+            >>> notes = Path(tempfile.mkdtemp())
+            >>> _ = (notes / "Ana.md").write_text("# Food\\nAna is allergic to hazelnuts.")
+            >>> with remanence.open(None) as space:
+            ...     report = space.admin.import_from(notes)
+            ...     report.added, space.recall("allergic")[0].memory.text
+            (1, 'Ana > Food\\n\\nAna is allergic to hazelnuts.')
+        """
+        from remanence.admin.imports.detection import open_source
+        from remanence.admin.imports.importing import import_source
+
+        speaker = None if observed_by is None else inputs.storable_text(observed_by, "observed_by")
+        opened = open_source(source, kind, self._now(), branches=branches, observed_by=speaker)
+        with closing(opened), progress_bar(progress, "importing") as shown:
+            return import_source(self._engine, opened, self._name_below, user=user, users=users, progress=shown)
+
+    aimport_from = in_thread(import_from)
+
+    def _name_below(self, path: tuple[str, ...]) -> str:
+        from remanence.api.space import part_of_name  # which imports this module
+
+        return "/".join((self._space, *(part_of_name(part) for part in path)))
 
     def reextract(
         self, id: str | Memory | None = None, *, now: Moment | None = None, progress: bool | Progress = False

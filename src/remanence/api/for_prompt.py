@@ -234,5 +234,3 @@ def _content(text: str) -> frozenset[str]:
 def _normalized(text: str) -> str:
     """A text without case and spacing, for comparison."""
     return " ".join(text.casefold().split())
-
-

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from argparse import Namespace
+from contextlib import closing
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +14,10 @@ from typing import TYPE_CHECKING
 import remanence
 from remanence.cli import output
 from remanence.cli.locations import list_spaces, memory_folder, open_space, reader_option
-from remanence.cli.parser import command, group, space_command, view_command
+from remanence.cli.parser import command, given, group, space_command, view_command
 from remanence.errors import InvalidInput, RemanenceError
 from remanence.language.text import pluralize
+from remanence.schema import UTC
 
 if TYPE_CHECKING:
     from remanence import Space, View
@@ -127,17 +131,34 @@ def export(space: Space, args: Namespace) -> None:
     print(space.admin.export(args.file, children=args.children, vectors=args.vectors, progress=progress))
 
 
-@command("import", "import memory.jsonl.gz", "file")
-def import_(args: Namespace) -> None:
-    """Import an export into an empty space."""
-    from remanence.admin.import_file import Importer
+@command("import", "import conversations.zip", "source --kind --user --users --branches --observed-by")
+def import_(args: Namespace) -> int:
+    """Import chats and memories of other programs, or an export of a space."""
+    from remanence.admin.import_file import Importer, is_export
+    from remanence.admin.imports.detection import open_source
+    from remanence.admin.imports.importing import check_owners
     from remanence.admin.jsonlines import JsonLinesReader
 
-    path = Path(args.file).expanduser()
-    with JsonLinesReader(path) as file:
-        Importer(path, file)  # refuses a file that is no export before a folder is created for it
+    path = Path(args.source).expanduser()
+    progress = output.stdout_is_terminal()
+    if is_export(path):
+        with JsonLinesReader(path) as file:
+            Importer(path, file)  # refuses a damaged file before a folder is created for it
+        with open_space(args, create=True) as space:
+            print(remanence.import_(path, into=space, progress=progress))
+        return 0
+    with closing(open_source(path, args.kind, datetime.now(UTC))) as source:
+        check_owners(source, args.user, args.users)  # before a folder is created for it
     with open_space(args, create=True) as space:
-        print(remanence.import_(path, into=space, progress=output.stdout_is_terminal()))
+        try:
+            report = space.admin.import_from(
+                path, progress=progress, **given(args, "kind user users branches observed_by")
+            )
+        except KeyboardInterrupt:
+            print("\nInterrupted. What was imported so far stays; the same command continues.", file=sys.stderr)
+            raise
+    print(report)
+    return 0 if report.complete else 1
 
 
 @space_command("verify", "verify ./memory", "folder")

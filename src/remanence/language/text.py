@@ -21,11 +21,17 @@ _WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}
 _ASCII_WORDS = bytes(byte if chr(byte) in ascii_lowercase + digits else ord(" ") for byte in range(256))
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _SPACES = re.compile(r"\s+")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _NAME_EDGES = re.compile(r"^(?:the|a|an)\s+|[\s.,;:!?\"'“”‘’()\[\]]+$|^[\s.,;:!?\"'“”‘’()\[\]]+")
 POSSESSIVE = re.compile(r"['’]s?$")
 
 _STOP_WORD_FILE = Path(__file__).with_name("stop_words.txt").read_text("utf-8")
 STOP_WORDS = frozenset(_STOP_WORD_FILE.partition("\n")[2].split())
+
+
+def replace_unstorable(text: str, replacement: str = "\N{REPLACEMENT CHARACTER}") -> str:
+    """Replace the characters that a ledger cannot store: NUL, and half of a surrogate pair."""
+    return _UNSTORABLE.sub(replacement, text)
 
 
 def tokens(text: str) -> list[str]:

@@ -14,7 +14,8 @@ _LEAST_WORDS = 3
 """A question with fewer words that mean something leaves out what it is about."""
 _REFERS_BACK = re.compile(
     r"\b(?:he|she|him|her|hers|his|they|them|their|theirs|it|its|there|here|then|these|those|"
-    r"(?:that|this|the|which|other|same) (?:one|ones|other|same|day|time|place|first|second|last)|the (?:other|same))\b|"
+    r"(?:that|this|the|which|other|same) (?:one|ones|other|same|day|time|place|first|second|last)|"
+    r"the (?:other|same))\b|"
     r"\b(?:that|this)(?=\W*$|'s| is| was)|"
     r"^\W*(?:and|but|or|so|then|yes|yeah|yep|no|nope|ok|okay|what about|how about|why|who else|what else|because)\b",
     re.IGNORECASE,

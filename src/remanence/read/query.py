@@ -32,11 +32,7 @@ def find_speakers(index: Index, request: RecallRequest, parsed: ParsedQuestion) 
 
 
 def embed_question(
-    index: Index,
-    request: RecallRequest,
-    parsed: ParsedQuestion,
-    speakers: Collection[str],
-    embedder: CheckedEmbedder,
+    index: Index, request: RecallRequest, parsed: ParsedQuestion, speakers: Collection[str], embedder: CheckedEmbedder
 ) -> tuple[Vector | None, str | None]:
     """Embed the question if a signal needs it. No lock is held: the embedder may be slow. A question about somebody
     who speaks is embedded in the first person, because speakers say "I" where others say their name."""

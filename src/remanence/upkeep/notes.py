@@ -17,15 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from remanence.errors import LedgerUnavailable
+from remanence.language.front_matter import split_front_matter
 
 MEMORY_FOLDER, ENTITY_FOLDER = "memories", "entities"
 _MAX_NAME_BYTES = 120  # most file systems allow 255; the rest is for additions to the name
 _UNSAFE = re.compile(r"[^\w \-.,'()&+@]", re.UNICODE)
 _SPACES = re.compile(r"\s+")
 _RESERVED = re.compile(r"^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
-_FIELD = re.compile(r"^([A-Za-z_]+):[ \t]*(.*)$")
-_ITEM = re.compile(r"^[ \t]*-[ \t]+(.*)$")
-_WIKI_LINK = re.compile(r"\[\[([^\]|]+)(?:\|([^\]]*))?\]\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +90,8 @@ def normalize_newlines(body: str) -> str:
 
 def parse(path: str, text: str) -> Note:
     """The note in a file; without front matter it has no fields."""
-    text = text.replace("\r\n", "\n").removeprefix("\ufeff")
-    if not text.startswith("---\n") or "\n---" not in text[3:]:
-        return Note(path, {}, normalize_newlines(text))
-    head, _, body = text[3:].partition("\n---")
-    return Note(path, dict(_fields(head)), normalize_newlines(body.partition("\n")[2]))
+    fields, body = split_front_matter(text)
+    return Note(path, fields, normalize_newlines(body))
 
 
 def read(vault: Path, path: str) -> Note | None:
@@ -153,38 +148,3 @@ def wiki_link(file: str, label: str | None = None) -> str:
     """A link to a note. No character of the label can end the link."""
     text = file if label is None else _SPACES.sub(" ", re.sub(r"[\[\]|#^\n]", " ", label)).strip()
     return f"[[{file}]]" if text == file or not text else f"[[{file}|{text}]]"
-
-
-def strip_links(text: str) -> str:
-    """A text with its wiki links as plain text.
-
-    >>> strip_links("[[Alice]] met [[people/bob|Bob]].")
-    'Alice met Bob.'
-    """
-    return _WIKI_LINK.sub(lambda link: link[2] or link[1], text)
-
-
-def _fields(head: str) -> Iterator[tuple[str, Any]]:
-    name, items = "", list[Any]()
-    for line in head.split("\n"):
-        if item := _ITEM.match(line):
-            items.append(_value(item[1]))
-        elif match := _FIELD.match(line):
-            if items:
-                yield name, items
-            name, items = match[1], []
-            if match[2].strip():
-                yield name, _value(match[2])
-    if items:
-        yield name, items
-
-
-def _value(written: str) -> Any:
-    """A value from JSON, or from what an editor writes: an unquoted text, or a list of such texts."""
-    written = written.strip()
-    try:
-        return json.loads(written)
-    except ValueError:
-        if written.startswith("[") and written.endswith("]"):
-            return [_value(part) for part in written[1:-1].split(",") if part.strip()]
-        return written.strip("'\"")

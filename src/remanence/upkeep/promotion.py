@@ -14,6 +14,7 @@ from typing import Any
 from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.events import Event, Promoted, Ran
+from remanence.language.front_matter import strip_links
 from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.schema import Memory, Snapshot, micros
@@ -190,7 +191,7 @@ def _visible(index: Index, memory_id: str) -> list[Memory]:
 
 
 def _has_same_content(found: Note, wanted: Note) -> bool:
-    return notes.strip_links(found.body) == wanted.body and set(found.tags) == set(wanted.tags)
+    return strip_links(found.body) == wanted.body and set(found.tags) == set(wanted.tags)
 
 
 def _reason(item: ScoredMemory, memories: ScoredMemories, settings: UpkeepSettings) -> str | None:

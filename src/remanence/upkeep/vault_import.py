@@ -17,6 +17,7 @@ from remanence.core.identity import key_identity
 from remanence.core.index import Index
 from remanence.errors import InvalidInput
 from remanence.events import Event, Ran
+from remanence.language.front_matter import strip_links
 from remanence.language.passages import split_passages
 from remanence.language.text import normalize_text, pluralize
 from remanence.ports import Progress
@@ -123,7 +124,7 @@ def plan(engine: Engine, space: str, vault: Path, now: datetime, progress: Progr
                 if note is None:
                     raise _Skipped("it is not UTF-8 text")
                 noted.add(str(note.fields.get("id")))
-                text = notes.strip_links(note.body)
+                text = strip_links(note.body)
                 other_space = note.fields.get("space", space) != space
                 if "entity" in note.fields or other_space or not text.strip():
                     continue

@@ -1,6 +1,7 @@
 """Whether a message is worth storing, and whether it needs a recall, in about a millisecond.
 
-The first is judged by the rules that find facts, the second by its words. No language model is called and no index read.
+The first is judged by the rules that find facts, the second by its words. No language model is
+called and no index read.
 """
 
 from __future__ import annotations

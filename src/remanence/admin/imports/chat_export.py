@@ -1,0 +1,78 @@
+"""What the exports of ChatGPT and Claude have in common: JSON files with conversations, read one after another."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from remanence.admin.imports.json_files import DamagedFile, JsonFiles
+from remanence.admin.imports.records import Item, LeftOut, Record
+
+OTHER_BRANCH = "a branch that was edited or answered anew (branches=True, or --branches, takes it)"
+NO_TEXT = "a message without text"
+
+
+class ChatExport(ABC):
+    """The conversations of one person.
+
+    Args:
+        files: The files of the export.
+        path: Where they are, for messages.
+        branches: Whether to take messages that were edited or answered anew, too.
+        observed_by: The name of the user.
+    """
+
+    kind: str
+    file_pattern: ClassVar[re.Pattern[str]]
+
+    def __init__(self, files: JsonFiles, path: str, *, branches: bool = False, observed_by: str | None = None) -> None:
+        self.path = path
+        self.branches = branches
+        self._files = files
+        self._user = observed_by
+        self._names = files.select(self.is_file_of_it)
+
+    @classmethod
+    def is_file_of_it(cls, name: str) -> bool:
+        """Whether a file of this name has conversations or the like."""
+        return cls.file_pattern.search(name) is not None
+
+    def owners(self) -> list[tuple[str, ...]]:
+        return []
+
+    def progress(self) -> tuple[int, int]:
+        total = self._files.size(self._names)
+        return min(self._files.done, total), total
+
+    def read(self) -> Iterator[Item]:
+        """Yield every record, and everything that is left out."""
+        for name in self._names:
+            try:
+                for found in self._files.objects(name):
+                    yield from self.read_object(found, name)
+            except DamagedFile as error:
+                yield LeftOut(name, f"the rest of the file: {error}", is_damage=True)
+        for name in self._files.names:
+            if name not in self._names:
+                yield LeftOut(name, "a file that has no conversations")
+
+    def close(self) -> None:
+        self._files.close()
+
+    @abstractmethod
+    def read_object(self, found: Mapping[str, Any], file: str) -> Iterator[Item]:
+        """Yield what one object of a file has."""
+
+    def turn(self, key: str, role: str, *, on_branch: bool, **fields: Any) -> Record:
+        """A turn of the user or of the model."""
+        if role == "user" and self._user:
+            fields["speaker"] = self._user
+        if not on_branch:
+            fields["tags"] = ["other-branch"]
+        return Record(key, {"role": role, **fields}, is_turn=True)
+
+    def by_user(self) -> dict[str, str]:
+        """The field of a memory that says who told it."""
+        return {"observed_by": self._user} if self._user else {}

@@ -1,0 +1,233 @@
+"""Writes the records of a source to a space, in batches.
+
+A record is known by its key. One that was imported before is skipped, also if its memory was changed or forgotten here
+since; one that has changed in its source becomes a new version. So an import that was interrupted is run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
+
+from remanence.admin.imports.records import LeftOut, Record, Source
+from remanence.core.identity import digest, key_identity
+from remanence.errors import InvalidInput
+from remanence.language.text import truncate
+from remanence.write import validate
+from remanence.write.append import append
+from remanence.write.extract import PreparedVersion, prepare, prepare_turns
+
+if TYPE_CHECKING:
+    from remanence.core.engine import Engine
+    from remanence.core.index import Index
+    from remanence.ports import Progress
+
+IMPORTED_FIELD = "imported"
+"""The field of `Memory.meta` that says where a memory was imported from."""
+_BATCH = 500
+_EXAMPLES, _REASONS = 3, 100
+_FORGOTTEN = "a memory that was imported before and forgotten here since"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutGroup:
+    """Things of a source that were not imported for one reason, with some of them as examples."""
+
+    reason: str
+    count: int
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = ", ..." if self.count > len(self.examples) else ""
+        return f"{self.count:>7,}  {self.reason}: {', '.join(self.examples)}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did. Printed, it says what was not imported, and why.
+
+    `added`, `changed` and `unchanged` count memories: new ones, those with a new version, and those imported before.
+    `spaces` counts the first two by space. `complete` is False if a part of the source could not be read.
+    """
+
+    path: str
+    kind: str
+    added: int
+    changed: int
+    unchanged: int
+    spaces: Mapping[str, int]
+    left_out: tuple[LeftOutGroup, ...]
+    complete: bool = True
+
+    @property
+    def left_out_count(self) -> int:
+        """How many things were not imported."""
+        return sum(group.count for group in self.left_out)
+
+    def __str__(self) -> str:
+        numbers = [f"{self.added:,} {'memory' if self.added == 1 else 'memories'} added"]
+        numbers += [f"{self.changed:,} changed"] if self.changed else []
+        numbers += [f"{self.unchanged:,} imported before"] if self.unchanged else []
+        lines = [f"{self.path} ({self.kind}): {', '.join(numbers)}"]
+        if len(self.spaces) > 1:
+            lines += [f"{count:>7,}  in {space}" for space, count in self.spaces.items()]
+        if self.left_out:
+            lines += [f"not imported: {self.left_out_count:,}", *map(str, self.left_out)]
+        return "\n".join(lines)
+
+
+def import_source(
+    engine: Engine,
+    source: Source,
+    space_name: Callable[[tuple[str, ...]], str],
+    *,
+    user: str | None = None,
+    users: Literal["separate", "together"] | None = None,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Import a source. `space_name` gives the name of the space for the path of an owner.
+
+    Raises:
+        InvalidInput: The source has the memories of several users, and it is not said which to take.
+    """
+    check_owners(source, user, users)
+    run = _Import(engine, engine.now())
+    separate = users == "separate"
+    batch: dict[str, Record] = {}
+    place: tuple[str, bool] = ("", False)
+    for number, item in enumerate(source.read()):
+        if progress is not None and number % _BATCH == 0:
+            progress(*source.progress())
+        if isinstance(item, LeftOut):
+            run.leave_out(item)
+        elif user is not None and user not in _names(item.owner):
+            run.leave_out(LeftOut("/".join(item.owner) or item.key, "it belongs to another user"))
+        else:
+            try:
+                here = space_name(item.owner if separate else ()), item.is_turn
+            except InvalidInput as error:
+                run.leave_out(LeftOut(item.key, str(error)))
+                continue
+            if here != place or len(batch) >= _BATCH or item.key in batch:
+                run.write([*batch.values()], *place)
+                batch, place = {}, here
+            batch[item.key] = item
+    run.write([*batch.values()], *place)
+    if progress is not None:
+        _, total = source.progress()
+        progress(total, total)
+    return run.report(source)
+
+
+def check_owners(source: Source, user: str | None, users: str | None) -> None:
+    """Refuse a source with the memories of several users, unless it is said which to take."""
+    if users not in (None, "separate", "together") or (user is not None and users is not None):
+        raise InvalidInput(f"users={users!r} is not 'separate' or 'together', or user={user!r} is given as well.")
+    if users is not None:
+        return
+    found = dict.fromkeys(source.owners())
+    names = ", ".join(repr(_names(owner)[0]) for owner in islice(found, 5)) + (", ..." if len(found) > 5 else "")
+    if user is not None and not any(user in _names(owner) for owner in found):
+        raise InvalidInput(f"{source.path} has nothing of the user {user!r}. It has memories of {names or 'no user'}.")
+    if user is None and len(found) > 1:
+        raise InvalidInput(
+            f"{source.path} has the memories of {len(found):,} users or namespaces ({names}), and who may read a space "
+            "reads all of it. Give user= (--user) to import one of them, users='separate' (--users separate) for a "
+            "space of its own for each, or 'together' for one space."
+        )
+
+
+def _names(owner: tuple[str, ...]) -> tuple[str, ...]:
+    """What an owner may be called: bob, or work/bob, or one part of it."""
+    return "/".join(owner).removeprefix("users/"), *(part for part in owner if part != "users")
+
+
+@dataclass
+class _Group:
+    count: int = 0
+    examples: list[str] = field(default_factory=list)
+
+
+class _Import:
+    """One import: what it has written and left out so far."""
+
+    def __init__(self, engine: Engine, now: datetime) -> None:
+        self._engine, self._now = engine, now
+        self._added = self._changed = self._unchanged = 0
+        self._spaces: dict[str, int] = {}
+        self._groups: dict[str, _Group] = {}
+        self._complete = True
+
+    def leave_out(self, item: LeftOut) -> None:
+        self._complete = self._complete and not item.is_damage
+        known = item.reason in self._groups or len(self._groups) < _REASONS
+        group = self._groups.setdefault(item.reason if known else "other reasons", _Group())
+        group.count += 1
+        where = truncate(" ".join(item.where.split()), 60)
+        if len(group.examples) < _EXAMPLES and where not in group.examples:
+            group.examples.append(where)
+
+    def write(self, records: Sequence[Record], space: str, is_turn: bool) -> None:
+        """Write those of the records that are new or have changed."""
+        if not records:
+            return
+        prepared: list[PreparedVersion] = []
+        with self._engine.open_index(space) as index:
+            for record in records:
+                versions = self._versions(record, index)
+                try:
+                    made = [self._prepared(record.key, fields, is_turn) for fields in versions]
+                except InvalidInput as error:
+                    self.leave_out(LeftOut(record.key, str(error)))
+                    continue
+                prepared += made
+                if made:
+                    is_new = index.catalog.with_identity(made[0].version.identity) is None
+                    self._added += is_new
+                    self._changed += not is_new
+                    self._spaces[space] = self._spaces.get(space, 0) + 1
+        if prepared:
+            append(self._engine, space, prepared)
+
+    def _versions(self, record: Record, index: Index) -> list[Mapping[str, Any]]:
+        """The versions of a record that are to be written."""
+        kind = record.key.partition(":")[0]
+        current = _stamped(record.fields, kind)
+        number = index.catalog.with_identity(key_identity(record.key))
+        if number is None:
+            return [*(_stamped(fields, kind) for fields in record.earlier), current]
+        known = index.latest_version(index.catalog.ids[number])
+        if known is not None and known.meta.get(IMPORTED_FIELD) == current["meta"][IMPORTED_FIELD]:
+            self._unchanged += 1
+        elif not index.catalog.is_visible(number, index.catalog.position):
+            self.leave_out(LeftOut(record.key, _FORGOTTEN))
+        else:
+            return [current]
+        return []
+
+    def _prepared(self, key: str, fields: Mapping[str, Any], is_turn: bool) -> PreparedVersion:
+        if is_turn:
+            turn = validate.turn_draft({**fields, "key": key})
+            return prepare_turns([turn], self._engine.extractor, self._now)[0]
+        return prepare(validate.draft({**fields, "key": key}), self._engine.extractor, self._now)
+
+    def report(self, source: Source) -> ImportReport:
+        groups = [LeftOutGroup(reason, g.count, tuple(g.examples)) for reason, g in self._groups.items()]
+        groups.sort(key=lambda group: -group.count)
+        numbers = self._added, self._changed, self._unchanged
+        return ImportReport(source.path, source.kind, *numbers, self._spaces, tuple(groups), self._complete)
+
+
+def _stamped(fields: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """The fields with a digest of themselves. When a note was told is not in it: copying a file changes its time."""
+    given = {name: value for name, value in fields.items() if value is not None}
+    content = digest(*(_plain(given[name]) for name in sorted(given) if name != "now"))
+    return {**given, "meta": {**given.get("meta", {}), IMPORTED_FIELD: {"from": kind, "digest": content}}}
+
+
+def _plain(value: Any) -> Any:
+    """A value that a digest can be made of."""
+    return value.isoformat() if isinstance(value, datetime) else value

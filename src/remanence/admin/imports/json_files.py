@@ -1,0 +1,183 @@
+"""JSON files of an export: in a folder, in a zip file, or one by itself, perhaps compressed with gzip.
+
+They are read in pieces, so that memory use does not grow with the size of a file. A compressed file that becomes
+implausibly large is refused, and nothing is ever unpacked to disk.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from io import BufferedIOBase
+from pathlib import Path
+from typing import IO, Any
+
+from remanence.admin.jsonlines import open_unpacked, starts_with
+from remanence.errors import InvalidInput
+from remanence.language.text import truncate
+
+MAX_OBJECT_BYTES = 256 * 2**20
+"""The longest conversation that is read; it is in memory as a whole."""
+_CHUNK = 2**20
+_MAX_DIRECTORY_BYTES = 64 * 2**20  # of a zip file: room for half a million names
+_MAX_RATIO, _FREE_BYTES = 200, 32 * 2**20
+"""Chats are compressed to a tenth. What grows more than 200 times and beyond 32 MB is no export."""
+_TRUNCATED_WITHIN = 16  # an error that near to the end of a piece may only mean that the piece ends there
+_BLANK = " \t\r\n"
+
+ZIP_MAGIC = b"PK"
+UNREADABLE = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError)
+"""What reading a damaged, encrypted or unusual compressed file raises."""
+
+
+class DamagedFile(Exception):
+    """A file cannot be read from some place on; the message says where and why."""
+
+
+class JsonFiles:
+    """The files of an export by their names. `done` and `total` count the bytes of those that were `selected`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._files = ExitStack()
+        self._sizes: dict[str, int] = {}
+        self._zip: zipfile.ZipFile | None = None
+        self.done = 0
+        if path.is_dir():
+            found = sorted(each for each in path.rglob("*") if each.is_file() and not each.is_symlink())
+            self._sizes = {each.relative_to(path).as_posix(): each.stat().st_size for each in found}
+        elif starts_with(path, ZIP_MAGIC):
+            self._open_zip()
+        else:
+            self._sizes = {path.name: path.stat().st_size}
+
+    @property
+    def names(self) -> list[str]:
+        """All names, without the copies that macOS adds."""
+        return [name for name in self._sizes if not name.startswith("__MACOSX/") and not _base(name).startswith("._")]
+
+    def select(self, wanted: Callable[[str], bool]) -> list[str]:
+        """The names for which `wanted` is true; a file by itself is always one of them."""
+        names = self.names
+        return names if self._path.is_file() and self._zip is None else [name for name in names if wanted(name)]
+
+    def size(self, names: list[str]) -> int:
+        return sum(self._sizes[name] for name in names)
+
+    def objects(self, name: str) -> Iterator[dict[str, Any]]:
+        """The objects of a JSON file: those of its list, or the one that it is.
+
+        Raises:
+            DamagedFile: The file cannot be read, or not to its end.
+        """
+        try:
+            yield from _objects(self._chunks(name))
+        except UNREADABLE as error:
+            raise DamagedFile(f"it cannot be read ({error})") from error
+
+    def close(self) -> None:
+        self._files.close()
+
+    def _chunks(self, name: str) -> Iterator[bytes]:
+        with self._open(name) as file:
+            start = self.done
+            while chunk := file.read(_CHUNK):
+                self.done += len(chunk)
+                self._check_ratio(name, self.done - start)
+                yield chunk
+
+    def _open(self, name: str) -> IO[bytes] | BufferedIOBase:
+        if self._zip is not None:
+            return self._zip.open(name)
+        file = self._path / name if self._path.is_dir() else self._path
+        return open_unpacked(file)
+
+    def _check_ratio(self, name: str, read: int) -> None:
+        packed = self._sizes[name] if self._zip is None else self._zip.getinfo(name).compress_size
+        if read > _FREE_BYTES and read > _MAX_RATIO * max(packed, 1):
+            raise InvalidInput(
+                f"{self._path}: {name} grows from {packed:,} bytes to more than {read:,}, which no export of chats "
+                "does. It was not read further. Unpack it yourself if you trust it, and import the folder."
+            )
+
+    def _open_zip(self) -> None:
+        try:
+            _check_directory(self._path)
+            self._zip = self._files.enter_context(zipfile.ZipFile(self._path))
+        except UNREADABLE as error:
+            raise InvalidInput(f"{self._path} is not a readable zip file: {error}. Download it again.") from error
+        self._sizes = {info.filename: info.file_size for info in self._zip.infolist() if not info.is_dir()}
+
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _check_directory(path: Path) -> None:
+    """Refuse a zip file with more names than an export can have: all of them would be read into memory."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(size - 2**16 - 22, 0))
+        tail = file.read()
+        end = tail.rfind(b"PK\x05\x06")
+        claimed = int.from_bytes(tail[end + 12 : end + 16], "little") if end >= 0 else 0
+        if claimed == 0xFFFFFFFF and tail[end - 20 : end - 16] == b"PK\x06\x07":  # the real number is elsewhere
+            file.seek(min(int.from_bytes(tail[end - 12 : end - 4], "little"), size))
+            claimed = int.from_bytes(file.read(48)[40:48], "little")
+    if claimed > _MAX_DIRECTORY_BYTES:
+        raise InvalidInput(f"{path} lists more files than an export of chats has, and was not opened.")
+
+
+def _objects(chunks: Iterator[bytes]) -> Iterator[dict[str, Any]]:
+    decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
+    scan = json.JSONDecoder().raw_decode
+    buffer, at, ended, in_list = "", 0, False, False
+
+    def more() -> bool:
+        """Read at least as much again as is waiting, so that a long object is not parsed too often."""
+        nonlocal buffer, at, ended
+        waiting = len(buffer) - at
+        if waiting > MAX_OBJECT_BYTES:
+            raise DamagedFile(f"an object in it is longer than {MAX_OBJECT_BYTES:,} characters")
+        parts = [buffer[at:]]
+        while not ended and sum(map(len, parts[1:])) < max(waiting, 1):
+            chunk = next(chunks, None)
+            ended = chunk is None
+            parts.append(decode(chunk or b"", ended))
+        buffer, at = "".join(parts), 0
+        return len(buffer) > waiting
+
+    while True:
+        while at < len(buffer) and buffer[at] in _BLANK + (",[" if not in_list else ","):
+            in_list = in_list or buffer[at] == "["
+            at += 1
+        if at == len(buffer):
+            if not more():
+                if in_list:
+                    raise DamagedFile("it ends too early")
+                return
+            continue
+        if buffer[at] == "]" and in_list:
+            return
+        try:
+            value, at = scan(buffer, at)
+        except (ValueError, RecursionError) as error:
+            if _may_be_truncated(error, len(buffer)) and more():
+                continue
+            raise DamagedFile(f"it is not JSON near {truncate(buffer[at : at + 80], 60)!r} ({error})") from error
+        if isinstance(value, dict):
+            conversations = value.get("conversations")
+            listed = conversations if isinstance(conversations, list) and not in_list else [value]
+            yield from (each for each in listed if isinstance(each, dict))
+        if not in_list:
+            return
+
+
+def _may_be_truncated(error: Exception, length: int) -> bool:
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    return error.msg.startswith("Unterminated string") or error.pos >= length - _TRUNCATED_WITHIN

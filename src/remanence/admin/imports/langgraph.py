@@ -1,0 +1,156 @@
+"""LangGraph stores: the file of a SqliteStore, or any object with the methods of a BaseStore.
+
+An item becomes a memory: its text is that of the value, its source the namespace, and its metadata are the value. The
+namespace is the owner of an item.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Protocol, runtime_checkable
+
+from remanence.admin.imports.records import Item, LeftOut, Record, json_of, make_key, mapping_of, moment_of, text_of
+from remanence.admin.imports.sqlite_file import SqliteFile
+
+_PAGE = 100
+_TEXT_FIELDS = ("content", "text", "memory", "data")
+_MAX_SOURCE_LENGTH = 400
+_COLUMNS = "prefix key value created_at updated_at expires_at"
+
+
+@runtime_checkable
+class BaseStore(Protocol):
+    """What is used of LangGraph's BaseStore."""
+
+    def list_namespaces(self, *, limit: int, offset: int) -> Iterable[tuple[str, ...]]: ...
+
+    def search(self, namespace_prefix: tuple[str, ...], /, *, limit: int, offset: int) -> Iterable[Any]: ...
+
+
+class LangGraphFile:
+    """The items of a SqliteStore."""
+
+    kind = "LangGraph store"
+
+    def __init__(self, file: SqliteFile, now: datetime) -> None:
+        self.path = str(file.path)
+        self._file, self._now = file, now
+        self._done, self._total = 0, file.count("store")
+
+    def owners(self) -> list[tuple[str, ...]]:
+        return [_namespace(prefix) for (prefix,) in self._file.execute("SELECT DISTINCT prefix FROM store")]
+
+    def progress(self) -> tuple[int, int]:
+        return self._done, self._total
+
+    def read(self) -> Iterator[Item]:
+        """Yield every item."""
+        for row in self._file.rows("store", _COLUMNS, "created_at, prefix, key"):
+            self._done += 1
+            namespace, key = _namespace(row["prefix"]), text_of(row["key"])
+            expires = moment_of(row["expires_at"])
+            try:
+                value = json.loads(row["value"])
+            except (ValueError, TypeError, RecursionError):
+                yield LeftOut(_where(namespace, key), "a value that is not JSON")
+                continue
+            if expires is not None and expires <= self._now:
+                yield LeftOut(_where(namespace, key), "it has expired")
+            else:
+                yield _item(namespace, key, value, moment_of(row["created_at"]), expires)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class LangGraphStore:
+    """The items of a store object."""
+
+    kind = "LangGraph store"
+
+    def __init__(self, store: BaseStore) -> None:
+        self.path = type(store).__name__
+        self._store = store
+        self._done = 0
+        self._namespaces: list[tuple[str, ...]] = []
+        while page := list(store.list_namespaces(limit=_PAGE, offset=len(self._namespaces))):
+            self._namespaces += [tuple(each) for each in page]
+
+    def owners(self) -> list[tuple[str, ...]]:
+        return self._namespaces
+
+    def progress(self) -> tuple[int, int]:
+        return self._done, len(self._namespaces)
+
+    def read(self) -> Iterator[Item]:
+        """Yield every item."""
+        for namespace in self._namespaces:
+            self._done += 1
+            offset = 0
+            while page := list(self._store.search(namespace, limit=_PAGE, offset=offset)):
+                offset += len(page)
+                # A search finds the namespaces below, too; they have their own turn.
+                for item in page:
+                    if tuple(item.namespace) == namespace:
+                        yield _item(namespace, item.key, item.value, item.created_at, None)
+
+    def close(self) -> None:
+        """Nothing: the store belongs to the caller."""
+
+
+def _item(namespace: tuple[str, ...], key: str, value: Any, created: datetime | None, expires: datetime | None) -> Item:
+    try:
+        value = json_of(value)
+    except ValueError:
+        return LeftOut(_where(namespace, key), "a value that cannot be written as JSON")
+    found = text_of_value(value)
+    if not found:
+        return LeftOut(_where(namespace, key), "an item without text")
+    fields = {
+        "text": found,
+        "now": created,
+        "source": ("/".join(namespace) or "store")[:_MAX_SOURCE_LENGTH],
+        "meta": {"namespace": list(namespace), "key": key, "value": value},
+        "expires_at": expires,
+    }
+    return Record(make_key("langgraph", "/".join(namespace), key), fields, owner=namespace)
+
+
+def text_of_value(value: Any) -> str:
+    """The text of a value: that of its field "content", "text", "memory" or "data", else all its texts by name.
+
+    >>> text_of_value({"kind": "Memory", "content": {"content": "Ana likes tea."}})
+    'Ana likes tea.'
+    >>> text_of_value({"city": "Porto", "pets": {"dog": "Rex"}})
+    'city: Porto\\npets.dog: Rex'
+    """
+    for name in _TEXT_FIELDS:
+        inner = mapping_of(value).get(name)
+        if found := text_of(inner) or (text_of_value(inner) if isinstance(inner, Mapping) else ""):
+            return found
+    return "\n".join(f"{path}: {text}" if path else text for path, text in _texts(value, ""))
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """The texts and numbers in a value, with the names that lead to them. Without recursion: a value may be deep."""
+    waiting = [(path, value)]
+    while waiting:
+        path, value = waiting.pop(0)
+        if isinstance(value, Mapping):
+            waiting[:0] = [(f"{path}.{name}" if path else str(name), inner) for name, inner in value.items()]
+        elif isinstance(value, list | tuple):
+            waiting[:0] = [(path, inner) for inner in value]
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield path, str(value)
+        elif text := text_of(value):
+            yield path, text
+
+
+def _namespace(prefix: object) -> tuple[str, ...]:
+    return tuple(part for part in text_of(prefix).split(".") if part)
+
+
+def _where(namespace: tuple[str, ...], key: str) -> str:
+    return "/".join((*namespace, key))

@@ -1,0 +1,136 @@
+"""What a source of an import yields."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol, get_args
+
+from remanence.core.identity import digest
+from remanence.language.text import replace_unstorable
+from remanence.schema import UTC
+
+ImportKind = Literal["chatgpt", "claude", "langgraph", "mem0", "memvara", "markdown"]
+KINDS: tuple[str, ...] = get_args(ImportKind)
+
+_MAX_ID_LENGTH = 120
+_MAX_SECONDS = 1e11  # the year 5138; larger numbers are milliseconds
+_FRACTION = re.compile(r"(\.\d{6})\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One memory or chat turn of a source.
+
+    `fields` are the arguments of `add`, or for a turn those of `add_turns`, without the key. `earlier` has the same
+    for versions before this one. `owner` is the user that it belongs to, as the path of a child of the space.
+    """
+
+    key: str
+    fields: Mapping[str, Any]
+    is_turn: bool = False
+    owner: tuple[str, ...] = ()
+    earlier: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something of a source that is not imported. `reason` is the same text for all things of one sort.
+
+    `is_damage` says that the source cannot be read from here on.
+    """
+
+    where: str
+    reason: str
+    is_damage: bool = False
+
+
+Item = Record | LeftOut
+
+
+class Source(Protocol):
+    """What can be imported. `read` yields its contents in order, and needs little memory however large it is."""
+
+    kind: str
+    """A name for messages: "ChatGPT export"."""
+    path: str
+
+    def read(self) -> Iterator[Item]:
+        """Yield every record, and everything that is left out."""
+        ...
+
+    def owners(self) -> Iterable[tuple[str, ...]]:
+        """The users that the records belong to; empty if the source is that of one person."""
+        ...
+
+    def progress(self) -> tuple[int, int]:
+        """How much was read, and how much there is to read; in any unit."""
+        ...
+
+    def close(self) -> None:
+        """Close what was opened."""
+        ...
+
+
+def make_key(kind: str, *parts: str) -> str:
+    """The key of a record. It is made of the ids that the source has, so that it is the same in every import.
+
+    >>> make_key("chatgpt", "c1", "m1")
+    'chatgpt:c1:m1'
+    """
+    return ":".join((kind, *(_short(part) for part in parts)))
+
+
+def _short(part: str) -> str:
+    usable = replace_unstorable(part) == part and part.strip() and len(part) <= _MAX_ID_LENGTH
+    return part if usable else digest(replace_unstorable(part))
+
+
+def text_of(value: object) -> str:
+    """A text of a source as it can be stored; "" if it is no text, or has no visible character."""
+    text = replace_unstorable(value) if isinstance(value, str) else ""
+    return "" if text.isspace() else text
+
+
+def moment_of(value: object) -> datetime | None:
+    """A time of a source: seconds or milliseconds since 1970, or ISO text. None if it is none of these.
+
+    >>> str(moment_of(1_700_000_000.0)), str(moment_of("2026-03-29T07:06:34Z"))
+    ('2023-11-14 22:13:20+00:00', '2026-03-29 07:06:34+00:00')
+    """
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0:
+            return datetime.fromtimestamp(value / 1_000 if value > _MAX_SECONDS else value, UTC)
+        if isinstance(value, str):
+            found = datetime.fromisoformat(_FRACTION.sub(r"\1", value.strip()).replace("Z", "+00:00"))
+            return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return None
+
+
+def json_of(value: object) -> Any:
+    """A value of a source as JSON that can be stored: other objects become text.
+
+    Raises:
+        ValueError: It contains itself, or is nested too deeply.
+    """
+    try:
+        written = json.dumps(value, ensure_ascii=False, default=str, skipkeys=True)
+        return json.loads(replace_unstorable(written), parse_constant=str)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def mapping_of(value: object) -> Mapping[str, Any]:
+    """The value if it is a JSON object, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def list_of(value: object) -> list[Any]:
+    """The value if it is a JSON array, else an empty one."""
+    return value if isinstance(value, list) else []

@@ -1,0 +1,11 @@
+-- A history.db that mem0 2.2.1 wrote.
+CREATE TABLE history ( id TEXT PRIMARY KEY, memory_id TEXT, old_memory TEXT, new_memory TEXT, event TEXT, created_at DATETIME, updated_at DATETIME, is_deleted INTEGER, actor_id TEXT, role TEXT );
+INSERT INTO history VALUES ('703ae9f0-714f-4b4f-b48b-17eac8c6c220', '172365ee-2a27-4146-8497-a7e51997897f', NULL, 'Alice lives in Porto.', 'ADD', '2026-11-16T16:54:20.347323+00:00', '2026-11-16T16:54:20.347323+00:00', 0, NULL, 'user');
+INSERT INTO history VALUES ('a4d42ac5-0684-4a7d-a01d-7a48e91c7993', 'd8fd15c3-29b9-4791-a0a3-83e46cd102ff', NULL, 'I am allergic to hazelnuts.', 'ADD', '2026-11-16T16:54:20.353381+00:00', '2026-11-16T16:54:20.353381+00:00', 0, NULL, 'user');
+INSERT INTO history VALUES ('d22de342-1953-44fc-b707-6717f605f607', '05a5a180-f447-40ea-add0-210ad1a2b0fb', NULL, 'Noted: no hazelnuts.', 'ADD', '2026-11-16T16:54:20.357682+00:00', '2026-11-16T16:54:20.357682+00:00', 0, NULL, 'assistant');
+INSERT INTO history VALUES ('63b5b73e-3283-4dbd-a09f-6cacfb18ecdc', 'e3a4aec8-b4bf-4574-b284-7d09de2ed57b', NULL, 'Bob plays chess.', 'ADD', '2026-11-16T16:54:20.361974+00:00', '2026-11-16T16:54:20.361974+00:00', 0, NULL, 'user');
+INSERT INTO history VALUES ('28987fd6-baa8-45d5-b6d6-cb75193d0050', '172365ee-2a27-4146-8497-a7e51997897f', 'Alice lives in Porto.', 'Alice lives in Lisbon.', 'UPDATE', '2026-11-16T16:54:20.347323+00:00', '2026-11-16T16:54:20.366345+00:00', 0, NULL, 'user');
+INSERT INTO history VALUES ('fc930222-b380-4a3f-a5e4-7942dee58c12', '96b6dc2c-4333-46d4-9399-dfcd0e921e05', NULL, 'Secret to delete.', 'ADD', '2026-11-16T16:54:20.370720+00:00', '2026-11-16T16:54:20.370720+00:00', 0, NULL, 'user');
+INSERT INTO history VALUES ('8264eb87-f99b-4246-90c7-7e5c37c0d48f', '96b6dc2c-4333-46d4-9399-dfcd0e921e05', 'Secret to delete.', NULL, 'DELETE', '2026-11-16T16:54:20.370720+00:00', '2026-11-16T16:54:20.374931+00:00', 1, NULL, 'user');
+INSERT INTO history VALUES ('c9df410e-47b6-4d03-a2c5-ec54649f233e', 'd2dcfb02-72d0-401b-abfb-922368220b14', NULL, 'Temporary note.', 'ADD', '2026-11-16T16:54:20.378672+00:00', '2026-11-16T16:54:20.378672+00:00', 0, NULL, 'user');
+CREATE TABLE messages ( id TEXT PRIMARY KEY, session_scope TEXT, role TEXT, content TEXT, name TEXT, created_at DATETIME );
