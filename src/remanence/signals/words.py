@@ -1,16 +1,15 @@
 """The words signal: memories that share words with the question, weighted by how rare the words are.
 
-The formula and parameters are those of rank-bm25's `BM25Plus`, without the constant that it adds to every document, so
-that a text without any of the words scores zero. The postings are our own, because rank-bm25 reads every document in
-Python for each question. Statistics are taken over the texts that the view knows, so that what is learned later does
-not change past scores. A text without a word of the question also scores by a related one: "trip" for "journey".
+The scores are those of rank-bm25's `BM25Plus` with `delta=0`, so that a text without any of the words scores zero; the
+index is a subclass of it that grows. Statistics are taken over the texts that the view knows, so that what is learned
+later does not change past scores. A text without a word of the question also scores by a related one: "trip" for
+"journey".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from math import inf, log
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from remanence.language.text import tokens
 from remanence.language.thesaurus import related_words
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking
-from remanence.signals.postings import Postings
+from remanence.signals.bm25 import CorpusStatistics, GrowingBM25
 from remanence.state.columns import Column, run_starts, top_indices
 
 K1, B = 0.9, 0.5
@@ -36,16 +35,7 @@ Matches = dict[str, tuple[NDArray[np.int32], NDArray[np.integer[Any]]]]
 """For each word the documents that contain it, sorted, and the turns that follow one."""
 RelatedMatches = dict[str, list[tuple[str, NDArray[np.int32]]]]
 """For each word of the question the related words, and the documents that contain each."""
-_NO_DOCUMENTS = np.empty(0, np.int32), np.empty(0, np.int32)
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusStatistics:
-    """The documents that a view knows: which (None for all), how many, and their mean length."""
-
-    mask: NDArray[np.bool_] | None
-    total: int
-    mean: float
+_NO_DOCUMENTS = np.empty(0, np.int32)
 
 
 class Words:
@@ -57,25 +47,20 @@ class Words:
     needs_embedding = False
 
     def __init__(self) -> None:
-        self._postings = Postings()
-        self._lengths = Column(np.int32)
+        self._index = GrowingBM25(k1=K1, b=B, delta=0)
         self._row_of = Column(np.int32)
         self._rows = 0
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         known = max(0, self._rows - first)
-        terms: list[int] = []
-        lengths: list[int] = []
+        documents: list[list[str]] = []
         rows: list[int] = []
         for row, version in enumerate(versions[known:], first + known):
-            for words in passage_tokens(version):
-                terms.extend(self._postings.term_ids(words))
-                lengths.append(len(words))
-                rows.append(row)
+            passages = passage_tokens(version)
+            documents += passages
+            rows += [row] * len(passages)
         if rows:
-            docs = np.arange(len(self._lengths), len(self._lengths) + len(rows), dtype=np.int32)
-            self._postings.extend(terms, docs.repeat(lengths))
-            self._lengths.extend(lengths)
+            self._index.extend(documents)
             self._row_of.extend(rows)
             self._rows = rows[-1] + 1
 
@@ -110,26 +95,19 @@ class Words:
         )
 
     def corpus_statistics(self, visible: NDArray[np.bool_]) -> CorpusStatistics:
-        self._postings.pack_if_needed()
-        lengths = self._lengths.values
-        mask = None if visible.all() else visible[self._row_of.values]
-        known = lengths if mask is None else lengths[mask]
-        return CorpusStatistics(mask, len(known), int(known.sum()) / max(len(known), 1))
+        return self._index.statistics(None if visible.all() else visible[self._row_of.values])
 
     def scores(
         self, terms: Sequence[str], corpus: CorpusStatistics, next_turns: NextTurns | None = None
     ) -> tuple[NDArray[np.float64], Matches]:
-        """BM25Plus of every document for these words, without the constant; and the documents that contain each. With
-        `next_turns`, a turn also gets a share of the words of the turn before it."""
-        lengths = self._lengths.values
-        scores = np.zeros(len(lengths), np.float64)
+        """BM25 of every document for these words, and the documents that contain each. With `next_turns`, a turn also
+        gets a share of the words of the turn before it."""
+        scores = np.zeros(len(self._row_of), np.float64)
         matches: Matches = {}
-        contains = np.zeros(len(lengths), np.bool_)
+        contains = np.zeros(len(self._row_of), np.bool_)
         for word in terms:
-            docs, counts = self._documents_with(word, corpus)
+            docs, gains = self._index.gains(word, corpus)
             if len(docs):
-                norms = K1 * (1 - B + B * lengths[docs] / corpus.mean)
-                gains = _rarity(docs, corpus) * (counts * (K1 + 1) / (norms + counts))
                 scores[docs] += gains
                 after: NDArray[np.integer[Any]] = docs[:0]
                 if next_turns is not None:
@@ -149,13 +127,15 @@ class Words:
         return which documents contain them. No related word counts more than the word of the question."""
         related: RelatedMatches = {}
         for word in terms:
-            own, _ = matches.get(word, _NO_DOCUMENTS)
-            most = _rarity(own, corpus) if len(own) else inf
+            own = matches[word][0] if word in matches else _NO_DOCUMENTS
+            most = corpus.rarity(own) if len(own) else inf
             before = scores[own]
             for other, similarity in related_words(word):
-                docs, _ = _NO_DOCUMENTS if other in terms else self._documents_with(other, corpus)
+                if other in terms:
+                    continue
+                docs, _ = self._index.documents_with(other, corpus)
                 if len(docs):
-                    scores[docs] += RELATED_WORD_SHARE * similarity**2 * min(most, _rarity(docs, corpus))
+                    scores[docs] += RELATED_WORD_SHARE * similarity**2 * min(most, corpus.rarity(docs))
                     related.setdefault(word, []).append((other, docs))
             scores[own] = before
         return related
@@ -169,21 +149,12 @@ class Words:
         return np.where(rows < 0, -1, self._row_of.values.searchsorted(rows))
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        columns = {"lengths": self._lengths.values, "row_of": self._row_of.values, "rows": np.array([self._rows])}
-        return {**self._postings.save(), **columns}
+        return {**self._index.save(), "row_of": self._row_of.values, "rows": np.array([self._rows])}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._postings = Postings.load(arrays)
-        self._lengths = Column(np.int32, arrays["lengths"])
+        self._index.load(arrays)
         self._row_of = Column(np.int32, arrays["row_of"])
         self._rows = int(arrays["rows"][0])
-
-    def _documents_with(self, word: str, corpus: CorpusStatistics) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        docs, counts = self._postings.lookup(word)
-        if corpus.mask is None or not len(docs):
-            return docs, counts
-        visible = corpus.mask[docs]
-        return docs[visible], counts[visible]
 
     def _per_row(
         self, scores: NDArray[np.float64], allowed: NDArray[np.bool_]
@@ -235,11 +206,6 @@ def passage_tokens(version: Remembered | None) -> list[list[str]]:
     if version is None:
         return [[]]
     return [tokens(version.text[start:end]) for start, end in version.passages or [(None, None)]]
-
-
-def _rarity(docs: NDArray[np.int32], corpus: CorpusStatistics) -> float:
-    """The inverse document frequency of a word that these documents contain."""
-    return log((corpus.total + 1) / len(docs))
 
 
 def _listed(words: Sequence[str]) -> str:
