@@ -217,7 +217,7 @@ def test_words_score_as_rank_bm25_does(steps: list[Any], question: str, erased: 
             asked = sorted(set(tokens(question)))
             scores, _ = index.words.scores(asked, index.words.corpus_statistics(visible))
     versions = [line.event for line in lines if line.event is None or isinstance(line.event, Remembered)]
-    corpus = [passage_tokens(version)[0] for version, shown in zip(versions, visible, strict=True) if shown]
+    corpus = [passage_tokens(version)[0][0] for version, shown in zip(versions, visible, strict=True) if shown]
     if any(corpus):
         assert scores[visible].tolist() == BM25Plus(corpus, k1=K1, b=B, delta=0).get_scores(asked).tolist()
     assert not np.any(scores[~visible])

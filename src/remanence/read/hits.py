@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from remanence.core.index import Index
-from remanence.language.text import tokens
+from remanence.language.languages import language_of
+from remanence.language.text import strip_accents, tokens
 from remanence.read.fusion import FusedRanking, adjustments, future_turns
 from remanence.read.supersession import disagreements, is_current_row, is_isolated, replacement_row
 from remanence.schema import Disagreement, Evidence, Hit, Snapshot, format_moment
@@ -70,10 +71,13 @@ def _with_whole_words(evidence: Evidence, text: str, question: str) -> str:
     """A note with the words as the memory has them, or else as the question has them: words are compared by stems."""
     if evidence.signal != "words":
         return evidence.note
-    return _QUOTED_WORD.sub(lambda found: f"'{_whole_word(found[1], (text, question))}'", evidence.note)
+    texts = [(each, language_of(each)) for each in (text, question)]
+    return _QUOTED_WORD.sub(lambda found: f"'{_whole_word(found[1], texts)}'", evidence.note)
 
 
-def _whole_word(stem: str, texts: Sequence[str]) -> str:
+def _whole_word(stem: str, texts: Sequence[tuple[str, str]]) -> str:
+    """The first word with this stem, in texts of which the language is given."""
     beginning = stem[:_STEM_BEGINNING]
-    words = (word for text in texts for word in _WORD.findall(text) if word[:_STEM_BEGINNING].lower() == beginning)
-    return next((word for word in words if tokens(word) == [stem]), stem)
+    words = ((word, language) for text, language in texts for word in _WORD.findall(text))
+    near = (pair for pair in words if strip_accents(pair[0][:_STEM_BEGINNING]).lower() == beginning)
+    return next((word for word, language in near if stem in tokens(word, language)), stem)

@@ -8,7 +8,8 @@ later does not change past scores. A text without a word of the question also sc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from math import inf
 from typing import Any
 
@@ -16,18 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.language.text import tokens
+from remanence.language.languages import ENGLISH, tokens_by_language
 from remanence.language.thesaurus import related_words
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking
 from remanence.signals.bm25 import CorpusStatistics, GrowingBM25
-from remanence.state.columns import Column, run_starts, top_indices
+from remanence.state.columns import INTERNED, Column, Interner, run_starts, top_indices
 
 K1, B = 0.9, 0.5
 NEXT_TURN_SHARE = 0.5
 """The share of a word's score that the next turn gets: an answer need not repeat the question."""
 RELATED_WORD_SHARE = 0.6
 """The share of a word's score for a related word, times their similarity squared."""
+OTHER_LANGUAGE_SHARE = 0.005
+"""The share of texts in another language from which on a question is also asked in its forms."""
 _MAX_LISTED = 4
 
 NextTurns = Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
@@ -48,31 +51,38 @@ class Words:
 
     def __init__(self) -> None:
         self._index = GrowingBM25(k1=K1, b=B, delta=0)
+        self._languages = Interner[str]()
+        self._language_of = Column(np.int8)
         self._row_of = Column(np.int32)
         self._rows = 0
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         known = max(0, self._rows - first)
         documents: list[list[str]] = []
+        languages: list[int] = []
         rows: list[int] = []
         for row, version in enumerate(versions[known:], first + known):
-            passages = passage_tokens(version)
-            documents += passages
-            rows += [row] * len(passages)
+            for words, language in passage_tokens(version):
+                documents.append(words)
+                languages.append(self._languages.intern(language))
+                rows.append(row)
         if rows:
             self._index.extend(documents)
+            self._language_of.extend(languages)
             self._row_of.extend(rows)
             self._rows = rows[-1] + 1
 
     def rank(self, query: Query, limit: int) -> Ranking:
-        terms = sorted(set(query.terms or tokens(query.text)))
+        words, language = (query.terms, query.language) if query.terms else tokens_by_language(query.text)
+        terms = sorted(set(words))
         if not terms:
             return Ranking.abstain(self.name, "the question holds only stop words")
         if not self._rows:
             return Ranking.empty(self.name, "nothing is remembered yet")
         corpus = self.corpus_statistics(query.visible)
+        terms = sorted({*terms, *self._other_forms(query, language, corpus)})
         scores, matches = self.scores(terms, corpus, query.next_turns)
-        related = self._score_related(scores, terms, corpus, matches)
+        related = self._score_related(scores, terms, corpus, matches) if language == ENGLISH else {}
         if not matches and not related:
             return Ranking.empty(self.name, f"no memory holds {_listed(terms)}")
         rows, best = self._per_row(scores, query.allowed)
@@ -93,6 +103,17 @@ class Words:
             ceiling=None if has_match else float(best[order[0]]) / RELATED_WORD_SHARE,
             explain_rows=lambda wanted: self._reasons(wanted, matches, related),
         )
+
+    def _other_forms(self, query: Query, language: str, corpus: CorpusStatistics) -> Iterable[str]:
+        """The words of the question in the forms that they have in texts of other languages, if there are any: a name
+        has another stem in a text in Spanish, and a short question may not tell its language."""
+        if all(each == language for each in self._languages.values):
+            return ()
+        known = self._language_of.values if corpus.mask is None else self._language_of.values[corpus.mask]
+        counts = np.bincount(known, minlength=len(self._languages.values)).tolist()
+        least = OTHER_LANGUAGE_SHARE * corpus.total
+        others = (each for each, count in zip(self._languages.values, counts, strict=True) if count > least)
+        return chain.from_iterable(query.terms_in(other) for other in others if other != language)
 
     def corpus_statistics(self, visible: NDArray[np.bool_]) -> CorpusStatistics:
         return self._index.statistics(None if visible.all() else visible[self._row_of.values])
@@ -149,10 +170,13 @@ class Words:
         return np.where(rows < 0, -1, self._row_of.values.searchsorted(rows))
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        return {**self._index.save(), "row_of": self._row_of.values, "rows": np.array([self._rows])}
+        languages = {"languages": INTERNED.to_array(self._languages), "language_of": self._language_of.values}
+        return {**self._index.save(), **languages, "row_of": self._row_of.values, "rows": np.array([self._rows])}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self._index.load(arrays)
+        self._languages = INTERNED.from_array(arrays["languages"])
+        self._language_of = Column(np.int8, arrays["language_of"])
         self._row_of = Column(np.int32, arrays["row_of"])
         self._rows = int(arrays["rows"][0])
 
@@ -201,11 +225,11 @@ class Words:
         return out
 
 
-def passage_tokens(version: Remembered | None) -> list[list[str]]:
-    """The words of one version: a list for each passage, or one for the text."""
+def passage_tokens(version: Remembered | None) -> list[tuple[list[str], str]]:
+    """The words and the language of one version: of each passage, or of the text."""
     if version is None:
-        return [[]]
-    return [tokens(version.text[start:end]) for start, end in version.passages or [(None, None)]]
+        return [([], ENGLISH)]
+    return [tokens_by_language(version.text[start:end]) for start, end in version.passages or [(None, None)]]
 
 
 def _listed(words: Sequence[str]) -> str:
