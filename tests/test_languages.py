@@ -158,6 +158,9 @@ def test_words_of_other_scripts(text: str, expected: list[str]) -> None:
 
 def test_help_is_quick_and_loads_no_tables() -> None:
     """What tells languages is read with the first text, not before."""
-    code = "import sys, remanence.cli; print('remanence.language.languages' in sys.modules)"
+    code = (
+        "import sys, remanence.cli, remanence.language.languages as languages;"
+        "print(languages._known_words.cache_info().currsize, 'numpy' in sys.modules, 'dateparser' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
+    assert done.stdout == "0 False False\n"

@@ -12,14 +12,15 @@ from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from string import ascii_lowercase
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, NamedTuple
 
 from remanence.language.function_words import function_words
 from remanence.language.rules.lexicon import FIRST_NAMES, is_common_word
 from remanence.language.text import STOP_WORDS, split_words, stems
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 ENGLISH = "en"
 _LATIN_END = "\u0250"
@@ -99,11 +100,18 @@ def language_of(text: str) -> str:
     return _language_of_words(split_words(text), text)
 
 
+def has_function_words(words: Iterable[str], language: str) -> bool:
+    """Whether one of these words is surely of this language, and not only by its letters."""
+    known = _known_words()
+    return any(language in known.languages.get(word, ()) and word in known.sure for word in words)
+
+
 def _language_of_words(words: Sequence[str], text: str) -> str:
     words = words[:_LONGEST]
     if not text.isascii():
-        latin = [word for word in words if word < _LATIN_END]
-        if 2 * len(latin) < len(words):
+        letters = [word for word in words if word.isalpha() or not word.isalnum()]
+        latin = [word for word in letters if word < _LATIN_END]
+        if 2 * len(latin) < len(letters):
             return _language_of_script(text)
         words = latin
     known = _known_words()
@@ -203,6 +211,8 @@ class _LetterValues(NamedTuple):
 
 @lru_cache(1)
 def _letter_values() -> _LetterValues:
+    import numpy as np  # imported when needed: the command line reads times without it
+
     lines = [line for line in _LETTERS_FILE.read_text("utf-8").splitlines() if not line.startswith("#")]
     languages, packed = zip(*(line.split(" ", 1) for line in lines), strict=True)
     known = [{line[i : i + 3]: int(line[i + 3 : i + 5]) for i in range(0, len(line), 5)} for line in packed]

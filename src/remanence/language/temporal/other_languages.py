@@ -29,12 +29,13 @@ _PUNCTUATION = str.maketrans(dict.fromkeys(".,;:!?()'’\"-…«»„“”", " 
 
 
 class TranslatedTime(NamedTuple):
-    """A time in another language: where it stands, its English words, and whether its sentence is in the past."""
+    """A time in another language: where it stands, its English words, and whether its sentence is in the past (None if
+    nothing tells)."""
 
     start: int
     end: int
     english: str
-    is_past: bool
+    is_past: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def translate_times(text: str) -> list[TranslatedTime]:
             if opener is not None:
                 words, start = f"{opener[0]} {words}", min(start, opener[1])
             is_past = opener is not None and opener[0] == "since"
-            is_past = is_past or past.search(_sentence(text, start, end)) is not None
+            is_past = is_past or past.search(sentence_around(text, start, end)) is not None
             found.append(TranslatedTime(start, end, words, is_past))
     return sorted(found)
 
@@ -134,7 +135,7 @@ def _opener_before(name: str, text: str, begin: int) -> tuple[str, int] | None:
     return None
 
 
-def _sentence(text: str, start: int, end: int) -> str:
+def sentence_around(text: str, start: int, end: int) -> str:
     """The sentence around a time, as far as it is near."""
     before, after = text[max(0, start - _REACH) : start], text[end : end + _REACH]
     stop = _SENTENCE_END.search(after)
@@ -216,6 +217,7 @@ def _forms(entries: Iterable[str]) -> dict[str, str]:
 
 
 _LANGUAGES = _read_languages()
+LANGUAGES_WITH_PATTERNS = frozenset(_LANGUAGES)
 _ALL_ANCHORS = frozenset[str]().union(*(language.anchors for language in _LANGUAGES.values()))
 # A word such as "april" or "week" may be English: another word has to tell.
 _SHARED_ANCHORS = _ALL_ANCHORS & vocab.TIME_NOUNS

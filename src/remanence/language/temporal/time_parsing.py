@@ -10,8 +10,9 @@ from typing import TypeAlias
 from remanence.errors import InvalidInput
 from remanence.language.rules.lexicon import is_common_word
 from remanence.language.temporal.calendar_spans import Span, iso_span, parse_with_dateparser, start_of_date, to_utc
+from remanence.language.temporal.dateparser_times import translate_with_dateparser
 from remanence.language.temporal.other_languages import looks_english, translate_times
-from remanence.language.temporal.tense import Direction
+from remanence.language.temporal.tense import NEAREST, Direction
 from remanence.language.temporal.time_lexer import lex, may_have_time
 from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
 from remanence.language.text import truncate
@@ -116,8 +117,9 @@ def _continues(previous: TimePhrase, window: Window, between: str) -> bool:
 def _find_translated(text: str, now: datetime, is_statement: bool) -> list[TimePhrase]:
     """The times of a text in another language, read in the words of English."""
     phrases = []
-    for start, end, english, is_past in translate_times(text):
-        direction = Direction(not is_past, True) if is_statement else None
+    for start, end, english, is_past in translate_times(text) or translate_with_dateparser(text):
+        told = NEAREST if is_past is None else Direction(not is_past, True)
+        direction = told if is_statement else None
         if window := _read_words(english, to_utc(now), direction):
             phrases.append(TimePhrase(text[start:end], start, end, window))
     return phrases
