@@ -1,8 +1,8 @@
 """Times in running text of the languages of dateparser, as English words: "w zeszłym tygodniu" is "last week".
 
 dateparser knows the names of months, weekdays and units, and words such as "yesterday", in some two hundred languages.
-`dateparser_languages.txt` adds number words, "since" and "until", and how the past looks, in those that are spoken most.
-Nothing of dateparser is loaded before a text has one of the words in `time_words.txt`.
+`dateparser_languages.txt` adds number words, "since" and "until", and how the past looks, in those that are spoken
+most. Nothing of dateparser is loaded before a text has one of the words in `time_words.txt`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ from typing import Any, NamedTuple
 from remanence.language.languages import ENGLISH, has_function_words, language_of
 from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.other_languages import (
+    ANCHORS,
     LANGUAGES_WITH_PATTERNS,
     TranslatedTime,
     looks_english,
+    plain_words,
     sentence_around,
+    translate_times,
 )
 from remanence.language.text import split_words, tokens
 
@@ -29,6 +32,7 @@ _DATEPARSER_CODES = {"no": "nb"}
 _BY_SCRIPT = frozenset(("zh", "ko", "th"))
 """Languages that are told by their script, and whose words for times stand without spaces around them."""
 _SCRIPTS_WITHOUT_SPACES = re.compile("[\u0e00-\u0eff\u3400-\u9fff\uac00-\ud7af]")
+_OTHER_LETTER = re.compile(r"[^\W\d_\x00-\x7f]")
 _DOTTED_DAY = re.compile(r"\b[0-9]{1,2}\. [a-z]{3}")
 _COUNT = r"(\d++[.,]?\d*+)"
 """The number in dateparser's patterns of relative times."""
@@ -90,14 +94,22 @@ class _Language:
     """All words, for a script without spaces."""
 
 
-def translate_with_dateparser(text: str) -> list[TranslatedTime]:
-    """The times of a text in a language that dateparser knows, in order, without overlaps.
+def translate_in_any_language(text: str) -> list[TranslatedTime]:
+    """The times of a text that is not in English, in order, without overlaps.
 
-    >>> translate_with_dateparser("Przeprowadziliśmy się 3 maja 2024, a wczoraj był remont.")[0]
+    >>> translate_in_any_language("Przeprowadziliśmy się 3 maja 2024, a wczoraj był remont.")[0]
     TranslatedTime(start=22, end=33, english='3 May 2024', is_past=True)
-    >>> translate_with_dateparser("We met Maja and Lipiec in the month of May.")
+    >>> translate_in_any_language("We met Maja and Lipiec in the month of May.")
     []
     """
+    words = plain_words(text)
+    if _telling_words().isdisjoint(words) and (text.isascii() or not _OTHER_LETTER.search(text)):
+        # As nearly all texts in English.
+        found = translate_times(text, words, may_have_anchor=False)
+        if found or not _DOTTED_DAY.search(text):
+            return found
+    elif found := translate_times(text, words):
+        return found
     code = _language_with_times(text)
     language = None if code is None else _language(code)
     return [] if language is None else list(_find(text, language))
@@ -106,8 +118,6 @@ def translate_with_dateparser(text: str) -> list[TranslatedTime]:
 def _language_with_times(text: str) -> str | None:
     """The language of a text that may name a time, as dateparser calls it; None if it is English."""
     words = split_words(text.replace("'", " ").replace("’", " "))
-    if text.isascii() and _time_words().keys().isdisjoint(words) and not _DOTTED_DAY.search(text):
-        return None
     told = language_of(text)
     if told in LANGUAGES_WITH_PATTERNS or (told == ENGLISH and looks_english(text)):
         return None
@@ -211,7 +221,7 @@ def _month(month: str, numbers: Sequence[str], step: Sequence[str] | None, annou
 
 
 def _numbered(numbers: Mapping[str, str], language: _Language) -> str | None:
-    """A date by numbers and units, as in Chinese, Korean and Vietnamese: "5月3日" is the third day of the fifth month."""
+    """A date by numbers and units, as in Chinese, Korean and Vietnamese: "5月3日" is 3 May."""
     month, day, year = (numbers.get(unit, "") for unit in ("month", "day", "year"))
     if language.code not in (*_BY_SCRIPT, "vi") or not (month or _is_year(year)) or (day and not month):
         return None
@@ -382,6 +392,12 @@ def _supplements() -> Mapping[str, Mapping[str, Sequence[str]]]:
             name, value = line.split(": ", 1)
             section[name] = [value] if name in ("past", "ahead") else value.split()
     return sections
+
+
+@lru_cache(1)
+def _telling_words() -> frozenset[str]:
+    """The words that are a part of a time in another language, and no words of English."""
+    return ANCHORS.union(_time_words())
 
 
 @lru_cache(1)

@@ -6,7 +6,7 @@ The words and patterns are in `other_languages.txt`. Most texts have none of the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -55,15 +55,18 @@ class _Language:
     past: str
 
 
-def translate_times(text: str) -> list[TranslatedTime]:
-    """The times in a text that is in another language, in order, without overlaps.
+def translate_times(
+    text: str, words: Sequence[str] | None = None, *, may_have_anchor: bool = True
+) -> list[TranslatedTime]:
+    """The times in a text that is in another language, in order, without overlaps. `words` are its `plain_words`, and
+    `may_have_anchor` is False if none of them is in `ANCHORS`.
 
     >>> translate_times("Wir haben vor drei Tagen geheiratet.")
     [TranslatedTime(start=10, end=24, english='3 day ago', is_past=True)]
     >>> translate_times("We met Mai, Juli and Mars in the month of May.")
     []
     """
-    name = _language_of(text)
+    name = _language_of(text, plain_words(text) if words is None else words, may_have_anchor)
     if name is None:
         return []
     found: list[TranslatedTime] = []
@@ -94,16 +97,20 @@ def looks_english(text: str) -> bool:
     >>> looks_english("We got 12 Rugelach 2019 tins."), looks_english("12 ağustos 2024 tarihinde taşındık.")
     (True, False)
     """
-    words = text.lower().translate(_PUNCTUATION).split()
+    words = plain_words(text)
     return 6 * sum(word in _ENGLISH for word in words) > len(words)
 
 
-def _language_of(text: str) -> str | None:
+def plain_words(text: str) -> list[str]:
+    """The words of a text in small letters, split at every mark."""
+    return text.lower().translate(_PUNCTUATION).split()
+
+
+def _language_of(text: str, words: Sequence[str], may_have_anchor: bool) -> str | None:
     """The language of a text that may name a time, if it is one of the data file."""
     if not text.isascii() and _JAPANESE.search(text):
         return "ja"
-    words = text.lower().translate(_PUNCTUATION).split()
-    if _ANCHORS.isdisjoint(words) and (
+    if (not may_have_anchor or ANCHORS.isdisjoint(words)) and (
         _FOREIGN_WORDS.isdisjoint(words) or (_SHARED_ANCHORS.isdisjoint(words) and not _YEAR.search(text))
     ):
         return None
@@ -221,5 +228,5 @@ LANGUAGES_WITH_PATTERNS = frozenset(_LANGUAGES)
 _ALL_ANCHORS = frozenset[str]().union(*(language.anchors for language in _LANGUAGES.values()))
 # A word such as "april" or "week" may be English: another word has to tell.
 _SHARED_ANCHORS = _ALL_ANCHORS & vocab.TIME_NOUNS
-_ANCHORS = _ALL_ANCHORS - _SHARED_ANCHORS
+ANCHORS = _ALL_ANCHORS - _SHARED_ANCHORS
 _FOREIGN_WORDS = frozenset[str]().union(*(language.common for language in _LANGUAGES.values())) - _ENGLISH
