@@ -38,6 +38,7 @@ _SCRIPTS = {
 _SCRIPT = re.compile("|".join(f"(?P<{language}>[{letters}])" for language, letters in _SCRIPTS.items()))
 _KANA = re.compile("[\u3040-\u30ff]")
 _UKRAINIAN = re.compile("[іїєґ]")
+_VIETNAMESE = re.compile("[\u1ea0-\u1ef9ơư]")
 _PERSIAN = re.compile("[پچژگکی]")
 # Words of chats that look like those of another language: "im" is German.
 _ENGLISH_CHAT = frozenset(
@@ -100,10 +101,10 @@ def language_of(text: str) -> str:
     return _language_of_words(split_words(text), text)
 
 
-def has_function_words(words: Iterable[str], language: str) -> bool:
-    """Whether one of these words is surely of this language, and not only by its letters."""
+def count_function_words(words: Iterable[str], language: str) -> int:
+    """How many of these words are function words of this language for sure."""
     known = _known_words()
-    return any(language in known.languages.get(word, ()) and word in known.sure for word in words)
+    return sum(language in known.languages.get(word, ()) and word in known.sure for word in words)
 
 
 def _language_of_words(words: Sequence[str], text: str) -> str:
@@ -114,6 +115,8 @@ def _language_of_words(words: Sequence[str], text: str) -> str:
         if 2 * len(latin) < len(letters):
             return _language_of_script(text)
         words = latin
+        if _VIETNAMESE.search(text) and _known_words().english.isdisjoint(words):
+            return "vi"
     known = _known_words()
     if known.sure.isdisjoint(words):
         # Most texts are done here: English words, and none of another language.

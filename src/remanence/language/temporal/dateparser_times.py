@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from remanence.language.languages import ENGLISH, has_function_words, language_of
+from remanence.language.languages import ENGLISH, count_function_words, language_of
 from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.other_languages import (
     ANCHORS,
@@ -53,7 +53,9 @@ _NEAR_LANGUAGES = tuple(
 """Languages that are told from each other only by their words for times."""
 _UNITS = ("day", "week", "month", "year")
 _RELATIVE = re.compile(r"(?P<ahead>in )?(?P<count>[0-9]+) (?P<unit>day|week|month|year)(?: ago)?")
-_TOKEN = re.compile(r"[0-9]+|[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0900-\u0963\u0966-\u0dff])*")
+_TOKEN = re.compile(r"[0-9]+|[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u064b-\u0652\u0900-\u0963\u0966-\u0dff])*")
+_UNWRITTEN = re.compile("[\u0307\u064b-\u0652]")
+"""The dot that a Turkish capital loses, and the vowels that Arabic leaves out."""
 _GAP = re.compile(r"[\s,\-–/'’]{0,3}|\.\s?")
 _SHORTEST, _SHORTEST_ALONE, _SHORTEST_INFLECTED = 3, 4, 5
 _LONGEST_PHRASE, _LONGEST_TIME = 4, 7
@@ -119,19 +121,26 @@ def _language_with_times(text: str) -> str | None:
     """The language of a text that may name a time, as dateparser calls it; None if it is English."""
     words = split_words(text.replace("'", " ").replace("’", " "))
     told = language_of(text)
-    if told in LANGUAGES_WITH_PATTERNS or (told == ENGLISH and looks_english(text)):
-        return None
     if told in _BY_SCRIPT:
         return told
-    told = _DATEPARSER_CODES.get(told, told)
     counts: dict[str, int] = {}
     for word in words:
         for code in _time_words().get(word, ()):
             counts[code] = counts.get(code, 0) + 1
+    if told == "ru" and "ru" not in counts:
+        told = "uk"  # or another language in the same letters: it is told by its words for times
+    if told in LANGUAGES_WITH_PATTERNS and told not in counts:
+        # One function word may be that of another language, if that has a word for a time in the text.
+        likely = [code for code in counts if code in _supplements()]
+        is_weak = count_function_words(words, told) <= 1
+        return max(likely, key=counts.__getitem__) if likely and is_weak else None
+    if told in LANGUAGES_WITH_PATTERNS or (told == ENGLISH and looks_english(text)):
+        return None
+    told = _DATEPARSER_CODES.get(told, told)
     if told in counts:
         return told
     near = next((group for group in _NEAR_LANGUAGES if told in group), (told,))
-    is_sure = told != ENGLISH and has_function_words(words, language_of(text))
+    is_sure = told != ENGLISH and count_function_words(words, language_of(text)) > 0
     likely = [code for code in counts if not is_sure or code in near]
     best = max(likely, key=counts.__getitem__, default=told)  # of several, the one that more people speak
     return None if best in LANGUAGES_WITH_PATTERNS or best not in _codes() else best
@@ -245,17 +254,21 @@ def _tokens(text: str, language: _Language) -> Iterator[_Token]:
         for match in language.joined.finditer(text):
             yield _Token(*match.span(), _number(match[0]) or language.meanings.get(match[0].lower()))
         return
-    words = list(_TOKEN.finditer(text))
+    words = list(_TOKEN.finditer(text))  # the signs for vowels of Arabic are parts of words
     i = 0
     while i < len(words):
         for size in range(min(_LONGEST_PHRASE, len(words) - i), 0, -1):
             start, end = words[i].start(), words[i + size - 1].end()
-            form = " ".join(word[0].casefold() for word in words[i : i + size])
+            form = " ".join(_plain(word[0].casefold()) for word in words[i : i + size])
             meaning = language.meanings.get(form) or (_meaning_of_word(form, language) if size == 1 else None)
             if meaning is not None or size == 1:
                 yield _Token(start, end, meaning)
                 i += size
                 break
+
+
+def _plain(form: str) -> str:
+    return _UNWRITTEN.sub("", form)
 
 
 def _meaning_of_word(word: str, language: _Language) -> _Meaning | None:
@@ -282,7 +295,7 @@ def _language(code: str) -> _Language | None:
 
     def add(kind: str, english: str, forms: Iterable[str], shortest: int = 1) -> None:
         for form in forms:
-            form = " ".join(split_words(form)) if code not in _BY_SCRIPT else form.lower()
+            form = _plain(" ".join(split_words(_plain(form))) if code not in _BY_SCRIPT else form.lower())
             if form and len(form) >= shortest:
                 meanings.setdefault(form, _Meaning(kind, english))
 
