@@ -92,6 +92,7 @@ def tokens_by_language(text: str) -> tuple[list[str], str]:
     return stems(words, language), language
 
 
+@lru_cache(1_024)  # a recall asks several times
 def language_of(text: str) -> str:
     """The two-letter code of the language of a text; "en" in doubt.
 

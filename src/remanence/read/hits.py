@@ -71,13 +71,18 @@ def _with_whole_words(evidence: Evidence, text: str, question: str) -> str:
     """A note with the words as the memory has them, or else as the question has them: words are compared by stems."""
     if evidence.signal != "words":
         return evidence.note
-    texts = [(each, language_of(each)) for each in (text, question)]
-    return _QUOTED_WORD.sub(lambda found: f"'{_whole_word(found[1], texts)}'", evidence.note)
+    return _QUOTED_WORD.sub(lambda found: f"'{_whole_word(found[1], (text, question))}'", evidence.note)
 
 
-def _whole_word(stem: str, texts: Sequence[tuple[str, str]]) -> str:
-    """The first word with this stem, in texts of which the language is given."""
+def _whole_word(stem: str, texts: Sequence[str]) -> str:
+    """The first word with this stem, in English or in the language of its text."""
     beginning = stem[:_STEM_BEGINNING]
-    words = ((word, language) for text, language in texts for word in _WORD.findall(text))
-    near = (pair for pair in words if strip_accents(pair[0][:_STEM_BEGINNING]).lower() == beginning)
-    return next((word for word, language in near if stem in tokens(word, language)), stem)
+    for text in texts:
+        word: str
+        for word in _WORD.findall(text):
+            start = word[:_STEM_BEGINNING]
+            if (start if start.isascii() else strip_accents(start)).lower() == beginning and (
+                tokens(word) == [stem] or stem in tokens(word, language_of(text))
+            ):
+                return word
+    return stem

@@ -53,6 +53,7 @@ class Words:
         self._index = GrowingBM25(k1=K1, b=B, delta=0)
         self._languages = Interner[str]()
         self._language_of = Column(np.int8)
+        self._language_counts: list[int] = []  # texts in each language
         self._row_of = Column(np.int32)
         self._rows = 0
 
@@ -64,7 +65,11 @@ class Words:
         for row, version in enumerate(versions[known:], first + known):
             for words, language in passage_tokens(version):
                 documents.append(words)
-                languages.append(self._languages.intern(language))
+                number = self._languages.intern(language)
+                languages.append(number)
+                if number == len(self._language_counts):
+                    self._language_counts.append(0)
+                self._language_counts[number] += 1
                 rows.append(row)
         if rows:
             self._index.extend(documents)
@@ -107,13 +112,13 @@ class Words:
     def _other_forms(self, query: Query, language: str, corpus: CorpusStatistics) -> Iterable[str]:
         """The words of the question in the forms that they have in texts of other languages, if there are any: a name
         has another stem in a text in Spanish, and a short question may not tell its language."""
-        if all(each == language for each in self._languages.values):
+        names, counts, least = self._languages.values, self._language_counts, OTHER_LANGUAGE_SHARE * corpus.total
+        if not any(count > least and name != language for name, count in zip(names, counts, strict=True)):
             return ()
-        known = self._language_of.values if corpus.mask is None else self._language_of.values[corpus.mask]
-        counts = np.bincount(known, minlength=len(self._languages.values)).tolist()
-        least = OTHER_LANGUAGE_SHARE * corpus.total
-        others = (each for each, count in zip(self._languages.values, counts, strict=True) if count > least)
-        return chain.from_iterable(query.terms_in(other) for other in others if other != language)
+        if corpus.mask is not None:
+            counts = np.bincount(self._language_of.values[corpus.mask], minlength=len(names)).tolist()
+        others = [name for name, count in zip(names, counts, strict=True) if count > least and name != language]
+        return chain.from_iterable(map(query.terms_in, others))
 
     def corpus_statistics(self, visible: NDArray[np.bool_]) -> CorpusStatistics:
         return self._index.statistics(None if visible.all() else visible[self._row_of.values])
@@ -177,6 +182,7 @@ class Words:
         self._index.load(arrays)
         self._languages = INTERNED.from_array(arrays["languages"])
         self._language_of = Column(np.int8, arrays["language_of"])
+        self._language_counts = np.bincount(arrays["language_of"], minlength=len(self._languages.values)).tolist()
         self._row_of = Column(np.int32, arrays["row_of"])
         self._rows = int(arrays["rows"][0])
 

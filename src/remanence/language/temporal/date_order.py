@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from remanence.language.languages import ENGLISH, language_of
 
 _DATE = re.compile(r"(?<![\w./-])([0-9]{1,2})([/-])([0-9]{1,2})\2(?:[0-9]{4}|[0-9]{2})(?![\w/-])")
-_SHORT_DATE = re.compile(r"(?<![0-9])[0-9]{1,2}[/-][0-9]{1,2}(?![0-9])")
+_NUMBERS = re.compile("[0-9][/-][0-9]")
 _day_first: ContextVar[bool | None] = ContextVar("day_first", default=None)
 
 
@@ -30,7 +30,7 @@ def reading_dates(day_first: bool | None) -> Iterator[None]:
 
 def has_numeric_date(text: str) -> bool:
     """Whether the order matters for a text."""
-    return ("/" in text or "-" in text) and _SHORT_DATE.search(text) is not None
+    return ("/" in text or "-" in text) and _NUMBERS.search(text) is not None
 
 
 def date_order_evidence(text: str) -> int:
@@ -39,7 +39,7 @@ def date_order_evidence(text: str) -> int:
     >>> [date_order_evidence(text) for text in ("from 25/12/2024 to 3/1/2025", "on 12/25/2024", "24/7")]
     [1, -1, 0]
     """
-    if "/" not in text and "-" not in text:
+    if not has_numeric_date(text):
         return 0
     pairs = [(int(found[1]), int(found[3])) for found in _DATE.finditer(text)]
     return sum(second <= 12 < first <= 31 for first, second in pairs) - sum(

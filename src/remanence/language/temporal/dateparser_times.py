@@ -19,6 +19,7 @@ from remanence.language.temporal import time_vocabulary as vocab
 from remanence.language.temporal.other_languages import (
     ANCHORS,
     LANGUAGES_WITH_PATTERNS,
+    SHARED_ANCHORS,
     TranslatedTime,
     looks_english,
     plain_words,
@@ -108,7 +109,7 @@ def translate_in_any_language(text: str) -> list[TranslatedTime]:
     if _telling_words().isdisjoint(words) and (text.isascii() or not _OTHER_LETTER.search(text)):
         # As nearly all texts in English.
         found = translate_times(text, words, may_have_anchor=False)
-        if found or not _DOTTED_DAY.search(text):
+        if found or SHARED_ANCHORS.isdisjoint(words) or not _DOTTED_DAY.search(text):
             return found
     elif found := translate_times(text, words):
         return found
