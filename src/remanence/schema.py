@@ -407,7 +407,8 @@ class Query:
 
     `visible` marks the rows of this view (word statistics are taken over them); `allowed` marks those among
     them that may be returned, after the filters for kind, tag, time, expiry and supersession. `position` is
-    the last ledger position of this view. `terms` are the words to search for, if not all of `text`.
+    the last ledger position of this view. `terms` are the words to search for, if not all of `text`, in the
+    forms of `language`; `terms_in` gives them in the forms of another one.
     Similarities up to `similarity_floor` count as none. `candidate_rows` are rows that another signal
     returned and for which a score is wanted too; `candidate_scores` has the best of those with their
     combined score for meaning and words. `time_mask` marks the rows from the requested time, if they are
@@ -423,6 +424,8 @@ class Query:
     times: tuple[Window, ...] = ()
     entity_names: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
+    language: str = "en"
+    terms_in: Callable[[str], Sequence[str]] = lambda language: ()
     vector: NDArray[np.float32] | None = None
     similarity_floor: float = 0.0
     candidate_rows: Sequence[int] = ()

@@ -36,10 +36,10 @@ _SPARE_HITS = 6
 _NO_NEED = 0.06
 """With a lower need of memory nothing is recalled."""
 _NEED_WITHOUT_READER = 0.2
-_NEED, _ANSWERS, _BOTH = 1.12, 0.78, 1.22
+_NEED, _ANSWERS, _BOTH = 1.12, 1.38, 2.4
 """The weights of the log odds that a memory helps: the need that the message has of memory, and the reader's log odds
 that the memory answers it. Fitted on the development half of `benchmarks/prompts.py`."""
-_LEAST_HELP = 0.3
+_LEAST_HELP = 0.15
 _MIN_REPEATED_WORDS = 2
 _FILLER = frozenset(tokens("said told mention mentioned remember remembered earlier noted know user yes okay sure say"))
 _NEGATIONS = frozenset({"no", "not", "never", "without", "don't", "doesn't", "isn't", "can't", "won't", "didn't"})

@@ -45,6 +45,7 @@ def open(
     ledger: Ledger | None = None,
     vectors: VectorStores | None = None,
     signals: Sequence[Signal] = (),
+    day_first: bool | None = None,
     worker: bool = True,
 ) -> Space:
     """Open the space in a folder; it is created if it does not exist.
@@ -67,6 +68,8 @@ def open(
             contains index files only.
         vectors: A `VectorStores` in place of the Qdrant engine.
         signals: Signals in addition to the four built-in ones; each space gets a copy.
+        day_first: Whether 03/04/2025 is 3 April (True) or 4 March (False) where a text does not tell. Left out: as
+            in the other texts of the space; without any that tell, by the language of the text.
         worker: False leaves jobs (`remember(..., wait=False)`) to `space.jobs.work()` or `remanence work`.
 
     Raises:
@@ -90,6 +93,7 @@ def open(
         ledger=ledger,
         vectors=vectors,
         signals=signals,
+        day_first=day_first,
     )
     thread = Worker(engine) if worker else None
     engine.on_unfinished_jobs = None if thread is None else thread.notify
@@ -223,6 +227,7 @@ def _engine(
     ledger: Ledger | None = None,
     vectors: VectorStores | None = None,
     signals: Sequence[Signal] = (),
+    day_first: bool | None = None,
     replace_embedder: bool = False,
 ) -> Engine:
     from remanence.ledger import open_ledger
@@ -250,6 +255,7 @@ def _engine(
             signals=checked,
             stores=vectors,
             qdrant=qdrant,
+            day_first=day_first,
             replace_embedder=replace_embedder,
         )
     except BaseException:

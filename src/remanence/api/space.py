@@ -150,7 +150,8 @@ class Space(View):
                 "passages": passages,
             }
         )
-        prepared = prepare(draft, self._engine.extractor, self._engine.now())
+        with self._engine.reading_dates(self.name, _texts_with_times([draft])):
+            prepared = prepare(draft, self._engine.extractor, self._engine.now())
         return append(self._engine, self.name, [prepared])[0]
 
     aadd = in_thread(add)
@@ -175,12 +176,16 @@ class Space(View):
         show = progress_bar(progress, "remembering")
         now = self._engine.now()
         given, prepared = _rows(rows, "texts or dicts"), list[PreparedVersion]()
+        done: list[Any] = []
         try:
             for row in given:
-                draft = validate.draft({"text": row} if isinstance(row, str) else row)
-                prepared.append(prepare(draft, self._engine.extractor, now))
+                done.append(validate.draft({"text": row} if isinstance(row, str) else row))
+            drafts, done = done, prepared
+            with self._engine.reading_dates(self.name, _texts_with_times(drafts)):
+                for draft in drafts:
+                    prepared.append(prepare(draft, self._engine.extractor, now))
         except InvalidInput as error:
-            raise InvalidInput(f"row {len(prepared)}: {error}") from None
+            raise InvalidInput(f"row {len(done)}: {error}") from None
         with show as shown:
             return append(self._engine, self.name, prepared, shown)
 
@@ -209,8 +214,9 @@ class Space(View):
         """
         show, at = progress_bar(progress, "remembering"), self._at(now)
         rows = enumerate(_rows(turns, "dicts"))
-        checked = (validate.turn_draft(turn, row=number) for number, turn in rows)
-        prepared = prepare_turns(checked, self._engine.extractor, at)
+        checked = [validate.turn_draft(turn, row=number) for number, turn in rows]
+        with self._engine.reading_dates(self.name, [turn.content for turn in checked]):
+            prepared = prepare_turns(checked, self._engine.extractor, at)
         with show as shown:
             return append(self._engine, self.name, prepared, shown)
 
@@ -278,10 +284,12 @@ class Space(View):
         """
         show, at = progress_bar(progress, "reading"), self._at(now)
         checked = validate.conversation(given, source=source, observed_by=observed_by)
-        if isinstance(checked, validate.Draft):
-            prepared = [prepare(checked, self._engine.extractor, at)]
-        else:
-            prepared = prepare_turns(checked, self._engine.extractor, at)
+        texts = [checked.text] if isinstance(checked, validate.Draft) else [turn.content for turn in checked]
+        with self._engine.reading_dates(self.name, texts):
+            if isinstance(checked, validate.Draft):
+                prepared = [prepare(checked, self._engine.extractor, at)]
+            else:
+                prepared = prepare_turns(checked, self._engine.extractor, at)
         if not wait:
             job = enqueue(self._engine, self.name, prepared, at)
             if self._worker is not None:
@@ -554,6 +562,12 @@ def part_of_name(name: object) -> str:
         )
     inputs.storable_text(name, "space")
     return name.replace("%", quote("%")).replace("/", quote("/", safe=""))
+
+
+def _texts_with_times(drafts: Iterable[validate.Draft]) -> list[str]:
+    """What may name a time in these drafts."""
+    given = (part for draft in drafts for part in (draft.text, draft.valid_from, draft.valid_until))
+    return [part for part in given if isinstance(part, str)]
 
 
 def _rows(rows: object, of: str) -> Iterable[Any]:

@@ -148,7 +148,7 @@ class View(Facet):
             now=at,
             position=0,
             limit=inputs.limit(limit),
-            during=None if during is None else parse_window(during, at),
+            during=None if during is None else self._window(during, at),
             history=None if history == "auto" else bool(history),
             min_score=inputs.fraction(min_score, "min_score"),
             signals=names,
@@ -373,6 +373,11 @@ class View(Facet):
             rows = filters.among(index, rows, self._position(index))
             for begin in range(0, len(rows), 500):
                 yield from index.readable_memories(rows[begin : begin + 500])
+
+    def _window(self, during: Window | Moment | tuple[Any, Any], now: datetime) -> Window:
+        parts = during if isinstance(during, tuple) else (during,)
+        with self._engine.reading_dates(self.name, [part for part in parts if isinstance(part, str)]):
+            return parse_window(during, now)
 
     def _moment_or_now(self) -> datetime:
         return self._moment or self._engine.now()

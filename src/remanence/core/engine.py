@@ -6,7 +6,7 @@ import json
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from remanence.core.index_file import index_file_name
 from remanence.core.inputs import as_utc
 from remanence.errors import Closed, EmbedderDown, ProjectionError, ProjectionStale
 from remanence.events import Event, Remembered
+from remanence.language.temporal import has_numeric_date, reading_dates
 from remanence.language.text import TOKENIZER_VERSION, text_hash
 from remanence.ports import Clock, Extractor, Ledger, Progress, Reader, Signal, Transaction, VectorStore, VectorStores
 from remanence.schema import Change, Entry, Memory
@@ -52,12 +53,14 @@ class Engine:
         stores: VectorStores | None = None,
         qdrant: Any = None,
         replace_embedder: bool = False,
+        day_first: bool | None = None,
     ) -> None:
         self.ledger = ledger
         self.embedder = embedder
         self.extractor = extractor
         self.folder = folder
         self.reader = reader
+        self.day_first = day_first
         self._extra_signals = signals
         self._stores = stores
         self._qdrant = qdrant
@@ -80,7 +83,8 @@ class Engine:
         reader = "" if self.reader is None else self.reader.fingerprint
         embedder = f"{self.embedder.fingerprint} {self.embedder.similarity_floor}"
         signals = [f"{signal.name} {signal.weight}" for signal in self._extra_signals]
-        parts = (__version__, embedder, TOKENIZER_VERSION, FORMAT, reader, *signals)
+        order = [] if self.day_first is None else [f"day first: {self.day_first}"]
+        parts = (__version__, embedder, TOKENIZER_VERSION, FORMAT, reader, *signals, *order)
         return text_hash("|".join(parts)).hex()[:16]
 
     @property
@@ -89,6 +93,16 @@ class Engine:
 
     def now(self) -> datetime:
         return as_utc(self._clock(), "the clock")
+
+    @contextmanager
+    def reading_dates(self, space: str, texts: Iterable[str]) -> Iterator[None]:
+        """Read dates such as 03/04/2025 in the order of the setting, or else of these texts and those of the space."""
+        day_first = self.day_first
+        if day_first is None and (ambiguous := [text for text in texts if has_numeric_date(text)]):
+            with self.open_index(space) as index:
+                day_first = index.date_order(index.catalog.position, ambiguous)
+        with reading_dates(day_first):
+            yield
 
     @contextmanager
     def open_index(self, space: str, *, to_write: bool = False) -> Iterator[Index]:
@@ -276,7 +290,7 @@ class Engine:
     def _open(self, space: str) -> Index:
         dimension = self._dimension()
         if dimension is None:
-            index = Index(space, self.ledger, "", ExactStore(1), None, self._extra_signals)
+            index = Index(space, self.ledger, "", ExactStore(1), None, self._extra_signals, self.day_first)
             index.dimension_unknown = True
             index.broken[index.vectors.name] = "the embedder has not answered yet, so its dimension is unknown"
             return index
@@ -288,7 +302,8 @@ class Engine:
         return self._index(space, self._stores.open(space, dimension), file)
 
     def _index(self, space: str, store: VectorStore, file: Path | None) -> Index:
-        return Index(space, self.ledger, self.embedder.fingerprint, store, file, self._extra_signals)
+        model = self.embedder.fingerprint
+        return Index(space, self.ledger, model, store, file, self._extra_signals, self.day_first)
 
     def _collection(self) -> str:
         """The collection for this ledger's vectors, on a server that may hold those of others and other models."""

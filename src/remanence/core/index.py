@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from remanence.core.index_file import IndexFile, IndexPart
 from remanence.errors import LedgerTampered, NotFound, ProjectionError
 from remanence.events import Erased, Forgotten, Remembered, Restored
+from remanence.language.temporal import date_order_evidence, has_numeric_date
 from remanence.language.text import TOKENIZER_VERSION, normalize_text, text_hash
 from remanence.schema import Change, Entry, Memory, Snapshot
 from remanence.signals.entity_graph import EntityGraph, subject_names
@@ -61,8 +62,10 @@ class Index:
         store: VectorStore,
         index_path: Path | None,
         extra_signals: Sequence[Signal] = (),
+        day_first: bool | None = None,
     ) -> None:
         self.space = space
+        self._day_first = day_first
         self.dimension_unknown = False
         """True while the embedder's dimension is unknown, so that no vector can be stored."""
         self.lock = threading.RLock()
@@ -422,6 +425,15 @@ class Index:
             "erased. Run `verify()`, and restore a backup.",
             position=position,
         )
+
+    def date_order(self, position: int, texts: Iterable[str]) -> bool | None:
+        """Whether the day comes first in the dates of these texts, by the setting or by what the texts of the space
+        tell; None if nothing tells, or if it does not matter."""
+        texts = [text for text in texts if has_numeric_date(text)]
+        if self._day_first is not None or not texts:
+            return self._day_first
+        told = self.times.date_order_evidence(self.catalog.visible(position)) + sum(map(date_order_evidence, texts))
+        return None if told == 0 else told > 0
 
     def _header(self) -> dict[str, Any]:
         position = self.catalog.position

@@ -6,20 +6,54 @@ import hashlib
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from string import ascii_lowercase, digits
-from typing import Any
 
-TOKENIZER_VERSION = "words-1"
-"""Changes whenever `tokens` would return something else, so that an old word index is rebuilt."""
+from remanence.language.function_words import function_words, function_words_of_other_scripts
 
-# Scripts written without spaces are split into single characters and pairs.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)?|[\U0001f300-\U0001faff]")
+TOKENIZER_VERSION = "words-2"
+"""Changes whenever `stems` would return something else, so that an old word index is rebuilt."""
+
+# Scripts written without spaces, or with particles at the ends of words, are split into pairs of characters.
+_HANGUL = "\uac00-\ud7af"
+_EAST_ASIAN = rf"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff{_HANGUL}\uf900-\ufaff"
+_SOUTH_EAST_ASIAN = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_UNSPACED = _EAST_ASIAN + _SOUTH_EAST_ASIAN
+# The signs for vowels in the scripts of India, and accents that no letter is composed with, are parts of words.
+_MARKS = r"\u0300-\u036f\u0900-\u0963\u0966-\u0dff"
+_LETTERS = rf"[^\W_{_UNSPACED}]+(?:[{_MARKS}]+[^\W_{_UNSPACED}]*)*"
+_WORD = re.compile(rf"[{_UNSPACED}]+|{_LETTERS}(?:['’]{_LETTERS})?|[\U0001f300-\U0001faff]")
+_ASCII_WORD = re.compile("[a-z0-9]+(?:'[a-z0-9]+)?")
 _ASCII_WORDS = bytes(byte if chr(byte) in ascii_lowercase + digits else ord(" ") for byte in range(256))
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_IS_CHINESE_CHARACTER = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+# A letter with the signs around it; in Thai and Lao some vowels are written before the consonant.
+_SYLLABLE = re.compile(
+    rf"[\u0e40-\u0e44\u0ec0-\u0ec4]?[{_SOUTH_EAST_ASIAN}]"
+    r"[\u0e30-\u0e3a\u0e45\u0e47-\u0e4e\u0eb0-\u0ebd\u0ec8-\u0ecd\u102b-\u103e\u17b4-\u17d3]*"
+)
+_IS_SOUTH_EAST_ASIAN = re.compile(f"[{_SOUTH_EAST_ASIAN}]")
+_SCRIPT_STEMMERS = (  # the language of the words of a script, whatever the text is in
+    (re.compile("[\u0400-\u052f]"), "russian"),
+    (re.compile("[\u0370-\u03ff\u1f00-\u1fff]"), "greek"),
+    (re.compile("[\u0600-\u06ff]"), "arabic"),
+    (re.compile("[\u0900-\u097f]"), "hindi"),
+    (re.compile("[\u0b80-\u0bff]"), "tamil"),
+    (re.compile("[\u0530-\u058f]"), "armenian"),
+)
+_STRESS = re.compile("[\u0300-\u036f]")
+_UKRAINIAN_LETTER = re.compile("[іїєґ]")
+_STEMMERS = dict(
+    pair.split("=")
+    for pair in """en=english de=german nl=dutch da=danish no=norwegian sv=swedish es=spanish pt=portuguese ca=catalan
+    fr=french it=italian ro=romanian fi=finnish et=estonian hu=hungarian tr=turkish pl=polish cs=czech lt=lithuanian
+    id=indonesian""".split()
+)
+"""The Snowball stemmers by the code of the language; those of other scripts apply by script."""
+_ELIDING = frozenset(("fr", "it", "ca"))
 _SPACES = re.compile(r"\s+")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _NAME_EDGES = re.compile(r"^(?:the|a|an)\s+|[\s.,;:!?\"'“”‘’()\[\]]+$|^[\s.,;:!?\"'“”‘’()\[\]]+")
@@ -34,75 +68,118 @@ def replace_unstorable(text: str, replacement: str = "\N{REPLACEMENT CHARACTER}"
     return _UNSTORABLE.sub(replacement, text)
 
 
-def tokens(text: str) -> list[str]:
+def tokens(text: str, language: str = "en") -> list[str]:
     """The words of a text, case-folded and stemmed, without stop words.
 
     >>> tokens("She was running to the cafés in Porto")
     ['run', 'cafe', 'porto']
+    >>> tokens("Die Hunde liefen", "de")
+    ['hund', 'lief']
     >>> tokens("東京タワー")
-    ['東', '東京', '京', '京タ', 'タ', 'タワ', 'ワ', 'ワー', 'ー']
+    ['東', '東京', '京', '京タ', 'タワ', 'ワー']
     """
+    return stems(split_words(text), language)
+
+
+def stems(words: Iterable[str], language: str = "en") -> list[str]:
+    """These words, stemmed as in a language, without its stop words."""
+    known = _STEMS.setdefault(language, {})
     found: list[str] = []
-    for word in _words(text):
-        stem = _STEMS.get(word)
+    for word in words:
+        stem = known.get(word)
         if stem is None:
             if not word.isascii() and _IS_UNSPACED.match(word):
                 found.extend(_grams(word))
                 continue
-            stem = _stem(word)
-            if len(_STEMS) < _MAX_STEMS:
-                _STEMS[word] = stem
+            stem = _stem(word, language)
+            if len(known) < _MAX_STEMS:
+                known[word] = stem
         if stem:
             found.append(stem)
-    return found
+    return found if language == "en" else " ".join(found).split()
 
 
-_STEMS: dict[str, str] = {}
-"""Stems of words met before; "" for a stop word. A plain dict: this is the most called look-up of all."""
+_STEMS: dict[str, dict[str, str]] = {}
+"""For each language the stems of words met before; "" for a stop word. Plain dicts: this is the most called look-up."""
 _MAX_STEMS = 400_000
 
 
-def _words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
+    """The words of a text, case-folded; those of a script without spaces as they stand together."""
     if not text.isascii():
         return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
-    if "'" in text:
-        return _WORD.findall(text.lower())
     # The same as `_WORD` finds, several times faster.
+    if "'" in text:
+        return _ASCII_WORD.findall(text.lower())
     return text.lower().encode().translate(_ASCII_WORDS).decode().split()
 
 
-def _stem(word: str) -> str:
-    """The stem of a word; "" for a stop word."""
+def _stem(word: str, language: str) -> str:
+    """The stem of a word, or two with a space between; "" for a stop word."""
     if "'" in word or "’" in word:
-        word = word.replace("’", "'")
-        head, _, tail = word.partition("'")
-        if tail in ("s", "t", "re", "ve", "ll", "d", "m") or head in STOP_WORDS:
-            word = head
-    if word in STOP_WORDS:
+        word = _without_apostrophe(word.replace("’", "'"), language)
+    if not word.isascii() and word >= _LATIN_END:
+        return _stem_by_script(word, language)
+    if word in (STOP_WORDS if language == "en" else function_words().get(language, STOP_WORDS)):
         return ""
+    if language != "en" and word.isalpha() and language in _STEMMERS:
+        # Where accents make a difference, both: a name or a question may be written without them.
+        forms = (_stemmed(form, _STEMMERS[language]) for form in (word, strip_accents(word)))
+        return " ".join(dict.fromkeys(strip_accents(form).replace("ı", "i") for form in forms))
     if not word.isascii():
         word = strip_accents(word)
         if not word.isascii():
             return word
-    return str(_stemmer().stemWord(word)) if word.isalpha() else word
+    return _stemmed(word, "english") if word.isalpha() else word
 
 
+def _without_apostrophe(word: str, language: str) -> str:
+    """The word that the apostrophe is a part of: "don't", "l'eau", "Ankara'da"."""
+    head, _, tail = word.partition("'")
+    if language in _ELIDING:
+        return tail
+    if language == "tr" or tail in ("s", "t", "re", "ve", "ll", "d", "m") or head in STOP_WORDS:
+        return head
+    return word
+
+
+def _stem_by_script(word: str, language: str) -> str:
+    word = _STRESS.sub("", word)
+    if word in function_words_of_other_scripts():
+        return ""
+    for letters, stemmer in _SCRIPT_STEMMERS:
+        if letters.match(word) and not _UKRAINIAN_LETTER.search(word):
+            return strip_accents(_stemmed(word, "persian" if language == "fa" else stemmer))
+    return strip_accents(word)
+
+
+_LATIN_END = "\u0250"
 _LOCAL = threading.local()
 
 
-def _stemmer() -> Any:
+def _stemmed(word: str, algorithm: str) -> str:
     # One for each thread: a snowball stemmer stores the current word in itself.
-    if not hasattr(_LOCAL, "stemmer"):
+    stemmer = getattr(_LOCAL, algorithm, None)
+    if stemmer is None:
         import snowballstemmer
 
-        _LOCAL.stemmer = snowballstemmer.stemmer("english")
-        _LOCAL.stemmer.maxCacheSize = 0  # its own cache is slow, and `_stem` has one
-    return _LOCAL.stemmer
+        stemmer = snowballstemmer.stemmer(algorithm)
+        stemmer.maxCacheSize = 0  # its own cache is slow, and `stems` has one
+        setattr(_LOCAL, algorithm, stemmer)
+    return str(stemmer.stemWord(word))
 
 
 def _grams(run: str) -> list[str]:
-    """The characters and the pairs of characters of a run, in order."""
-    return [run[i : i + size] for i in range(len(run)) for size in (1, 2) if i + size <= len(run)]
+    """The Chinese characters and the pairs of characters of a run, in order, without those that are function words. In
+    the scripts of South East Asia, where a character is less than a syllable, the pairs of syllables."""
+    if _IS_SOUTH_EAST_ASIAN.match(run):
+        pieces = _SYLLABLE.findall(run)
+        return ["".join(pair) for pair in pairwise(pieces)] or [run]
+    if len(run) == 1:
+        return [run]
+    grams = (run[i : i + size] for i in range(len(run)) for size in (1, 2) if i + size <= len(run))
+    stop = function_words()["cjk"]
+    return [gram for gram in grams if gram not in stop and (len(gram) == 2 or _IS_CHINESE_CHARACTER.match(gram))]
 
 
 ABBREVIATIONS = frozenset(

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from remanence.core.index import Index
-from remanence.language.text import tokens
+from remanence.language.languages import language_of
+from remanence.language.text import strip_accents, tokens
 from remanence.read.fusion import FusedRanking, adjustments, future_turns
 from remanence.read.supersession import disagreements, is_current_row, is_isolated, replacement_row
 from remanence.schema import Disagreement, Evidence, Hit, Snapshot, format_moment
@@ -74,6 +75,14 @@ def _with_whole_words(evidence: Evidence, text: str, question: str) -> str:
 
 
 def _whole_word(stem: str, texts: Sequence[str]) -> str:
+    """The first word with this stem, in English or in the language of its text."""
     beginning = stem[:_STEM_BEGINNING]
-    words = (word for text in texts for word in _WORD.findall(text) if word[:_STEM_BEGINNING].lower() == beginning)
-    return next((word for word in words if tokens(word) == [stem]), stem)
+    for text in texts:
+        word: str
+        for word in _WORD.findall(text):
+            start = word[:_STEM_BEGINNING]
+            if (start if start.isascii() else strip_accents(start)).lower() == beginning and (
+                tokens(word) == [stem] or stem in tokens(word, language_of(text))
+            ):
+                return word
+    return stem

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from remanence.core.index import Index
 from remanence.errors import EmbedderError
-from remanence.language.text import tokens
+from remanence.language.languages import language_of
+from remanence.language.text import split_words, stems, tokens
 from remanence.read.question import ParsedQuestion, in_first_person
 from remanence.read.receipts import RecallRequest
 from remanence.schema import ASSISTANT, SELF, Query, Snapshot
@@ -58,8 +59,14 @@ def build_query(
 ) -> Query:
     """The query that the signals are asked; `searchable` are the rows that may be found."""
     visible = index.catalog.visible(request.position)
+    language = language_of(request.text)
     # Names of speakers are left to the graph: others use them more than they do.
-    speaker_words = {word for name in speakers for word in tokens(name)}
+    speaker_words = {word for name in speakers for word in tokens(name, language)}
+    words = [
+        word
+        for word in split_words(parsed.search_text)
+        if (forms := stems([word], language)) and not speaker_words.issuperset(forms)
+    ]
     return Query(
         text=parsed.text,
         visible=visible,
@@ -67,7 +74,9 @@ def build_query(
         position=request.position,
         times=parsed.times if request.during is None else (request.during,),
         entity_names=index.with_aliases(_names(index, parsed, speakers, visible), request.position),
-        terms=tuple(word for word in tokens(parsed.search_text) if word not in speaker_words),
+        terms=tuple(stems(words, language)),
+        language=language,
+        terms_in=lambda other: stems(words, other),
         vector=vector,
         similarity_floor=similarity_floor,
         time_mask=_rows_from_asked_time(index, request, parsed, searchable),

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from remanence.core.engine import Engine
 from remanence.core.index import Index, RowErased
+from remanence.language.temporal import reading_dates
 from remanence.read.answer import Recall, mark_archived
 from remanence.read.fusion import adjust_scores, fuse
 from remanence.read.hits import build_hits
@@ -64,7 +65,10 @@ def recall_from_index(
     index: Index, request: RecallRequest, embedder: CheckedEmbedder, reader: Reader | None = None
 ) -> Recall:
     """The memories that answer, best first, each with its evidence."""
-    parsed = parse_question(request.text, request.now, request.context)
+    with index.lock:
+        day_first = index.date_order(request.position, [request.text])
+    with reading_dates(day_first):
+        parsed = parse_question(request.text, request.now, request.context)
     with index.lock:
         speakers = find_speakers(index, request, parsed)
     vector, embedding_error = embed_question(index, request, parsed, speakers, embedder)

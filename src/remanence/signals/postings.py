@@ -4,7 +4,7 @@ tail: a short tail is searched directly, a longer one is packed before the next 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -28,6 +28,12 @@ class Postings:
         self._counts: NDArray[np.int32] = np.empty(0, np.int32)
         self._tail_terms = Column(np.int32)
         self._tail_docs = Column(np.int32)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._terms)
+
+    def __len__(self) -> int:
+        return len(self._terms)
 
     def term_ids(self, words: Iterable[str]) -> Iterable[int]:
         """The numbers of these words; new words get one."""

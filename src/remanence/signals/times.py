@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
+from remanence.language.temporal import date_order_evidence
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking, Window, from_micros, micros
 from remanence.state.columns import Column, run_starts, top_indices
@@ -44,6 +45,9 @@ class Times:
         self._until = Column(np.int64)
         self._row = Column(np.int32)
         self._kind = Column(np.int8)
+        # For each row with dates such as 25/12/2024: whether the day comes first (1) or the month (-1).
+        self._order_row = Column(np.int32)
+        self._order = Column(np.int8)
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         known = max(0, self._rows - first)
@@ -53,11 +57,19 @@ class Times:
             if version is not None
             for kind, window in windows(version)
         ]
+        for row, version in enumerate(versions[known:], first + known):
+            if version is not None and (told := date_order_evidence(version.text)):
+                self._order_row.append(row)
+                self._order.append(1 if told > 0 else -1)
         if found:
             columns = (self._from, self._until, self._row, self._kind)
             for column, values in zip(columns, zip(*found, strict=True), strict=True):
                 column.extend(values)
         self._rows = max(self._rows, first + len(versions))
+
+    def date_order_evidence(self, visible: NDArray[np.bool_]) -> int:
+        """How many of these rows have the day first in their dates, less those that have the month first."""
+        return int(self._order.values[visible[self._order_row.values]].sum())
 
     def rows_within(self, times: Sequence[Window], allowed: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
         """The rows that may be returned and are from these times; None if there are none, or many. Times with an open
@@ -150,7 +162,7 @@ class Times:
         return f"{_LABELS[self._kind.values[place]]} {window}"
 
 
-_COLUMNS = ("from", "until", "row", "kind")
+_COLUMNS = ("from", "until", "row", "kind", "order_row", "order")
 
 
 def windows(version: Remembered) -> Iterator[tuple[int, Window]]:

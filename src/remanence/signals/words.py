@@ -1,34 +1,36 @@
 """The words signal: memories that share words with the question, weighted by how rare the words are.
 
-The formula and parameters are those of rank-bm25's `BM25Plus`, without the constant that it adds to every document, so
-that a text without any of the words scores zero. The postings are our own, because rank-bm25 reads every document in
-Python for each question. Statistics are taken over the texts that the view knows, so that what is learned later does
-not change past scores. A text without a word of the question also scores by a related one: "trip" for "journey".
+The scores are those of rank-bm25's `BM25Plus` with `delta=0`, so that a text without any of the words scores zero; the
+index is a subclass of it that grows. Statistics are taken over the texts that the view knows, so that what is learned
+later does not change past scores. A text without a word of the question also scores by a related one: "trip" for
+"journey".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from math import inf, log
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.events import Remembered
-from remanence.language.text import tokens
+from remanence.language.languages import ENGLISH, tokens_by_language
 from remanence.language.thesaurus import related_words
 from remanence.ports import Stage
 from remanence.schema import Query, Ranking
-from remanence.signals.postings import Postings
-from remanence.state.columns import Column, run_starts, top_indices
+from remanence.signals.bm25 import CorpusStatistics, GrowingBM25
+from remanence.state.columns import INTERNED, Column, Interner, run_starts, top_indices
 
 K1, B = 0.9, 0.5
 NEXT_TURN_SHARE = 0.5
 """The share of a word's score that the next turn gets: an answer need not repeat the question."""
 RELATED_WORD_SHARE = 0.6
 """The share of a word's score for a related word, times their similarity squared."""
+OTHER_LANGUAGE_SHARE = 0.005
+"""The share of texts in another language from which on a question is also asked in its forms."""
 _MAX_LISTED = 4
 
 NextTurns = Callable[[NDArray[np.integer[Any]]], NDArray[np.integer[Any]]]
@@ -36,16 +38,7 @@ Matches = dict[str, tuple[NDArray[np.int32], NDArray[np.integer[Any]]]]
 """For each word the documents that contain it, sorted, and the turns that follow one."""
 RelatedMatches = dict[str, list[tuple[str, NDArray[np.int32]]]]
 """For each word of the question the related words, and the documents that contain each."""
-_NO_DOCUMENTS = np.empty(0, np.int32), np.empty(0, np.int32)
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusStatistics:
-    """The documents that a view knows: which (None for all), how many, and their mean length."""
-
-    mask: NDArray[np.bool_] | None
-    total: int
-    mean: float
+_NO_DOCUMENTS = np.empty(0, np.int32)
 
 
 class Words:
@@ -57,37 +50,44 @@ class Words:
     needs_embedding = False
 
     def __init__(self) -> None:
-        self._postings = Postings()
-        self._lengths = Column(np.int32)
+        self._index = GrowingBM25(k1=K1, b=B, delta=0)
+        self._languages = Interner[str]()
+        self._language_of = Column(np.int8)
+        self._language_counts: list[int] = []  # texts in each language
         self._row_of = Column(np.int32)
         self._rows = 0
 
     def apply(self, first: int, versions: Sequence[Remembered | None]) -> None:
         known = max(0, self._rows - first)
-        terms: list[int] = []
-        lengths: list[int] = []
+        documents: list[list[str]] = []
+        languages: list[int] = []
         rows: list[int] = []
         for row, version in enumerate(versions[known:], first + known):
-            for words in passage_tokens(version):
-                terms.extend(self._postings.term_ids(words))
-                lengths.append(len(words))
+            for words, language in passage_tokens(version):
+                documents.append(words)
+                number = self._languages.intern(language)
+                languages.append(number)
+                if number == len(self._language_counts):
+                    self._language_counts.append(0)
+                self._language_counts[number] += 1
                 rows.append(row)
         if rows:
-            docs = np.arange(len(self._lengths), len(self._lengths) + len(rows), dtype=np.int32)
-            self._postings.extend(terms, docs.repeat(lengths))
-            self._lengths.extend(lengths)
+            self._index.extend(documents)
+            self._language_of.extend(languages)
             self._row_of.extend(rows)
             self._rows = rows[-1] + 1
 
     def rank(self, query: Query, limit: int) -> Ranking:
-        terms = sorted(set(query.terms or tokens(query.text)))
+        words, language = (query.terms, query.language) if query.terms else tokens_by_language(query.text)
+        terms = sorted(set(words))
         if not terms:
             return Ranking.abstain(self.name, "the question holds only stop words")
         if not self._rows:
             return Ranking.empty(self.name, "nothing is remembered yet")
         corpus = self.corpus_statistics(query.visible)
+        terms = sorted({*terms, *self._other_forms(query, language, corpus)})
         scores, matches = self.scores(terms, corpus, query.next_turns)
-        related = self._score_related(scores, terms, corpus, matches)
+        related = self._score_related(scores, terms, corpus, matches) if language == ENGLISH else {}
         if not matches and not related:
             return Ranking.empty(self.name, f"no memory holds {_listed(terms)}")
         rows, best = self._per_row(scores, query.allowed)
@@ -109,27 +109,31 @@ class Words:
             explain_rows=lambda wanted: self._reasons(wanted, matches, related),
         )
 
+    def _other_forms(self, query: Query, language: str, corpus: CorpusStatistics) -> Iterable[str]:
+        """The words of the question in the forms that they have in texts of other languages, if there are any: a name
+        has another stem in a text in Spanish, and a short question may not tell its language."""
+        names, counts, least = self._languages.values, self._language_counts, OTHER_LANGUAGE_SHARE * corpus.total
+        if not any(count > least and name != language for name, count in zip(names, counts, strict=True)):
+            return ()
+        if corpus.mask is not None:
+            counts = np.bincount(self._language_of.values[corpus.mask], minlength=len(names)).tolist()
+        others = [name for name, count in zip(names, counts, strict=True) if count > least and name != language]
+        return chain.from_iterable(map(query.terms_in, others))
+
     def corpus_statistics(self, visible: NDArray[np.bool_]) -> CorpusStatistics:
-        self._postings.pack_if_needed()
-        lengths = self._lengths.values
-        mask = None if visible.all() else visible[self._row_of.values]
-        known = lengths if mask is None else lengths[mask]
-        return CorpusStatistics(mask, len(known), int(known.sum()) / max(len(known), 1))
+        return self._index.statistics(None if visible.all() else visible[self._row_of.values])
 
     def scores(
         self, terms: Sequence[str], corpus: CorpusStatistics, next_turns: NextTurns | None = None
     ) -> tuple[NDArray[np.float64], Matches]:
-        """BM25Plus of every document for these words, without the constant; and the documents that contain each. With
-        `next_turns`, a turn also gets a share of the words of the turn before it."""
-        lengths = self._lengths.values
-        scores = np.zeros(len(lengths), np.float64)
+        """BM25 of every document for these words, and the documents that contain each. With `next_turns`, a turn also
+        gets a share of the words of the turn before it."""
+        scores = np.zeros(len(self._row_of), np.float64)
         matches: Matches = {}
-        contains = np.zeros(len(lengths), np.bool_)
+        contains = np.zeros(len(self._row_of), np.bool_)
         for word in terms:
-            docs, counts = self._documents_with(word, corpus)
+            docs, gains = self._index.gains(word, corpus)
             if len(docs):
-                norms = K1 * (1 - B + B * lengths[docs] / corpus.mean)
-                gains = _rarity(docs, corpus) * (counts * (K1 + 1) / (norms + counts))
                 scores[docs] += gains
                 after: NDArray[np.integer[Any]] = docs[:0]
                 if next_turns is not None:
@@ -149,13 +153,15 @@ class Words:
         return which documents contain them. No related word counts more than the word of the question."""
         related: RelatedMatches = {}
         for word in terms:
-            own, _ = matches.get(word, _NO_DOCUMENTS)
-            most = _rarity(own, corpus) if len(own) else inf
+            own = matches[word][0] if word in matches else _NO_DOCUMENTS
+            most = corpus.rarity(own) if len(own) else inf
             before = scores[own]
             for other, similarity in related_words(word):
-                docs, _ = _NO_DOCUMENTS if other in terms else self._documents_with(other, corpus)
+                if other in terms:
+                    continue
+                docs, _ = self._index.documents_with(other, corpus)
                 if len(docs):
-                    scores[docs] += RELATED_WORD_SHARE * similarity**2 * min(most, _rarity(docs, corpus))
+                    scores[docs] += RELATED_WORD_SHARE * similarity**2 * min(most, corpus.rarity(docs))
                     related.setdefault(word, []).append((other, docs))
             scores[own] = before
         return related
@@ -169,21 +175,16 @@ class Words:
         return np.where(rows < 0, -1, self._row_of.values.searchsorted(rows))
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        columns = {"lengths": self._lengths.values, "row_of": self._row_of.values, "rows": np.array([self._rows])}
-        return {**self._postings.save(), **columns}
+        languages = {"languages": INTERNED.to_array(self._languages), "language_of": self._language_of.values}
+        return {**self._index.save(), **languages, "row_of": self._row_of.values, "rows": np.array([self._rows])}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._postings = Postings.load(arrays)
-        self._lengths = Column(np.int32, arrays["lengths"])
+        self._index.load(arrays)
+        self._languages = INTERNED.from_array(arrays["languages"])
+        self._language_of = Column(np.int8, arrays["language_of"])
+        self._language_counts = np.bincount(arrays["language_of"], minlength=len(self._languages.values)).tolist()
         self._row_of = Column(np.int32, arrays["row_of"])
         self._rows = int(arrays["rows"][0])
-
-    def _documents_with(self, word: str, corpus: CorpusStatistics) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        docs, counts = self._postings.lookup(word)
-        if corpus.mask is None or not len(docs):
-            return docs, counts
-        visible = corpus.mask[docs]
-        return docs[visible], counts[visible]
 
     def _per_row(
         self, scores: NDArray[np.float64], allowed: NDArray[np.bool_]
@@ -230,16 +231,11 @@ class Words:
         return out
 
 
-def passage_tokens(version: Remembered | None) -> list[list[str]]:
-    """The words of one version: a list for each passage, or one for the text."""
+def passage_tokens(version: Remembered | None) -> list[tuple[list[str], str]]:
+    """The words and the language of one version: of each passage, or of the text."""
     if version is None:
-        return [[]]
-    return [tokens(version.text[start:end]) for start, end in version.passages or [(None, None)]]
-
-
-def _rarity(docs: NDArray[np.int32], corpus: CorpusStatistics) -> float:
-    """The inverse document frequency of a word that these documents contain."""
-    return log((corpus.total + 1) / len(docs))
+        return [([], ENGLISH)]
+    return [tokens_by_language(version.text[start:end]) for start, end in version.passages or [(None, None)]]
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -131,7 +131,8 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
         # Sources that were forgotten since are not read.
         sources = remember.existing_memories(engine, space, event.given["memories"])
         try:
-            reading = remember.extract_facts(engine.extractor, sources, now)
+            with engine.reading_dates(space, [memory.text for memory in sources]):
+                reading = remember.extract_facts(engine.extractor, sources, now)
             # What was answered but not kept is only noted: the same model would say the same again.
             if reading.result.problem and not reading.result.answered and job.tries + 1 < _MAX_TRIES:
                 _postpone(engine, space, job, reading.result.problem)

@@ -110,7 +110,9 @@ def _remember_batches(
         if known is not None:
             found = existing_memories(engine, space, known)
         else:
-            found = store_facts(engine, space, extract_facts(engine.extractor, batch, now), now)
+            with engine.reading_dates(space, [memory.text for memory in batch]):
+                reading = extract_facts(engine.extractor, batch, now)
+            found = store_facts(engine, space, reading, now)
         facts |= {memory.id: memory for memory in found}
         done += len(batch)
         if progress is not None:

@@ -1,9 +1,11 @@
 """Reads words for times as half-open UTC windows: "last May" and a reference time give a month.
 
-A grammar finds the phrases that people use in chats and questions. dateparser reads isolated dates that the
-grammar does not cover, and is imported only then.
+A grammar finds the phrases that people use in chats and questions in English. Texts in other languages are translated
+to its words, with the data of dateparser; dateparser also reads isolated dates that the grammar does not cover, and is
+imported only then.
 """
 
+from remanence.language.temporal.date_order import date_order_evidence, has_numeric_date, reading_dates
 from remanence.language.temporal.time_parsing import (
     TimePhrase,
     find_stated_times,
@@ -12,4 +14,13 @@ from remanence.language.temporal.time_parsing import (
     parse_window,
 )
 
-__all__ = ["TimePhrase", "find_stated_times", "find_times", "parse_moment", "parse_window"]
+__all__ = [
+    "TimePhrase",
+    "date_order_evidence",
+    "find_stated_times",
+    "find_times",
+    "has_numeric_date",
+    "parse_moment",
+    "parse_window",
+    "reading_dates",
+]

@@ -42,6 +42,9 @@ class CalendarDateRules(TokenReader):
         span: Span | None = None
         if kind == "iso":
             span = iso_span(text)
+            if ":" in text:
+                ahead, j = self.time_zone(i + 1)
+                return Span(span.start - ahead, span.end - ahead, span.granularity), j
         elif kind == "isomonth":
             span = Span.of_date("month", digits[0], digits[1])
         elif kind == "isoweek":
@@ -53,12 +56,11 @@ class CalendarDateRules(TokenReader):
         elif kind == "dmy":
             if not loose and self.word(i + 1) in ("is", "by", "has"):
                 return None  # a title: "11/22/63 is a novel"
-            month, day, year = digits
-            if "." in text:  # with dots the day comes first
-                month, day = day, month
-            span = self.day_or_month_first(month, day, self.expand_year(year))
-            if month != day and day < 13 and not self.fits_weekday(i, span):
-                span = self.day_or_month_first(day, month, self.expand_year(year))
+            first, second, year = digits
+            day_first = self.is_day_first or "." in text  # with dots the day comes first
+            span = self.numbered_day(first, second, self.expand_year(year), day_first)
+            if first != second and max(first, second) < 13 and not self.fits_weekday(i, span):
+                span = self.numbered_day(first, second, self.expand_year(year), not day_first)
         elif kind == "odd":
             span = parse_with_dateparser(text, self.now)
         elif kind == "yy" and loose:
@@ -68,10 +70,10 @@ class CalendarDateRules(TokenReader):
         elif kind == "days":
             span = self.day_range(text)
         elif kind == "md" and self.is_month_and_day(i, expected):
-            month, day = digits
+            first, second = digits
             if year_found := self.year_after(i + 1) if self.word(i + 1) == "," else None:
-                return self.day_or_month_first(month, day, year_found[0]), year_found[1]
-            span = self.in_open_year(lambda year: self.day_or_month_first(month, day, year))
+                return self.numbered_day(first, second, year_found[0]), year_found[1]
+            span = self.in_open_year(lambda year: self.numbered_day(first, second, year))
         elif kind == "quarter":
             return self.quarter(i, loose)
         elif kind == "decade":
@@ -105,16 +107,18 @@ class CalendarDateRules(TokenReader):
         first, final = ([int(run) for run in re.findall("[0-9]+", side)] for side in re.split("[-–]", text))
 
         def make(year: int) -> Span:
-            end = self.day_or_month_first(final[0], final[1], year)
-            start = self.day_or_month_first(first[0], first[1], first[2] if len(first) > 2 else year)
+            end = self.numbered_day(final[0], final[1], year)
+            start = self.numbered_day(first[0], first[1], first[2] if len(first) > 2 else year)
             if start.start > end.start:
-                start = self.day_or_month_first(first[0], first[1], year - 1)
+                start = self.numbered_day(first[0], first[1], year - 1)
             return Span(start.start, end.end, "range")
 
         return make(self.expand_year(final[2])) if len(final) > 2 else self.in_open_year(make)
 
-    def day_or_month_first(self, month: int, day: int, year: int) -> Span:
-        """Month first, as dateparser reads English, unless that date does not exist."""
+    def numbered_day(self, first: int, second: int, year: int, day_first: bool | None = None) -> Span:
+        """A day by two numbers, in the order of this text, unless that date does not exist."""
+        day_first = self.is_day_first if day_first is None else day_first
+        day, month = (first, second) if day_first else (second, first)
         return Span.of_date("day", year, day, month) if month > 12 else Span.of_date("day", year, month, day)
 
     def day_first(self, i: int) -> SpanMatch:

@@ -6,7 +6,7 @@ import re
 from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from threading import Lock
 
 from remanence.language.temporal import time_vocabulary as vocab
@@ -176,6 +176,18 @@ def iso_span(text: str) -> Span:
     if fraction:
         return Span(start, start + timedelta(microseconds=1), "instant")
     return Span.enclosing(start, "second" if digits[5] else "minute" if digits[3] else "day")
+
+
+def zone_offset(name: str) -> timedelta:
+    """How far a time zone is ahead of UTC, by its abbreviation; dateparser knows them.
+
+    >>> zone_offset("EST")
+    datetime.timedelta(days=-1, seconds=68400)
+    """
+    from dateparser.timezone_parser import pop_tz_offset_from_string
+
+    zone = pop_tz_offset_from_string(f"10:00 {name}")[1]
+    return zone.utcoffset(None) if isinstance(zone, tzinfo) and zone.utcoffset(None) else timedelta(0)
 
 
 def parse_with_dateparser(phrase: str, now: datetime, languages: tuple[str, ...] | None = ("en",)) -> Span | None:

@@ -6,7 +6,7 @@ The words and patterns are in `other_languages.txt`. Most texts have none of the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -26,15 +26,17 @@ _REACH = 200  # characters on either side that may tell the tense
 _OPENERS = ("since", "until", "starting")
 _YEAR = re.compile(r"(?<![0-9])[12][0-9]{3}(?![0-9])")
 _PUNCTUATION = str.maketrans(dict.fromkeys(".,;:!?()'’\"-…«»„“”", " "))
+_ASCII_PUNCTUATION = bytes(ord(" ") if byte in _PUNCTUATION else byte for byte in range(256))
 
 
 class TranslatedTime(NamedTuple):
-    """A time in another language: where it stands, its English words, and whether its sentence is in the past."""
+    """A time in another language: where it stands, its English words, and whether its sentence is in the past (None if
+    nothing tells)."""
 
     start: int
     end: int
     english: str
-    is_past: bool
+    is_past: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +56,18 @@ class _Language:
     past: str
 
 
-def translate_times(text: str) -> list[TranslatedTime]:
-    """The times in a text that is in another language, in order, without overlaps.
+def translate_times(
+    text: str, words: Sequence[str] | None = None, *, may_have_anchor: bool = True
+) -> list[TranslatedTime]:
+    """The times in a text that is in another language, in order, without overlaps. `words` are its `plain_words`, and
+    `may_have_anchor` is False if none of them is in `ANCHORS`.
 
     >>> translate_times("Wir haben vor drei Tagen geheiratet.")
     [TranslatedTime(start=10, end=24, english='3 day ago', is_past=True)]
     >>> translate_times("We met Mai, Juli and Mars in the month of May.")
     []
     """
-    name = _language_of(text)
+    name = _language_of(text, plain_words(text) if words is None else words, may_have_anchor)
     if name is None:
         return []
     found: list[TranslatedTime] = []
@@ -82,7 +87,7 @@ def translate_times(text: str) -> list[TranslatedTime]:
             if opener is not None:
                 words, start = f"{opener[0]} {words}", min(start, opener[1])
             is_past = opener is not None and opener[0] == "since"
-            is_past = is_past or past.search(_sentence(text, start, end)) is not None
+            is_past = is_past or past.search(sentence_around(text, start, end)) is not None
             found.append(TranslatedTime(start, end, words, is_past))
     return sorted(found)
 
@@ -93,17 +98,23 @@ def looks_english(text: str) -> bool:
     >>> looks_english("We got 12 Rugelach 2019 tins."), looks_english("12 ağustos 2024 tarihinde taşındık.")
     (True, False)
     """
-    words = text.lower().translate(_PUNCTUATION).split()
+    words = plain_words(text)
     return 6 * sum(word in _ENGLISH for word in words) > len(words)
 
 
-def _language_of(text: str) -> str | None:
+def plain_words(text: str) -> list[str]:
+    """The words of a text in small letters, split at every mark."""
+    if text.isascii():  # several times as fast
+        return text.lower().encode().translate(_ASCII_PUNCTUATION).decode().split()
+    return text.lower().translate(_PUNCTUATION).split()
+
+
+def _language_of(text: str, words: Sequence[str], may_have_anchor: bool) -> str | None:
     """The language of a text that may name a time, if it is one of the data file."""
     if not text.isascii() and _JAPANESE.search(text):
         return "ja"
-    words = text.lower().translate(_PUNCTUATION).split()
-    if _ANCHORS.isdisjoint(words) and (
-        _FOREIGN_WORDS.isdisjoint(words) or (_SHARED_ANCHORS.isdisjoint(words) and not _YEAR.search(text))
+    if (not may_have_anchor or ANCHORS.isdisjoint(words)) and (
+        _FOREIGN_WORDS.isdisjoint(words) or (SHARED_ANCHORS.isdisjoint(words) and not _YEAR.search(text))
     ):
         return None
     english = sum(word in _ENGLISH or word in vocab.RELATIVE_DAYS for word in words)
@@ -134,7 +145,7 @@ def _opener_before(name: str, text: str, begin: int) -> tuple[str, int] | None:
     return None
 
 
-def _sentence(text: str, start: int, end: int) -> str:
+def sentence_around(text: str, start: int, end: int) -> str:
     """The sentence around a time, as far as it is near."""
     before, after = text[max(0, start - _REACH) : start], text[end : end + _REACH]
     stop = _SENTENCE_END.search(after)
@@ -216,8 +227,9 @@ def _forms(entries: Iterable[str]) -> dict[str, str]:
 
 
 _LANGUAGES = _read_languages()
+LANGUAGES_WITH_PATTERNS = frozenset(_LANGUAGES)
 _ALL_ANCHORS = frozenset[str]().union(*(language.anchors for language in _LANGUAGES.values()))
 # A word such as "april" or "week" may be English: another word has to tell.
-_SHARED_ANCHORS = _ALL_ANCHORS & vocab.TIME_NOUNS
-_ANCHORS = _ALL_ANCHORS - _SHARED_ANCHORS
+SHARED_ANCHORS = _ALL_ANCHORS & vocab.TIME_NOUNS
+ANCHORS = _ALL_ANCHORS - SHARED_ANCHORS
 _FOREIGN_WORDS = frozenset[str]().union(*(language.common for language in _LANGUAGES.values())) - _ENGLISH

@@ -44,13 +44,15 @@ class ClockTime:
 
     first: Hour
     final: Hour | None = None
+    ahead: timedelta = timedelta(0)
+    """How far the time zone is ahead of UTC."""
 
     def on_day(self, day: datetime, hint: str = "") -> Span:
         start = self.first.on(day, hint)
         end = self.final.on(day, hint) if self.final else start + self.first.duration
         if end <= start:
             end += timedelta(days=1)  # "from 10pm to 2am"
-        return Span(start, end, "clock")
+        return Span(start - self.ahead, end - self.ahead, "clock")
 
 
 class TimeOfDayRules(TokenReader):
@@ -73,7 +75,8 @@ class TimeOfDayRules(TokenReader):
         ambiguous = self.token(i).kind == "hm" or self.word(i) in vocab.NOON_WORDS
         if ambiguous and not (announced or loose or in_day_part or self.whole_text):  # a score, a verse, a ratio
             return None
-        return ClockTime(hour), self.skip(j, "gmt", "utc")
+        ahead, j = self.time_zone(j)
+        return ClockTime(hour, ahead=ahead), j
 
     def clock_range(self, i: int, loose: bool) -> tuple[ClockTime, int] | None:
         """As in "from 3 to 5pm", "10:30 - 11"; two bare numbers only next to a day: "Monday 11-4"."""
@@ -81,7 +84,7 @@ class TimeOfDayRules(TokenReader):
         if (begin := self.hour(i + opener)) is None:
             return None
         first, j = begin
-        j = self.skip(j, "gmt", "utc")
+        _, j = self.time_zone(j)
         if not (self.word(j) in vocab.RANGE_WORDS or (self.word(j) == "and" and self.word(i) == "between")):
             return None
         if (end := self.hour(j + 1)) is None:
@@ -97,7 +100,8 @@ class TimeOfDayRules(TokenReader):
             first = replace(first, mark=final.mark if same else "a")
         elif not first.mark and not final.mark and 12 > first.digits[0] > final.digits[0]:
             first, final = replace(first, mark="a"), replace(final, mark="p")
-        return ClockTime(first, final), self.skip(k, "gmt", "utc")
+        ahead, k = self.time_zone(k)
+        return ClockTime(first, final, ahead), k
 
     def hour(self, i: int) -> tuple[Hour, int] | None:
         """As in "3pm", "15:30", "5 o'clock", "half past three", "noon", or a bare number up to 24."""

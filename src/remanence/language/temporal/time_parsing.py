@@ -10,8 +10,10 @@ from typing import TypeAlias
 from remanence.errors import InvalidInput
 from remanence.language.rules.lexicon import is_common_word
 from remanence.language.temporal.calendar_spans import Span, iso_span, parse_with_dateparser, start_of_date, to_utc
-from remanence.language.temporal.other_languages import looks_english, translate_times
-from remanence.language.temporal.tense import Direction
+from remanence.language.temporal.date_order import is_day_first
+from remanence.language.temporal.dateparser_times import translate_in_any_language
+from remanence.language.temporal.other_languages import looks_english
+from remanence.language.temporal.tense import NEAREST, Direction
 from remanence.language.temporal.time_lexer import lex, may_have_time
 from remanence.language.temporal.time_phrases import PHRASE_START_WORDS, STATEMENT_START_WORDS, TimePhraseParser
 from remanence.language.text import truncate
@@ -79,7 +81,7 @@ def _find(text: str, now: datetime, *, is_statement: bool) -> list[TimePhrase]:
     if not may_have_time(text):
         return []
     tokens = lex(text)
-    parser = TimePhraseParser(tokens, to_utc(now), is_statement=is_statement)
+    parser = TimePhraseParser(tokens, to_utc(now), is_statement=is_statement, is_day_first=is_day_first(text))
     start_words = STATEMENT_START_WORDS if is_statement else PHRASE_START_WORDS
     titles = [found.span() for found in _QUOTED_TITLE.finditer(text)][::-1] if is_statement else []
     phrases: list[TimePhrase] = []
@@ -116,8 +118,9 @@ def _continues(previous: TimePhrase, window: Window, between: str) -> bool:
 def _find_translated(text: str, now: datetime, is_statement: bool) -> list[TimePhrase]:
     """The times of a text in another language, read in the words of English."""
     phrases = []
-    for start, end, english, is_past in translate_times(text):
-        direction = Direction(not is_past, True) if is_statement else None
+    for start, end, english, is_past in translate_in_any_language(text):
+        told = NEAREST if is_past is None else Direction(not is_past, True)
+        direction = told if is_statement else None
         if window := _read_words(english, to_utc(now), direction):
             phrases.append(TimePhrase(text[start:end], start, end, window))
     return phrases
@@ -208,7 +211,14 @@ def _read_text(value: str, now: datetime, argument: str) -> Window:
 def _read_words(text: str, now: datetime, direction: Direction | None = None) -> Window | None:
     """The window, if the text is one time phrase from its first word to its last."""
     tokens = lex(text.rstrip(" .!?"))
-    parser = TimePhraseParser(tokens, now, whole_text=True, is_statement=direction is not None, direction=direction)
+    parser = TimePhraseParser(
+        tokens,
+        now,
+        whole_text=True,
+        is_statement=direction is not None,
+        direction=direction,
+        is_day_first=is_day_first(text),
+    )
     for i in range(min(3, len(tokens))):
         if (found := parser.parse_phrase(i)) and found[1] == len(tokens):
             return found[0]

@@ -71,4 +71,5 @@ PROMISING_VERBS, ARRANGING_VERBS = set(_WORDS["promising_verbs"]), set(_WORDS["a
 ARRANGED_NOUNS, YEARLY_WORDS = set(_WORDS["arranged_nouns"]), set(_WORDS["yearly_words"])
 UNCHANGED_VERBS, CALLED_WORDS = set(_WORDS["unchanged_verbs"]), set(_WORDS["called"])
 NAMING_WORDS = set(_WORDS["naming"])
+TIME_ZONES = frozenset(_WORDS["time_zones"])
 NOW_WORDS = set(_GROUPS["now_words"].split(", "))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from remanence.language.rules.lexicon import FIRST_NAMES
 from remanence.language.temporal import time_vocabulary as vocab
-from remanence.language.temporal.calendar_spans import Span, midnight
+from remanence.language.temporal.calendar_spans import Span, midnight, zone_offset
 from remanence.language.temporal.tense import PAST, Direction, TenseReader
 from remanence.language.temporal.time_lexer import END_TOKEN, Token
 
@@ -34,6 +34,7 @@ class TokenReader:
         whole_text: bool = False,
         is_statement: bool = False,
         direction: Direction | None = None,
+        is_day_first: bool = False,
     ) -> None:
         self.token_count = len(tokens)
         # Rules read a few tokens past either end; index -1 is an end token too.
@@ -41,6 +42,7 @@ class TokenReader:
         self._words = [token.normalized for token in self._tokens]
         self.now = now
         self.today = midnight(now)
+        self.is_day_first = is_day_first  # in dates such as 03/04/2025
         self.whole_text = whole_text
         self.depth = 0
         self.previous_end = -1  # end of the previous phrase: a list of years may continue there
@@ -94,6 +96,16 @@ class TokenReader:
 
     def word(self, i: int) -> str:
         return self._words[i]
+
+    def time_zone(self, i: int) -> tuple[timedelta, int]:
+        """How far the time zone named at `i` is ahead of UTC, as in "CET", "UTC+2"; and where its name ends."""
+        word = self.word(i)
+        if word not in vocab.TIME_ZONES or not self.token(i).capitalized:
+            return timedelta(0), i
+        sign, hours = self.word(i + 1), self.word(i + 2)
+        if word in ("gmt", "utc") and sign in ("+", "-") and hours.isdigit() and int(hours) <= 14:
+            return timedelta(hours=int(f"{sign}{hours}")), i + 3
+        return zone_offset(word.upper()), i + 1
 
     def skip(self, i: int, *words: str) -> int:
         """The position after token `i` if it is one of these words, else `i`."""
