@@ -409,7 +409,8 @@ class Space(View):
             ...     space.erase(memory) == [memory.id], space.get(memory)
             (True, None)
         """
-        return forgetting.erase(self._engine, self.name, inputs.memory_id(id))
+        erased = forgetting.erase(self._engine, self.name, [inputs.memory_id(id)])
+        return [*erased.memories, *erased.derived]
 
     aerase = in_thread(erase)
 
