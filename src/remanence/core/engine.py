@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from remanence._version import __version__
+from remanence.core.housekeeping import Housekeeper
 from remanence.core.index import FORMAT, Index, embeddable_texts
 from remanence.core.index_file import index_file_name
 from remanence.core.inputs import as_utc
@@ -72,6 +73,7 @@ class Engine:
         """Called with the name of a space that is opened with unfinished jobs."""
         self._signed = False  # whether the ledger records which embedder it was built with
         self._replace_embedder = replace_embedder  # everything is about to be embedded again
+        self.housekeeper = Housekeeper(self)
         self._match_embedder()
 
     @property
@@ -102,6 +104,7 @@ class Engine:
             if index is None or (index.dimension_unknown and self.embedder.dimension is not None):
                 index = self._indexes[space] = self._open(space)
                 self._report_unfinished_jobs(index)
+                self.housekeeper.watch()
             self._indexes.move_to_end(space)
             self._users[space] = self._users.get(space, 0) + 1
             self._close_idle()
@@ -112,6 +115,11 @@ class Engine:
         finally:
             with self._index_lock:
                 self._users[space] -= 1
+
+    def open_indexes(self) -> list[tuple[str, Index]]:
+        """The indexes that are open now, by space."""
+        with self._index_lock:
+            return list(self._indexes.items())
 
     # Writing
 
@@ -197,6 +205,7 @@ class Engine:
             return index.broken | index.differences(fresh)
 
     def close(self) -> None:
+        self.housekeeper.stop()
         with self._index_lock:
             if self._closed:
                 return

@@ -90,9 +90,10 @@ def _erase(
             vectors = transaction.drop_vectors(space, hashes)
             erased = [Erased(catalog.ids[n], tuple(some)) for n, some in positions_of.items()]
             written = transaction.append(space, erased, at=engine.now()) if erased else []
-            if blanked and whole_space:
+            if whole_space:
                 written.append(transaction.erase_space(space, at=engine.now()))
         index.apply_written(written)
+    engine.housekeeper.notify()
     asked = {catalog.ids[number] for number in chosen}
     return Erasure(
         space=space,
