@@ -15,18 +15,10 @@ from pydantic_core import PydanticSerializationError
 
 from langchain_remanence.messages import message_text, placeholder_text, speaker_fields
 from remanence import Change, InvalidInput, Memory, Space, View
-from remanence.adapters import (
-    ChangeFollower,
-    ChatSession,
-    check_rename,
-    check_ttl,
-    now_of,
-    require_space,
-    require_view,
-)
+from remanence.adapters import ChangeFollower, ChatSession, check_rename, check_ttl, now_of, require_space, require_view
 
 if TYPE_CHECKING:
-    from remanence.api.erasure import ErasureCertificate
+    from remanence.adapters import ErasureCertificate
 
 _MESSAGE = "langchain_message"
 
@@ -38,8 +30,8 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
     messages from now on; `RemanenceChatMessageHistory(space.as_of(yesterday), ...)` still reads them. A
     message is stored as JSON: a document in an artifact is returned as a dict, and NaN as None.
 
-    `sessions`, `rename_session`, `delete_session`, `erase_session` and `sweep_ttl` work on all sessions of the space, as
-    those of LlamaIndex's chat stores do.
+    `sessions`, `rename_session`, `delete_session`, `erase_session` and `sweep_ttl` work on all sessions of the space,
+    as those of LlamaIndex's chat stores do.
 
     Args:
         space: The space to read and write, or a view of it to read only.

@@ -15,7 +15,7 @@ from remanence import InvalidInput
 if TYPE_CHECKING:
     from langchain_remanence.checkpoints import CheckpointView
     from remanence import Space
-    from remanence.api.erasure import ErasureCertificate
+    from remanence.adapters import ErasureCertificate
 
 SpaceLike: TypeAlias = "Space | CheckpointView"
 """A space, or a view that follows the checkpoints of the running thread."""

@@ -22,7 +22,7 @@ from llama_index_remanence.transcript import MessageRow, Transcript
 from remanence.adapters import ChatSession, check_ttl, in_thread
 
 if TYPE_CHECKING:
-    from remanence.api.erasure import ErasureCertificate
+    from remanence.adapters import ErasureCertificate
 
 Store = TypeVar("Store", bound="_TranscriptStore")
 

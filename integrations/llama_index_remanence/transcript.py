@@ -28,7 +28,7 @@ from remanence import Change, Memory, Space, View
 from remanence.adapters import ChangeFollower, ChatSession, check_rename, now_of, require_space, storable_text
 
 if TYPE_CHECKING:
-    from remanence.api.erasure import ErasureCertificate
+    from remanence.adapters import ErasureCertificate
 
 _RECORD, _MESSAGE = "llamaindex", "message"
 _MAX_PIECE_LENGTH = 400_000
@@ -97,8 +97,8 @@ class _Session:
 class Transcript(ChangeFollower):
     """The messages of all sessions in a space, or in a view of it to read only. It is thread-safe.
 
-    With `ttl`, a session expires so long after its last message. Then it has no messages any more, and is erased when it
-    is next used.
+    With `ttl`, a session expires so long after its last message. Then it has no messages any more, and is erased when
+    it is next used.
     """
 
     def __init__(self, space: View, ttl: timedelta | None = None) -> None:
@@ -221,7 +221,8 @@ class Transcript(ChangeFollower):
             ):
                 rows = list(run)
                 orders, messages = [row.order for row in rows], [row.message for row in rows]
-                self._write(new_name, generation, orders, messages, archived, expires_at)
+                times = [row.at for row in rows]
+                self._write(new_name, generation, orders, messages, archived, expires_at=expires_at, times=times)
             self._activate(new_name, generation)
             self.delete_session(session)
 
@@ -271,12 +272,14 @@ class Transcript(ChangeFollower):
         orders: Sequence[Fraction],
         messages: Sequence[ChatMessage],
         archived: bool,
+        *,
         expires_at: datetime | None = None,
+        times: Sequence[datetime] | None = None,
     ) -> None:
         turns = []
         if expires_at is None and self._ttl is not None:
             expires_at = now_of(self._space) + self._ttl
-        for order, message in zip(orders, messages, strict=True):
+        for order, message, at in zip(orders, messages, times or [None] * len(messages), strict=True):
             text, name = message_to_json(message), uuid4().hex
             pieces = [text[start : start + _MAX_PIECE_LENGTH] for start in range(0, len(text), _MAX_PIECE_LENGTH)]
             record = {"session": session, "life": generation, "order": str(order), "archived": archived}
@@ -291,6 +294,7 @@ class Transcript(ChangeFollower):
                         "conversation": session_label(session),
                         "key": f"chat message {name} {number}",
                         "expires_at": expires_at,
+                        "time": at,
                         "meta": {
                             _RECORD: json.dumps(record if is_first else {"session": session, "piece_of": name}),
                             _MESSAGE: piece,
@@ -359,7 +363,7 @@ class Transcript(ChangeFollower):
             row = MessageRow(
                 memory_id=memory.id,
                 position=change.position,
-                at=change.at,
+                at=change.at if memory.turn is None else memory.turn.at or change.at,
                 expires_at=memory.expires_at,
                 session=record["session"],
                 generation=record["life"],

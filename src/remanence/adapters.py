@@ -41,6 +41,7 @@ from remanence.schema import DOCUMENT_FIELD
 if TYPE_CHECKING:
     from logging import Logger
 
+    from remanence.api.erasure import ErasureCertificate as ErasureCertificate  # for the type hints of adapters
     from remanence.api.space import Space
     from remanence.api.view import View
     from remanence.schema import Change, Hit, Memory

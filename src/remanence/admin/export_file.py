@@ -83,7 +83,9 @@ def export(
                     file.write(_dump({"vectors": encoded}))
                     vector_count += len(encoded)
             # A text that was erased meanwhile may be in the file already: then the file is written again.
-            if not any(entry.kind in ("erased", "emptied") for space in spaces for entry in ledger.read(space, after=head)):
+            if not any(
+                entry.kind in ("erased", "emptied") for space in spaces for entry in ledger.read(space, after=head)
+            ):
                 return TransferReport(str(path), tuple(spaces), entry_count, vector_count, file.finish())
     raise LedgerUnavailable(
         f"memories were erased each of the {_MAX_TRIES} times that {path} was written, so nothing was exported. "

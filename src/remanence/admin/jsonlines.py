@@ -16,9 +16,9 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from io import BufferedIOBase
+from io import BufferedIOBase, BufferedWriter
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from remanence.errors import InvalidInput
 
@@ -91,7 +91,7 @@ class JsonLinesWriter:
             ) from error
 
 
-def _open_unnamed(folder: Path) -> IO[bytes] | None:
+def _open_unnamed(folder: Path) -> BufferedWriter | None:
     """A file without a name, which is gone when it is closed; None where there is no such thing."""
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
         return None

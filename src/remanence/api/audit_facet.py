@@ -141,7 +141,6 @@ class AuditView(Facet):
 
     achanges = iterate_in_thread(changes)
 
-
     def pending(self) -> list[PendingErasure]:
         """What is left of erased memories for now: where, and when it will be gone. It becomes empty by itself.
 

@@ -49,8 +49,10 @@ _MAX_RECALLED_TEXTS = 512
 
 
 # What `refresh` replaces: all that `_reset` makes, except the vectors.
-_BUILT = ("catalog", "fields", "words", "names", "registry", "relations", "links", "journal", "usage", "graph")
-_BUILT += ("times", "signals", "_state", "_parts", "missing_descriptions")
+_BUILT = (
+    *("catalog", "fields", "words", "names", "registry", "relations", "links", "journal", "usage", "graph"),
+    *("times", "signals", "_state", "_parts", "missing_descriptions"),
+)
 
 
 class RowErased(LookupError):

@@ -187,7 +187,7 @@ class EntityGraph:
         """The hashes of those of these names that a row other than these is about, and of all descriptions."""
         described = np.flatnonzero(self._described.values[:, 2]).tolist()
         kept = {self._hashes[place] for place in described}
-        for number in {self._names.number(name) for name in names} - {None}:
+        for number in {number for name in names if (number := self._names.number(name)) is not None}:
             edges, kinds = self._edges.edges_of(_name_vertex(number)), self._edge_kind.values
             about = (int(self._edges.endpoints[edge, 1]) // 2 for edge in edges if kinds[edge] == SUBJECT)
             if any(row not in rows for row in about):

@@ -155,7 +155,7 @@ class Claims(SavedPart):
     def positions_of_memories(self, memories: Set[int]) -> dict[int, int]:
         """The ledger positions of the assertions that have no evidence but these memories, each with the first."""
         sources = self._evidence.items()
-        return {self._assertion_positions[n]: known[0] for n, known in sources if known and memories.issuperset(known)}
+        return {self._assertion_positions[n]: known[0] for n, known in sources if known and set(known) <= memories}
 
     def positions_of_edge(self, edge: str) -> list[int]:
         claims = self.with_edge_id(edge)

@@ -117,7 +117,7 @@ def _hashes_without_other_use(index: Index, entries: Iterable[Entry], rows: Set[
 
 
 def _record_texts_of_older_releases(engine: Engine) -> None:
-    """Record which space uses which embedding, in a ledger of a release that did not. Done once; it reads every text."""
+    """Record which space uses which embedding, in a ledger of a release that did not. This opens every space, once."""
     if not engine.ledger.get_meta(UNRECORDED_EMBEDDINGS):
         return
     for space in engine.ledger.spaces():

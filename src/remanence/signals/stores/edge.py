@@ -79,7 +79,7 @@ class EdgeStore:
         for start in range(0, len(ids), BATCH):
             with self._engine() as shard:
                 batch = [int(point) for point in ids[start : start + BATCH]]
-                points = [] if shard is None else shard.retrieve(batch, False, True)
+                points = [] if shard is None else shard.retrieve([*batch], False, True)
                 if shard is None or not points:
                     continue
                 known = [point.id for point in points]
@@ -112,7 +112,7 @@ class EdgeStore:
         wanted = 16
         while True:
             found = [point for point, _ in _scan(shard, row.tolist(), wanted)]
-            records = shard.retrieve(found, False, True)
+            records = shard.retrieve([*found], False, True)
             same = [r.id for r in records if np.array_equal(np.asarray(r.vector, np.float16), row.astype(np.float16))]
             if len(same) < wanted:
                 return same  # type: ignore[return-value]
