@@ -279,7 +279,8 @@ class Transcript(ChangeFollower):
         turns = []
         if expires_at is None and self._ttl is not None:
             expires_at = now_of(self._space) + self._ttl
-        for order, message, at in zip(orders, messages, times or [None] * len(messages), strict=True):
+        moments: list[datetime | None] = [*times] if times is not None else [None] * len(messages)
+        for order, message, at in zip(orders, messages, moments, strict=True):
             text, name = message_to_json(message), uuid4().hex
             pieces = [text[start : start + _MAX_PIECE_LENGTH] for start in range(0, len(text), _MAX_PIECE_LENGTH)]
             record = {"session": session, "life": generation, "order": str(order), "archived": archived}

@@ -27,7 +27,11 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
 _RETRY_SECONDS = 0.5
-_MAX_REFRESH_SHARE = 0.1
+_QUIET_SECONDS = 1.0
+"""An index is rebuilt when nothing was erased for so long, so that a series of erasures causes one rebuild."""
+_MAX_WAIT_SECONDS = 30.0
+"""But it does not wait longer than this for such a pause."""
+_MAX_REFRESH_SHARE = 0.25
 """The share of the time that a space may be rebuilt in, if something is erased in it again and again."""
 
 
@@ -56,6 +60,7 @@ class Housekeeper:
         self._file: IO[str] | None = None
         self._seen = 0  # the last erasure that all open indexes have
         self._cleaned = 0  # the last erasure of which the ledger has no trace any more
+        self._quiet_since = 0.0
         self._next_refresh: dict[str, float] = {}
 
     def watch(self) -> None:
@@ -65,6 +70,7 @@ class Housekeeper:
 
     def notify(self) -> None:
         """Something was erased by this process."""
+        self._quiet_since = time.monotonic()
         self._start()
         self._wake.set()
 
@@ -125,9 +131,11 @@ class Housekeeper:
 
     def _refresh_if_due(self, engine: Engine, space: str) -> None:
         with engine.open_index(space) as index:
-            if not index.needs_refresh or time.monotonic() < self._next_refresh.get(space, 0.0):
-                return
             began = time.monotonic()
+            first = self._next_refresh.setdefault(space, began)
+            is_quiet = began >= self._quiet_since + _QUIET_SECONDS or began >= first + _MAX_WAIT_SECONDS
+            if not index.needs_refresh or began < first or not is_quiet:
+                return
             index.refresh()
             ended = time.monotonic()
             self._next_refresh[space] = ended + (ended - began) / _MAX_REFRESH_SHARE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from remanence.core.engine import Engine
 from remanence.core.index import Index, embeddable_texts
-from remanence.events import Erased, Event, Expired, Forgotten, Remembered, Restored
+from remanence.events import Emptied, Erased, Event, Expired, Forgotten, Remembered, Restored
 from remanence.language.text import text_hash
 from remanence.ledger.tables import UNRECORDED_EMBEDDINGS
 from remanence.schema import Entry, Memory
@@ -56,54 +56,64 @@ class Erasure:
 
 def erase(engine: Engine, space: str, ids: Sequence[str]) -> Erasure:
     """Delete the text of these memories and of what was derived from them alone, in every version, permanently."""
-    return _erase(engine, space, lambda index: [index.require_number(each) for each in ids])
-
-
-def erase_space(engine: Engine, space: str) -> Erasure:
-    """Delete the text of everything in a space, permanently. The space is no longer listed."""
-    return _erase(engine, space, lambda index: range(len(index.catalog.ids)), whole_space=True)
-
-
-def _erase(
-    engine: Engine, space: str, choose: Callable[[Index], Iterable[int]], *, whole_space: bool = False
-) -> Erasure:
     _record_texts_of_older_releases(engine)
     with engine.open_index(space, to_write=True) as index:
         with engine.write_lock, engine.ledger.transaction() as transaction:
             index.catch_up(transaction.head)
             with index.lock:
                 catalog = index.catalog
-                chosen = [number for number in choose(index) if not catalog.is_erased(number)]
-                numbers = [n for n in index.with_derived(chosen) if not catalog.is_erased(n)]
+                chosen = {number: None for each in ids if not catalog.is_erased(number := index.require_number(each))}
+                numbers = [number for number in index.with_derived(chosen) if not catalog.is_erased(number)]
                 positions_of = index.entry_positions_about(numbers)
                 rows = {row for number in numbers for row in catalog.rows_of(number)}
-                hashes = index.embedded_text_hashes() if whole_space else []
             positions = sorted({position for some in positions_of.values() for position in some})
-            if whole_space:
-                entries = [entry for entry in engine.ledger.read(space) if entry.event is not None]
-            else:
-                entries = list(engine.ledger.entries_at(positions).values())
-                hashes = _hashes_without_other_use(index, entries, rows)
-            explaining = ("erased", "emptied")
-            blanked = Counter(entry.kind for entry in entries if entry.event and entry.kind not in explaining)
+            entries = list(engine.ledger.entries_at(positions).values())
             transaction.erase(positions, ())
-            vectors = transaction.drop_vectors(space, hashes)
-            erased = [Erased(catalog.ids[n], tuple(some)) for n, some in positions_of.items()]
+            vectors = transaction.drop_vectors(space, _hashes_without_other_use(index, entries, rows))
+            erased = [Erased(catalog.ids[number], tuple(some)) for number, some in positions_of.items()]
             written = transaction.append(space, erased, at=engine.now()) if erased else []
-            if whole_space:
-                written.append(transaction.erase_space(space, at=engine.now()))
         index.apply_written(written)
     engine.housekeeper.notify()
-    asked = {catalog.ids[number] for number in chosen}
-    return Erasure(
-        space=space,
-        memories=tuple(event.memory for event in erased if event.memory in asked),
-        derived=tuple(event.memory for event in erased if event.memory not in asked),
-        blanked=dict(blanked),
-        vectors=vectors,
-        position=written[-1].position if written else 0,
-        digest=written[-1].digest.hex() if written else "",
+    derived = [number for number in numbers if number not in chosen]
+    return _erasure(
+        space, [catalog.ids[n] for n in chosen], [catalog.ids[n] for n in derived], entries, vectors, written
     )
+
+
+def erase_space(engine: Engine, space: str) -> Erasure:
+    """Delete the text of everything in a space, permanently. The space is no longer listed."""
+    _record_texts_of_older_releases(engine)
+    with engine.open_index(space) as index:
+        known = index.catalog.position
+        # Before other writers have to wait: it takes most of the time.
+        entries = [entry for entry in engine.ledger.read(space) if entry.position <= known]
+        with engine.write_lock, engine.ledger.transaction() as transaction:
+            entries += engine.ledger.read(space, after=known)
+            index.catch_up(transaction.head)
+            with index.lock:
+                catalog = index.catalog
+                ids = [each for number, each in enumerate(catalog.ids) if not catalog.is_erased(number)]
+                hashes = index.embedded_text_hashes()
+            vectors = transaction.drop_vectors(space, hashes)
+            # One for each memory, for whoever follows the changes; which entries are empty says the last one.
+            written = transaction.append(space, [Erased(each, ()) for each in ids], at=engine.now()) if ids else []
+            written.append(transaction.erase_space(space, at=engine.now()))
+        index.apply_written(written)
+    engine.housekeeper.notify()
+    return _erasure(space, ids, [], entries, vectors, written)
+
+
+def _erasure(
+    space: str,
+    memories: Iterable[str],
+    derived: Iterable[str],
+    entries: Iterable[Entry],
+    vectors: int,
+    written: Sequence[Entry],
+) -> Erasure:
+    blanked = Counter(entry.kind for entry in entries if not isinstance(entry.event, Erased | Emptied | None))
+    position, digest = (written[-1].position, written[-1].digest.hex()) if written else (0, "")
+    return Erasure(space, tuple(memories), tuple(derived), dict(blanked), vectors, position, digest)
 
 
 def _hashes_without_other_use(index: Index, entries: Iterable[Entry], rows: Set[int]) -> list[bytes]:
