@@ -339,17 +339,6 @@ def test_a_changed_line_is_named(tmp_path: Path, sql: str, position: int) -> Non
     ledger.close()
 
 
-def test_a_line_that_is_no_text_any_more_keeps_nobody_from_erasing(tmp_path: Path) -> None:
-    """To erase is to look through every line, and `verify` is there to name the bad one."""
-    made = SqlLedger(tmp_path)
-    append_events(made, remembered_event("tea"), remembered_event("more tea"), remembered_event("coffee"))
-    made.close()
-    tamper(tmp_path, "UPDATE entry SET body = CAST(body AS BLOB) WHERE position = 3")
-    ledger = SqlLedger(tmp_path)
-    assert ledger.texts_in_other_entries(["tea", "coffee"], excluded_positions=[1]) == {"tea"}
-    ledger.close()
-
-
 def test_a_blanked_line_is_told_from_a_later_change(tmp_path: Path) -> None:
     """An honest erasure noted after a bad line is no fault; a silent one before it is the first fault."""
     made = SqlLedger(tmp_path)
@@ -444,7 +433,7 @@ def test_a_ledger_of_a_later_release_is_left_alone(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "ledger.db") as database:
         database.execute("PRAGMA user_version=41")
     database.close()
-    with pytest.raises(errors.LedgerTooNew, match=r"41.*up to 1\b"):
+    with pytest.raises(errors.LedgerTooNew, match=r"41.*up to 2\b"):
         SqlLedger(tmp_path)
 
 
@@ -530,6 +519,8 @@ def test_an_older_ledger_is_brought_up_to_date_in_one_go(tmp_path: Path, monkeyp
     append_events(ledger, remembered_event("old"))
     ledger.close()
 
+    known = list(tables.MIGRATIONS)
+
     def two(connection: Any) -> None:
         connection.execute("ALTER TABLE meta ADD COLUMN since INTEGER")
 
@@ -539,16 +530,16 @@ def test_an_older_ledger_is_brought_up_to_date_in_one_go(tmp_path: Path, monkeyp
     def broken(connection: Any) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(tables, "MIGRATIONS", [two, broken])
+    monkeypatch.setattr(tables, "MIGRATIONS", [*known, two, broken])
     with pytest.raises(ZeroDivisionError):
         SqlLedger(tmp_path)
-    monkeypatch.setattr(tables, "MIGRATIONS", [two, three])
+    monkeypatch.setattr(tables, "MIGRATIONS", [*known, two, three])
     for _ in range(2):
         ledger = SqlLedger(tmp_path)
         assert [e.event for e in ledger.read("home")] == [remembered_event("old")]
         ledger.close()
     database = sqlite3.connect(tmp_path / "ledger.db")
-    assert database.execute("PRAGMA user_version").fetchone() == (3,)
+    assert database.execute("PRAGMA user_version").fetchone() == (3 + len(known),)
     assert database.execute("SELECT since FROM meta").fetchall() == [(3,)]
     database.close()
 

@@ -218,6 +218,19 @@ def test_a_deleted_vector_leaves_the_files(count: int, packed: bool, tmp_path: P
     assert vectors[5].astype(np.float16).tobytes() not in on_disk
 
 
+def test_a_point_with_the_vector_of_a_deleted_one_stays(tmp_path: Path) -> None:
+    """In packed files too, where the bytes of the deleted one are overwritten."""
+    vectors = unit_vectors(20_100, 256)
+    vectors[40:80] = vectors[5]
+    store = EdgeStore(tmp_path / "a", 256)
+    store.upsert(list(range(len(vectors))), vectors)
+    assert store.search(vectors[5], 3)[0] == [5, 40, 41]
+    store.delete([5, 40])
+    assert store.search(vectors[5], 39)[0] == list(range(41, 80))
+    assert len(store.ids()) == 20_098
+    store.close()
+
+
 @pytest.mark.parametrize(("count", "packed"), [(19_999, False), (20_000, True)])
 def test_many_that_nobody_asked_of_are_packed_at_the_end(count: int, packed: bool, tmp_path: Path) -> None:
     """So that whoever opens them next has the faster files."""

@@ -8,6 +8,7 @@ CheckpointView               a space as it was known at the checkpoint of the ru
 RemanenceChatMessageHistory  the exact transcript of a session
 RemanenceMemory              memory for the chains of langchain-classic
 memory_tools                 the tools `remember`, `recall`, `forget` and `update`
+forget_user                  erases everything of one user
 extractor, embedder          LangChain models as the extractor and the embedder of a space
 
 Importing this package loads no framework. Each name is loaded when it is first used; if its framework is not
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from langchain_remanence.retriever import RemanenceRetriever as RemanenceRetriever
     from langchain_remanence.store import RemanenceStore as RemanenceStore
     from langchain_remanence.tools import memory_tools as memory_tools
+    from langchain_remanence.user_space import forget_user as forget_user
     from langchain_remanence.vector_store import RemanenceVectorStore as RemanenceVectorStore
 
 # For each public name: the module that defines it, and the extra that installs what it needs.
@@ -45,6 +47,7 @@ _MODULES = {
     "RemanenceVectorStore": ("vector_store", "langchain"),
     "embedder": ("models", "langchain"),
     "extractor": ("models", "langchain"),
+    "forget_user": ("user_space", "langchain"),
     "memory_tools": ("tools", "langchain"),
 }
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
@@ -18,8 +19,11 @@ from langchain_remanence.messages import (
     placeholder_text,
     speaker_fields,
 )
-from remanence import Change, InvalidInput, Memory, View
-from remanence.adapters import ChangeFollower, require_space, require_view
+from remanence import Change, InvalidInput, Memory, Space, View
+from remanence.adapters import ChangeFollower, ChatSession, check_rename, check_ttl, now_of, require_space, require_view
+
+if TYPE_CHECKING:
+    from remanence.adapters import ErasureCertificate
 
 _MESSAGE = "langchain_message"
 
@@ -31,12 +35,18 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
     messages from now on; `RemanenceChatMessageHistory(space.as_of(yesterday), ...)` still reads them. A
     message is stored as JSON: a document in an artifact is returned as a dict, and NaN as None; bytes are kept.
 
+    `sessions`, `rename_session`, `delete_session`, `erase_session` and `sweep_ttl` work on all sessions of the space,
+    as those of LlamaIndex's chat stores do.
+
     Args:
         space: The space to read and write, or a view of it to read only.
         session_id: The name of the session.
+        ttl: Erase a session so long after its last message: seconds, or a timedelta. A message is recalled no longer
+            than this after it was added. An expired session is empty at once, and its text is erased when the history
+            is next used, or by `sweep_ttl`.
 
     Raises:
-        InvalidInput: `session_id` is blank.
+        InvalidInput: `session_id` is blank, or `ttl` is not above 0.
 
     Example:
         >>> import remanence
@@ -48,11 +58,10 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
         (['human', 'ai'], 'monday')
     """
 
-    def __init__(self, space: View, session_id: str = "default") -> None:
-        if not isinstance(session_id, str) or not session_id.strip():
-            raise InvalidInput(f"session_id={session_id!r} is blank. Give it a visible character.")
+    def __init__(self, space: View, session_id: str = "default", *, ttl: float | timedelta | None = None) -> None:
         self.space = require_view(space)
-        self.session_id = session_id
+        self.session_id = _checked_name(session_id, "session_id")
+        self.ttl = check_ttl(ttl)
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
@@ -65,12 +74,61 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
         Raises:
             InvalidInput: A message cannot be written as JSON, or this is the history of a view.
         """
-        require_space(self.space).add_turns([self._turn(message) for message in messages])
+        space = require_space(self.space)
+        self._erase_if_expired()
+        space.add_turns([self._turn(message) for message in messages])
 
     def clear(self) -> None:
         """Hide the messages of the session from now on. Views of the past still have them."""
-        for memory_id in _messages_of(self.space).ids(self.space, self.session_id):
-            require_space(self.space).forget(memory_id, why="the chat history was cleared")
+        self.delete_session(self.session_id)
+
+    def sessions(self) -> list[ChatSession]:
+        """Return the sessions of the space that have messages, in the order they began."""
+        return _messages_of(self.space).sessions(self.space)
+
+    def rename_session(self, name: str, new_name: str) -> None:
+        """Give a session another name. Views of the past have it under the old one.
+
+        Raises:
+            NotFound: There is no session with this name.
+            InvalidInput: There is one with the new name already, or the new name is blank.
+        """
+        space, table = require_space(self.space), _messages_of(self.space)
+        ids = table.ids(space, name)
+        check_rename(name, _checked_name(new_name, "new_name"), {each.name for each in table.sessions(space)})
+        memories = [memory for memory_id in ids if (memory := space.get(memory_id)) is not None]
+        space.add_turns([self._turn(as_message(memory)) | _same_message(memory, new_name) for memory in memories])
+        if self.session_id == name:
+            self.session_id = new_name
+
+    def delete_session(self, name: str) -> int:
+        """Hide the messages of a session from now on. Views of the past still have them.
+
+        Returns:
+            How many there were.
+        """
+        ids = _messages_of(self.space).ids(self.space, name)
+        return require_space(self.space).forget_many(ids, why="the chat history was cleared") if ids else 0
+
+    def erase_session(self, name: str) -> ErasureCertificate:
+        """Erase the messages of a session for good, with those that were cleared before and the facts found in them.
+
+        Returns:
+            What was erased.
+        """
+        ids = _messages_of(self.space).ids(self.space, name, hidden=True)
+        return require_space(self.space).erase_many(ids)
+
+    def sweep_ttl(self) -> int:
+        """Erase the sessions that have expired. Returns how many there were."""
+        expired = _messages_of(self.space).expired_sessions(self.space)
+        for name in expired:
+            self.erase_session(name)
+        return len(expired)
+
+    def _erase_if_expired(self) -> None:
+        if isinstance(self.space, Space) and _messages_of(self.space).is_expired(self.space, self.session_id):
+            self.erase_session(self.session_id)
 
     def stored_memories(self, last: int | None = None) -> list[Memory]:
         """Return the memories that hold the messages of the session.
@@ -78,6 +136,7 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
         Args:
             last: Return only this many, from the end.
         """
+        self._erase_if_expired()
         ids = _messages_of(self.space).ids(self.space, self.session_id)
         selected = ids if last is None else ids[max(len(ids) - last, 0) :]
         memories = (self.space.get(memory_id) for memory_id in selected)
@@ -94,6 +153,7 @@ class RemanenceChatMessageHistory(BaseChatMessageHistory):
             # Two messages with the same text, or with the same id, are two messages.
             "key": f"message:{uuid4().hex}",
             "meta": {_MESSAGE: {"type": message.type, "data": data}},
+            "expires_at": None if self.ttl is None else now_of(self.space) + self.ttl,
             **speaker_fields(message),
         }
 
@@ -104,30 +164,100 @@ def as_message(memory: Memory) -> BaseMessage:
     return message_from_json(stored["type"], {"content": memory.text, **stored["data"]})
 
 
+def _same_message(memory: Memory, session: str) -> dict[str, Any]:
+    """The fields that make a turn a new version of this memory, in another session."""
+    at = None if memory.turn is None else memory.turn.at
+    return {"key": memory.key, "conversation": session, "time": at, "expires_at": memory.expires_at}
+
+
+def _checked_name(name: object, argument: str) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInput(f"{argument}={name!r} is blank. Give it a visible character.")
+    return name
+
+
+class _Message(NamedTuple):
+    """A message in the table: its session, when it was first added, when it expires, and whether it is hidden."""
+
+    session: str
+    at: datetime
+    expires_at: datetime | None
+    is_hidden: bool = False
+
+
 class _SessionMessages(ChangeFollower):
-    """The ids of the memories that hold messages, by session.
+    """The memories that hold messages, by session.
 
     With it, a transcript is read in time that grows with its own length, not with that of the space.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._ids: dict[str, dict[str, None]] = {}
-        self._hidden: set[str] = set()
+        self._messages: dict[str, _Message] = {}  # by memory id
+        self._ids: dict[str, dict[str, None]] = {}  # by session
 
-    def ids(self, view: View, session: str) -> list[str]:
+    def ids(self, view: View, session: str, *, hidden: bool = False) -> list[str]:
+        """Return the memories of a session that are not hidden; with `hidden`, all. An expired session has none."""
         with self.lock:
             self.catch_up(view)
-            return [memory_id for memory_id in self._ids.get(session, ()) if memory_id not in self._hidden]
+            if not hidden and self._is_expired(session, now_of(view)):
+                return []
+            ids = self._ids.get(session, ())
+            return [memory_id for memory_id in ids if hidden or not self._messages[memory_id].is_hidden]
+
+    def sessions(self, view: View) -> list[ChatSession]:
+        with self.lock:
+            self.catch_up(view)
+            now = now_of(view)
+            out = []
+            for session in self._ids:
+                messages = self._visible(session)
+                if messages and not self._is_expired(session, now):
+                    times = [message.at for message in messages]
+                    out.append(ChatSession(session, len(messages), min(times), max(times), messages[-1].expires_at))
+            return sorted(out, key=lambda session: session.began)
+
+    def is_expired(self, view: View, session: str) -> bool:
+        with self.lock:
+            self.catch_up(view)
+            return self._is_expired(session, now_of(view))
+
+    def expired_sessions(self, view: View) -> list[str]:
+        with self.lock:
+            self.catch_up(view)
+            now = now_of(view)
+            return [session for session in self._ids if self._is_expired(session, now)]
 
     def apply_change(self, change: Change) -> None:
-        memory = change.memory
+        memory, known = change.memory, self._messages.get(change.memory_id)
         if memory is not None and memory.turn is not None and _MESSAGE in memory.meta:
-            self._ids.setdefault(memory.turn.conversation, {})[memory.id] = None
-        if change.kind in ("forgotten", "erased"):
-            self._hidden.add(change.memory_id)
-        else:
-            self._hidden.discard(change.memory_id)
+            session = memory.turn.conversation
+            if known is not None and known.session != session:
+                self._remove(change.memory_id, known.session)
+            at = change.at if known is None else known.at
+            self._messages[memory.id] = _Message(session, at, memory.expires_at)
+            self._ids.setdefault(session, {})[memory.id] = None
+        elif known is not None and change.kind == "erased":
+            self._remove(change.memory_id, known.session)
+            del self._messages[change.memory_id]
+        elif known is not None:
+            self._messages[change.memory_id] = known._replace(is_hidden=change.kind == "forgotten")
+
+    def _visible(self, session: str) -> list[_Message]:
+        messages = (self._messages[memory_id] for memory_id in self._ids.get(session, ()))
+        return [message for message in messages if not message.is_hidden]
+
+    def _is_expired(self, session: str, now: datetime) -> bool:
+        """Whether a session expired: its last message says when."""
+        messages = self._visible(session)
+        expiry = messages[-1].expires_at if messages else None
+        return expiry is not None and expiry <= now
+
+    def _remove(self, memory_id: str, session: str) -> None:
+        ids = self._ids[session]
+        del ids[memory_id]
+        if not ids:
+            del self._ids[session]
 
 
 # By view and not by history, as chains make a new history for every call.

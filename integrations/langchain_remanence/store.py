@@ -319,9 +319,7 @@ class RemanenceStore(BaseStore):
         operations.validate_op(GetOp(namespace, key))
         self._table.update()
         ids = self._table.memories_at((tuple(namespace), key))
-        for memory_id in ids:
-            space.erase(memory_id)
-        return bool(ids)
+        return bool(space.erase_many(ids)) if ids else False
 
     aerase = in_thread(erase)
 

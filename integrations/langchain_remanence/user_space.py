@@ -16,6 +16,7 @@ from remanence.adapters import require_space
 if TYPE_CHECKING:
     from langchain_remanence.checkpoints import CheckpointView
     from remanence import Space
+    from remanence.adapters import ErasureCertificate
 
 SpaceLike: TypeAlias = "Space | CheckpointView"
 """A space, or a view that follows the checkpoints of the running thread."""
@@ -46,6 +47,32 @@ def space_for(space: SpaceOrFactory, user: str | None, runtime: Any) -> SpaceLik
             "space for each user; or, if they are to share one, a function: lambda runtime: space."
         )
     return space
+
+
+def forget_user(space: Space, user_id: str | int | UUID) -> ErasureCertificate:
+    """Erase everything of one user: the space that `user=` gives the user, and those below it.
+
+    Args:
+        space: The space that the middleware, tools or retriever were made with.
+        user_id: The id of the user, as runs name it.
+
+    Returns:
+        What was erased.
+
+    Raises:
+        InvalidInput: It cannot be the id of a user.
+
+    Example:
+        >>> import remanence
+        >>> with remanence.open(None) as space:
+        ...     _ = space.child("users", "bob").add("I am allergic to peanuts.")
+        ...     len(forget_user(space, "bob")), space.spaces()
+        (1, [])
+    """
+    checked = _as_id("user_id", user_id)
+    if not checked:
+        raise InvalidInput(f"user_id={user_id!r} names nobody. Give the id of a user.")
+    return space.child("users", checked).erase_space()
 
 
 def current_runtime() -> Any:

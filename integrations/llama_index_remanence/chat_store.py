@@ -9,23 +9,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.storage.chat_store import BaseChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 from llama_index.core.storage.chat_store.loading import RECOGNIZED_CHAT_STORES
 
 from llama_index_remanence.space_reference import SpaceAdapter
 from llama_index_remanence.transcript import MessageRow, Transcript
-from remanence.adapters import in_thread
+from remanence.adapters import ChatSession, check_ttl, in_thread
+
+if TYPE_CHECKING:
+    from remanence.adapters import ErasureCertificate
 
 Store = TypeVar("Store", bound="_TranscriptStore")
 
 
 class _TranscriptStore(SpaceAdapter):
     """Base class of the two stores."""
+
+    ttl: float | None = Field(default=None, gt=0, description="Seconds after its last message that a session is kept.")
 
     _cached_transcript: Transcript | None = PrivateAttr(default=None)
 
@@ -37,13 +42,58 @@ class _TranscriptStore(SpaceAdapter):
 
     aas_of = in_thread(as_of)
 
+    def sessions(self) -> list[ChatSession]:
+        """Return the sessions that have messages, in the order they began."""
+        return self._transcript.list_sessions()
+
+    asessions = in_thread(sessions)
+
+    def rename_session(self, name: str, new_name: str) -> None:
+        """Give a session another name. Views of the past have it under the old one.
+
+        Raises:
+            NotFound: There is no session with this name.
+            InvalidInput: There is one with the new name already.
+        """
+        self._transcript.rename_session(name, new_name)
+
+    arename_session = in_thread(rename_session)
+
+    def delete_session(self, name: str) -> int:
+        """Delete the messages of a session. Views of the past still have them.
+
+        Returns:
+            How many there were.
+        """
+        count = len(self._transcript.rows(name, archived=None))
+        self._transcript.delete_session(name)
+        return count
+
+    adelete_session = in_thread(delete_session)
+
+    def erase_session(self, name: str) -> ErasureCertificate:
+        """Erase a session for good, with the messages that were deleted from it before.
+
+        Returns:
+            What was erased.
+        """
+        return self._transcript.erase_session(name)
+
+    aerase_session = in_thread(erase_session)
+
+    def sweep_ttl(self) -> int:
+        """Erase the sessions that have expired. Returns how many there were."""
+        return self._transcript.sweep_ttl()
+
+    asweep_ttl = in_thread(sweep_ttl)
+
     def _reset_state(self) -> None:
         self._cached_transcript = None
 
     @property
     def _transcript(self) -> Transcript:
         if self._cached_transcript is None:
-            self._cached_transcript = Transcript(self.space)
+            self._cached_transcript = Transcript(self.space, check_ttl(self.ttl))
         return self._cached_transcript
 
 
@@ -57,6 +107,8 @@ class RemanenceChatStore(_TranscriptStore, BaseChatStore):
         space: The space.
         location: Where to open the space, in place of `space`.
         path: The names of the child to use.
+        ttl: Erase a session so many seconds after its last message. An expired session has no messages at once, and
+            its text is erased when it is next used, or by `sweep_ttl`.
 
     Example:
         >>> import remanence
@@ -128,6 +180,8 @@ class RemanenceAsyncChatStore(_TranscriptStore, AsyncDBChatStore):
         space: The space.
         location: Where to open the space, in place of `space`.
         path: The names of the child to use.
+        ttl: Erase a session so many seconds after its last message. An expired session has no messages at once, and
+            its text is erased when it is next used, or by `sweep_ttl`.
 
     Example:
         >>> import remanence

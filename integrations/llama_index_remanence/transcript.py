@@ -12,18 +12,23 @@ import json
 from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from fractions import Fraction
 from hashlib import blake2b
+from itertools import groupby
 from math import floor
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
 
 from llama_index_remanence.messages import message_from_json, message_to_json, record_text
-from remanence import Change, Memory, View
-from remanence.adapters import ChangeFollower, require_space, storable_text
+from remanence import Change, Memory, Space, View
+from remanence.adapters import ChangeFollower, ChatSession, check_rename, now_of, require_space, storable_text
+
+if TYPE_CHECKING:
+    from remanence.adapters import ErasureCertificate
 
 _RECORD, _MESSAGE = "llamaindex", "message"
 _MAX_PIECE_LENGTH = 400_000
@@ -43,6 +48,8 @@ class MessageRow:
     order: Fraction
     archived: bool
     message_json: str
+    at: datetime
+    expires_at: datetime | None
     extra_ids: tuple[str, ...] = ()
     """The ids of further records, if one could not hold the message."""
 
@@ -72,6 +79,11 @@ class _Session:
     def rows(self) -> list[MessageRow]:
         return self.rows_by_generation.get(self.generation, []) if self.is_active else []
 
+    def expires_at(self) -> datetime | None:
+        """When the session expires: its last message says it."""
+        last = max(self.rows(), key=attrgetter("position"), default=None)
+        return None if last is None else last.expires_at
+
     def is_archived(self, row: MessageRow) -> bool:
         return row.archived or (self.archived_to is not None and row.sort_key <= self.archived_to)
 
@@ -83,11 +95,16 @@ class _Session:
 
 
 class Transcript(ChangeFollower):
-    """The messages of all sessions in a space, or in a view of it to read only. It is thread-safe."""
+    """The messages of all sessions in a space, or in a view of it to read only. It is thread-safe.
 
-    def __init__(self, space: View) -> None:
+    With `ttl`, a session expires so long after its last message. Then it has no messages any more, and is erased when
+    it is next used.
+    """
+
+    def __init__(self, space: View, ttl: timedelta | None = None) -> None:
         super().__init__()
         self._space = space
+        self._ttl = ttl
         self._sessions: dict[str, _Session] = {}
         self._active_sessions: dict[str, None] = {}  # in the order they began
         self._session_names: dict[str, str] = {}  # by memory id
@@ -100,7 +117,19 @@ class Transcript(ChangeFollower):
         """Return the sessions in the order they began; one may have no messages."""
         with self.lock:
             self.catch_up(self._space)
-            return list(self._active_sessions)
+            return [name for name in self._active_sessions if not self._is_expired(name)]
+
+    def list_sessions(self) -> list[ChatSession]:
+        """Return the sessions that have messages of any status, in the order they began."""
+        with self.lock:
+            out = []
+            for name in self.sessions():
+                rows = self._sessions[name].rows()
+                if rows:
+                    times = [row.at for row in rows]
+                    expires_at = self._sessions[name].expires_at()
+                    out.append(ChatSession(name, len(rows), min(times), max(times), expires_at))
+            return sorted(out, key=attrgetter("began"))
 
     def rows(self, session: str, *, archived: bool | None = False) -> list[MessageRow]:
         """Return the messages of a session in order: the unarchived, the archived, or with None all."""
@@ -171,6 +200,41 @@ class Transcript(ChangeFollower):
                 require_space(self._space).forget(state.memory_id, why=_DELETED)
                 self.delete(rows)
 
+    def erase_session(self, session: str) -> ErasureCertificate:
+        """Erase a session for good: its record, and every message that was ever written to it."""
+        with self.lock:
+            self.catch_up(self._space)
+            state = self._sessions.get(session) or _Session()
+            ids = [memory_id for row in state.all_rows for memory_id in (row.memory_id, *row.extra_ids)]
+            # The record last: with it, the table forgets the session.
+            certificate = require_space(self._space).erase_many([*ids, *([state.memory_id] if state.memory_id else [])])
+            self.catch_up(self._space)
+            return certificate
+
+    def rename_session(self, session: str, new_name: str) -> None:
+        """Give a session another name: its messages are written again. Views of the past have the old one."""
+        with self.lock:
+            check_rename(session, new_name, {each.name for each in self.list_sessions()})
+            state, generation = self._session(session), uuid4().hex
+            for (archived, expires_at), run in groupby(
+                list(state.rows()), key=lambda row: (state.is_archived(row), row.expires_at)
+            ):
+                rows = list(run)
+                orders, messages = [row.order for row in rows], [row.message for row in rows]
+                times = [row.at for row in rows]
+                self._write(new_name, generation, orders, messages, archived, expires_at=expires_at, times=times)
+            self._activate(new_name, generation)
+            self.delete_session(session)
+
+    def sweep_ttl(self) -> int:
+        """Erase the sessions that have expired. Returns how many there were."""
+        with self.lock:
+            self.catch_up(self._space)
+            expired = [name for name in self._active_sessions if self._is_expired(name)]
+            for name in expired:
+                self.erase_session(name)
+            return len(expired)
+
     def archive(self, session: str, last: MessageRow) -> None:
         """Archive the messages of a session up to this one."""
         with self.lock:
@@ -202,10 +266,21 @@ class Transcript(ChangeFollower):
         )
 
     def _write(
-        self, session: str, generation: str, orders: Sequence[Fraction], messages: Sequence[ChatMessage], archived: bool
+        self,
+        session: str,
+        generation: str,
+        orders: Sequence[Fraction],
+        messages: Sequence[ChatMessage],
+        archived: bool,
+        *,
+        expires_at: datetime | None = None,
+        times: Sequence[datetime] | None = None,
     ) -> None:
         turns = []
-        for order, message in zip(orders, messages, strict=True):
+        if expires_at is None and self._ttl is not None:
+            expires_at = now_of(self._space) + self._ttl
+        moments: list[datetime | None] = [*times] if times is not None else [None] * len(messages)
+        for order, message, at in zip(orders, messages, moments, strict=True):
             text, name = message_to_json(message), uuid4().hex
             pieces = [text[start : start + _MAX_PIECE_LENGTH] for start in range(0, len(text), _MAX_PIECE_LENGTH)]
             record = {"session": session, "life": generation, "order": str(order), "archived": archived}
@@ -219,6 +294,8 @@ class Transcript(ChangeFollower):
                         "role": message.role.value,
                         "conversation": session_label(session),
                         "key": f"chat message {name} {number}",
+                        "expires_at": expires_at,
+                        "time": at,
                         "meta": {
                             _RECORD: json.dumps(record if is_first else {"session": session, "piece_of": name}),
                             _MESSAGE: piece,
@@ -232,13 +309,22 @@ class Transcript(ChangeFollower):
 
     def _session(self, session: str) -> _Session:
         self.catch_up(self._space)
+        if self._is_expired(session):
+            if not isinstance(self._space, Space):
+                return _Session()
+            self.erase_session(session)
         return self._sessions.get(session) or _Session()
+
+    def _is_expired(self, session: str) -> bool:
+        state = self._sessions.get(session)
+        expires_at = None if state is None else state.expires_at()
+        return expires_at is not None and expires_at <= now_of(self._space)
 
     def apply_change(self, change: Change) -> None:
         """Update the table with one change."""
         if change.memory is not None:
             if _RECORD in change.memory.meta:  # the space may have other memories too
-                self._apply_record(change.memory, change.position)
+                self._apply_record(change.memory, change)
         elif change.memory_id in self._rows:
             row = self._rows[change.memory_id]
             self._set_listed(row, change.kind == "restored")
@@ -247,15 +333,21 @@ class Transcript(ChangeFollower):
                 all_rows[:] = [other for other in all_rows if other is not row]
                 del self._rows[change.memory_id]
         elif change.memory_id in self._session_names:
-            self._set_active(self._session_names[change.memory_id], change.kind == "restored")
+            name = self._session_names[change.memory_id]
+            self._set_active(name, change.kind == "restored")
+            if change.kind == "erased":
+                del self._session_names[change.memory_id]
+                self._sessions[name].memory_id, self._sessions[name].record_count = "", 0
+                if not self._sessions[name].all_rows:
+                    del self._sessions[name]
 
-    def _apply_record(self, memory: Memory, position: int) -> None:
+    def _apply_record(self, memory: Memory, change: Change) -> None:
         record: dict[str, Any] = json.loads(memory.meta[_RECORD])
         session = self._sessions.setdefault(record["session"], _Session())
         if "piece_of" in record:
             self._pieces.setdefault(record["piece_of"], {})[memory.id] = memory.meta[_MESSAGE]
         elif _MESSAGE in memory.meta:
-            self._apply_message(memory, position, record, session)
+            self._apply_message(memory, change, record, session)
         else:
             end = record["archived_to"]
             session.memory_id, session.generation = memory.id, record["life"]
@@ -264,14 +356,16 @@ class Transcript(ChangeFollower):
             self._session_names[memory.id] = record["session"]
             self._set_active(record["session"], True)
 
-    def _apply_message(self, memory: Memory, position: int, record: dict[str, Any], session: _Session) -> None:
+    def _apply_message(self, memory: Memory, change: Change, record: dict[str, Any], session: _Session) -> None:
         if memory.id not in self._rows:  # else it is another version of the memory, with the same message
             rest = dict(reversed(self._pieces.pop(record["name"], {}).items()))
             if len(rest) + 1 < record["pieces"]:
                 return  # a piece was erased, so the message is treated as erased
             row = MessageRow(
                 memory_id=memory.id,
-                position=position,
+                position=change.position,
+                at=change.at if memory.turn is None else memory.turn.at or change.at,
+                expires_at=memory.expires_at,
                 session=record["session"],
                 generation=record["life"],
                 order=Fraction(record["order"]),

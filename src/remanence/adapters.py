@@ -30,8 +30,9 @@ import os
 import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,7 @@ from remanence.schema import DOCUMENT_FIELD
 if TYPE_CHECKING:
     from logging import Logger
 
+    from remanence.api.erasure import ErasureCertificate as ErasureCertificate  # for the type hints of adapters
     from remanence.api.space import Space
     from remanence.api.view import View
     from remanence.schema import Change, Hit, Memory
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_TEXT_LENGTH",
     "ChangeFollower",
+    "ChatSession",
     "Keep",
     "NamedEmbedder",
     "PromptMemories",
@@ -60,6 +63,8 @@ __all__ = [
     "TokenCounter",
     "check_keep",
     "check_max_tokens",
+    "check_rename",
+    "check_ttl",
     "document_row",
     "embed_query",
     "embed_texts",
@@ -69,6 +74,7 @@ __all__ = [
     "is_kept",
     "lazy_getattr",
     "log_and_continue",
+    "now_of",
     "placeholder_text",
     "prompt_budget",
     "quoted_hits",
@@ -184,6 +190,56 @@ def check_max_tokens(max_tokens: object) -> int | None:
     if max_tokens is None or (isinstance(max_tokens, int) and not isinstance(max_tokens, bool) and max_tokens >= 0):
         return max_tokens
     raise InvalidInput(f"max_tokens={max_tokens!r} is neither None nor a whole number from 0 on.")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSession:
+    """A chat session in a list: its name, how many messages it has, when the first and the last were added, and when
+    it expires."""
+
+    name: str
+    messages: int
+    began: datetime
+    last: datetime
+    expires_at: datetime | None = None
+
+
+def check_rename(name: str, new_name: str, known: Collection[str]) -> None:
+    """Check that a chat session can be renamed, given the names of all sessions.
+
+    Raises:
+        NotFound: There is no session with this name.
+        InvalidInput: There is one with the new name already.
+    """
+    if name not in known:
+        raise NotFound(f"there is no chat session {name!r}. `sessions()` lists those that have messages.")
+    if new_name in known:
+        raise InvalidInput(f"there is a chat session {new_name!r} already, and two cannot be one. Choose another name.")
+
+
+def check_ttl(ttl: object) -> timedelta | None:
+    """Return a time to live if it is valid: a timedelta or a number of seconds, above 0; or None for no limit.
+
+    Raises:
+        InvalidInput: It is anything else.
+
+    Example:
+        >>> check_ttl(3600)
+        datetime.timedelta(seconds=3600)
+    """
+    if ttl is None:
+        return None
+    if isinstance(ttl, int | float) and not isinstance(ttl, bool):
+        with suppress(OverflowError, ValueError):
+            ttl = timedelta(seconds=ttl)
+    if isinstance(ttl, timedelta) and ttl > timedelta(0):
+        return ttl
+    raise InvalidInput(f"ttl={ttl!r} is neither a timedelta nor a number of seconds above 0. Give for example 86_400.")
+
+
+def now_of(view: View) -> datetime:
+    """Return the present moment of a space, by its clock; of a view of the past, the moment it is of."""
+    return view._now()
 
 
 def require_view(given: object, argument: str = "space") -> View:

@@ -74,6 +74,13 @@ class Erased:
 
 
 @dataclass(frozen=True, slots=True)
+class Emptied:
+    """The text of every earlier entry of this space was removed."""
+
+    space: str
+
+
+@dataclass(frozen=True, slots=True)
 class Registered:
     """An entity has this name and these aliases."""
 
@@ -274,7 +281,7 @@ class Reversed:
     left: tuple[str, ...] = ()
 
 
-_MemoryEvent: TypeAlias = Remembered | Forgotten | Restored | Erased
+_MemoryEvent: TypeAlias = Remembered | Forgotten | Restored | Erased | Emptied
 _EntityEvent: TypeAlias = Registered | Renamed | Merged | Split | Undone
 _EdgeEvent: TypeAlias = Declared | Related | Linked | Invalidated
 _JobEvent: TypeAlias = Served | Extracted | Queued | Worked | Expired

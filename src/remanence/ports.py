@@ -6,7 +6,7 @@ Each is a Protocol: any object with these members works, no base class is needed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from enum import IntEnum
@@ -92,12 +92,26 @@ class Transaction(Protocol):
         """Store embeddings by the hash of their text. Known ones stay as they are."""
         ...
 
+    def use_vectors(self, space: str, hashes: Iterable[bytes]) -> None:
+        """Record that a space has texts with these hashes, so that their embeddings are kept."""
+        ...
+
+    def drop_vectors(self, space: str, hashes: Sequence[bytes]) -> int:
+        """Record that a space has no text with these hashes any more, and delete the embeddings that no other space
+        uses. Returns how many embeddings were deleted."""
+        ...
+
     def erase(self, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> None:
         """Remove the text of these entries, and these embeddings of every model. Unknown positions are skipped.
 
         The caller appends the `Erased` event that records it, in the same transaction. `Erased` entries hold no
         text and stay: they confirm which entries are empty.
         """
+        ...
+
+    def erase_space(self, space: str, *, at: datetime) -> Entry:
+        """Remove the text of every entry of a space, and append the `Emptied` event that records it. The space is not
+        in `spaces` until something else is appended to it."""
         ...
 
     def put_meta(self, name: str, value: str) -> None:
@@ -133,7 +147,7 @@ class Ledger(Protocol):
         ...
 
     def spaces(self) -> list[str]:
-        """The names of all spaces that have an entry, sorted."""
+        """The names of all spaces that have an entry, sorted, without those that were emptied."""
         ...
 
     def count(self, space: str, *, up_to: int | None = None) -> int:
@@ -144,11 +158,6 @@ class Ledger(Protocol):
         """The embeddings stored for these text hashes; unknown ones are left out."""
         ...
 
-    def texts_in_other_entries(self, texts: Collection[str], *, excluded_positions: Collection[int]) -> set[str]:
-        """Those of these texts that occur in an entry outside `excluded_positions`. Reads every entry once; used
-        by `erase`."""
-        ...
-
     def get_meta(self, name: str) -> str | None:
         """A value that `put_meta` stored."""
         ...
@@ -156,6 +165,17 @@ class Ledger(Protocol):
     def verify(self) -> tuple[int, bytes]:
         """How many entries there are, and the last digest; LedgerTampered names the first changed entry. An entry
         without text that no `Erased` event records counts as changed."""
+        ...
+
+    def last_erasure(self) -> int:
+        """The position of the last entry that records an erasure; 0 if there is none. Must be cheap."""
+        ...
+
+    def clean_up(self, *, wait: float = 0.0) -> bool:
+        """Remove erased text from where it may be besides the entries, such as a write-ahead log.
+
+        Waits at most so many seconds for others. False if something prevents it for now, such as a long read.
+        """
         ...
 
     def compact(self) -> None:

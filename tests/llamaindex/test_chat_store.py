@@ -335,3 +335,54 @@ async def test_the_past_can_be_read_in_an_event_loop(space: remanence.Space, clo
     await store.delete_messages("monday")
 
     assert texts(await (await store.aas_of("2026-05-04T12:00")).get_messages("monday")) == ["Good morning."]
+
+
+@pytest.mark.parametrize("store_class", [RemanenceChatStore, RemanenceAsyncChatStore])
+def test_sessions_are_listed_renamed_and_deleted(
+    store_class: type[RemanenceChatStore] | type[RemanenceAsyncChatStore], space: remanence.Space, clock: FakeClock
+) -> None:
+    """Under the new name it goes on as before; the past knows the old one; another store of the space sees the same."""
+    store, plain = store_class(space), RemanenceChatStore(space)
+    plain.set_messages("monday", MESSAGES)
+    clock.advance(hours=1)
+    plain.set_messages("other", [user("Elsewhere.")])
+    earlier = clock.now()
+    clock.advance(hours=1)
+
+    store.rename_session("monday", "holiday")
+    assert plain.get_messages("holiday") == MESSAGES
+    assert plain.get_messages("monday") == []
+    assert [(each.name, each.messages) for each in store.sessions()] == [("holiday", len(MESSAGES)), ("other", 1)]
+    assert RemanenceChatStore(space).as_of(earlier).get_messages("monday") == MESSAGES
+    plain.add_message("holiday", user("And then?"))
+    assert texts(plain.get_messages("holiday"))[-1] == "And then?"
+    with pytest.raises(remanence.InvalidInput, match="already"):
+        store.rename_session("holiday", "other")
+    with pytest.raises(remanence.NotFound, match="sessions"):
+        store.rename_session("monday", "new")
+
+    assert store.delete_session("other") == 1
+    assert [each.name for each in store.sessions()] == ["holiday"]
+    assert len(store.erase_session("holiday")) == len(MESSAGES) + 2
+    assert store.sessions() == []
+    assert len(asyncio.run(store.aerase_session("other"))) == 2, "what was deleted is erased too"
+
+
+def test_a_session_is_erased_some_time_after_its_last_message(space: remanence.Space, clock: FakeClock) -> None:
+    """As a whole, and out of the ledger once anybody looks; it may begin anew."""
+    store = RemanenceChatStore(space, ttl=100)
+    store.add_message("monday", user("I am allergic to hazelnuts."))
+    clock.advance(seconds=60)
+    store.add_message("monday", assistant("Noted."))
+    clock.advance(seconds=60)
+    assert texts(store.get_messages("monday")) == ["I am allergic to hazelnuts.", "Noted."]
+    assert store.sweep_ttl() == 0
+    clock.advance(seconds=40)
+    assert store.get_keys() == []
+    assert not [hit for hit in space.recall("allergic to hazelnuts") if "hazelnuts" in hit.memory.text]
+    assert RemanenceChatStore(space).sweep_ttl() == 1
+    assert all(entry.event is None or entry.kind == "erased" for entry in space._engine.ledger.read(space.name))
+    assert store.get_messages("monday") == []
+    store.add_message("monday", user("Hello again."))
+    assert texts(store.get_messages("monday")) == ["Hello again."]
+    assert texts(RemanenceChatStore(space).get_messages("monday")) == ["Hello again."]

@@ -27,7 +27,7 @@ import numpy as np
 from remanence._version import __version__
 from remanence.admin.jsonlines import JsonLinesWriter
 from remanence.errors import LedgerUnavailable
-from remanence.events import Erased, Event, Ran, Served, Undone
+from remanence.events import Emptied, Erased, Event, Ran, Served, Undone
 from remanence.language.text import pluralize
 from remanence.ledger.codec import encode
 from remanence.schema import micros
@@ -83,7 +83,9 @@ def export(
                     file.write(_dump({"vectors": encoded}))
                     vector_count += len(encoded)
             # A text that was erased meanwhile may be in the file already: then the file is written again.
-            if not any(entry.kind == "erased" for space in spaces for entry in ledger.read(space, after=head)):
+            if not any(
+                entry.kind in ("erased", "emptied") for space in spaces for entry in ledger.read(space, after=head)
+            ):
                 return TransferReport(str(path), tuple(spaces), entry_count, vector_count, file.finish())
     raise LedgerUnavailable(
         f"memories were erased each of the {_MAX_TRIES} times that {path} was written, so nothing was exported. "
@@ -119,6 +121,8 @@ def _entry_lines(engine: Engine, space: str, head: int) -> Iterator[str]:
         event = remap_positions(entry.event, lambda position: bisect_right(positions, position))
         if isinstance(event, Served):  # the name of the space may be another one after the import
             event = replace(event, asked={name: value for name, value in event.asked.items() if name != "space"})
+        if isinstance(event, Emptied):
+            event = Emptied("")
         yield f'{start},"event":{encode(event)}}}'
 
 

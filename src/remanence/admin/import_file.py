@@ -22,7 +22,7 @@ import numpy as np
 from remanence.admin.export_file import BATCH_SIZE, EXPORT_VERSION, TransferReport, remap_positions
 from remanence.admin.jsonlines import NOT_AN_EXPORT, JsonLinesReader, open_unpacked
 from remanence.errors import InvalidInput, LedgerTooNew
-from remanence.events import Erased, Served
+from remanence.events import Emptied, Erased, Served
 from remanence.language.text import truncate
 from remanence.ledger.codec import event_from_fields
 from remanence.schema import from_micros
@@ -159,6 +159,10 @@ class _SpaceWriter:
         event = event_from_fields(fields["kind"], fields["event"])
         if name := _first_invalid_field(event):
             raise ValueError(f"{fields['kind']}: {name}={getattr(event, name)!r}")
+        if isinstance(event, Emptied):
+            self._transaction.erase_space(self._space, at=at)
+            self._blank.clear()
+            return
         event = remap_positions(event, self._position)
         if isinstance(event, Served):
             event = replace(event, asked={"space": self._space, **event.asked})

@@ -1,12 +1,14 @@
 """Files of JSON lines that show whether they are complete.
 
 Each line has a checksum, so that a damaged line can be named. The last line has the number and the digest of
-the lines before it, so that a truncated file is noticed. A file is written under another name and renamed when
-it is complete. It is compressed with gzip if its name ends in .gz.
+the lines before it, so that a truncated file is noticed. A file is written without a name and gets its name when it is
+complete, so that a process that is killed leaves nothing behind; where the system has no files without a name, it is
+written under another name. It is compressed with gzip if its name ends in .gz.
 """
 
 from __future__ import annotations
 
+import glob
 import gzip
 import hashlib
 import json
@@ -14,7 +16,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from io import BufferedIOBase
+from io import BufferedIOBase, BufferedWriter
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,9 @@ class JsonLinesWriter:
         with self._named_errors():
             if self._path.is_dir():
                 raise IsADirectoryError(21, "it is a folder; name a file in it")
-            self._file = self._files.enter_context(self._partial.open("wb"))
+            _remove_partial_files(self._path)
+            self._unnamed = _open_unnamed(self._path.parent)
+            self._file = self._files.enter_context(self._unnamed or self._partial.open("wb"))
             self._stream: BufferedIOBase = self._file
             if self._path.suffix == ".gz":
                 # No name and no time inside, so that the same lines make the same file.
@@ -70,6 +74,10 @@ class JsonLinesWriter:
                 self._stream.close()
             self._file.flush()
             os.fsync(self._file.fileno())
+            if self._unnamed is not None:
+                # With a descriptor of a folder (any: the path is absolute) it follows the link to the file.
+                number = self._file.fileno()
+                os.link(f"/proc/self/fd/{number}", self._partial, src_dir_fd=number, follow_symlinks=True)
             self._partial.replace(self._path)
         return digest
 
@@ -82,6 +90,28 @@ class JsonLinesWriter:
                 f"{self._path} cannot be written: {error.strerror or error}. "
                 "Nothing was left there; name another file, or free disk space."
             ) from error
+
+
+def _open_unnamed(folder: Path) -> BufferedWriter | None:
+    """A file without a name, which is gone when it is closed; None where there is no such thing."""
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), "wb")
+    except OSError:  # this file system has none, or the folder cannot be written: then the other way says so
+        return None
+
+
+def _remove_partial_files(path: Path) -> None:
+    """Delete what killed processes have left of this file."""
+    for partial in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
+        process = partial.name[len(path.name) + 1 : -len(".part")]
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            partial.unlink(missing_ok=True)
+        except (ValueError, OverflowError, PermissionError):  # not ours, or of somebody else who is alive
+            continue
 
 
 class JsonLinesReader:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from remanence.api.facet import Facet, retry_if_erased
 from remanence.api.in_thread import in_thread, iterate_in_thread
 from remanence.core import inputs
+from remanence.core.housekeeping import PendingErasure
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, ProjectionStale
 from remanence.events import Served
@@ -139,6 +140,23 @@ class AuditView(Facet):
             return self._engine.changes(self._space, after, self._position(index))
 
     achanges = iterate_in_thread(changes)
+
+    def pending(self) -> list[PendingErasure]:
+        """What is left of erased memories for now: where, and when it will be gone. It becomes empty by itself.
+
+        It may be in the write-ahead log while somebody reads the ledger, in the index of a large space until it is
+        rebuilt in the background, or in the index of another process that has not looked at the ledger since.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.erase(space.add("The door code is 4711."))
+            ...     space.audit.pending()
+            []
+        """
+        return self._engine.housekeeper.pending(self._space)
+
+    apending = in_thread(pending)
 
 
 class Audit(AuditView):

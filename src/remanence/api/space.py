@@ -13,6 +13,7 @@ from urllib.parse import quote
 from remanence.api.admin_facet import Admin
 from remanence.api.audit_facet import Audit
 from remanence.api.entity_facet import Entities
+from remanence.api.erasure import ErasureCertificate, erase_memories, erase_spaces
 from remanence.api.graph_facet import Graph
 from remanence.api.in_thread import in_thread
 from remanence.api.job_facet import Jobs
@@ -395,17 +396,17 @@ class Space(View):
 
     aunforget = in_thread(unforget)
 
-    def erase(self, id: str | Memory) -> list[str]:
+    def erase(self, id: str | Memory) -> ErasureCertificate:
         """Remove the text of a memory for good, from the past and from every file.
 
-        Facts that were found in it alone are erased with it. The ledger entries stay, without their text,
-        so that `verify` still succeeds.
+        Facts that were found in it alone are erased with it, as are recorded recalls that returned it. The ledger
+        entries stay, without their text, so that `verify` still succeeds.
 
         Args:
             id: The memory or its id.
 
         Returns:
-            The ids of all memories that were erased.
+            What was erased, and what is not gone yet and when it will be.
 
         Raises:
             NotFound: This space has no such memory.
@@ -414,12 +415,54 @@ class Space(View):
             >>> import remanence
             >>> with remanence.open(None) as space:
             ...     memory = space.add("The door code is 4711.")
-            ...     space.erase(memory) == [memory.id], space.get(memory)
-            (True, None)
+            ...     certificate = space.erase(memory)
+            ...     certificate.memories == (memory.id,), certificate.blanked, space.get(memory)
+            (True, {'remembered': 1}, None)
         """
-        return forgetting.erase(self._engine, self.name, inputs.memory_id(id))
+        return erase_memories(self._engine, self.name, [inputs.memory_id(id)])
 
     aerase = in_thread(erase)
+
+    def erase_many(self, ids: Iterable[str | Memory]) -> ErasureCertificate:
+        """Erase these memories in one transaction, as `erase` does one.
+
+        Args:
+            ids: The memories or their ids.
+
+        Raises:
+            NotFound: One of them is not in this space. None is erased then.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     added = space.add_many(["Alice drinks tea.", "Bob drinks water."])
+            ...     len(space.erase_many(added)), space.count()
+            (2, 0)
+        """
+        return erase_memories(self._engine, self.name, inputs.memory_ids(ids))
+
+    aerase_many = in_thread(erase_many)
+
+    def erase_space(self) -> ErasureCertificate:
+        """Erase everything in this space and in the spaces below it, such as the windows and stores of adapters.
+
+        Memories, their history, entities, relations, jobs and recorded recalls lose their text, and the space is no
+        longer listed. Its name stays in the ledger. The space can be used again, and is empty then.
+
+        Returns:
+            What was erased, in all of these spaces.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     bob = space.child("users", "bob")
+            ...     _ = bob.add("I am allergic to peanuts.")
+            ...     len(bob.erase_space()), space.spaces()
+            (1, [])
+        """
+        return erase_spaces(self._engine, self.name, self.admin._tree())
+
+    aerase_space = in_thread(erase_space)
 
     def touch(self, id: str | Memory, boost: bool = False) -> TouchReport:
         """Record that a memory was used, so that it decays later.

@@ -119,8 +119,7 @@ def erase(space: Space, args: Namespace) -> int:
         if not _confirm(f"Erase {described} permanently? [y/N] "):
             print("nothing was erased")
             return 1
-    space.erase(args.id)
-    print("erased")
+    print(space.erase(args.id))
     return 0
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from remanence._version import __version__
+from remanence.core.housekeeping import Housekeeper
 from remanence.core.index import FORMAT, Index, embeddable_texts
 from remanence.core.index_file import index_file_name
 from remanence.core.inputs import as_utc
@@ -75,6 +76,7 @@ class Engine:
         """Called with the name of a space that is opened with unfinished jobs."""
         self._signed = False  # whether the ledger records which embedder it was built with
         self._replace_embedder = replace_embedder  # everything is about to be embedded again
+        self.housekeeper = Housekeeper(self)
         self._match_embedder()
 
     @property
@@ -116,6 +118,7 @@ class Engine:
             if index is None or (index.dimension_unknown and self.embedder.dimension is not None):
                 index = self._indexes[space] = self._open(space)
                 self._report_unfinished_jobs(index)
+                self.housekeeper.watch()
             self._indexes.move_to_end(space)
             self._users[space] = self._users.get(space, 0) + 1
             self._close_idle()
@@ -126,6 +129,11 @@ class Engine:
         finally:
             with self._index_lock:
                 self._users[space] -= 1
+
+    def open_indexes(self) -> list[tuple[str, Index]]:
+        """The indexes that are open now, by space."""
+        with self._index_lock:
+            return list(self._indexes.items())
 
     # Writing
 
@@ -151,8 +159,9 @@ class Engine:
     def index_imported_entries(self, space: str, progress: Progress | None = None) -> None:
         """Index entries that were imported: embed texts that came without a vector, and start their jobs."""
         with self.open_index(space) as index:
-            if not index.dimension_unknown:
-                with self.transaction() as transaction:
+            with self.transaction() as transaction:
+                transaction.use_vectors(space, index.embedded_text_hashes())
+                if not index.dimension_unknown:
                     self._sign(transaction)
             self._report_unfinished_jobs(index)
         self.embed_missing(space, progress)
@@ -204,10 +213,13 @@ class Engine:
     def check(self, space: str) -> dict[str, str]:
         """Compare each part of the index with a fresh build from the ledger; what differs, by name."""
         with self.open_index(space) as index, index.lock:
+            if index.needs_refresh:
+                index.refresh()
             fresh = self._index(space, ExactStore(self.embedder.dimension or 1), None)
             return index.broken | index.differences(fresh)
 
     def close(self) -> None:
+        self.housekeeper.stop()
         with self._index_lock:
             if self._closed:
                 return
@@ -226,11 +238,13 @@ class Engine:
             self.on_unfinished_jobs(index.space)
 
     def store_vectors(
-        self, transaction: Transaction, vectors: Mapping[bytes, Vector], made: Mapping[bytes, Vector]
+        self, transaction: Transaction, space: str, vectors: Mapping[bytes, Vector], made: Mapping[bytes, Vector]
     ) -> None:
+        """Store the vectors of texts of a space, of which the ledger does not have those that were `made`."""
         if vectors:
             self._sign(transaction)
             transaction.put_vectors(self.embedder.fingerprint, made)
+            transaction.use_vectors(space, vectors)
 
     def _sign(self, transaction: Transaction) -> None:
         if not self._signed:
@@ -264,27 +278,27 @@ class Engine:
                 chunk = rows[begin : begin + _CHUNK]
                 entries = self.ledger.entries_at(index.catalog.positions_of_rows(chunk)).values()
                 versions = [entry.event for entry in entries if isinstance(entry.event, Remembered)]
-                self._make_vectors([text for version in versions for text in embeddable_texts(version)])
+                self._make_vectors(space, [text for version in versions for text in embeddable_texts(version)])
                 if progress is not None:
                     progress(begin + len(chunk), len(rows))
             with index.lock:
                 described = [*index.registry.descriptions(index.catalog.position), *index.missing_descriptions]
             for begin in range(0, len(described), _CHUNK):
-                self._make_vectors(described[begin : begin + _CHUNK])
+                self._make_vectors(space, described[begin : begin + _CHUNK])
             index.fill_missing_vectors()
 
     def embed_descriptions(self, space: str) -> None:
         """Embed the descriptions of entities that have no vector yet."""
         with self.open_index(space) as index:
-            if self._make_vectors(list(index.missing_descriptions)):
+            if self._make_vectors(space, list(index.missing_descriptions)):
                 index.fill_missing_vectors()
 
-    def _make_vectors(self, texts: Sequence[str]) -> bool:
+    def _make_vectors(self, space: str, texts: Sequence[str]) -> bool:
         """Embed those of these texts that the ledger has no vector for, and store the vectors; False for none."""
-        _, made = self.embed(texts)
+        vectors, made = self.embed(texts)
         if made:
             with self.transaction() as transaction:
-                self.store_vectors(transaction, made, made)
+                self.store_vectors(transaction, space, vectors, made)
         return bool(made)
 
     def _open(self, space: str) -> Index:

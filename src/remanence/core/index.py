@@ -44,7 +44,16 @@ FORMAT = "10"
 _BATCH = 2_000
 _SAVE_AFTER = 25_000
 _MAX_CACHED_MEMORIES = 4_096
+_MAX_REBUILT_AT_ONCE = 1_000
+"""Versions of a space that is rebuilt as soon as something in it was erased. A larger one is rebuilt by `refresh`."""
 _MAX_RECALLED_TEXTS = 512
+
+
+# What `refresh` replaces: all that `_reset` makes, except the vectors.
+_BUILT = (
+    *("catalog", "fields", "words", "names", "registry", "relations", "links", "journal", "usage", "graph"),
+    *("times", "signals", "_state", "_parts", "missing_descriptions"),
+)
 
 
 class RowErased(LookupError):
@@ -71,11 +80,16 @@ class Index:
         self.lock = threading.RLock()
         self.broken: dict[str, str] = {}
         """Signals that failed to index an entry, and why. `rebuild` repairs them."""
+        self.needs_refresh = False
+        """True while this index has words and names of memories that were erased since. Recall does not see them, and
+        they are not saved; `refresh` removes them."""
         self._ledger = ledger
         self._model = model
         self._store = store
         self._extra_signals = extra_signals
         self._index_file = None if index_path is None else IndexFile(index_path)
+        self._is_copy = self._is_emptied = False
+        self._vector_loader = self.load_vectors  # that of this index also in the copy that `refresh` makes
         self.recently_recalled: OrderedDict[str, str] = OrderedDict()
         """Texts that were just recalled, with their memory ids. Added again, they are not new memories."""
         self._new_vectors: dict[bytes, Vector] = {}
@@ -115,9 +129,11 @@ class Index:
         """Apply these entries; `vectors` are their embeddings, so that they need not be read back."""
         with self.lock:
             self._new_vectors = dict(vectors or {})
-            erased, started = False, len(self.catalog) > 0
+            erased: list[int] = []
+            last = ""
             # In ledger order, so that a rebuild gives names the same numbers.
             for kind, run in groupby(self._new(entries), key=attrgetter("kind")):
+                last = kind
                 if kind == "remembered":
                     while batch := list(islice(run, _BATCH)):
                         self._apply_versions(batch)
@@ -126,11 +142,13 @@ class Index:
                     self.catalog.apply_entry(entry)
                     if kind not in MEMORY_ENTRY_KINDS:
                         self._apply_state(entry)
-                    elif isinstance(entry.event, Erased) and started:
-                        erased = True
+                    elif isinstance(entry.event, Erased):
+                        number = self.catalog.number(entry.event.memory)
+                        erased += [] if number is None else [number]
             self._new_vectors = {}
+            self._is_emptied = last == "emptied" if last else self._is_emptied
             if erased:
-                self.rebuild()
+                self._remove_erased(erased)
             elif self._applied - self._saved >= max(_SAVE_AFTER, self._saved // 2):
                 self.save()
 
@@ -177,28 +195,41 @@ class Index:
             return None
         return self.catalog.row_at(number, position)
 
-    def entry_positions_about(self, memory: int) -> list[int]:
-        """The ledger entries that contain text of a memory or are about it alone."""
-        extractions = self.journal.extractions.get(self.catalog.ids[memory], ())
-        positions = (
-            *self.catalog.positions_of_memory(memory),
-            *self.links.positions_of_memory(memory),
-            *self.relations.positions_of_memory(memory),
-            *(extraction.position for extraction in extractions),
-        )
-        return sorted(set(positions))
+    def entry_positions_about(self, memories: Collection[int]) -> dict[int, list[int]]:
+        """For each of these memories the ledger entries that contain text of it or are about it alone: its versions,
+        links, extractions and assertions, and the recorded recalls that returned it."""
+        out: dict[int, list[int]] = {}
+        asserted: dict[int, list[int]] = {}
+        for position, memory in self.relations.positions_of_memories(set(memories)).items():
+            asserted.setdefault(memory, []).append(position)
+        taken: set[int] = set()
+        for memory in memories:
+            memory_id = self.catalog.ids[memory]
+            positions = {
+                *self.catalog.positions_of_memory(memory),
+                *self.links.positions_of_memory(memory),
+                *asserted.get(memory, ()),
+                *(extraction.position for extraction in self.journal.extractions.get(memory_id, ())),
+                *self.journal.recall_positions.get(memory_id, ()),
+            }
+            out[memory] = sorted(positions - taken)
+            taken |= positions
+        return out
 
-    def with_derived(self, memory: int) -> list[int]:
-        """A memory, those derived from nothing else, and those that superseded it and contain its text."""
-        found = [memory]
-        for source in found:
+    def with_derived(self, memories: Iterable[int]) -> list[int]:
+        """These memories, those derived from nothing else, and those that superseded one and contain its text."""
+        found = dict.fromkeys(memories)
+        waiting = list(found)
+        while waiting:
+            source = waiting.pop(0)
             superseding = self.links.ever_linked(source, "supersedes", "in")
             for fact in self.links.ever_linked(source, "derived_from", "in"):
                 sources = self.links.ever_linked(fact, "derived_from", "out")
                 alone = all(each in found or self.catalog.is_erased(each) for each in sources)
                 if fact not in found and (alone or fact in superseding):
-                    found.append(fact)
-        return found
+                    found[fact] = None
+                    waiting.append(fact)
+        return list(found)
 
     def latest_version(self, memory_id: str) -> Remembered | None:
         """The latest version of a memory; None if there is none, or it was erased."""
@@ -303,6 +334,7 @@ class Index:
             self._reset()
             self._memories.clear()
             self.recently_recalled.clear()
+            self.needs_refresh = False
             try:
                 self.vectors.clear()
             except ProjectionError as error:
@@ -315,11 +347,38 @@ class Index:
             self.apply_entries(self._ledger.read(self.space))
             self.save()
 
+    def refresh(self) -> None:
+        """Build everything but the vectors again from the ledger. The index can be used meanwhile: it is replaced at
+        the end. Takes as long as a rebuild."""
+        vectors = self.vectors.name
+        fresh = copy(self)
+        fresh.lock, fresh._index_file, fresh.broken, fresh._is_copy = threading.RLock(), None, {}, True
+        fresh._memories, fresh.recently_recalled = OrderedDict(), OrderedDict()
+        fresh._reset()
+        fresh.needs_refresh = False
+        fresh.broken[vectors] = "they are those of the other index"
+        fresh.apply_entries(self._ledger.read(self.space))
+        with self.lock:
+            self.catch_up()
+            newer = self._ledger.read(self.space, after=fresh.catalog.position)
+            fresh.apply_entries(entry for entry in newer if entry.position <= self.catalog.position)
+            fresh.signals[vectors] = fresh._parts[vectors] = self.vectors
+            del fresh.broken[vectors]
+            for name in _BUILT:
+                setattr(self, name, getattr(fresh, name))
+            self.broken = fresh.broken | {name: why for name, why in self.broken.items() if name == vectors}
+            self._snapshot_masks = None
+            self.needs_refresh = fresh.needs_refresh  # something was erased meanwhile
+            self.save()
+
     def save(self) -> None:
-        if self._index_file is None or self.broken:
+        if self._index_file is None or self.broken or self.needs_refresh:
             return
         with self.lock:
-            self._index_file.write(self._header(), self._parts)
+            if self._is_emptied:  # nothing is left of an emptied space, not even a file
+                self._index_file.remove()
+            else:
+                self._index_file.write(self._header(), self._parts)
             self._saved = self._applied
 
     def close(self) -> None:
@@ -333,14 +392,16 @@ class Index:
 
     def load_vectors(self, hashes: Sequence[bytes]) -> Mapping[bytes, Vector]:
         """Embeddings by text hash: from the entries that are being applied, or else from the ledger."""
-        found = {key: self._new_vectors[key] for key in hashes if key in self._new_vectors}
+        new = self._new_vectors
+        found = {key: new[key] for key in hashes if key in new}
         missing = [key for key in hashes if key not in found]
         return found | self._ledger.vectors(self._model, missing) if missing else found
 
-    def _reset(self) -> None:
+    def _reset(self, vectors: Vectors | None = None) -> None:
+        """Make everything empty, except the vectors if they are given: they skip the rows that they have."""
         self.catalog = Catalog()
         self.fields = Fields(self.catalog)
-        self.vectors = Vectors(self._store, self.load_vectors)
+        self.vectors = vectors or Vectors(self._store, self._vector_loader)
         self.words = Words()
         self.names = Names()
         self.registry = Registry(self.names)
@@ -348,7 +409,7 @@ class Index:
         self.links = Links(self.catalog)
         self.journal = Journal()
         self.usage = Usage()
-        self.graph = EntityGraph(self.load_vectors, self.names)
+        self.graph = EntityGraph(self._vector_loader, self.names)
         self.times = Times()
         built_in: list[Signal] = [self.words, self.vectors, self.times, self.graph]
         signals = [*built_in, *map(deepcopy, self._extra_signals)]
@@ -402,6 +463,36 @@ class Index:
             self.graph.add_description(number, text, entry.position)
             if not self.load_vectors([text_hash(text)]):
                 self.missing_descriptions[text] = None
+
+    def _remove_erased(self, memories: Sequence[int]) -> None:
+        """Remove what this index has of memories that were just erased."""
+        memories = [memory for memory in memories if self.catalog.has_text(memory)]
+        if not memories:
+            return
+        rows = [row for memory in memories for row in self.catalog.rows_of(memory)]
+        for position in self.catalog.positions_of_rows(rows):
+            self._memories.pop(position, None)
+        ids = {self.catalog.ids[memory] for memory in memories}
+        for text in [text for text, memory_id in self.recently_recalled.items() if memory_id in ids]:
+            del self.recently_recalled[text]
+        if self._index_file is not None:
+            self._index_file.remove()
+        if self._is_emptied and not self._is_copy:
+            self.rebuild()
+            return
+        try:
+            self.vectors.erase(rows)
+        except ProjectionError as error:
+            log.warning("the vectors of erased memories of space %r could not be deleted: %s", self.space, error)
+            self.broken[self.vectors.name] = f"{type(error).__name__}: {error}"
+        if self._is_copy or len(self.catalog) > _MAX_REBUILT_AT_ONCE:
+            self.needs_refresh = True
+        elif self.broken:
+            self.rebuild()
+        else:
+            self._reset(self.vectors)
+            self._saved = 0
+            self.apply_entries(self._ledger.read(self.space))
 
     def _read(self, positions: Sequence[int]) -> None:
         entries = self._ledger.entries_at(positions)

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import NamedTuple
 
 from remanence.errors import InvalidInput, LedgerCorrupt, LedgerError, LedgerTampered, LedgerTooNew
-from remanence.events import Erased, Event
-from remanence.ledger.codec import decode, encode, event_kind, event_subject, json_fragment
+from remanence.events import Emptied, Erased, Event
+from remanence.ledger.codec import decode, encode, event_kind, event_subject
 from remanence.schema import Entry, from_micros, micros
 
 SALT_SIZE = 16
@@ -81,6 +81,13 @@ class ChainedTransaction(ABC):
         self._append_stored([StoredEntry(position, moment, space, kind, subject, None, None, content, digest)])
         return Entry(position, from_micros(moment), space, kind, subject, None, digest)
 
+    def erase_space(self, space: str, *, at: datetime) -> Entry:
+        self._check_open()
+        self._blank_space(space)
+        [entry] = self.append(space, [Emptied(space)], at=at)
+        self._mark_emptied(entry)
+        return entry
+
     def _append_stored(self, entries: Sequence[StoredEntry]) -> None:
         if entries:
             self._store(entries)
@@ -101,6 +108,14 @@ class ChainedTransaction(ABC):
 
     @abstractmethod
     def _store(self, entries: Sequence[StoredEntry]) -> None: ...
+
+    @abstractmethod
+    def _blank_space(self, space: str) -> None:
+        """Remove the text of every entry of a space."""
+
+    @abstractmethod
+    def _mark_emptied(self, entry: Entry) -> None:
+        """Leave the space of this entry out of `spaces` as long as this is its last entry."""
 
     @abstractmethod
     def _last_time(self, space: str) -> int | None: ...
@@ -147,18 +162,6 @@ def decode_entry(position: int, at: int, space: str, kind: str, subject: str, bo
         ) from error
 
 
-def texts_in_other_entries(
-    bodies: Iterable[tuple[int, str | None]], texts: Collection[str], excluded_positions: Collection[int]
-) -> set[str]:
-    """Those of these texts that occur in another entry than these, given all positions and bodies."""
-    fragments = {text: json_fragment(text) for text in texts}
-    excluded, found = set(excluded_positions), set[str]()
-    for position, body in bodies:
-        if isinstance(body, str) and position not in excluded:  # a body changed from outside may be anything
-            found.update(text for text, fragment in fragments.items() if text not in found and fragment in body)
-    return found
-
-
 def verify(entries: Iterable[StoredEntry], recorded_head: ChainHead | None) -> ChainHead:
     """The end of the chain, if every entry is as it was written.
 
@@ -168,16 +171,18 @@ def verify(entries: Iterable[StoredEntry], recorded_head: ChainHead | None) -> C
     """
     head = EMPTY_HEAD
     fault: tuple[int, str] | None = None
-    unexplained: set[int] = set()  # entries without text that no later entry has recorded as erased yet
+    # Entries without text that no later entry has recorded as erased yet, each with its space.
+    unexplained: dict[int, object] = {}
     unreadable: LedgerTooNew | None = None
     for entry in entries:
         fault = fault or _entry_fault(entry, head)
         head = ChainHead(entry.position, entry.digest)
         if entry.body is None:
-            unexplained.add(entry.position)
-        elif entry.kind == "erased":
+            unexplained[entry.position] = entry.space
+        elif entry.kind in ("erased", "emptied"):
             try:
-                unexplained.difference_update(_erased_positions(entry))  # also after a fault
+                for position in _erased_positions(entry, unexplained):  # also after a fault
+                    unexplained.pop(position, None)
             except LedgerTooNew as error:
                 unexplained.clear()  # only a later release can tell which of them this entry erased
                 unreadable = unreadable or error
@@ -216,11 +221,14 @@ def _entry_fault(entry: StoredEntry, before: ChainHead) -> tuple[int, str] | Non
     return None
 
 
-def _erased_positions(entry: StoredEntry) -> tuple[int, ...]:
+def _erased_positions(entry: StoredEntry, blank: Mapping[int, object]) -> Sequence[int]:
+    """Which of the entries without text, given with their spaces, this entry says were erased."""
     try:
         event = decode(entry.kind, entry.body) if entry.body is not None and _matches_content(entry) else None
     except (TypeError, ValueError, KeyError, AttributeError):
         return ()  # not an entry that this library wrote
+    if isinstance(event, Emptied):
+        return [position for position, space in blank.items() if space == entry.space]
     return event.positions if isinstance(event, Erased) else ()
 
 

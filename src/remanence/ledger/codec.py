@@ -122,11 +122,6 @@ def _stored_memory(event: Remembered) -> dict[str, Any]:
     return stored
 
 
-def json_fragment(text: str) -> str:
-    """A text as it appears inside an encoded event."""
-    return _ENCODER.encode(text)[1:-1]
-
-
 def decode(name: str, body: str) -> Event:
     """The event that `encode` stored."""
     return event_from_fields(name, json.loads(body))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -41,6 +41,8 @@ class InMemoryLedger:
         self._writing = self._closed = False
         self._entries: list[StoredEntry] = []
         self._vectors: dict[bytes, dict[str, Vector]] = {}
+        self._spaces_of: dict[bytes, set[str]] = {}  # by the hash of a text
+        self._last_erasure = 0
         self._meta: dict[str, str] = {}
 
     @contextmanager
@@ -79,7 +81,8 @@ class InMemoryLedger:
 
     def spaces(self) -> list[str]:
         with self._check_open():
-            return sorted({entry.space for entry in self._entries})
+            last_kinds = {entry.space: entry.kind for entry in self._entries}
+            return sorted(space for space, kind in last_kinds.items() if kind != "emptied")
 
     def count(self, space: str, *, up_to: int | None = None) -> int:
         with self._check_open():
@@ -89,10 +92,14 @@ class InMemoryLedger:
         with self._check_open():
             return {h: self._vectors[h][model] for h in hashes if model in self._vectors.get(h, ())}
 
-    def texts_in_other_entries(self, texts: Collection[str], *, excluded_positions: Collection[int]) -> set[str]:
+    def last_erasure(self) -> int:
         with self._check_open():
-            bodies = ((entry.position, entry.body) for entry in self._entries)
-            return chain.texts_in_other_entries(bodies, texts, excluded_positions)
+            return self._last_erasure
+
+    def clean_up(self, *, wait: float = 0.0) -> bool:
+        """Nothing to do: the text is only in the entries."""
+        self._check_open()
+        return True
 
     def get_meta(self, name: str) -> str | None:
         with self._check_open():
@@ -124,8 +131,14 @@ class InMemoryLedger:
             self._entries += transaction.entries
             for position in transaction.erased_positions:
                 entry = self._entries[position - 1]
-                if entry.kind != "erased":  # it contains no text, and explains entries without text
+                if entry.kind not in ("erased", "emptied"):  # they contain no text, and explain entries without
                     self._entries[position - 1] = entry._replace(body=None, salt=None)
+            if transaction.erased_positions:
+                self._last_erasure = len(self._entries)
+            for space, text_hash in transaction.used_vectors:
+                self._spaces_of.setdefault(text_hash, set()).add(space)
+            for space, text_hash in transaction.unused_vectors:
+                self._spaces_of.get(text_hash, set()).discard(space)
             for text_hash in transaction.dropped_vectors:
                 self._vectors.pop(text_hash, None)
             for text_hash, by_model in transaction.vectors.items():
@@ -142,6 +155,8 @@ class InMemoryTransaction(ChainedTransaction):
         self.entries: list[StoredEntry] = []
         self.erased_positions: set[int] = set()
         self.dropped_vectors: set[bytes] = set()
+        self.used_vectors: set[tuple[str, bytes]] = set()
+        self.unused_vectors: set[tuple[str, bytes]] = set()
         self.vectors: dict[bytes, dict[str, Vector]] = {}
         self.meta: dict[str, str] = {}
 
@@ -152,6 +167,28 @@ class InMemoryTransaction(ChainedTransaction):
             copy = np.array(vector, dtype=np.float32)
             copy.flags.writeable = False
             self.vectors.setdefault(text_hash, {}).setdefault(model, copy)
+
+    def use_vectors(self, space: str, hashes: Iterable[bytes]) -> None:
+        self._check_open()
+        used = {(space, text_hash) for text_hash in hashes}
+        self.used_vectors |= used
+        self.unused_vectors -= used
+
+    def drop_vectors(self, space: str, hashes: Sequence[bytes]) -> int:
+        self._check_open()
+        dropped = {(space, text_hash) for text_hash in hashes}
+        self.used_vectors -= dropped
+        self.unused_vectors |= dropped
+        unused = [text_hash for text_hash in dict.fromkeys(hashes) if not self._is_used(text_hash)]
+        known = sum(len(self._ledger._vectors.get(each, ())) for each in unused)
+        self.erase([], unused)
+        return known
+
+    def _is_used(self, text_hash: bytes) -> bool:
+        """Whether a space uses this embedding after the changes of this transaction."""
+        before = {(space, text_hash) for space in self._ledger._spaces_of.get(text_hash, ())}
+        after = (before | {use for use in self.used_vectors if use[1] == text_hash}) - self.unused_vectors
+        return bool(after)
 
     def erase(self, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> None:
         self._check_open()
@@ -167,6 +204,13 @@ class InMemoryTransaction(ChainedTransaction):
 
     def _store(self, entries: Sequence[StoredEntry]) -> None:
         self.entries += entries
+
+    def _blank_space(self, space: str) -> None:
+        entries = itertools.chain(self._ledger._entries, self.entries)
+        self.erased_positions.update(entry.position for entry in entries if entry.space == space)
+
+    def _mark_emptied(self, entry: Entry) -> None:
+        """Nothing to do: the kind of the last entry says it."""
 
     def _last_time(self, space: str) -> int | None:
         newest_first = itertools.chain(reversed(self.entries), reversed(self._ledger._entries))

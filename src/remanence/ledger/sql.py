@@ -6,12 +6,11 @@ One connection writes, and a small pool of others reads. Methods are documented 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
 BATCH = 500  # values in one IN (…)
 VECTOR_DTYPE = np.dtype("<f4")
+_LOG_WAIT = 0.1  # seconds to wait for readers after an erasure; other writers wait as long
 
 
 class SqlLedger:
@@ -50,7 +50,7 @@ class SqlLedger:
     def __init__(self, folder: Path) -> None:
         self.path = sqlite.ensure_ledger_file(folder)
         self._pid = os.getpid()
-        self._connected = self._closed = self._writing = self._needs_checkpoint = False
+        self._connected = self._closed = self._writing = self._log_has_erased_text = False
         self._write_lock = threading.RLock()
         self._errors = sqlite.TranslatedErrors(self.path)
         for other in self._instances:
@@ -71,9 +71,7 @@ class SqlLedger:
             try:
                 sqlite.retry_while_locked(lambda: tables.create_or_migrate(self._writer, self.path))
                 self._writer.execute(tables.LAST_ENTRY).fetchone()  # finds damage at the end at once
-                self._needs_checkpoint = True  # a crash may have left the text of an erased entry in the log
-                self._remove_erased_pages(wait=0)
-                self._needs_checkpoint = False
+                self._clean_log(wait=0)  # a crash may have left the text of an erased entry in the log
             except BaseException:
                 self._disconnect()
                 raise
@@ -86,7 +84,8 @@ class SqlLedger:
             self._check_open()
             if self._writing:
                 raise LedgerError("this thread is already in a transaction: end that one first.")
-            self._remove_erased_pages(wait=0)
+            if self._log_has_erased_text:
+                self._clean_log(wait=0)
             self._check_file()
             with self._errors:
                 self._writer.execute("BEGIN IMMEDIATE")
@@ -112,8 +111,7 @@ class SqlLedger:
                 if transaction is not None:
                     transaction.ended = True
             if transaction.erased:
-                self._needs_checkpoint = True
-                self._remove_erased_pages(wait=1000)
+                self._clean_log(wait=_LOG_WAIT)
 
     def _find_head(self) -> ChainHead:
         """The end of the chain. It is read again only if another connection has written since."""
@@ -133,14 +131,37 @@ class SqlLedger:
             )
         return head
 
-    def _remove_erased_pages(self, wait: int) -> None:
-        """Remove old pages of erased entries from the write-ahead log; if a reader prevents it, next time."""
-        if self._needs_checkpoint:
-            with contextlib.suppress(sqlite3.Error):  # the erasure itself is committed; this is retried
-                self._writer.execute(f"PRAGMA busy_timeout={wait}")
-                busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-                self._needs_checkpoint = bool(busy)
+    def last_erasure(self) -> int:
+        return int(self.get_meta(tables.ERASED_KEY) or 0)
+
+    def clean_up(self, *, wait: float = 0.0) -> bool:
+        with self._write_lock:
+            self._check_open()
+            if self._writing:
+                raise LedgerError("this thread is in a transaction: end it before cleaning up.")
+            return self._clean_log(wait)
+
+    def _clean_log(self, wait: float) -> bool:
+        """Remove old pages of erased entries from the write-ahead log. False if a reader prevents it for now."""
+
+        def position(key: str) -> int:
+            row = self._writer.execute(tables.GET_META, (key,)).fetchone()
+            return 0 if row is None else int(row[0])
+
+        self._log_has_erased_text = True
+        try:
+            self._writer.execute(f"PRAGMA busy_timeout={int(wait * 1000)}")
+            erased = position(tables.ERASED_KEY)
+            if erased > position(tables.CLEANED_KEY):
+                if self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                    return False
+                self._writer.execute(tables.PUT_META, (tables.CLEANED_KEY, str(erased)))
+            self._log_has_erased_text = False
+        except sqlite3.OperationalError:  # locked; the erasure itself is committed, and this is tried again
+            return False
+        finally:
             self._writer.execute(f"PRAGMA busy_timeout={int(sqlite.BUSY_TIMEOUT * 1000)}")
+        return True
 
     # Reading
 
@@ -169,7 +190,8 @@ class SqlLedger:
         return self._value(tables.LAST_ENTRY) or 0
 
     def spaces(self) -> list[str]:
-        return sorted(row[0] for row in self._rows(tables.SPACES))
+        emptied = {row[0] for row in self._rows(tables.EMPTIED_SPACES, {"key": tables.EMPTIED_KEY})}
+        return sorted(row[0] for row in self._rows(tables.SPACES) if row[0] not in emptied)
 
     def count(self, space: str, *, up_to: int | None = None) -> int:
         return int(self._value(tables.COUNT, (space, OPEN_END if up_to is None else up_to)))
@@ -181,11 +203,6 @@ class SqlLedger:
             for text_hash, blob in self._rows(tables.VECTORS + _placeholders(batch), (model, *batch)):
                 found[text_hash] = np.frombuffer(blob, VECTOR_DTYPE)
         return found
-
-    def texts_in_other_entries(self, texts: Collection[str], *, excluded_positions: Collection[int]) -> set[str]:
-        self._check_open()
-        with self._errors, self._reader() as reader:
-            return chain.texts_in_other_entries(reader.execute(tables.BODIES), texts, excluded_positions)
 
     def get_meta(self, name: str) -> str | None:
         value: str | None = self._value(tables.GET_META, (name,))
@@ -234,7 +251,7 @@ class SqlLedger:
             else:  # closed by another thread meanwhile
                 reader.close()
 
-    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+    def _rows(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
         self._check_open()
         with self._errors, self._reader() as reader:
             return reader.execute(sql, values).fetchall()
@@ -254,7 +271,7 @@ class SqlLedger:
                 raise LedgerError("this thread is in a transaction: end it before closing the ledger.")
             if not self._closed:
                 self._closed = True
-                self._remove_erased_pages(wait=1000)
+                self._clean_log(wait=1.0)
                 self._disconnect()
 
     def _disconnect(self) -> None:
@@ -297,6 +314,13 @@ class SqlTransaction(ChainedTransaction):
         rows = ((model, bytearray(h), bytearray(np.asarray(v, VECTOR_DTYPE))) for h, v in vectors.items())
         self._write(tables.INSERT_VECTOR, rows)
 
+    def use_vectors(self, space: str, hashes: Iterable[bytes]) -> None:
+        self._write(tables.INSERT_USE, ((bytearray(h), space) for h in hashes))
+
+    def drop_vectors(self, space: str, hashes: Sequence[bytes]) -> int:
+        self._write(tables.DELETE_USE, ((h, space) for h in hashes))
+        return self._write(tables.DELETE_UNUSED_VECTORS, ((h,) for h in hashes))
+
     def erase(self, positions: Sequence[int], vector_hashes: Sequence[bytes]) -> None:
         self._check_open()
         self.erased = True
@@ -304,7 +328,7 @@ class SqlTransaction(ChainedTransaction):
         self._write(tables.DELETE_VECTORS, ((h,) for h in vector_hashes))
 
     def put_meta(self, name: str, value: str) -> None:
-        if name == tables.HEAD_KEY:
+        if name.startswith(tables.RESERVED_PREFIX):
             raise InvalidInput(f"{name!r} is reserved for the ledger. Choose another name.")
         self._write(tables.PUT_META, [(name, value)])
 
@@ -313,14 +337,23 @@ class SqlTransaction(ChainedTransaction):
         if self.chain_head != self._first_head:
             value = f"{self.chain_head.position} {self.chain_head.digest.hex()}"
             self._write(tables.PUT_META, [(tables.HEAD_KEY, value)])
+        if self.erased:
+            self._write(tables.PUT_META, [(tables.ERASED_KEY, str(self.head))])
 
     def _store(self, entries: Sequence[StoredEntry]) -> None:
         self._write(tables.INSERT_ENTRY, map(_bound_values, entries))
 
-    def _write(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    def _blank_space(self, space: str) -> None:
+        self.erased = True
+        self._write(tables.ERASE_SPACE, [(space,)])
+
+    def _mark_emptied(self, entry: Entry) -> None:
+        self._write(tables.PUT_META, [(tables.EMPTIED_KEY + entry.space, str(entry.position))])
+
+    def _write(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> int:
         self._check_open()
         with self._errors:
-            self._writer.executemany(sql, rows)
+            return self._writer.executemany(sql, rows).rowcount
 
     def _last_time(self, space: str) -> int | None:
         with self._errors:

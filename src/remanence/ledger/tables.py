@@ -13,17 +13,28 @@ from remanence.ledger.sqlite import APPLICATION_ID
 
 CHUNK = 2000  # entries read at a time; between two chunks a reader holds no lock in the database
 HEAD_KEY = "ledger:head"  # the name in `meta` under which each writer records the last entry
+ERASED_KEY = "ledger:erased"  # the position of the last entry that records an erasure
+CLEANED_KEY = "ledger:cleaned"  # up to which of these the write-ahead log has no erased text any more
+EMPTIED_KEY = "ledger:emptied:"  # followed by the name of a space: the position at which it was emptied
+RESERVED_PREFIX = "ledger:"
+UNRECORDED_EMBEDDINGS = "embeddings without a space"
+"""The name in `meta` that says whether embeddings of an older release have no entry in `embedding_space` yet."""
 
 _ENTRY = """position INTEGER NOT NULL|at BIGINT NOT NULL|space TEXT NOT NULL|kind TEXT NOT NULL|subject TEXT NOT NULL|\
 body TEXT|salt BLOB|content BLOB NOT NULL|digest BLOB NOT NULL|PRIMARY KEY (position)"""
 # hash first: `erase` deletes a text's vectors of every model
 _EMBEDDING = "model TEXT NOT NULL|hash BLOB NOT NULL|vector BLOB NOT NULL|PRIMARY KEY (hash, model)"
+# Which spaces have a text with this embedding, so that it can be deleted with the last of them.
+_EMBEDDING_SPACE = "hash BLOB NOT NULL|space TEXT NOT NULL|PRIMARY KEY (hash, space)"
 _META = "name TEXT NOT NULL|value TEXT NOT NULL|PRIMARY KEY (name)"
 _UNCHANGED = " AND ".join(f"NEW.{name} IS OLD.{name}" for name in StoredEntry._fields if name not in ("body", "salt"))
 
 
 def _create_table(name: str, columns: str) -> str:
     return f"CREATE TABLE {name} (\n\t" + columns.replace("|", ", \n\t") + "\n)"
+
+
+_CREATE_EMBEDDING_SPACE = f"{_create_table('embedding_space', _EMBEDDING_SPACE)} WITHOUT ROWID"
 
 
 SCHEMA = (
@@ -36,18 +47,35 @@ BEGIN SELECT RAISE(ABORT, 'ledger lines are never deleted'); END""",
 WHEN NOT (NEW.body IS NULL AND NEW.salt IS NULL AND OLD.kind <> 'erased' AND {_UNCHANGED})
 BEGIN SELECT RAISE(ABORT, 'ledger lines are never changed, only blanked'); END""",
     _create_table("embedding", _EMBEDDING),
+    _CREATE_EMBEDDING_SPACE,
     _create_table("meta", _META),
 )
-MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = []
+
+
+def _add_embedding_space(connection: sqlite3.Connection) -> None:
+    connection.execute(_CREATE_EMBEDDING_SPACE)
+    if connection.execute("SELECT 1 FROM embedding LIMIT 1").fetchone():
+        # Filled in before the first erasure, as it takes a reading of every text.
+        connection.execute(PUT_META, (UNRECORDED_EMBEDDINGS, "1"))
+    connection.execute(PUT_META, (ERASED_KEY, "1"))  # the log of an older release may have erased text
+
+
+MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_add_embedding_space]
 """From version n to n + 1, in order; the first is 1 to 2. Those that are needed run in one transaction."""
 
 _COLUMNS = "position, at, space, kind, subject, body, digest"
 _ALL_COLUMNS = ", ".join(StoredEntry._fields)
 INSERT_ENTRY = f"INSERT INTO entry ({_ALL_COLUMNS}) VALUES ({', '.join('?' * len(StoredEntry._fields))})"
-# An `erased` entry contains no text, and explains entries without text.
-ERASE_ENTRY = "UPDATE entry SET body = NULL, salt = NULL WHERE position = ? AND kind != 'erased'"
+# These entries contain no text, and explain entries without text.
+_EXPLAINS = "kind IN ('erased', 'emptied')"
+ERASE_ENTRY = f"UPDATE entry SET body = NULL, salt = NULL WHERE position = ? AND NOT {_EXPLAINS}"
+ERASE_SPACE = f"UPDATE entry SET body = NULL, salt = NULL WHERE space = ? AND body IS NOT NULL AND NOT {_EXPLAINS}"
 INSERT_VECTOR = "INSERT INTO embedding (model, hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 DELETE_VECTORS = "DELETE FROM embedding WHERE hash = ?"
+INSERT_USE = "INSERT INTO embedding_space (hash, space) VALUES (?, ?) ON CONFLICT DO NOTHING"
+DELETE_USE = "DELETE FROM embedding_space WHERE hash = ? AND space = ?"
+DELETE_UNUSED_VECTORS = """DELETE FROM embedding
+WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM embedding_space AS used WHERE used.hash = embedding.hash)"""
 PUT_META = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 GET_META = "SELECT value FROM meta WHERE name = ?"
 READ_SPACE = f"SELECT {_COLUMNS} FROM entry WHERE space = ? AND position > ? ORDER BY position LIMIT {CHUNK}"
@@ -55,8 +83,10 @@ READ_STORED = f"SELECT {_ALL_COLUMNS} FROM entry ORDER BY position"
 LAST_ENTRY = "SELECT position, digest FROM entry ORDER BY position DESC LIMIT 1"
 LAST_TIME = "SELECT at FROM entry WHERE space = ? ORDER BY position DESC LIMIT 1"
 POSITION_AT = "SELECT position FROM entry WHERE space = ? AND at <= ? ORDER BY at DESC, position DESC LIMIT 1"
-BODIES = "SELECT position, body FROM entry"
 SPACES = "SELECT DISTINCT space FROM entry"
+# A space is no longer listed while the entry that emptied it is its last one.
+EMPTIED_SPACES = """SELECT substr(name, length(:key) + 1) FROM meta WHERE name >= :key AND name < :key || char(0x10FFFF)
+AND CAST(value AS INTEGER) = (SELECT max(position) FROM entry WHERE space = substr(name, length(:key) + 1))"""
 COUNT = "SELECT count(position) FROM entry WHERE space = ? AND position <= ?"
 ENTRIES_AT = f"SELECT {_COLUMNS} FROM entry WHERE position IN "
 VECTORS = "SELECT hash, vector FROM embedding WHERE model = ? AND hash IN "

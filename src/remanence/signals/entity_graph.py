@@ -13,7 +13,7 @@ have a fixed scale, so a weak connection stays weak.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -182,6 +182,17 @@ class EntityGraph:
 
     def text_hashes(self) -> list[bytes]:
         return list(self._hashes)
+
+    def hashes_outside(self, rows: Collection[int], names: Iterable[str]) -> set[bytes]:
+        """The hashes of those of these names that a row other than these is about, and of all descriptions."""
+        described = np.flatnonzero(self._described.values[:, 2]).tolist()
+        kept = {self._hashes[place] for place in described}
+        for number in {number for name in names if (number := self._names.number(name)) is not None}:
+            edges, kinds = self._edges.edges_of(_name_vertex(number)), self._edge_kind.values
+            about = (int(self._edges.endpoints[edge, 1]) // 2 for edge in edges if kinds[edge] == SUBJECT)
+            if any(row not in rows for row in about):
+                kept.add(text_hash(self._names.spellings[number]))
+        return kept
 
     def fill_missing_vectors(self) -> None:
         self._fill(self._vectors.places_without_vector(len(self._hashes)))

@@ -9,7 +9,7 @@ HNSW index under a filter silently loses recall; a filter evaluated for each poi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +73,30 @@ class Vectors:
             self._store.delete(surplus.tolist())
         missing = np.flatnonzero(~np.isin(expected, stored))
         self._fill(expected[missing].tolist(), [key.tobytes() for key in self._hashes.values[missing]])
+
+    def erase(self, rows: Sequence[int]) -> None:
+        """Remove the points of these rows, also from the store."""
+        chosen = np.zeros(len(self._points), np.bool_)
+        for begin, end in self._places(rows).tolist():
+            chosen[begin:end] = True
+        if chosen.any():
+            points = self._points.values[chosen].tolist()
+            self._points = Column(np.int64, self._points.values[~chosen])
+            self._hashes = Column(np.uint8, self._hashes.values[~chosen])
+            for point in points:
+                self.missing_vectors.pop(point, None)
+            self._store.delete(points)
+
+    def hashes_outside(self, rows: Sequence[int], hashes: Collection[bytes]) -> set[bytes]:
+        """Those of these text hashes that a row other than these has."""
+        if not hashes or not len(self._hashes):
+            return set()
+        wanted = np.frombuffer(b"".join(hashes), np.uint64)[::2]
+        # The first half of each hash selects few candidates, which are then compared in full.
+        found = np.isin(np.ascontiguousarray(self._hashes.values).view(np.uint64)[:, 0], wanted)
+        for begin, end in self._places(rows).tolist():
+            found[begin:end] = False
+        return {key.tobytes() for key in self._hashes.values[found]} & set(hashes)
 
     def text_hashes(self) -> list[bytes]:
         return list(dict.fromkeys(h.tobytes() for h in self._hashes.values))
@@ -150,12 +174,16 @@ class Vectors:
     def _score_rows(self, query: Query, rows: set[int]) -> dict[int, float]:
         if not rows or query.vector is None:
             return {}
-        starts = np.array(sorted(rows), np.int64) << PASSAGE_BITS
-        bounds = np.searchsorted(self._points.values, [starts, starts + MAX_PASSAGES])
-        ranges = [self._points.values[begin:end] for begin, end in bounds.T.tolist()]
+        ranges = [self._points.values[begin:end] for begin, end in self._places(sorted(rows)).tolist()]
         points = np.concatenate(ranges).tolist()
         found = self._store.search(query.vector, len(points), points)
         return _by_row(*found, query.allowed, len(rows))
+
+    def _places(self, rows: Sequence[int]) -> NDArray[np.int64]:
+        """For each of these rows where its points begin and end among all."""
+        starts = np.array(rows, np.int64) << PASSAGE_BITS
+        bounds: NDArray[np.int64] = np.searchsorted(self._points.values, [starts, starts + MAX_PASSAGES]).T
+        return bounds
 
     def _nearest(self, vector: Vector, allowed: NDArray[np.bool_], limit: int) -> dict[int, float]:
         """The nearest rows that may be returned, nearest first, with their similarity."""

@@ -31,6 +31,7 @@ from remanence.state.columns import (
     unpack,
 )
 
+_NO_TEXT = -1
 MEMORY_ENTRY_KINDS = ("remembered", "forgotten", "restored", "erased")
 """The kinds of entries that change which memories are visible."""
 
@@ -107,7 +108,7 @@ class Catalog(SavedPart):
         self._expires.extend([OPEN_END if expiry is None else micros(expiry) for expiry in expiries])
         self._recorded.extend([micros(entry.at) for entry in entries])
         self._text_row.extend(range(first_row, first_row + len(entries)))
-        self._texts.extend([-1 if each is None else _checksum(each.text) for each in versions])
+        self._texts.extend([_NO_TEXT if each is None else _checksum(each.text) for each in versions])
         self._importance.extend([0.0 if each is None else each.importance for each in versions])
         self._kind.extend([0 if each is None else MEMORY_KINDS.index(each.kind) for each in versions])
         self._said.extend([OPEN_START if turn is None or turn.at is None else micros(turn.at) for turn in turns])
@@ -165,7 +166,12 @@ class Catalog(SavedPart):
 
     def with_identity(self, identity: str) -> int | None:
         """The number of the memory whose latest version has this identity."""
-        return self._by_identity.get(identity)
+        number = self._by_identity.get(identity)
+        return None if number in self._erased else number
+
+    def has_text(self, memory: int) -> bool:
+        """Whether a version of a memory was indexed with its text: it was not erased by then."""
+        return any(self._texts.values[row] != _NO_TEXT for row in self.rows_of(memory))
 
     def rows_of(self, memory: int) -> list[int]:
         rows = [int(self._last_row.values[memory])]
@@ -402,10 +408,6 @@ class Catalog(SavedPart):
         self._erased[memory] = position
         self._reasons.pop(memory, None)
         self.content_digests[memory] = ""
-        self._by_identity = {identity: number for identity, number in self._by_identity.items() if number != memory}
-        erased = set(self.rows_of(memory))
-        tags = ((tag, [row for row in rows if row not in erased]) for tag, rows in self._tags.items())
-        self._tags = {tag: rows for tag, rows in tags if rows}
         # The same text added again after this is another memory: the old id stays erased.
         self._open_spans.pop(memory, None)
 

@@ -11,7 +11,7 @@ text is the same, it was read anew, and what only the earlier reading claims was
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -152,10 +152,10 @@ class Claims(SavedPart):
             ):
                 yield claim
 
-    def positions_of_memory(self, memory: int) -> list[int]:
-        """The ledger positions of the assertions that have this memory as their only evidence."""
+    def positions_of_memories(self, memories: Set[int]) -> dict[int, int]:
+        """The ledger positions of the assertions that have no evidence but these memories, each with the first."""
         sources = self._evidence.items()
-        return [self._assertion_positions[number] for number, memories in sources if set(memories) == {memory}]
+        return {self._assertion_positions[n]: known[0] for n, known in sources if known and set(known) <= memories}
 
     def positions_of_edge(self, edge: str) -> list[int]:
         claims = self.with_edge_id(edge)

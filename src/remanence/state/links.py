@@ -127,8 +127,9 @@ class Links(SavedPart):
         return bool(self._ids) and bool(self._graph.edges_of(memory))
 
     def positions_of_memory(self, memory: int) -> list[int]:
-        positions: list[int] = self._columns.values[self._graph.edges_of(memory), _POSITION].tolist()
-        return positions
+        edges = self._graph.edges_of(memory)
+        positions: list[int] = self._columns.values[edges, _POSITION].tolist()
+        return positions + [position for number in edges for position in self._endings.positions_of(number)]
 
     def edge_ids(self, memory: int) -> list[str]:
         return [self._ids[number] for number in self._graph.edges_of(memory)]

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from remanence.errors import Closed, InvalidInput, LedgerError, LedgerTampered
-from remanence.events import Erased, Event, Forgotten, Remembered, Restored
+from remanence.events import Emptied, Erased, Event, Forgotten, Remembered, Restored
 from remanence.schema import Entry, Mention, Triple, Turn, Window
 
 if TYPE_CHECKING:
@@ -197,18 +197,41 @@ class LedgerContract:
         assert found[3].space == "work"
         assert ledger.entries_at([]) == {}
 
-    def test_texts_in_other_entries_are_found(self, ledger: Ledger) -> None:
-        """With quotes; excluded entries do not count, nor do erased ones."""
-        append_events(ledger, remembered_event('she said "tea"'), remembered_event("coffee"))
-        append_events(ledger, remembered_event('he said "tea" too'), remembered_event("cocoa"), space="work")
-        texts = ['said "tea"', "coffee", "cocoa", "she", "a text longer than any line " * 50]
-        assert ledger.texts_in_other_entries(texts, excluded_positions=[1]) == {'said "tea"', "coffee", "cocoa"}
-        assert ledger.texts_in_other_entries(texts, excluded_positions=[1, 2, 3]) == {"cocoa"}
+    def test_an_embedding_stays_until_no_space_uses_it(self, ledger: Ledger) -> None:
+        """Two spaces have the same text: the embedding goes with the second one."""
         with ledger.transaction() as transaction:
-            transaction.erase([4], [])
-            transaction.append("work", [Erased("m", (4,))], at=TUESDAY)
-        assert ledger.texts_in_other_entries(texts, excluded_positions=[]) == {'said "tea"', "coffee", "she"}
-        assert ledger.texts_in_other_entries([], excluded_positions=[]) == set()
+            transaction.put_vectors("m", {b"h": np.ones(2, dtype=np.float32), b"i": np.ones(2, dtype=np.float32)})
+            transaction.use_vectors("home", [b"h", b"i", b"h"])
+            transaction.use_vectors("work", [b"h"])
+        with ledger.transaction() as transaction:
+            assert transaction.drop_vectors("home", [b"h", b"i", b"unknown"]) == 1
+        assert list(ledger.vectors("m", [b"h", b"i"])) == [b"h"]
+        with ledger.transaction() as transaction:
+            transaction.use_vectors("home", [b"h"])
+            assert transaction.drop_vectors("work", [b"h"]) == 0
+            assert transaction.drop_vectors("home", [b"h"]) == 1
+        assert ledger.vectors("m", [b"h"]) == {}
+
+    def test_an_emptied_space_has_no_text_and_is_not_listed(self, ledger: Ledger) -> None:
+        """Other spaces keep theirs; what is appended later lists it again; `verify` passes throughout."""
+        append_events(ledger, remembered_event("secret"), Forgotten("m1", why="secret"))
+        append_events(ledger, remembered_event("public"), space="work")
+        assert ledger.last_erasure() == 0
+        with ledger.transaction() as transaction:
+            emptied = transaction.erase_space("home", at=TUESDAY)
+        assert emptied.event == Emptied("home")
+        assert [entry.event for entry in ledger.read("home")] == [None, None, Emptied("home")]
+        assert [entry.event for entry in ledger.read("work")] == [remembered_event("public")]
+        assert ledger.spaces() == ["work"]
+        assert ledger.last_erasure() == emptied.position == ledger.head()
+        assert ledger.clean_up(wait=1.0)
+        append_events(ledger, remembered_event("new"), at=TUESDAY)
+        assert ledger.spaces() == ["home", "work"]
+        with ledger.transaction() as transaction:
+            transaction.erase_space("home", at=TUESDAY)
+        kinds = [(entry.kind, entry.event is None) for entry in ledger.read("home")]
+        assert kinds[2:] == [("emptied", False), ("remembered", True), ("emptied", False)]
+        assert ledger.verify()[0] == 6
 
     def test_an_earlier_moment_is_taken_as_just_after_the_last_one(self, ledger: Ledger) -> None:
         """A clock set back does not reorder a space, and does not touch another."""

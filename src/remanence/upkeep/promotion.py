@@ -13,6 +13,7 @@ from typing import Any
 
 from remanence.core.engine import Engine
 from remanence.core.index import Index
+from remanence.errors import LedgerUnavailable
 from remanence.events import Event, Promoted, Ran
 from remanence.language.front_matter import strip_links
 from remanence.language.text import pluralize
@@ -133,6 +134,37 @@ def remove_undone_notes(index: Index, snapshot: Snapshot, parameters: Mapping[st
     remaining = {memory: note for memory, note in recorded if note is not None and note not in filled}
     changes = _compare_vault(index, snapshot, vault, remaining)
     _write_notes(vault, [note for note in changes.writes if (vault / note.path).exists()], changes.removes, None)
+
+
+def vaults_of(engine: Engine, space: str) -> list[Path]:
+    """The vaults in which memories of a space have notes."""
+    with engine.open_index(space) as index, index.lock:
+        if not any(index.usage.promoted_notes.values()):
+            return []
+        runs = list(index.usage.runs.values())
+    folders = (run.given.get(STEP, {}).get("vault") for run in runs if not run.undone)
+    return [Path(folder) for folder in dict.fromkeys(folders) if folder]
+
+
+def remove_erased_notes(engine: Engine, space: str, vaults: Sequence[Path]) -> tuple[list[str], list[str]]:
+    """Remove the notes of memories that were erased, and what other notes say about them, except what a person has
+    edited. Returns the paths of the notes that were changed, and what was left, in words."""
+    changed: list[str] = []
+    left: list[str] = []
+    with engine.open_index(space) as index:
+        snapshot = index.snapshot(index.catalog.position, engine.now())
+        remaining = {memory: note for memory, note in index.usage.promoted_notes.items() if _visible(index, memory)}
+        for vault in vaults:
+            try:
+                changes = _compare_vault(index, snapshot, vault, remaining)
+                writes = [note for note in changes.writes if (vault / note.path).exists()]
+                _write_notes(vault, writes, changes.removes, None)
+            except (OSError, LedgerUnavailable) as error:
+                left.append(f"the notes in {vault}, which could not be changed: {error}")
+                continue
+            changed += [str(vault / path) for path in (*changes.removes, *(note.path for note in writes))]
+            left += [f"{vault / path}, which a person has edited" for path in changes.edited_notes]
+    return changed, left
 
 
 def _compare_vault(

@@ -76,7 +76,7 @@ def _append_chunk(
             if extra:
                 entries += transaction.append(space, extra, at=extra_at)
             if entries:
-                engine.store_vectors(transaction, vectors, new_vectors)
+                engine.store_vectors(transaction, space, vectors, new_vectors)
         index.apply_written(entries, vectors)
         if index.vectors.missing_vectors and vectors:
             engine.embed_missing(space, None)

@@ -83,6 +83,9 @@ def prepare_turns(turns: Iterable[TurnDraft], extractor: Extractor, now: datetim
         at = None if turn.time is None else parse_moment(turn.time, now, argument=f"row {row}: time")
         speaker = speaker_name(turn.speaker or turn.role)
         found = extractor.extract(turn.content, now=at or now, speaker=speaker)
+        expires = None
+        if turn.expires_at is not None:
+            expires = parse_moment(turn.expires_at, now, argument=f"row {row}: expires_at")
         tags = tuple(dict.fromkeys(turn.tags))
         normalized = normalize_text(turn.content)
         # The same text twice in a batch is two turns: a counter tells them apart.
@@ -94,13 +97,17 @@ def prepare_turns(turns: Iterable[TurnDraft], extractor: Extractor, now: datetim
             memory=new_id(),
             text=turn.content,
             identity=key_identity(turn.key) if turn.key is not None else turn_identity(turn_digest, count),
-            content=digest(turn.content, turn.conversation, speaker, at and micros(at), tags, turn.meta),
+            content=digest(
+                *(turn.content, turn.conversation, speaker, at and micros(at), tags, turn.meta),
+                *([] if expires is None else [micros(expires)]),
+            ),
             key=turn.key,
             kind="episode",
             valid=found.valid or Window.from_moment(at or now),
             tags=tags,
             source=turn.conversation,
             observed_by=speaker,
+            expires_at=expires,
             mentions=found.mentions,
             triples=found.triples,
             times=found.times,

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.engine import Engine
 from remanence.core.index import Index, embeddable_texts
-from remanence.events import Erased, Event, Expired, Forgotten, Remembered, Restored
+from remanence.events import Emptied, Erased, Event, Expired, Forgotten, Remembered, Restored
 from remanence.language.text import text_hash
-from remanence.schema import Memory
+from remanence.ledger.tables import UNRECORDED_EMBEDDINGS
+from remanence.schema import Entry, Memory
+from remanence.state.names import names_in
+
+_BATCH = 10_000
 
 
 def forget_many(engine: Engine, space: str, ids: Sequence[str], why: str | None) -> int:
@@ -34,26 +40,104 @@ def unforget(engine: Engine, space: str, ids: Sequence[str]) -> int:
     return len(engine.write(space, decide))
 
 
-def erase(engine: Engine, space: str, memory_id: str) -> list[str]:
-    """Delete the text of a memory and of what was derived from it alone, in every version, permanently."""
-    with engine.open_index(space) as index, engine.write_lock:
-        with engine.ledger.transaction() as transaction:
-            index.catch_up()
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What was erased in one space: the memories that were asked for, those that went with them, how many ledger
+    entries of each kind lost their text, how many embeddings were deleted, and the entry that records it."""
+
+    space: str
+    memories: tuple[str, ...]
+    derived: tuple[str, ...]
+    blanked: Mapping[str, int]
+    vectors: int
+    position: int
+    digest: str
+
+
+def erase(engine: Engine, space: str, ids: Sequence[str]) -> Erasure:
+    """Delete the text of these memories and of what was derived from them alone, in every version, permanently."""
+    _record_texts_of_older_releases(engine)
+    with engine.open_index(space, to_write=True) as index:
+        with engine.write_lock, engine.ledger.transaction() as transaction:
+            index.catch_up(transaction.head)
             with index.lock:
                 catalog = index.catalog
-                numbers = index.with_derived(index.require_number(memory_id))
-                positions_of = {n: index.entry_positions_about(n) for n in numbers if not catalog.is_erased(n)}
+                chosen = {number: None for each in ids if not catalog.is_erased(number := index.require_number(each))}
+                numbers = [number for number in index.with_derived(chosen) if not catalog.is_erased(number)]
+                positions_of = index.entry_positions_about(numbers)
+                rows = {row for number in numbers for row in catalog.rows_of(number)}
             positions = sorted({position for some in positions_of.values() for position in some})
-            entries = engine.ledger.entries_at(positions).values()
-            versions = [entry.event for entry in entries if isinstance(entry.event, Remembered)]
-            # A text that another memory has too, here or in another space, keeps its vector.
-            texts = {text for version in versions for text in embeddable_texts(version)}
-            unused = texts - engine.ledger.texts_in_other_entries(texts, excluded_positions=positions)
-            transaction.erase(positions, [text_hash(text) for text in unused])
-            erased = [Erased(catalog.ids[n], tuple(some)) for n, some in positions_of.items()]
+            entries = list(engine.ledger.entries_at(positions).values())
+            transaction.erase(positions, ())
+            vectors = transaction.drop_vectors(space, _hashes_without_other_use(index, entries, rows))
+            erased = [Erased(catalog.ids[number], tuple(some)) for number, some in positions_of.items()]
             written = transaction.append(space, erased, at=engine.now()) if erased else []
         index.apply_written(written)
-    return [event.memory for event in erased]
+    engine.housekeeper.notify()
+    derived = [number for number in numbers if number not in chosen]
+    return _erasure(
+        space, [catalog.ids[n] for n in chosen], [catalog.ids[n] for n in derived], entries, vectors, written
+    )
+
+
+def erase_space(engine: Engine, space: str) -> Erasure:
+    """Delete the text of everything in a space, permanently. The space is no longer listed."""
+    _record_texts_of_older_releases(engine)
+    with engine.open_index(space) as index:
+        known = index.catalog.position
+        # Before other writers have to wait: it takes most of the time.
+        entries = [entry for entry in engine.ledger.read(space) if entry.position <= known]
+        with engine.write_lock, engine.ledger.transaction() as transaction:
+            entries += engine.ledger.read(space, after=known)
+            index.catch_up(transaction.head)
+            with index.lock:
+                catalog = index.catalog
+                ids = [each for number, each in enumerate(catalog.ids) if not catalog.is_erased(number)]
+                hashes = index.embedded_text_hashes()
+            vectors = transaction.drop_vectors(space, hashes)
+            # One for each memory, for whoever follows the changes; which entries are empty says the last one.
+            written = transaction.append(space, [Erased(each, ()) for each in ids], at=engine.now()) if ids else []
+            written.append(transaction.erase_space(space, at=engine.now()))
+        index.apply_written(written)
+    engine.housekeeper.notify()
+    return _erasure(space, ids, [], entries, vectors, written)
+
+
+def _erasure(
+    space: str,
+    memories: Iterable[str],
+    derived: Iterable[str],
+    entries: Iterable[Entry],
+    vectors: int,
+    written: Sequence[Entry],
+) -> Erasure:
+    blanked = Counter(entry.kind for entry in entries if not isinstance(entry.event, Erased | Emptied | None))
+    position, digest = (written[-1].position, written[-1].digest.hex()) if written else (0, "")
+    return Erasure(space, tuple(memories), tuple(derived), dict(blanked), vectors, position, digest)
+
+
+def _hashes_without_other_use(index: Index, entries: Iterable[Entry], rows: Set[int]) -> list[bytes]:
+    """The hashes of the texts and names in these entries that no row of the space has besides these."""
+    versions = [entry.event for entry in entries if isinstance(entry.event, Remembered)]
+    hashes = {text_hash(text) for version in versions for text in embeddable_texts(version)}
+    with index.lock:
+        names = {name for version in versions for name, _ in names_in(version)}
+        used = index.vectors.hashes_outside(sorted(rows), hashes) | index.graph.hashes_outside(rows, names)
+    return sorted(hashes - used)
+
+
+def _record_texts_of_older_releases(engine: Engine) -> None:
+    """Record which space uses which embedding, in a ledger of a release that did not. This opens every space, once."""
+    if not engine.ledger.get_meta(UNRECORDED_EMBEDDINGS):
+        return
+    for space in engine.ledger.spaces():
+        with engine.open_index(space) as index:
+            hashes = index.embedded_text_hashes()
+        for begin in range(0, len(hashes), _BATCH):
+            with engine.transaction() as transaction:
+                transaction.use_vectors(space, hashes[begin : begin + _BATCH])
+    with engine.transaction() as transaction:
+        transaction.put_meta(UNRECORDED_EMBEDDINGS, "")
 
 
 def sweep(engine: Engine, space: str) -> list[Memory]:

@@ -123,7 +123,8 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
         if not locked:
             return False
         with engine.open_index(space) as index:
-            if index.journal.jobs[job.id].is_finished:
+            state = index.journal.jobs.get(job.id)
+            if state is None or state.is_finished:  # None: everything in the space was erased meanwhile
                 return False
             event = engine.ledger.entries_at([job.position])[job.position].event
             assert isinstance(event, Queued), "the position of a job is that of its Queued event"

@@ -141,6 +141,10 @@ def extract_facts(extractor: Extractor, sources: Sequence[Memory], now: datetime
     return Reading(tuple(sources), result)
 
 
+class _SourceErased(Exception):
+    """A source was erased while its facts were extracted."""
+
+
 def store_facts(
     engine: Engine, space: str, reading: Reading, now: datetime, *, extra_events: ExtraEvents | None = None
 ) -> list[Memory]:
@@ -177,6 +181,8 @@ def store_facts(
     joins: list[Event] = []
 
     def decide(index: Index, ids: Sequence[str]) -> list[Event]:
+        if any(index.catalog.is_erased(index.require_number(source)) for source in sources):
+            raise _SourceErased
         joins.extend(join_events(index, reading.sources, now, by))
         return [
             *_verdict_links(verdicts, {f"new:{place}": memory for place, memory in enumerate(ids)}, by),
@@ -188,7 +194,12 @@ def store_facts(
             *(extra_events(index, ids) if extra_events else ()),
         ]
 
-    memories = append(engine, space, prepared, extra_events=decide, at=now)
+    try:
+        memories = append(engine, space, prepared, extra_events=decide, at=now)
+    except _SourceErased:  # what was read in it must not come back
+        remaining = existing_memories(engine, space, sources)
+        again = extract_facts(engine.extractor, remaining, now)
+        return store_facts(engine, space, again, now, extra_events=extra_events)
     if joins:
         engine.embed_descriptions(space)
     return memories

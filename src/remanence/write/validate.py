@@ -134,6 +134,7 @@ class TurnDraft(BaseModel):
     conversation: Name = "default"
     key: Name | None = None
     tags: Tags = ()
+    expires_at: Any = None
     meta: Meta
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import math
+import mmap
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -71,22 +72,55 @@ class EdgeStore:
             return top_points(lambda wanted: _scan(shard, query, wanted, chosen), limit)
 
     def delete(self, ids: Sequence[int]) -> None:
-        """Remove these points. The engine would only mark them as deleted, and the vector of an erased memory would
-        stay readable, so the other points are written to new files. That is rare: `erase` rebuilds the vectors of a
-        space, so this is for memories that another process erased."""
-        removed = {int(point) for point in ids}
-        with self._engine() as shard:
-            if shard is None or removed.isdisjoint(self._all_points(shard)):
-                return
-            remaining = [(n, vector) for n, vector in self._all_points(shard, vectors=True).items() if n not in removed]
-            self._remove()
-            for start in range(0, len(remaining), BATCH):
-                batch = remaining[start : start + BATCH]
-                self._insert([n for n, _ in batch], np.stack([vector for _, vector in batch]))
+        """Remove these points. The engine only marks them as deleted, and the vector of an erased memory would stay
+        readable, so they are overwritten with zeros: by the engine, and in files that it does not write any more."""
+        from qdrant_edge import UpdateOperation
+
+        for start in range(0, len(ids), BATCH):
+            with self._engine() as shard:
+                batch = [int(point) for point in ids[start : start + BATCH]]
+                points = [] if shard is None else shard.retrieve([*batch], False, True)
+                if shard is None or not points:
+                    continue
+                known = [point.id for point in points]
+                vectors = {np.asarray(point.vector, np.float16).tobytes() for point in points}
+                self._insert(known, np.zeros((len(known), self._dimension), np.float32))  # type: ignore[arg-type]
+                shard.update(UpdateOperation.delete_points(known))
+                self._overwrite_packed(shard, vectors)
+                shard.flush()
+
+    def _overwrite_packed(self, shard: EdgeShard, vectors: Set[bytes]) -> None:
+        """Overwrite these vectors in packed files. Points that have the same vector are written again."""
+        shared: dict[int, Vector] = {}
+        for path in self._folder.rglob("matrix.dat"):
+            with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as packed:
+                for vector in vectors:
+                    place = packed.find(vector)
+                    if place < 0 or not any(vector):
+                        continue
+                    row = np.frombuffer(vector, np.float16).astype(np.float32)
+                    same = self._points_like(shard, row)
+                    shared |= dict.fromkeys(same, row)
+                    while place >= 0:
+                        packed[place : place + len(vector)] = bytes(len(vector))
+                        place = packed.find(vector, place)
+        if shared:
+            self._insert(list(shared), np.stack(list(shared.values())))
+
+    def _points_like(self, shard: EdgeShard, row: Vector) -> list[int]:
+        """The points with exactly this vector, which is of unit length: no other is nearer to it."""
+        wanted = 16
+        while True:
+            found = [point for point, _ in _scan(shard, row.tolist(), wanted)]
+            records = shard.retrieve([*found], False, True)
+            same = [r.id for r in records if np.array_equal(np.asarray(r.vector, np.float16), row.astype(np.float16))]
+            if len(same) < wanted:
+                return same  # type: ignore[return-value]
+            wanted *= 4
 
     def ids(self) -> list[int]:
         with self._engine() as shard:
-            return [] if shard is None else list(self._all_points(shard))
+            return [] if shard is None else self._all_points(shard)
 
     def clear(self) -> None:
         with self._engine():
@@ -134,16 +168,14 @@ class EdgeStore:
         if self._folder.exists():
             shutil.rmtree(self._folder)
 
-    def _all_points(self, shard: EdgeShard, *, vectors: bool = False) -> dict[int, Any]:
+    def _all_points(self, shard: EdgeShard) -> list[int]:
         from qdrant_edge import ScrollRequest
 
-        found: dict[int, Any] = {}
+        found: list[int] = []
         offset: Any = None
         while True:
-            request = ScrollRequest(offset=offset, limit=PAGE, with_payload=False, with_vector=vectors)
-            page, offset = shard.scroll(request)
-            for point in page:
-                found[point.id] = np.asarray(point.vector, np.float32) if vectors else None  # type: ignore[index]
+            page, offset = shard.scroll(ScrollRequest(offset=offset, limit=PAGE, with_payload=False, with_vector=False))
+            found += [point.id for point in page]  # type: ignore[misc]
             if offset is None:
                 return found
 

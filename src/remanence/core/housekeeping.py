@@ -1,0 +1,219 @@
+"""Finishing erasures in the background: what cannot be removed at once is removed as soon as it can be.
+
+The text of an erased memory may stay for a while in three places: in the write-ahead log, if somebody reads the ledger
+during the erasure; in the index of a large space, in the memory of this process, as rebuilding it takes long; and in
+the index of another process, until that process looks at the ledger again. One thread of each process looks after all
+three. Each process has a lock file that says up to which erasure its indexes are up to date, for `pending`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+from uuid import uuid4
+from weakref import ref
+
+from remanence.errors import Closed
+
+if TYPE_CHECKING:
+    from remanence.core.engine import Engine
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 2.0
+_RETRY_SECONDS = 0.5
+_QUIET_SECONDS = 1.0
+"""An index is rebuilt when nothing was erased for so long, so that a series of erasures causes one rebuild."""
+_MAX_WAIT_SECONDS = 30.0
+"""But it does not wait longer than this for such a pause."""
+_MAX_REFRESH_SHARE = 0.25
+"""The share of the time that a space may be rebuilt in, if something is erased in it again and again."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingErasure:
+    """Where text of erased memories may still be: what it is, where, and when it will be gone."""
+
+    what: str
+    where: str
+    until: str
+
+    def __str__(self) -> str:
+        return f"{self.what} in {self.where}, until {self.until}"
+
+
+class Housekeeper:
+    """Finishes the erasures of one engine. Its thread starts when there is something to do or to look after."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = ref(engine)
+        self._folder = engine.folder
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._stopped = False
+        self._thread: threading.Thread | None = None
+        self._file: IO[str] | None = None
+        self._seen = 0  # the last erasure that all open indexes have
+        self._cleaned = 0  # the last erasure of which the ledger has no trace any more
+        self._quiet_since = 0.0
+        self._next_refresh: dict[str, float] = {}
+
+    def watch(self) -> None:
+        """Look after the erasures of other processes from now on, for a ledger that other processes may open."""
+        if self._folder is not None and self._thread is None:
+            self._start()
+
+    def notify(self) -> None:
+        """Something was erased by this process."""
+        self._quiet_since = time.monotonic()
+        self._start()
+        self._wake.set()
+
+    def stop(self, wait: float = 5.0) -> None:
+        """End the thread. What is not finished is finished when the ledger is opened again."""
+        with self._lock:
+            self._stopped = True
+            thread, file, self._file = self._thread, self._file, None
+        self._wake.set()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(wait)
+        if file is not None:
+            Path(file.name).unlink(missing_ok=True)
+            file.close()
+
+    def work(self) -> bool:
+        """Do what can be done now. True if something is left that has to be tried again soon."""
+        engine = self._engine()
+        if engine is None:
+            raise Closed("the engine is gone.")
+        last = engine.ledger.last_erasure()
+        if last > self._seen:
+            for space, _ in engine.open_indexes():
+                with engine.open_index(space):  # which brings it up to date
+                    pass
+            self._seen = last
+            self._record(last)
+        is_clean = self._is_clean(engine, last)
+        for space in _stale_spaces(engine):
+            self._refresh_if_due(engine, space)
+        return not is_clean or bool(_stale_spaces(engine))
+
+    def pending(self, space: str) -> list[PendingErasure]:
+        """What is not finished yet, of the ledger and of the indexes of a space and those below it."""
+        engine = self._engine()
+        if engine is None:
+            return []
+        out: list[PendingErasure] = []
+        last = engine.ledger.last_erasure()
+        if not self._is_clean(engine, last):
+            until = "whoever reads the ledger now has finished"
+            out.append(PendingErasure("text", "the write-ahead log of the ledger", until))
+        for name in _stale_spaces(engine):
+            if name == space or name.startswith(f"{space}/"):
+                where = f"the index of space {name!r} in the memory of this process"
+                out.append(PendingErasure("words and names", where, "it has been rebuilt in the background"))
+        for process, position in self._other_processes():
+            if position < last:
+                until = f"that process looks at the ledger again, every {POLL_SECONDS:.0f} s"
+                out.append(PendingErasure("words, names and vectors", f"an index of process {process}", until))
+        return out
+
+    def _is_clean(self, engine: Engine, last: int) -> bool:
+        """Whether the ledger has no trace of the erasures up to this one. If it has, they are removed if possible."""
+        if last > self._cleaned and engine.ledger.clean_up():
+            self._cleaned = last
+        return last <= self._cleaned
+
+    def _refresh_if_due(self, engine: Engine, space: str) -> None:
+        with engine.open_index(space) as index:
+            began = time.monotonic()
+            first = self._next_refresh.setdefault(space, began)
+            is_quiet = began >= self._quiet_since + _QUIET_SECONDS or began >= first + _MAX_WAIT_SECONDS
+            if not index.needs_refresh or began < first or not is_quiet:
+                return
+            index.refresh()
+            ended = time.monotonic()
+            self._next_refresh[space] = ended + (ended - began) / _MAX_REFRESH_SHARE
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is not None or self._stopped:
+                return
+            engine = self._engine()
+            if engine is not None and self._folder is not None:
+                self._seen = engine.ledger.last_erasure()
+                self._file = _lock_file(self._folder)
+                self._record(self._seen)
+            self._thread = threading.Thread(target=_run, args=(ref(self), self._wake), daemon=True)
+            self._thread.name = "remanence-housekeeping"
+            self._thread.start()
+
+    def _record(self, position: int) -> None:
+        """Write into the lock file of this process up to which erasure its indexes are up to date."""
+        file = self._file
+        if file is not None:
+            file.seek(0)
+            file.write(f"{position:020}")
+            file.flush()
+
+    def _other_processes(self) -> list[tuple[str, int]]:
+        """The other processes that have this ledger open, and up to which erasure their indexes are up to date."""
+        import fcntl
+
+        out: list[tuple[str, int]] = []
+        own = None if self._file is None else Path(self._file.name)
+        for path in _processes_folder(self._folder).glob("*.lock") if self._folder is not None else ():
+            if path == own:
+                continue
+            try:
+                with path.open() as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    path.unlink(missing_ok=True)  # its process is gone
+            except FileNotFoundError:
+                continue
+            except BlockingIOError:
+                out.append((path.name.partition("-")[0], int(path.read_text() or 0)))
+        return out
+
+
+def _run(keeper: ref[Housekeeper], wake: threading.Event) -> None:
+    pause = POLL_SECONDS
+    while True:
+        wake.wait(pause)
+        wake.clear()
+        housekeeper = keeper()  # not held while waiting, so that an engine that nobody closes can be freed
+        if housekeeper is None or housekeeper._stopped:
+            return
+        try:
+            pause = _RETRY_SECONDS if housekeeper.work() else POLL_SECONDS
+        except Closed:
+            return
+        except Exception:
+            # Whatever failed (a full disk, a locked folder) may pass, and nothing else notices it here.
+            log.exception("erasures could not be finished; trying again")
+            pause = POLL_SECONDS
+        del housekeeper
+
+
+def _stale_spaces(engine: Engine) -> list[str]:
+    return [name for name, index in engine.open_indexes() if index.needs_refresh]
+
+
+def _processes_folder(folder: Path) -> Path:
+    return folder / "jobs" / "processes"
+
+
+def _lock_file(folder: Path) -> IO[str]:
+    """The lock file of this process, which the operating system unlocks when the process ends."""
+    import fcntl
+
+    path = _processes_folder(folder) / f"{os.getpid()}-{uuid4().hex[:8]}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.open("w")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file

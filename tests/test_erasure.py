@@ -1,0 +1,382 @@
+"""Erasing: how long it takes, what goes with it, what is left for a while, and what a crash leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import remanence
+from remanence import Memory, NotFound, Space
+from remanence.core.index import Index
+from remanence.testing import HashingEmbedder
+from remanence.write import remember as remembering
+
+MANY = 1_500
+"""More than a space that is rebuilt at once has."""
+SECRET = "Zanzibar keeps the emerald ledger of Quetzalcoatl"
+
+
+def open_folder(folder: Path) -> Space:
+    return remanence.open(folder, embedder=HashingEmbedder(16))
+
+
+@pytest.fixture
+def space(home: Path) -> Iterator[Space]:
+    with open_folder(home) as space:
+        yield space
+
+
+def fill(space: Space, count: int = MANY) -> list[Memory]:
+    rows = [{"text": f"Note {n} is about harbour {n % 7}.", "entities": [], "triples": []} for n in range(count)]
+    return space.add_many(rows)
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not (held := condition()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return held
+
+
+def files_with(folder: Path, *words: str) -> list[str]:
+    """The files with one of these words, or its lower case: the index has words in lower case."""
+    wanted = [form.encode() for word in words for form in (word, word.lower())]
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return [str(path) for path in paths if any(form in path.read_bytes() for form in wanted)]
+
+
+class TestEffort:
+    def test_it_reads_what_it_erases_and_no_more(self, space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of a large space, and of a small one beside it, however many entries the ledger has."""
+        memories = fill(space)
+        small = space.child("small")
+        noted = small.add("A small note.")
+        ledger, read = space._engine.ledger, list[int]()
+        entries_at, read_space = ledger.entries_at, ledger.read
+        monkeypatch.setattr(ledger, "entries_at", lambda given: read.extend(given) or entries_at(given))
+        reads = lambda *a, **b: (read.append(entry.position) or entry for entry in read_space(*a, **b))  # noqa: E731
+        monkeypatch.setattr(ledger, "read", reads)
+        monkeypatch.setattr(space._engine.housekeeper, "notify", lambda: None)
+        space.erase(memories[5])
+        assert len(read) <= 3
+        space.erase_many(memories[10:20])
+        assert len(read) <= 30
+        small.erase(noted)
+        assert len(read) <= 40
+
+    def test_many_are_one_transaction(self, space: Space) -> None:
+        """With one entry for each, and all of them or none."""
+        memories = fill(space, 120)
+        head = space._engine.ledger.head()
+        with pytest.raises(NotFound):
+            space.erase_many([memories[0], "unknown"])
+        assert space._engine.ledger.head() == head
+        certificate = space.erase_many(memories[:101])
+        assert len(certificate) == 101
+        assert certificate.blanked == {"remembered": 101}
+        assert certificate.vectors == 101
+        assert space.count() == 19
+        assert space._engine.ledger.head() == certificate.position == head + 101
+        assert space.admin.check() == {}
+        assert space.erase_many(memories[:2]).position == 0
+
+    def test_writers_of_other_spaces_do_not_wait_for_the_index(
+        self, space: Space, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """While the index of the space is changed, another thread writes to its own."""
+        memory, other = fill(space, 50)[0], space.child("other")
+        other.add("Before.")
+        original, added = Index._remove_erased, list[Memory]()
+
+        def slow(index: Index, memories: Any) -> None:
+            writer = threading.Thread(target=lambda: added.append(other.add("Meanwhile.")))
+            writer.start()
+            writer.join(10)
+            original(index, memories)
+
+        monkeypatch.setattr(Index, "_remove_erased", slow)
+        space.erase(memory)
+        assert {each.text for each in added} == {"Meanwhile."}
+
+    def test_a_vector_that_another_space_needs_stays(self, space: Space) -> None:
+        """It goes with the last of them, and a rebuild finds it until then."""
+        one, two = space.child("one"), space.child("two")
+        first, second = one.add("The same text."), two.add("The same text.")
+        assert one.erase(first).vectors == 0
+        two.rebuild()
+        assert two.recall("same text", signals=("vectors",))
+        assert two.erase(second).vectors == 1
+
+    def test_a_vector_that_another_memory_needs_stays(self, space: Space) -> None:
+        """In a large space, where it is looked up among all of them."""
+        memories = fill(space)
+        twin = space.add(memories[3].text, key="another memory")
+        assert space.erase(memories[3]).vectors == 0
+        assert space.erase(twin).vectors == 1
+        assert space.admin.check() == {}
+
+    def test_a_ledger_of_an_older_release_keeps_what_others_need(self, home: Path) -> None:
+        """It does not say which space uses which vector, so all texts are read before the first erasure."""
+        with open_folder(home) as space:
+            first = space.add("The same text.")
+            second = space.child("two").add("The same text.")
+        database = sqlite3.connect(home / "ledger.db")
+        database.executescript("DROP TABLE embedding_space; PRAGMA user_version=1;")
+        database.close()
+        with open_folder(home) as space:
+            assert space.erase(first).vectors == 0
+            assert space.child("two").erase(second).vectors == 1
+
+
+class TestWhatGoes:
+    def test_the_certificate_says_what_went(self, space: Space) -> None:
+        """The source, its facts, their links, and the recorded question."""
+        space.remember("I live in Porto. I work at Bosch.")
+        space.audit.record(space.recall("Where do I live?"))
+        source = next(memory for memory in space.memories() if memory.text.startswith("I live in Porto. I"))
+        certificate = space.erase(source)
+        assert certificate.memories == (source.id,)
+        assert len(certificate.derived) == 2
+        assert set(certificate) == {source.id, *certificate.derived}
+        assert certificate.blanked is not None
+        assert certificate.blanked["served"] == 1
+        assert "erased 1 memory" in str(certificate)
+        entry = space._engine.ledger.entries_at([certificate.position])[certificate.position]
+        assert (entry.kind, entry.digest.hex()) == ("erased", certificate.digest)
+        space.verify()
+
+    @pytest.mark.parametrize("count", [3, MANY])
+    def test_no_file_has_a_word_of_it(self, home: Path, count: int) -> None:
+        """At once, in a small space and in a large one; and the index agrees with the ledger."""
+        with open_folder(home) as space:
+            fill(space, count)
+            memory = space.add(f"{SECRET}.", tags=["emerald"], meta={"who": "Quetzalcoatl"})
+            space.rebuild()  # so that the index file has it
+            assert files_with(home, "Zanzibar")
+            certificate = space.erase(memory)
+            assert not any("write-ahead" in each.where for each in certificate.pending)
+            assert files_with(home, "Zanzibar", "Quetzalcoatl", "emerald") == []
+            assert not [hit for hit in space.recall("Zanzibar emerald ledger") if hit.memory.id == memory.id]
+            assert eventually(lambda: space.audit.pending() == [])
+            assert space.admin.check() == {}
+            assert not [entity for entity in space.entities.list().entities if "Zanzibar" in entity.names]
+        assert files_with(home, "Zanzibar", "Quetzalcoatl", "emerald") == []
+        with open_folder(home) as space:
+            assert space.count() == count
+            assert space.admin.check() == {}
+
+    def test_a_space_and_all_below_it(self, space: Space) -> None:
+        """Nothing is left, it is not listed, and it can be used again."""
+        bob, ana = space.child("users", "bob"), space.child("users", "ana")
+        ana.add("Ana likes Zanzibar.")
+        bob.remember(f"I am Bob. {SECRET}.")
+        bob.forget(bob.add("Forgotten Zanzibar."), why="Zanzibar")
+        bob.entities.register("Zanzibar Inc", aliases=["ZI"])
+        bob.graph.relate("Bob", "works_at", "Zanzibar Inc")
+        bob.audit.record(bob.recall("Zanzibar"))
+        bob.child("window").add("A window on Zanzibar.")
+        certificate = bob.erase_space()
+        assert certificate.spaces == ("default/users/bob/window", "default/users/bob")
+        assert len(certificate) >= 4
+        assert space.spaces() == ["default/users/ana"]
+        assert [entry for entry in space._engine.ledger.read(bob.name) if "Zanzibar" in repr(entry)] == []
+        assert bob.count() == 0
+        assert bob.admin.check() == {}
+        assert bob.entities.list().total == 0
+        assert [hit.memory.text for hit in ana.recall("Zanzibar")] == ["Ana likes Zanzibar."]
+        space.verify()
+        assert len(bob.erase_space()) == 0
+        bob.add("Bob is back.")
+        assert space.spaces() == ["default/users/ana", "default/users/bob"]
+        assert [memory.text for memory in bob.memories()] == ["Bob is back."]
+
+    def test_no_file_has_a_word_of_a_space(self, home: Path) -> None:
+        """Not after it was closed either."""
+        with open_folder(home) as space:
+            bob = space.child("bob")
+            fill(bob)
+            bob.add(f"{SECRET}.")
+            bob.rebuild()
+            bob.erase_space()
+            assert files_with(home, "Zanzibar", "harbour") == []
+        assert files_with(home, "Zanzibar", "harbour") == []
+        with open_folder(home) as space:
+            assert space.spaces() == []
+            assert space.child("bob").count() == 0
+            space.verify()
+
+    def test_what_is_read_meanwhile_does_not_come_back(self, space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A source is erased while its facts are extracted."""
+        original = remembering.extract_facts
+
+        def erase_meanwhile(extractor: Any, sources: Any, now: Any) -> Any:
+            reading = original(extractor, sources, now)
+            for source in sources:
+                if "Porto" in source.text:
+                    space.erase(source)
+            return reading
+
+        monkeypatch.setattr(remembering, "extract_facts", erase_meanwhile)
+        space.remember("I live in Porto.")
+        assert list(space.memories()) == []
+
+    def test_the_note_in_a_vault_goes_too(self, home: Path, tmp_path: Path) -> None:
+        """One that a person has edited stays, and the certificate says so."""
+        vault = tmp_path / "vault"
+        with open_folder(home) as space:
+            kept, gone = (space.add(text, importance=0.95) for text in ("Edited Zanzibar.", "Removed Zanzibar."))
+            for memory in (kept, gone):
+                for _ in range(6):
+                    space.touch(memory)
+            space.upkeep.promote(vault=vault, dry_run=False)
+            notes = {path.read_text(): path for path in (vault / "memories").rglob("*.md")}
+            edited = next(path for text, path in notes.items() if "Edited" in text)
+            edited.write_text(edited.read_text() + "\nMine.\n")
+            certificate = space.erase_many([kept, gone])
+            left = "".join(path.read_text() for path in vault.rglob("*.md"))
+            assert "Removed" not in left
+            assert "Mine." in left
+            assert any(str(edited) in each for each in certificate.kept)
+            assert certificate.notes
+
+
+class TestPending:
+    def test_a_reader_delays_the_log(self, home: Path) -> None:
+        """It is named, and gone by itself when the reader is done."""
+        with open_folder(home) as space:
+            memory = space.add(f"{SECRET}.")
+            reader = sqlite3.connect(home / "ledger.db")
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM entry").fetchone()
+            began = time.monotonic()
+            certificate = space.erase(memory)
+            assert time.monotonic() - began < 1.0
+            assert [each.where for each in certificate.pending] == ["the write-ahead log of the ledger"]
+            assert space.audit.pending()
+            reader.close()
+            assert eventually(lambda: files_with(home, "Zanzibar") == [])  # nobody asks
+            assert space.audit.pending() == []
+
+    def test_an_idle_process_catches_up_by_itself(self, home: Path) -> None:
+        """It is named until then."""
+        with open_folder(home) as space:
+            memory = space.add(f"{SECRET}.")
+        program = (
+            "import sys, remanence\nfrom remanence.testing import HashingEmbedder\n"
+            "space = remanence.open(sys.argv[1], embedder=HashingEmbedder(16))\n"
+            "print(space.count(), flush=True)\nsys.stdin.read()\nspace.close()\n"
+        )
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, str(home)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline().strip() == b"1"
+            with open_folder(home) as space:
+                certificate = space.erase(memory)
+                assert [each.where for each in certificate.pending] == [f"an index of process {process.pid}"]
+                assert eventually(lambda: space.audit.pending() == [])
+            assert files_with(home, "Zanzibar") == []
+        finally:
+            process.stdin.close()
+            process.wait(20)
+        assert files_with(home, "Zanzibar") == []
+
+    def test_a_process_that_was_killed_is_not_waited_for(self, home: Path) -> None:
+        """Its lock file says nothing any more."""
+        folder = home / "jobs" / "processes"
+        folder.mkdir(parents=True)
+        (folder / "999999-dead.lock").write_text("0")
+        with open_folder(home) as space:
+            assert space.erase(space.add("Short-lived.")).pending == ()
+        assert list(folder.iterdir()) == []
+
+
+ERASER = """
+import json, os, sys, remanence
+from remanence.testing import HashingEmbedder
+space = remanence.open(sys.argv[1], embedder=HashingEmbedder(16))
+for number in range(int(sys.argv[2]), 1000, 1):
+    ids = [m.id for m in space.memories(tags=[f"batch-{number}"])]
+    if not ids:
+        continue
+    os.write(1, (json.dumps(["to", number]) + "\\n").encode())
+    space.erase_many(ids)
+    os.write(1, (json.dumps(["done", number]) + "\\n").encode())
+"""
+
+
+def test_a_kill_amid_an_erasure_leaves_either_state(home: Path) -> None:
+    """Each batch is there or gone as a whole; what was acknowledged is gone from every file after the next opening."""
+    batches, size = 40, 40
+    with open_folder(home) as space:
+        rows = [
+            {"text": f"Secret{b}x{n} lies in a box.", "tags": [f"batch-{b}"], "entities": [], "triples": []}
+            for b in range(batches)
+            for n in range(size)
+        ]
+        space.add_many(rows)
+    dice, done, tried = random.Random(5), set[int](), set[int]()
+    for _ in range(6):
+        process = subprocess.Popen([sys.executable, "-c", ERASER, str(home), "0"], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(dice.randint(1, 6))]
+        time.sleep(dice.uniform(0.0, 0.1))
+        os.kill(process.pid, signal.SIGKILL)
+        said += process.stdout.readlines()
+        process.wait()
+        for verb, number in (json.loads(line) for line in said if line.endswith(b"\n")):
+            (done if verb == "done" else tried).add(number)
+    assert len(done) >= 3
+    with open_folder(home) as space:
+        counts = {b: len(list(space.memories(tags=[f"batch-{b}"]))) for b in range(batches)}
+        assert {b: count for b, count in counts.items() if count not in (0, size)} == {}
+        assert {b for b, count in counts.items() if count == 0} >= done
+        assert {b for b, count in counts.items() if count == 0} <= tried
+        assert space.admin.check() == {}
+        space.verify()
+        assert eventually(lambda: space.audit.pending() == [])
+    gone = [b for b, count in counts.items() if count == 0]
+    assert files_with(home, *(f"Secret{b}x" for b in gone)) == []
+
+
+EXPORTER = """
+import sys, remanence, time
+from remanence.testing import HashingEmbedder
+space = remanence.open(sys.argv[1], embedder=HashingEmbedder(16))
+def wait(done, total):
+    print("writing", flush=True)
+    time.sleep(30)
+space.admin.export(sys.argv[2], progress=wait)
+"""
+
+
+def test_a_killed_export_leaves_no_file(home: Path, tmp_path: Path) -> None:
+    """Neither under its name nor under another; what older releases left is removed by the next export."""
+    with open_folder(home) as space:
+        fill(space)
+    target = tmp_path / "out" / "memory.jsonl"
+    target.parent.mkdir()
+    process = subprocess.Popen([sys.executable, "-c", EXPORTER, str(home), str(target)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"writing\n"
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert list(target.parent.iterdir()) == []
+    (target.parent / f"memory.jsonl.{process.pid}.part").write_text("plain text")
+    with open_folder(home) as space:
+        space.admin.export(target)
+    assert list(target.parent.iterdir()) == [target]
