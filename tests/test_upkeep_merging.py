@@ -215,13 +215,14 @@ class TestConsolidating:
         assert space.upkeep.consolidate().has_new_memories
 
     def test_link_mode_only_ties_together(self, repetitive: remanence.Space) -> None:
-        """Nothing steps back."""
+        """Every two of a cluster, also of one that a person should look at first. Nothing steps back."""
         upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
         before = repetitive.count()
-        assert len(upkeep.consolidate("link")) == 2
+        assert len(upkeep.consolidate("link")) == 3
+        assert len(upkeep.using(merge_cohesion=1.0).consolidate("link")) == 3
         done = upkeep.consolidate("link", dry_run=False)
         run = upkeep.runs()[-1]
-        assert (run.id, run.links, run.made) == (done.run, 2, ())
+        assert (run.id, run.links, run.made) == (done.run, 3, ())
         assert repetitive.count() == before
         assert len(upkeep.consolidate("link")) == 0
 
@@ -283,9 +284,9 @@ class TestConsolidating:
     def test_link_mode_leaves_what_is_tied_already(self, repetitive: remanence.Space) -> None:
         """However it came to be tied."""
         upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
-        first, second = upkeep.consolidate("link").links
+        first, *others = upkeep.consolidate("link").links
         repetitive.graph.link(first[1], "extends", first[0])
-        assert upkeep.consolidate("link").links == (second,)
+        assert upkeep.consolidate("link").links == tuple(others)
 
     def test_erasing_a_source_erases_what_was_merged_of_it(self, repetitive: remanence.Space) -> None:
         """Its words stand there too. What the others said comes forward again."""

@@ -111,7 +111,7 @@ class Upkeep(Facet):
         Raises:
             NotFound: A memory does not exist, or is forgotten.
         """
-        memory_ids = inputs.memory_ids([ids] if isinstance(ids, str | Memory) else ids)
+        memory_ids = inputs.one_or_more_memory_ids(ids)
         context = inputs.tags(context_tags) or ()
         return decay.touch(self._engine, self._space, memory_ids, self.settings, context=context)
 
@@ -145,8 +145,18 @@ class Upkeep(Facet):
             duplicates: Use the setting `duplicate_similarity` instead.
             progress: True shows a progress bar; a function is called with (done, total).
 
+        Returns:
+            The clusters; `pairs` has every two similar memories with their similarity.
+
         Raises:
             InvalidInput: `similarity` is not a number from 0 to 1, or is given together with `duplicates`.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add_many(["The printer is on floor two.", "The printer is on floor two!"])
+            ...     [round(pair.similarity, 1) for pair in space.upkeep.clusters(duplicates=True).pairs]
+            [1.0]
         """
         if similarity is not None and duplicates:
             raise InvalidInput(f"similarity={similarity!r} and duplicates=True are both given. Leave one of them out.")
@@ -229,8 +239,11 @@ class Upkeep(Facet):
     ) -> ConsolidationPlan:
         """Merge memories that say nearly the same into one.
 
+        The new memory counts as told when the last of them was; `meta["merged"]["first_told"]` is when the first was.
+
         Args:
-            mode: "preview" shows what "apply" does. "link" plans to link the memories instead of merging them.
+            mode: "preview" shows what "apply" does. "link" plans to link every two of the memories instead of merging
+                them, also where a merge needs a person's look.
             dry_run: True only plans. By default this follows from the mode: False for "apply".
             clusters: Some of the clusters that `clusters()` found, to merge whatever is suggested for them. By
                 default those that are similar enough and have a new memory.
@@ -248,21 +261,37 @@ class Upkeep(Facet):
     aconsolidate = in_thread(consolidate)
 
     def promote(
-        self, *, vault: str | Path | None = None, dry_run: bool = True, progress: bool | Progress = False
+        self,
+        ids: str | Memory | Iterable[str | Memory] | None = None,
+        *,
+        vault: str | Path | None = None,
+        dry_run: bool = True,
+        progress: bool | Progress = False,
     ) -> PromotionPlan:
         """Promote memories that were used often or score high: `gc` will not hide them.
 
         Args:
+            ids: Memories to promote whatever their score and uses, and no others.
             vault: A folder in which to write them as Markdown notes; by default the setting `vault`.
             dry_run: True only plans. False also applies the plan.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Raises:
+            NotFound: A memory given by its id does not exist, or is not current.
             LedgerUnavailable: The vault cannot be written to, or another upkeep run is active.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     code = space.add("The door code is 4711.")
+            ...     _ = space.upkeep.promote(code, dry_run=False)
+            ...     [memory.text for memory in space.memories("promoted")]
+            ['The door code is 4711.']
         """
         folder, settings = self._vault(vault), self.settings
+        named = None if ids is None else inputs.one_or_more_memory_ids(ids)
         return self._step(
-            lambda index, memories, _: promotion.plan(index, memories, settings, folder), dry_run, progress
+            lambda index, memories, _: promotion.plan(index, memories, settings, folder, named), dry_run, progress
         )
 
     apromote = in_thread(promote)
@@ -404,7 +433,7 @@ class Upkeep(Facet):
             return runs.restore(self._engine, self._space, [each.memory for each in what])
         if isinstance(what, Run):
             return runs.restore(self._engine, self._space, what.hidden)
-        ids = inputs.memory_ids([what] if isinstance(what, str | Memory) else what)
+        ids = inputs.one_or_more_memory_ids(what)
         return unforget(self._engine, self._space, ids)
 
     arestore = in_thread(restore)
@@ -416,7 +445,7 @@ class Upkeep(Facet):
         steps: Sequence[Step] = DEFAULT_STEPS,
         vault: str | Path | None = None,
     ) -> Schedule:
-        """Call `run(dry_run=False)` at once and then at intervals, in a thread, until `.stop()`.
+        """Call `sweep()` and `run(dry_run=False)` at once and then at intervals, in a thread, until `.stop()`.
 
         Args:
             every: The interval: seconds, a timedelta, or such as "30m", "1h", "2d".
@@ -426,7 +455,12 @@ class Upkeep(Facet):
         Raises:
             InvalidInput: This is not an interval.
         """
-        return Schedule(lambda: self.run(dry_run=False, steps=steps, vault=vault), parse_interval(every))
+
+        def work() -> None:
+            self.sweep()
+            self.run(dry_run=False, steps=steps, vault=vault)
+
+        return Schedule(work, parse_interval(every))
 
     def _with_memories(
         self, function: Callable[[Index, ScoredMemories, Progress | None], T], progress: bool | Progress

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from remanence.admin.overview import STATUSES, MemoryBatch, Overview, Status
+from remanence.admin.overview import LISTED, Listed, MemoryBatch, Overview
 from remanence.api.admin_facet import AdminView
 from remanence.api.audit_facet import AuditView
 from remanence.api.entity_facet import EntitiesView
@@ -21,21 +21,25 @@ from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.core.row_filter import RowFilter, row_filter
 from remanence.errors import InvalidInput
-from remanence.graph.history import HistoryEvent
+from remanence.graph.history import Timeline
 from remanence.language.temporal import parse_moment, parse_window
 from remanence.read.answer import Recall
 from remanence.read.profile import Profile, profile
 from remanence.read.receipts import RecallRequest
+from remanence.read.tables import Memories
 from remanence.schema import Entity, Memory, Window
 from remanence.upkeep.decay import with_usage
+from remanence.upkeep.listing import with_reviews
 from remanence.upkeep.settings import UpkeepSettings
 
 if TYPE_CHECKING:
     from remanence.ports import Vector
 
-Include = Literal["archive", "vault"]
-_INCLUDES: tuple[Include, ...] = ("archive", "vault")
-_LISTED = tuple(status for status in STATUSES if status != "erased")
+Include = Literal["archive", "vault", "review"]
+_INCLUDES: tuple[Include, ...] = get_args(Include)
+_REVIEW_DEPTH = 50
+"""Among how many hits memories are looked for that are about to fade."""
+_LISTED = tuple(status for status in LISTED if status not in ("erased", "all"))
 
 
 class View(Facet):
@@ -60,7 +64,7 @@ class View(Facet):
 
     def recall(
         self,
-        query: str,
+        query: str = "",
         *,
         limit: int = 10,
         during: Window | Moment | tuple[Any, Any] | None = None,
@@ -71,6 +75,7 @@ class View(Facet):
         speaker: str | Sequence[str] | None = None,
         conversation: str | Sequence[str] | None = None,
         meta: Mapping[str, Any] | None = None,
+        since: Moment | None = None,
         min_score: float | None = None,
         now: Moment | None = None,
         include: Include | Collection[Include] = (),
@@ -81,7 +86,7 @@ class View(Facet):
         """The memories that answer a question, best first, each with its reasons.
 
         Args:
-            query: The question.
+            query: The question. Without one, what passes the filters is listed, by recency, use and strength.
             limit: How many hits to return at most.
             during: Only what was true in this time: a window, a moment, "May 2026", or (from, until).
             history: Whether to include memories that were replaced or have expired, labelled. "auto"
@@ -94,11 +99,13 @@ class View(Facet):
             meta: Only memories whose `meta` match: `{"lang": "pt", "page": {"$gte": 3}}`. The operators are $eq,
                 $ne, $gt, $gte, $lt, $lte, $in, $nin, $contains and $exists; filters are combined by $and, $or
                 and $not. A name with dots leads into nested fields.
+            since: Only what was told at this moment or later: "7 days ago". `during` is about when it was true.
             min_score: Only hits with at least this score.
             now: The moment of the question. "Last week" is read against it, and chat turns dated more than
                 a day later are ranked lower.
             include: What else to search: "archive" (memories archived by `upkeep.gc`), "vault" (notes
-                taken in by `upkeep.index_vault`).
+                taken in by `upkeep.index_vault`). "review" gives up to a fifth of the places to memories further
+                down that are about to fade; their reasons say so.
             signals: Only these signals, for experiments.
             weights: The weight of each signal, for experiments.
             vector: The question's embedding, if you have it already.
@@ -125,14 +132,22 @@ class View(Facet):
         if counted is not None and not any(counted.get(name) for name in known if names is None or name in names):
             raise InvalidInput(f"weights={weights!r} give none of the signals {', '.join(names or known)} any weight.")
         included = _included(include)
+        most = inputs.limit(limit)
         filters = row_filter(
-            kinds=kinds, tags=tags, source=source, speaker=speaker, conversation=conversation, meta=meta
+            kinds=kinds,
+            tags=tags,
+            source=source,
+            speaker=speaker,
+            conversation=conversation,
+            meta=meta,
+            since=since,
+            now=at,
         )
         request = RecallRequest(
             text=inputs.query_text(query),
             now=at,
             position=0,
-            limit=inputs.limit(limit),
+            limit=max(most, _REVIEW_DEPTH) if "review" in included else most,
             during=None if during is None else parse_window(during, at),
             history=None if history == "auto" else bool(history),
             min_score=inputs.fraction(min_score, "min_score"),
@@ -143,13 +158,17 @@ class View(Facet):
         )
         found = self._recall(request, self._position_of, included)
         if self._moment is not None:
-            return replace(found, as_of=self._moment)
+            return replace(found, as_of=self._moment, hits=found.hits[:most])
         try:
             settings = UpkeepSettings.from_env()
         except InvalidInput as error:  # what upkeep cannot read must not cost the answer
-            return replace(found, missing={**found.missing, "usage": str(error)})
+            return replace(found, missing={**found.missing, "usage": str(error)}, hits=found.hits[:most])
         with self._engine.open_index(self.name) as index:
-            return replace(found, hits=with_usage(index, found.hits, at, settings))
+            hits = with_usage(index, found.hits, at, settings)
+        if "review" not in included:
+            return replace(found, hits=hits)
+        receipt = None if found.receipt is None else replace(found.receipt, limit=most)
+        return replace(found, hits=with_reviews(hits, most), receipt=receipt)
 
     arecall = in_thread(recall)
 
@@ -166,11 +185,11 @@ class View(Facet):
 
     aget = in_thread(get)
 
-    def get_many(self, ids: Iterable[str | Memory]) -> MemoryBatch:
-        """These memories with their relations and links, in the order given, each once.
+    def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
+        """These memories with their relations, links and use, in the order given, each once.
 
         Args:
-            ids: The memories or their ids.
+            ids: The memories or their ids; or one.
 
         Returns:
             The memories; `missing` has the ids that this view does not show, each with "unknown",
@@ -184,8 +203,8 @@ class View(Facet):
             ...     [each.memory.text for each in found], found.missing
             (['Alice drinks tea.'], {'m7': 'unknown'})
         """
-        wanted = inputs.memory_ids(ids)
-        return self._overview(lambda overview: overview.get_many(wanted))
+        wanted = inputs.one_or_more_memory_ids(ids)
+        return self._with_usage(self._overview(lambda overview: overview.get_many(wanted)))
 
     aget_many = in_thread(get_many)
 
@@ -215,7 +234,7 @@ class View(Facet):
 
     def memories(
         self,
-        status: Status | None = None,
+        status: Listed | None = None,
         *,
         kinds: str | Sequence[str] | None = None,
         tags: str | Sequence[str] | None = None,
@@ -223,18 +242,22 @@ class View(Facet):
         speaker: str | Sequence[str] | None = None,
         conversation: str | Sequence[str] | None = None,
         meta: Mapping[str, Any] | None = None,
-    ) -> Iterator[Memory]:
+        since: Moment | None = None,
+    ) -> Memories:
         """Every memory that this view knows, in the order they were learned.
 
+        They are read while you iterate; `space.memories().to_df()` is a data frame.
+
         Args:
-            status: Only memories of this status: "current", "superseded", "expired", "archived" or
-                "forgotten". None lists all that are neither archived nor forgotten.
+            status: Only memories of this status: "current", "superseded", "expired", "archived",
+                "forgotten" or "promoted". None lists all that are neither archived nor forgotten.
             kinds: Only memories of these kinds, as for `recall`. So are the others:
             tags: Only memories with all of these tags.
             source: Only what comes from this source.
             speaker: Only what this person said or saw.
             conversation: Only turns of this conversation, and facts found in them.
             meta: Only memories whose `meta` match.
+            since: Only what was told at this moment or later.
 
         Raises:
             InvalidInput: There is no such status, or a filter is not valid.
@@ -249,9 +272,16 @@ class View(Facet):
         if status is not None and status not in _LISTED:
             raise InvalidInput(f"status={status!r} is none of {', '.join(_LISTED)}.")
         filters = row_filter(
-            kinds=kinds, tags=tags, source=source, speaker=speaker, conversation=conversation, meta=meta
+            kinds=kinds,
+            tags=tags,
+            source=source,
+            speaker=speaker,
+            conversation=conversation,
+            meta=meta,
+            since=since,
+            now=self._now(),
         )
-        return self._iterate(status, filters)
+        return Memories(self._iterate(status, filters))
 
     amemories = iterate_in_thread(memories)
 
@@ -284,7 +314,7 @@ class View(Facet):
 
     aprofile = in_thread(profile)
 
-    def history(self, node: str | Memory | Entity) -> list[HistoryEvent]:
+    def history(self, node: str | Memory | Entity) -> Timeline:
         """All that ever happened to a memory or an entity, in order, with who did it and why.
 
         Includes what `graph.timeline` leaves out: extractions, and recorded recalls that returned it.
@@ -348,7 +378,7 @@ class View(Facet):
         """This space in numbers."""
         return self._facet(AdminView)
 
-    def _iterate(self, status: Status | None, filters: RowFilter) -> Iterator[Memory]:
+    def _iterate(self, status: Listed | None, filters: RowFilter) -> Iterator[Memory]:
         with self._engine.open_index(self.name) as index:
             if status is None:
                 rows = index.current_rows(self._position(index))
@@ -374,7 +404,7 @@ class View(Facet):
         return self._engine.ledger.position_at(space, self._moment)
 
 
-def _rows(overview: Overview, status: Status) -> list[int]:
+def _rows(overview: Overview, status: Listed) -> list[int]:
     rows: list[int] = overview.rows(status).tolist()
     return rows
 

@@ -90,12 +90,17 @@ def upkeep(space: Space, args: Namespace) -> None:
     elif args.every is None:
         _run_upkeep(space, args, apply=args.apply)
     else:
-        repeat(lambda: _run_upkeep(space, args, apply=True), parse_interval(args.every), _sleep)
+        repeat(lambda: _sweep_and_run(space, args), parse_interval(args.every), _sleep)
 
 
 def _sleep(seconds: float) -> bool:
     time.sleep(seconds)
     return False  # go on
+
+
+def _sweep_and_run(space: Space, args: Namespace) -> None:
+    space.upkeep.sweep()
+    _run_upkeep(space, args, apply=True)
 
 
 def _run_upkeep(space: Space, args: Namespace, *, apply: bool) -> None:

@@ -1,13 +1,16 @@
-"""Which rows a caller asks for: by kind, tags, source, speaker, conversation and metadata."""
+"""Which rows a caller asks for: by kind, tags, source, speaker, conversation, metadata and when they were told."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from remanence.core import inputs
+from remanence.core.inputs import Moment
 from remanence.language.rules.rule_extractor import speaker_name
+from remanence.language.temporal import parse_moment
 from remanence.state.metadata_filter import check_filter
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ class RowFilter:
     speaker: tuple[str, ...] | None = None
     conversation: tuple[str, ...] | None = None
     meta: Mapping[str, Any] | None = None
+    since: datetime | None = None
 
     @property
     def narrows_origin(self) -> bool:
@@ -50,6 +54,8 @@ class RowFilter:
         mask: NDArray[np.bool_] = rows
         if self.kinds is not None or self.tags is not None:
             mask = mask & catalog.having(self.kinds, self.tags)
+        if self.since is not None:
+            mask = mask & catalog.told_since(self.since)
         for names, find in (
             (self.source, fields_.with_source),
             (self.speaker, fields_.with_speaker),
@@ -65,7 +71,15 @@ class RowFilter:
 
 
 def row_filter(
-    *, kinds: object, tags: object, source: object, speaker: object, conversation: object, meta: object
+    *,
+    kinds: object,
+    tags: object,
+    source: object,
+    speaker: object,
+    conversation: object,
+    meta: object,
+    since: Moment | None,
+    now: datetime,
 ) -> RowFilter:
     """The filter that a caller describes, checked."""
     speakers = inputs.names(speaker, "speaker")
@@ -77,4 +91,5 @@ def row_filter(
         speaker=None if speakers is None else tuple(speaker_name(each) or each for each in speakers),
         conversation=inputs.names(conversation, "conversation"),
         meta=None if meta is None or meta == {} else check_filter(meta),
+        since=None if since is None else parse_moment(since, now, argument="since"),
     )
