@@ -20,6 +20,7 @@ from remanence.events import Linked, Related
 from remanence.graph import assertions, pictures, traversal
 from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, MemoryRef, NodeRef
 from remanence.graph.history import HistoryReader, Timeline
+from remanence.graph.known_entities import KnownEntities
 from remanence.graph.pictures import NotebookPicture
 from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph
 from remanence.language.temporal import parse_moment
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 EdgeNames: TypeAlias = str | Iterable[str]
 """One or several predicates, kinds of links, or "mentions"."""
+_MAX_TIMELINE = 60
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -367,24 +369,28 @@ class GraphView(Facet):
 
     ato_networkx = in_thread(to_networkx)
 
-    def show_timeline(self, node: NodeRef) -> NotebookPicture:
-        """A picture for a notebook: when the relations of an entity held, and when they were learned.
+    def show_timeline(self, node: NodeRef | None = None) -> NotebookPicture:
+        """A picture for a notebook: when relations held, and when they were learned.
 
         Args:
-            node: The entity. For a memory, only what happened to it is drawn.
+            node: The entity whose relations to draw. For a memory, only what happened to it is drawn. None draws the
+                relations of the whole space, the sixty learned last.
 
         Raises:
             NotFound: The node is unknown.
         """
-        return pictures.timeline_picture(self._relations_of(node), self.timeline(node), now=self._now())
+        if node is not None:
+            return pictures.timeline_picture(self._relations_of(node), self.timeline(node), now=self._now())
+        every = self._all_relations()
+        return pictures.timeline_picture(every[-_MAX_TIMELINE:], now=self._now(), total=len(every))
 
     ashow_timeline = in_thread(show_timeline)
 
-    def save_timeline(self, node: NodeRef, path: str | FilePath) -> FilePath:
+    def save_timeline(self, node: NodeRef | None, path: str | FilePath) -> FilePath:
         """Write the picture of `show_timeline` to a file and return its path.
 
         Args:
-            node: The entity or memory.
+            node: The entity or memory, or None for the whole space.
             path: The file. It ends in .html or .svg.
 
         Raises:
@@ -410,6 +416,13 @@ class GraphView(Facet):
             if found.kind == "memory":
                 return []
             return graph.index.relations.relations_of(found.number, graph.snapshot)
+
+    def _all_relations(self) -> list[Relation]:
+        """The relations of all entities, the last learned at the end."""
+        with self._snapshot() as (index, snapshot):
+            numbers = KnownEntities(index, snapshot.position).list_name_numbers(None)
+            found = {each.id: each for n in numbers for each in index.relations.relations_of(n, snapshot)}
+        return sorted(found.values(), key=lambda relation: (relation.recorded_at, relation.id))
 
     @contextmanager
     def _snapshot(self) -> Iterator[tuple[Index, Snapshot]]:

@@ -20,10 +20,13 @@ from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.core.inputs import progress_bar
 from remanence.errors import InvalidInput
+from remanence.graph.pictures import NotebookPicture, svg_picture
+from remanence.language.text import pluralize
 from remanence.schema import Memory
 from remanence.upkeep import (
     consolidation,
     decay,
+    decay_picture,
     discovery,
     garbage_collection,
     pipeline,
@@ -133,6 +136,46 @@ class Upkeep(Facet):
         return self._with_memories(lambda _, memories, __: decay.report(memories, self.settings), progress)
 
     adecay = in_thread(decay)
+
+    def show_decay(
+        self, ids: str | Memory | Iterable[str | Memory] | None = None, *, days: float = 90
+    ) -> NotebookPicture:
+        """A picture for a notebook: how the scores of memories fell and will fall if they are not used.
+
+        It shows the thresholds of `gc` and `promote`, and the zone in which memories are at risk. To compare settings,
+        draw those of `using(...)`. `.save("decay.svg")` writes a file, or "decay.html".
+
+        Args:
+            ids: The memories. Left out: one curve for each kind, as if it was added now.
+            days: How far to look ahead, and back.
+
+        Raises:
+            NotFound: A memory does not exist, or is forgotten.
+            InvalidInput: `days` is not a number above 0.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     space.upkeep.using(half_life_days=7).show_decay(days=30).title
+            'How memories fade'
+        """
+        if isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days <= 36_500:
+            raise InvalidInput(f"days={days!r} is not a number of days above 0, at most 36,500.")
+        now, settings = self._engine.now(), self.settings
+        if ids is None:
+            title, curves = "How memories fade", decay_picture.curves_of_kinds(now, days, settings)
+        else:
+            with self._engine.open_index(self._space) as index:
+                found = [decay.visible_memory(index, id_) for id_ in inputs.one_or_more_memory_ids(ids)]
+                curves = [
+                    decay_picture.curve(memory.text, memory, index.usage.get(memory.id), now, days, settings)
+                    for memory in found
+                ]
+            title = f"How {pluralize(len(curves), 'memory fades', 'memories fade')}"
+        draw = partial(decay_picture.decay_svg, title, curves, now, days, settings)
+        return svg_picture(title, 460 + 20 * len(curves), draw)
+
+    ashow_decay = in_thread(show_decay)
 
     def clusters(
         self, *, similarity: float | None = None, duplicates: bool = False, progress: bool | Progress = False

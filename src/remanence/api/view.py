@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from remanence.admin.overview import LISTED, Listed, MemoryBatch, Overview
 from remanence.api.admin_facet import AdminView
@@ -18,12 +20,14 @@ from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.identity import key_identity
 from remanence.core.index import Index
-from remanence.core.inputs import Moment
+from remanence.core.inputs import Moment, progress_bar
 from remanence.core.row_filter import RowFilter, row_filter
 from remanence.errors import InvalidInput
 from remanence.graph.history import Timeline
 from remanence.language.temporal import parse_moment, parse_window
+from remanence.models.readers import OnnxReader, resolve_reader
 from remanence.read.answer import Recall
+from remanence.read.evaluation import Ask, Evaluation, check_settings, evaluate, expected_answers
 from remanence.read.profile import Profile, profile
 from remanence.read.receipts import RecallRequest
 from remanence.read.tables import Memories
@@ -33,8 +37,9 @@ from remanence.upkeep.listing import with_reviews
 from remanence.upkeep.settings import UpkeepSettings
 
 if TYPE_CHECKING:
-    from remanence.ports import Vector
+    from remanence.ports import Progress, Vector
 
+Expected: TypeAlias = "str | Memory | Sequence[str | Memory]"
 Include = Literal["archive", "vault", "review"]
 _INCLUDES: tuple[Include, ...] = get_args(Include)
 _REVIEW_DEPTH = 50
@@ -314,6 +319,74 @@ class View(Facet):
 
     aprofile = in_thread(profile)
 
+    def evaluate(
+        self,
+        questions: Mapping[str, Expected] | Iterable[tuple[str, Expected] | Mapping[str, Any]],
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        limit: int = 10,
+        progress: bool | Progress = False,
+    ) -> Evaluation:
+        """How often `recall` finds what you expect, under several settings.
+
+        Args:
+            questions: Pairs of a question and what is expected: a memory, an id, a key, or a part of its text; or a
+                list of these. Or dicts with `question`, `expected`, and perhaps `now` and `during`.
+            settings: The options of `recall` to compare, by a name of yours: `{"usual": {}, "words":
+                {"signals": ["words"]}}`. The option `reader` takes what `open` takes. By default the usual options are
+                compared with leaving out the reader, and each signal.
+            limit: How many hits each question may have.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            For each setting R@k (the share of what is expected among the first k hits), MRR, the time of a question,
+            and the misses. It prints as a table; a notebook shows bars; `to_df()` is a data frame.
+
+        Raises:
+            InvalidInput: A question or a setting is not valid, or no memory matches what a question expects.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None, reader=None) as space:
+            ...     _ = space.add_many(["Alice drinks green tea.", "Bob lives in Porto."])
+            ...     compared = space.evaluate({"Who lives in Porto?": "Bob lives in Porto."}, {"usual": {}})
+            ...     compared["usual"].scores["R@1"][0], compared.best.name
+            (1.0, 'usual')
+        """
+        most = inputs.limit(limit)
+        compared = self._usual_settings() if settings is None else check_settings(settings, _RECALL_OPTIONS)
+
+        def find(value: str) -> Memory | None:
+            return self.get(value) or self.find(value)
+
+        asked = expected_answers(questions, find, self.memories)
+
+        def ask_under(options: Mapping[str, Any]) -> Ask:
+            engine, others = self._engine, dict(options)
+            if "reader" in others:
+                engine = copy(engine)
+                engine.reader = resolve_reader(others.pop("reader"))
+            view = View(engine, self.name, self._moment)
+
+            def ask(question: str, own: Mapping[str, Any]) -> Recall:
+                return view.recall(question, limit=most, **{**others, **own})
+
+            ask(asked[0].question, asked[0].options)  # the first question may have to load a model
+            if isinstance(engine.reader, OnnxReader):
+                engine.reader.clear()  # what an earlier setting had read would look as if it took no time
+            return ask
+
+        with progress_bar(progress, "asking") as shown:
+            return evaluate(asked, compared, ask_under, most, shown)
+
+    aevaluate = in_thread(evaluate)
+
+    def _usual_settings(self) -> dict[str, Mapping[str, Any]]:
+        signals = self._engine.signal_names
+        without = {f"without {name}": {"signals": [each for each in signals if each != name]} for name in signals}
+        no_reader = {} if self._engine.reader is None else {"without the reader": {"reader": None}}
+        return {"usual": {}, **no_reader, **without}
+
     def history(self, node: str | Memory | Entity) -> Timeline:
         """All that ever happened to a memory or an entity, in order, with who did it and why.
 
@@ -425,3 +498,7 @@ def _included(value: object) -> tuple[str, ...]:
         if name not in _INCLUDES:
             raise InvalidInput(f"include={value!r} contains {name!r}. Choose from {', '.join(_INCLUDES)}.")
     return given
+
+
+_RECALL_OPTIONS = (*list(signature(View.recall).parameters)[2:], "reader")
+"""What a setting of `evaluate` may have."""

@@ -39,6 +39,8 @@ _ORDINARY, DEFINING = 0.5, 0.9
 _MIN_RETENTION = 1e-9
 _HIGH_BELOW, _MEDIUM_BELOW, _RISK_UNTIL = 0.15, 0.25, 0.35
 """The scores below which the urgency is high, and medium. What scores the last or more is not at risk."""
+RISK_ZONE = (_HIGH_BELOW, _RISK_UNTIL)
+"""The scores at which a memory is about to fade, and a reminder helps."""
 _IMPORTANT = 0.6
 _DAY = 86_400.0
 _CHUNK = 500
@@ -109,8 +111,8 @@ def review_priority(score: float) -> float:
     >>> review_priority(0.25), round(review_priority(0.2), 2), review_priority(0.1), review_priority(1.0)
     (1.0, 0.75, 0.0, 0.0)
     """
-    half = (_RISK_UNTIL - _HIGH_BELOW) / 2
-    return max(0.0, 1.0 - ((score - _HIGH_BELOW - half) / half) ** 2)
+    low, high = RISK_ZONE
+    return max(0.0, 1.0 - ((2 * score - low - high) / (high - low)) ** 2)
 
 
 def last_used(memory: Memory, usage: MemoryUsage) -> datetime:
@@ -293,7 +295,7 @@ def touch(
         reports.clear()
         events: list[Event] = []
         for memory_id in dict.fromkeys(ids):
-            memory, before = _visible_memory(index, memory_id), index.usage.get(memory_id)
+            memory, before = visible_memory(index, memory_id), index.usage.get(memory_id)
             cross_domain = _is_cross_domain(memory.tags, context)
             increase = min(MAX_STRENGTH - strength_of(memory, before), _BOOST) if boost or cross_domain else 0.0
             use = Used(memory_id, boost=round(increase, 6), context=tuple(context))
@@ -309,13 +311,12 @@ def touch(
     return reports
 
 
-def _visible_memory(index: Index, memory_id: str) -> Memory:
+def visible_memory(index: Index, memory_id: str) -> Memory:
     index.require_unerased(memory_id)  # an unknown or erased memory has its own error message
     row = index.current_row(memory_id, index.catalog.position)
     if row is None:
         raise NotFound(
-            f"memory {memory_id!r} is forgotten or archived, so its use cannot be recorded. "
-            f"Restore it first: space.unforget({memory_id!r})."
+            f"memory {memory_id!r} is forgotten or archived. Restore it first: space.unforget({memory_id!r})."
         )
     return index.memories([row])[0]
 
