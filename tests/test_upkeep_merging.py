@@ -226,6 +226,28 @@ class TestConsolidating:
         assert repetitive.count() == before
         assert len(upkeep.consolidate("link")) == 0
 
+    def test_similar_pairs_are_listed_with_their_similarity(self, repetitive: remanence.Space) -> None:
+        """The most similar first; none below the threshold."""
+        found = repetitive.upkeep.clusters(similarity=0.7)
+        scores = [pair.similarity for pair in found.pairs]
+        assert scores == sorted(scores, reverse=True)
+        assert min(scores) >= 0.7
+        assert {memory.id for pair in found.pairs for memory in pair[:2]} >= set(found.clusters[0].memory_ids)
+        assert repetitive.upkeep.clusters(similarity=1.0).pairs == []
+
+    def test_a_merged_memory_keeps_the_dates_of_its_sources(self, space: remanence.Space, clock: FakeClock) -> None:
+        """It was told when the last of them was, not when upkeep ran; the first date is kept beside."""
+        first = space.add("The printer is on floor two.")
+        clock.advance(days=10)
+        last = space.add("The printer is on floor two!")
+        clock.advance(days=100)
+        plan = space.upkeep.consolidate("apply")
+        merged = space.get(plan.merges[0].version.memory)
+        assert merged is not None
+        assert merged.told_at == last.told_at
+        assert merged.meta["merged"]["first_told"] == first.told_at.isoformat()
+        assert merged.recorded_at == clock.now()
+
     def test_a_person_may_choose_the_clusters(self, repetitive: remanence.Space) -> None:
         """Whatever was suggested for them; but no memory twice."""
         chosen = repetitive.upkeep.clusters(similarity=0.7).clusters

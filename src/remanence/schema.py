@@ -514,6 +514,10 @@ class Evidence:
     note: str
 
 
+DisagreementKind = Literal["succession", "correction", "conflict", "coexistence"]
+DISAGREEMENT_KINDS: tuple[DisagreementKind, ...] = get_args(DisagreementKind)
+
+
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """A memory that disagrees with another one, how, and about which topic.
@@ -522,7 +526,7 @@ class Disagreement:
     *coexistence* (both hold, each in its own time).
     """
 
-    kind: Literal["succession", "correction", "conflict", "coexistence"]
+    kind: DisagreementKind
     topic: str
     other: Memory
 

@@ -24,8 +24,9 @@ from remanence.graph.known_entities import KnownEntities
 from remanence.graph.pictures import NotebookPicture
 from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph
 from remanence.language.temporal import parse_moment
+from remanence.read.supersession import pairs_that_disagree
 from remanence.read.tables import Relations
-from remanence.schema import LINK_KINDS, UTC, Link, Relation, Snapshot
+from remanence.schema import DISAGREEMENT_KINDS, LINK_KINDS, UTC, Disagreement, Link, Memory, Relation, Snapshot
 from remanence.state.predicates import parse_predicate
 from remanence.state.relations import Direction
 
@@ -149,6 +150,37 @@ class GraphView(Facet):
             return Relations(r for r in found if number(r.object) in other or number(r.subject) in other)
 
     awhen = in_thread(when)
+
+    @retry_if_erased
+    def disagreements(self, kinds: str | Iterable[str] = "conflict") -> list[tuple[Memory, Disagreement]]:
+        """Memories that disagree with each other: by a link "contradicts", or because both claims cannot hold.
+
+        Args:
+            kinds: "conflict" (neither wins), "succession" (one began later), "correction", "coexistence" (each holds in
+                its own time), or several of these.
+
+        Returns:
+            Each pair once: a memory, and a `Disagreement` with the other one, its kind and its topic.
+
+        Raises:
+            InvalidInput: There is no such kind.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     open_, closed = space.add("The bridge is open."), space.add("The bridge is closed.")
+            ...     _ = space.graph.link(closed, "contradicts", open_)
+            ...     [(memory.text, found.other.text) for memory, found in space.graph.disagreements()]
+            [('The bridge is open.', 'The bridge is closed.')]
+        """
+        wanted = inputs.names(kinds, "kinds") or ()
+        for kind in wanted:
+            if kind not in DISAGREEMENT_KINDS:
+                raise InvalidInput(f"kinds={kinds!r} has {kind!r}. The kinds are {', '.join(DISAGREEMENT_KINDS)}.")
+        with self._snapshot() as (index, snapshot):
+            return pairs_that_disagree(index, snapshot, [each for each in DISAGREEMENT_KINDS if each in wanted])
+
+    adisagreements = in_thread(disagreements)
 
     def join(self, left: Sequence[EntityRef], how: str, right: Sequence[EntityRef]) -> list[OverlapPeriod]:
         """Pairs of relations, one of the left and one of the right, that meet a condition on their windows.

@@ -49,10 +49,10 @@ def reextract(space: Space, args: Namespace) -> None:
     output.print_memories(facts, as_json=args.json)
 
 
-@space_command("jobs", "jobs")
+@space_command("jobs", "jobs", "id")
 def jobs(space: Space, args: Namespace) -> None:
-    """List the queued jobs and their status."""
-    for job in space.jobs.list():
+    """List the queued jobs and their status, or show one of them."""
+    for job in space.jobs.list() if args.id is None else [space.jobs.get(args.id)]:
         print("\t".join([job.id, job.status, *([job.problem] if job.problem else [])]))
 
 

@@ -25,7 +25,8 @@ _ADVICE = compile_pattern("message_advice", re.IGNORECASE)
 _GENERAL_KNOWLEDGE = compile_pattern("message_general_knowledge", re.IGNORECASE)
 _INTRODUCTION = compile_pattern("message_introduction", re.IGNORECASE)
 _GREETING = compile_pattern("message_greeting", re.IGNORECASE)
-_SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)  # the date does not matter for whether there is a fact
+_SAVE = compile_pattern("message_save", re.IGNORECASE)
+_ASKED_CONFIDENCE, _ASKED_STRENGTH = 0.9, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class RecallAnalysis:
     entities: tuple[str, ...]
     confidence: float
     reason: str
+    tags: tuple[str, ...] = ()
+    """Tags that `remember` gives to facts of this kind, to filter by."""
 
 
 def analyze_message(text: str) -> MessageAnalysis:
@@ -65,17 +68,23 @@ def analyze_message(text: str) -> MessageAnalysis:
         'no fact in it: a greeting, a question, a request or small talk'
     """
     head = inputs.query_text(text)[:_MAX_LENGTH].strip()
-    facts = _RULES.facts([Utterance(head)], now=_SOME_DAY).facts
+    facts = _RULES.facts([Utterance(head)], now=datetime.now(UTC)).facts
     names = find_question_names(head)
+    asked = any(_SAVE.match(sentence) and not is_question(sentence) for sentence in split_sentences(head))
+    if not facts and asked:
+        reason = "it asks to be remembered, though the rules find no fact in it"
+        return MessageAnalysis(True, _ASKED_CONFIDENCE, names, tags_of(head), _ASKED_STRENGTH, reason)
     if not facts:
         certain = is_question(head) or _GREETING.fullmatch(head) or len(head.split()) < 4 or not tags_of(head)
         reason = "no fact in it: a greeting, a question, a request or small talk"
         return MessageAnalysis(False, 0.7 if certain else 0.5, names, (), 0.0, reason)
     best = max(facts, key=lambda fact: (fact.importance, fact.confidence))
     tags = tuple(dict.fromkeys(tag for fact in facts for tag in fact.tags))
-    confidence = max(fact.confidence for fact in facts)
+    confidence = max(_ASKED_CONFIDENCE if asked else 0.0, *(fact.confidence for fact in facts))
     more = f" and {len(facts) - 1} more" if len(facts) > 1 else ""
-    reason = f"it states a {best.kind} fact{more}: {best.text}"
+    article = "an" if best.kind == "episode" else "a"
+    reason = f"it states {article} {best.kind} fact{more}: {best.text}"
+    reason = f"it asks to be remembered: {best.text}" if asked else reason
     return MessageAnalysis(True, confidence, names, tags, best.importance, reason)
 
 
@@ -106,7 +115,7 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
         (False, 0.7, "it asks nothing", True),
     )
     recall, confidence, reason, _ = next(rule for rule in rules if rule[3])
-    return RecallAnalysis(recall, query, names, confidence, reason)
+    return RecallAnalysis(recall, query, names, confidence, reason, tags_of(query))
 
 
 def _without_introduction(text: str) -> str:
