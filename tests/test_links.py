@@ -111,7 +111,9 @@ def test_the_same_link_by_others_is_corroboration(space: Space, says: Space, mem
     other_time = says.graph.link(red, "supports", green, valid_from="2020", observed_by="Bob")
     assert other_time.id != first.id
 
+    assert [link.id for link in space.audit.diff("2020").linked] == [first.id, other_time.id]
     says.graph.invalidate(first, why="both were wrong")
+    assert [link.id for link in space.audit.diff("2020").invalidated] == [first.id]  # type: ignore[union-attr]
     assert [link.id for link in ask(space, "links_of", 0) if link.valid.end is None] == [other_time.id]
     rebuilt = space.admin.check()
     assert rebuilt == {}

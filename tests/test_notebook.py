@@ -178,6 +178,16 @@ def test_a_memory_shows_its_fields(told: list[Memory]) -> None:
     assert "Bob, in c1" in Cells(told[3]._repr_html_()).text
 
 
+def test_what_is_too_long_to_show_is_cut(space: Space) -> None:
+    """A page stays small; a note says what is not shown."""
+    memory = space.add("word " * 100_000)
+    assert len(memory._repr_html_()) < 5_000
+    space.add_many([f"Fact {number}." for number in range(600)])
+    page = space.graph.read_graph(page_size=601)._repr_html_()
+    assert "... and 101 more" in page
+    assert page.count("<tr>") == 501
+
+
 class TestPictures:
     def test_decay_curves_of_memories(self, space: Space, clock: FakeClock, tmp_path: Path) -> None:
         """One line for each, which jumps when it was used; a file needs nothing else."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pandas
 
 _TIME = "datetime64[us, UTC]"  # microseconds: nanoseconds would not reach from year 1 to 9999
+_MAX_ROWS, _MAX_CELL_LENGTH = 500, 2_000
 
 
 class Markup(str):
@@ -24,17 +25,22 @@ class Markup(str):
 def html_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], notes: Iterable[str] = ()) -> str:
     """A table with a title above and notes below it. Without columns, each row is a name and its value.
 
+    Long texts are cut, and so are very many rows; a note says how many.
+
     >>> html_table("", ["text"], [["<b>"]])
     '<table><thead><tr><th>text</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
     """
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
     head = f"<thead><tr>{head}</tr></thead>" if head else ""
     first = "td" if columns else "th"
+    every = list(rows)
     body = "".join(
-        f"<tr>{''.join(_cell(value, 'td' if place else first) for place, value in enumerate(row))}</tr>" for row in rows
+        f"<tr>{''.join(_cell(value, 'td' if place else first) for place, value in enumerate(row))}</tr>"
+        for row in every[:_MAX_ROWS]
     )
-    below = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    caption = f"<caption>{escape(title)}</caption>" if title else ""
+    more = [f"... and {len(every) - _MAX_ROWS:,} more"] if len(every) > _MAX_ROWS else []
+    below = "".join(f"<li>{escape(note)}</li>" for note in (*more, *notes))
+    caption = f"<caption>{escape(_shortened(title))}</caption>" if title else ""
     return f"<table>{caption}{head}<tbody>{body}</tbody></table>" + (f"<ul>{below}</ul>" if below else "")
 
 
@@ -75,4 +81,9 @@ def _cell(value: object, kind: str) -> str:
         value = f"{value:.2f}"
     elif isinstance(value, datetime):
         value = value.isoformat(" ", "minutes")
-    return f"<{kind}>{escape(str(value))}</{kind}>".replace("\n", "<br>")
+    return f"<{kind}>{escape(_shortened(str(value)))}</{kind}>".replace("\n", "<br>")
+
+
+def _shortened(text: str) -> str:
+    """A text that a browser can show: one memory may have two million characters."""
+    return text if len(text) <= _MAX_CELL_LENGTH else f"{text[: _MAX_CELL_LENGTH - 1]}…"
