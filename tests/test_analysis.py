@@ -105,3 +105,47 @@ def test_what_is_asked_about_oneself_is_known_as_such() -> None:
 
     assert own.reason.startswith("it sounds personal: 'i'")
     assert own.confidence > other.confidence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remember: I prefer TypeScript over JavaScript for all new projects",
+        "Don't forget the launch is on Friday.",
+        "Don't forget to buy milk",
+        "Please keep in mind that the API key rotates weekly.",
+        "Hi! Remember that my sister is allergic to nuts.",
+    ],
+)
+def test_who_asks_to_be_remembered_is(text: str) -> None:
+    """Surely, whether or not the rules find a fact in it."""
+    found = analyze_message(text)
+    assert found.save
+    assert found.confidence > 0.7
+    assert found.reason.startswith("it asks to be remembered")
+
+
+@pytest.mark.parametrize("text", ["Do you remember my name?", "Remember when we went to Rome?", "Remember me?"])
+def test_a_question_about_remembering_is_not_such_a_wish(text: str) -> None:
+    """It is for recall."""
+    assert not analyze_message(text).save
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("What did I say about TypeScript?", "TypeScript?"),
+        ("What did I tell you about my API preferences?", "my API preferences?"),
+        ("Do you remember what I told you about JWT authentication?", "JWT authentication?"),
+        ("Where do I live?", "Where do I live?"),
+    ],
+)
+def test_the_query_is_what_is_asked_about(text: str, query: str) -> None:
+    """Without the words that only say that something was said."""
+    found = analyze_for_recall(text)
+    assert (found.recall, found.query) == (True, query)
+
+
+def test_an_analysis_for_recall_names_tags() -> None:
+    """Those that `remember` gives to such facts."""
+    assert analyze_for_recall("Where does my sister live?").tags == ("home", "family")

@@ -14,12 +14,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import remanence
-from remanence.admin.overview import STATUSES
+from remanence.admin.overview import LISTED
+from remanence.api.view import Include
 from remanence.cli import main
 from remanence.cli.demo import STORY
 from remanence.cli.parser import make_parser
@@ -183,7 +184,8 @@ def test_the_choices_on_the_command_line_are_those_of_the_api() -> None:
     options = json.loads(parser.read_text("utf-8"))
     assert options["add --kind"]["choices"] == options["recall --kind"]["choices"] == list(MEMORY_KINDS)
     assert options["kind"]["choices"] == list(LINK_KINDS)
-    assert [*options["--status"]["choices"], "erased"] == list(STATUSES)
+    assert {*options["--status"]["choices"], "erased", "all"} == set(LISTED)
+    assert options["--include"]["choices"] == list(get_args(Include))
     assert set(DEFAULT_STEPS) | {"gc"} == set(options["--step"]["choices"])
 
 

@@ -506,3 +506,19 @@ def test_a_function_that_returns_no_extraction_is_named() -> None:
 def test_people_are_found_in_texts_without_capitals(text: str, expected: list[str]) -> None:
     """A first name that is no ordinary word, or what only people have around them."""
     assert [name.text for name in find_names(text)] == expected
+
+
+def test_the_user_is_who_says_i() -> None:
+    """Where a claim follows; "user accounts" and a manual for users are about nobody."""
+    rules, now = RuleExtractor(), datetime(2026, 5, 1, tzinfo=timezone.utc)
+
+    def claims(text: str, speaker: str | None = None) -> list[str]:
+        return [str(claim) for claim in rules.extract(text, now=now, speaker=speaker).triples]
+
+    assert claims("The user lives in Austin.") == claims("User lives in Austin.") == claims("I live in Austin.")
+    assert claims("Noted. The user's sister is Ana.") == ["Ana —sister_of→ me"]
+    assert rules.extract("The user lives in Austin.", now=now).mentions[0].name == "me"
+    for text in ("User accounts expire after 30 days.", "The user clicks Save.", "Ask the user where he lives."):
+        assert claims(text) == []
+        assert all(mention.name != "me" for mention in rules.extract(text, now=now).mentions)
+    assert claims("The user lives in Austin.", speaker="assistant") == []

@@ -114,8 +114,10 @@ def test_a_timeline_of_a_memory_has_its_versions_and_its_links(space: Space) -> 
         ("memory revised", None, None),
         ("edge added", "Ann", None),
         ("superseded", "Bob", "it says all"),
+        ("edge added", "Bob", "it says all"),
     ]
     assert isinstance(story[2].value, Link)
+    assert [h.kind for h in space.graph.timeline(memory.id, relations="supersedes")] == ["edge added"]
     assert [h.kind for h in space.graph.timeline(other)] == ["memory added", "edge added", "edge added"]
 
 

@@ -80,15 +80,70 @@ def test_what_cannot_be_linked_is_refused(space: Space, says: Space, memories: l
 
 
 def test_the_very_same_link_again_writes_nothing(space: Space, says: Space, memories: list[Memory]) -> None:
-    """Another confidence is another link; so is the same one after it was ended."""
+    """Another confidence takes the place of the first; after it was ended, the same link is another one."""
     red, green, _ = memories
     link = says.graph.link(red, "supports", green)
 
     assert says.graph.link(red.id, "supports", green.id) == link
-    assert says.graph.link(red, "supports", green, confidence=0.5).id != link.id
+    surer = says.graph.link(red, "supports", green, confidence=0.5)
+    assert (surer.id, surer.confidence, surer.corroborated_by) == (link.id, 0.5, ())
     says.graph.invalidate(link)
     assert says.graph.link(red, "supports", green).id != link.id
-    assert len(ask(space, "links_of", 0)) == 3
+    assert len(ask(space, "links_of", 0)) == 2
+
+
+def test_the_same_link_by_others_is_corroboration(space: Space, says: Space, memories: list[Memory]) -> None:
+    """One link, surer than before, with all who stated it; ended, it has ended for all."""
+    red, green, _ = memories
+    first = says.graph.link(red, "supports", green, confidence=0.5, observed_by="Ann")
+    second = says.graph.link(red, "supports", green, confidence=0.6, observed_by="Bob", why="seen twice")
+
+    assert second.id == first.id
+    assert (second.observed_by, second.corroborated_by, second.why) == ("Ann", ("Bob",), "seen twice")
+    assert second.confidence == pytest.approx(0.8)
+    assert ask(space, "links_of", 0) == [second]
+    assert space.admin.stats().links == 1
+    assert [(e.kind, e.actor) for e in says.graph.timeline(red, relations="supports")] == [
+        ("edge added", "Ann"),
+        ("edge added", "Bob"),
+    ]
+    assert says.graph.link(red, "supports", green, confidence=0.6, observed_by="Bob", why="seen twice") == second
+    other_time = says.graph.link(red, "supports", green, valid_from="2020", observed_by="Bob")
+    assert other_time.id != first.id
+
+    assert [link.id for link in space.audit.diff("2020").linked] == [first.id, other_time.id]
+    says.graph.invalidate(first, why="both were wrong")
+    assert [link.id for link in space.audit.diff("2020").invalidated] == [first.id]  # type: ignore[union-attr]
+    assert [link.id for link in ask(space, "links_of", 0) if link.valid.end is None] == [other_time.id]
+    rebuilt = space.admin.check()
+    assert rebuilt == {}
+
+
+def test_two_memories_without_a_kind_are_related(says: Space, memories: list[Memory]) -> None:
+    """Which is what is meant most often; one memory and a kind are not enough."""
+    red, green, blue = memories
+    assert says.graph.link(red, green).kind == says.graph.link(red.id, blue.id).kind == "related_to"
+    with pytest.raises(InvalidInput, match="names one memory"):
+        says.graph.link(red, "supersedes")
+    with pytest.raises(NotFound):
+        says.graph.link(red, "supercedes")
+
+
+def test_a_link_is_ended_by_its_memories_and_its_kind(space: Space, says: Space, memories: list[Memory]) -> None:
+    """As a relation is by its subject and predicate; what does not hold is named."""
+    red, green, blue = memories
+    link = says.graph.link(red, "supports", green)
+    other = says.graph.link(red, "supports", blue)
+
+    [ended] = says.graph.invalidate(red.id, "supports", green, why="it does not")
+    assert (ended.id, ended.valid.end is not None) == (link.id, True)
+    assert [each.id for each in ask(space, "links_of", 0) if each.valid.end is None] == [other.id]
+    with pytest.raises(NotFound, match="no link 'supports'"):
+        says.graph.invalidate(red, "supports", green)
+    with pytest.raises(InvalidInput, match="no link between memories"):
+        says.graph.invalidate(red, "lives_in", green)
+    with pytest.raises(InvalidInput, match="two of a kind"):
+        says.graph.invalidate("Alice", "supports", green)
 
 
 def test_a_link_with_a_hidden_end_is_hidden(space: Space, says: Space, memories: list[Memory]) -> None:

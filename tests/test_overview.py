@@ -152,11 +152,15 @@ class TestGetMany:
         assert [each.id for each in found] == [lived["wrong"]]
         assert found.missing == {lived["secret"]: "unknown"}
 
-    def test_one_id_is_not_a_list(self, space: Space) -> None:
-        """A string is letters, and none of them is an id."""
-        for wrong in ("01998c2f", 7, [7]):
+    def test_one_id_or_several(self, space: Space, porto: remanence.Memory) -> None:
+        """A memory alone is a list of one; a number is none."""
+        assert (
+            [each.id for each in space.get_many(porto.id)] == [each.id for each in space.get_many(porto)] == [porto.id]
+        )
+        assert space.get_many("01998c2f").missing == {"01998c2f": "unknown"}
+        for wrong in (7, [7]):
             with pytest.raises(InvalidInput):
-                space.get_many(wrong)  # type: ignore[arg-type]
+                space.get_many(wrong)  # type: ignore[arg-type, list-item]
         assert len(space.get_many([])) == 0
 
 

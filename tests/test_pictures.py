@@ -22,7 +22,7 @@ import pytest
 
 from remanence import InvalidInput, MissingExtra, Relation, Space, Window
 from remanence.graph.history import HistoryEvent
-from remanence.graph.pictures import graph_page, graph_picture, timeline_page, timeline_picture, to_igraph, to_networkx
+from remanence.graph.pictures import graph_page, graph_picture, timeline_picture, to_igraph, to_networkx
 from remanence.graph.pictures.layout import LETTER_WIDTH, RADIUS, lay_out, width_in_letters
 from remanence.graph.pictures.svg import graph_svg
 from remanence.graph.pictures.timeline_picture import timeline_svg
@@ -382,7 +382,7 @@ def bars(svg: str) -> list[tuple[float, float, float]]:
 
 def test_a_page_of_a_timeline_holds_all_it_needs() -> None:
     """As a page of a graph does: no address is asked for anything, and its policy forbids it."""
-    page = Elements(timeline_page([lived("Porto", MAY, None)]))
+    page = Elements(timeline_picture([lived("Porto", MAY, None)]).formats[".html"]())
     [policy] = [meta for meta, _ in page.named("meta") if "http-equiv" in meta]
 
     assert not [a for _, attributes, _ in page.all for a in attributes if a in ("src", "href", "action")]
@@ -460,7 +460,7 @@ def test_no_text_breaks_out_of_a_timeline(text: str) -> None:
     """Not from a name, nor from what happened."""
     relations, happenings = [lived(text, MARCH, None, text)], [HistoryEvent(MAY, 1, "forgotten", text, why=text)]
     root = ElementTree.fromstring(timeline_svg(relations, happenings))
-    page = Elements(timeline_page(relations, happenings))
+    page = Elements(timeline_picture(relations, happenings).formats[".html"]())
 
     assert {element.tag for element in root.iter()} == {
         f"{SVG}{tag}" for tag in "svg style rect g title text path".split()

@@ -712,3 +712,23 @@ def test_relations_are_the_same_after_a_rebuild_and_after_opening_again(reopen: 
     space.rebuild()
     assert everything(space) == before
     assert space.admin.check() == {}
+
+
+def test_what_disagrees_in_a_space_is_listed(space: Space) -> None:
+    """By links and by claims, each pair once, by kind; what is hidden is not."""
+    first = space.add("Ana lives in Porto.", valid_from="2024-01-01", observed_by="Bob")
+    second = space.add("Ana lives in Rome.", valid_from="2024-01-01", observed_by="Eve")
+    later = space.add("Ana lives in Faro.", valid_from="2025-01-01")
+    door, code = space.add("The door is open."), space.add("The door is shut.")
+    space.graph.link(code, "contradicts", door)
+
+    found = space.graph.disagreements()
+    assert [(memory.id, each.other.id, each.kind) for memory, each in found] == [
+        (first.id, second.id, "conflict"),
+        (door.id, code.id, "conflict"),
+    ]
+    assert {each.other.id for _, each in space.graph.disagreements(["succession"])} == {later.id}
+    space.forget(code)
+    assert len(space.graph.disagreements()) == 1
+    with pytest.raises(InvalidInput, match="succession, correction, conflict, coexistence"):
+        space.graph.disagreements("quarrel")

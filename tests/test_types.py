@@ -20,6 +20,7 @@ from typing import assert_type
 
 import remanence
 from remanence import Change, Entity, Memory, Profile, Recall, Relation, Space, Stats, View
+from remanence.read.tables import Relations
 
 
 async def main(space: Space, view: View) -> None:
@@ -33,7 +34,7 @@ async def main(space: Space, view: View) -> None:
     assert_type(await space.aprofile(max_tokens=100), Profile)
     assert_type(await space.aforget("m1", why="she asked"), None)
     assert_type(await space.graph.arelate("Alice", "lives_in", "Porto"), Relation)
-    assert_type(await space.graph.awhen("Alice", "lives_in"), list[Relation])
+    assert_type(await space.graph.awhen("Alice", "lives_in"), Relations)
     assert_type(await view.graph.asave("graph.svg", depth=2), Path)
     assert_type(await view.graph.asave_timeline("Alice", "alice.svg"), Path)
     assert_type(await space.entities.aresolve("Alice"), Entity | None)

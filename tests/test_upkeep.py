@@ -1045,3 +1045,45 @@ def test_hits_have_relevance_and_decay(space: remanence.Space, clock: FakeClock)
     assert after.score == before.score
     assert space.recall("red car").to_dicts()[0]["usage"]["uses"] == 1
     assert space.as_of(clock.now()).recall("red car")[0].usage is None
+
+
+def test_a_memory_is_promoted_by_name(space: remanence.Space, porto: remanence.Memory, clock: FakeClock) -> None:
+    """Whatever its score: `gc` spares it from then on. One that is not there, or not current, is refused."""
+    clock.advance(days=3000)
+    assert [c.memory for c in space.upkeep.gc()] == [porto.id]
+    plan = space.upkeep.promote(porto)
+    [promotion] = plan
+    assert (promotion.memory, promotion.why, promotion.uses) == (porto.id, "named by the caller", 0)
+    assert promotion.age_days == pytest.approx(3000)
+    assert "named by the caller" in str(plan)
+    space.upkeep.apply(plan)
+    clock.advance(days=3000)
+    assert len(space.upkeep.gc()) == 0
+    assert len(space.upkeep.promote(porto)) == 0
+    forgotten = space.add("Ana likes tea.")
+    space.forget(forgotten)
+    for wrong in ("01998c2f", forgotten):
+        with pytest.raises(NotFound):
+            space.upkeep.promote([wrong])
+
+
+def test_a_schedule_records_what_has_expired(space: remanence.Space, clock: FakeClock) -> None:
+    """Nobody has to call `sweep`."""
+    memory = space.add("The dentist is at three.", expires_at="2026-05-05")
+    clock.advance(days=2)
+    done = threading.Event()
+    with space.upkeep.start(every=3600):
+        for _ in range(200):
+            if space.upkeep.runs() or "expired" in [event.kind for event in space.history(memory)]:
+                break
+            done.wait(0.05)
+    assert "expired" in [event.kind for event in space.history(memory)]
+
+
+def test_the_report_of_decay_has_averages(space: remanence.Space, porto: remanence.Memory) -> None:
+    """Of all memories, not only of those at risk."""
+    space.add("Ana likes tea.")
+    space.touch(porto)
+    report = space.upkeep.decay()
+    assert report.average_uses == 0.5
+    assert report.average_score == pytest.approx((1 + 2**0.6) / 2)

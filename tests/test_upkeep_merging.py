@@ -215,15 +215,38 @@ class TestConsolidating:
         assert space.upkeep.consolidate().has_new_memories
 
     def test_link_mode_only_ties_together(self, repetitive: remanence.Space) -> None:
-        """Nothing steps back."""
+        """Every two of a cluster, also of one that a person should look at first. Nothing steps back."""
         upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
         before = repetitive.count()
-        assert len(upkeep.consolidate("link")) == 2
+        assert len(upkeep.consolidate("link")) == 3
+        assert len(upkeep.using(merge_cohesion=1.0).consolidate("link")) == 3
         done = upkeep.consolidate("link", dry_run=False)
         run = upkeep.runs()[-1]
-        assert (run.id, run.links, run.made) == (done.run, 2, ())
+        assert (run.id, run.links, run.made) == (done.run, 3, ())
         assert repetitive.count() == before
         assert len(upkeep.consolidate("link")) == 0
+
+    def test_similar_pairs_are_listed_with_their_similarity(self, repetitive: remanence.Space) -> None:
+        """The most similar first; none below the threshold."""
+        found = repetitive.upkeep.clusters(similarity=0.7)
+        scores = [pair.similarity for pair in found.pairs]
+        assert scores == sorted(scores, reverse=True)
+        assert min(scores) >= 0.7
+        assert {memory.id for pair in found.pairs for memory in pair[:2]} >= set(found.clusters[0].memory_ids)
+        assert repetitive.upkeep.clusters(similarity=1.0).pairs == []
+
+    def test_a_merged_memory_keeps_the_dates_of_its_sources(self, space: remanence.Space, clock: FakeClock) -> None:
+        """It was told when the last of them was, not when upkeep ran; the first date is kept beside."""
+        first = space.add("The printer is on floor two.")
+        clock.advance(days=10)
+        last = space.add("The printer is on floor two!")
+        clock.advance(days=100)
+        plan = space.upkeep.consolidate("apply")
+        merged = space.get(plan.merges[0].version.memory)
+        assert merged is not None
+        assert merged.told_at == last.told_at
+        assert merged.meta["merged"]["first_told"] == first.told_at.isoformat()
+        assert merged.recorded_at == clock.now()
 
     def test_a_person_may_choose_the_clusters(self, repetitive: remanence.Space) -> None:
         """Whatever was suggested for them; but no memory twice."""
@@ -283,9 +306,9 @@ class TestConsolidating:
     def test_link_mode_leaves_what_is_tied_already(self, repetitive: remanence.Space) -> None:
         """However it came to be tied."""
         upkeep = repetitive.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7)
-        first, second = upkeep.consolidate("link").links
+        first, *others = upkeep.consolidate("link").links
         repetitive.graph.link(first[1], "extends", first[0])
-        assert upkeep.consolidate("link").links == (second,)
+        assert upkeep.consolidate("link").links == tuple(others)
 
     def test_erasing_a_source_erases_what_was_merged_of_it(self, repetitive: remanence.Space) -> None:
         """Its words stand there too. What the others said comes forward again."""

@@ -13,6 +13,8 @@ from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from remanence.notebook import html_table
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -233,7 +235,8 @@ class Link:
     """A link from one memory to another. `source` and `target` are their ids.
 
     `valid` is when it is true, `recorded_at` when it was stated, `observed_by` who stated it and `why` the reason.
-    `confidence` is how sure it is, from 0 to 1.
+    `confidence` is how sure it is, from 0 to 1. `corroborated_by` are others who stated the same since, which makes it
+    surer.
     """
 
     id: str
@@ -245,6 +248,7 @@ class Link:
     confidence: float = 1.0
     observed_by: str | None = None
     why: str | None = None
+    corroborated_by: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.source} —{self.kind}→ {self.target}"
@@ -352,6 +356,30 @@ class Memory:
     triples: tuple[Triple, ...] = ()
     turn: Turn | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        said = "" if self.turn is None else f"{self.turn.speaker or 'somebody'}, in {self.turn.conversation}"
+        rows = (
+            ("id", self.id),
+            ("key", self.key),
+            ("kind", self.kind),
+            ("when", self.valid if self.valid.has_bound else None),
+            ("told", format_moment(self.told_at)),
+            ("recorded", format_moment(self.recorded_at)),
+            ("revised", format_moment(self.revised_at) if self.revised_at > self.recorded_at else None),
+            ("expires", None if self.expires_at is None else format_moment(self.expires_at)),
+            ("importance", self.importance),
+            ("confidence", self.confidence),
+            ("strength", self.strength),
+            ("tags", ", ".join(self.tags)),
+            ("names", ", ".join(mention.name for mention in self.mentions)),
+            ("claims", "\n".join(map(str, self.triples))),
+            ("said by", said),
+            ("source", self.source),
+            ("observed by", self.observed_by),
+            ("meta", ", ".join(f"{name}: {value}" for name, value in self.meta.items())),
+        )
+        return html_table(self.text, (), [(name, value) for name, value in rows if value not in (None, "")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -489,6 +517,10 @@ class Evidence:
     note: str
 
 
+DisagreementKind = Literal["succession", "correction", "conflict", "coexistence"]
+DISAGREEMENT_KINDS: tuple[DisagreementKind, ...] = get_args(DisagreementKind)
+
+
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """A memory that disagrees with another one, how, and about which topic.
@@ -497,19 +529,25 @@ class Disagreement:
     *coexistence* (both hold, each in its own time).
     """
 
-    kind: Literal["succession", "correction", "conflict", "coexistence"]
+    kind: DisagreementKind
     topic: str
     other: Memory
 
 
 @dataclass(frozen=True, slots=True)
 class HitUsage:
-    """How a memory was used: its `decay` score, which falls with the time since `last_used` and rises with `uses`."""
+    """How a memory was used: its `decay` score, which falls with the time since `last_used` and rises with `uses`.
+
+    `strength` is that of the memory with what uses have added, from 1 to 2. `review` is how much a reminder would help,
+    from 0 to 1: most in the middle of the zone in which a memory is about to fade.
+    """
 
     decay: float
     uses: int
     last_used: datetime
     age_days: float
+    strength: float = 1.0
+    review: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

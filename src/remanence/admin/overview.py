@@ -7,19 +7,31 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index import Index
 from remanence.graph.known_entities import KnownEntities
+from remanence.notebook import data_frame, html_table
 from remanence.ports import Ledger
 from remanence.read.supersession import current_mask, replacement_row
-from remanence.schema import Link, Memory, Relation, Snapshot, format_moment
+from remanence.read.tables import MEMORY_COLUMNS, TIMES, USAGE_COLUMNS, memory_record, usage_record
+from remanence.schema import HitUsage, Link, Memory, Relation, Snapshot, format_moment, from_micros
+
+if TYPE_CHECKING:
+    import pandas
 
 Status: TypeAlias = Literal["current", "superseded", "expired", "archived", "forgotten", "erased"]
 STATUSES: tuple[Status, ...] = get_args(Status)
+Listed: TypeAlias = Status | Literal["promoted", "all"]
+"""What can be listed: the memories of a status, the current ones that were promoted, or all."""
+LISTED: tuple[Listed, ...] = (*STATUSES, "promoted", "all")
+_DETAIL_COLUMNS = (
+    *("text", "status", *USAGE_COLUMNS, "versions", "superseded_by", "promoted_at", "note"),
+    *("relations", "links_out", "links_in"),
+)
 MAX_PAGE_SIZE = 1_000
 _CURRENT, _SUPERSEDED, _EXPIRED, _ARCHIVED, _FORGOTTEN, _ERASED = range(len(STATUSES))
 
@@ -30,7 +42,8 @@ class MemoryDetails:
 
     `status` is "erased" (then `memory` is None), "forgotten", "archived" (by upkeep), "expired", "superseded"
     (another memory replaces it, or all its claims have ended) or "current". `relations` are those that it is
-    evidence for. A forgotten or archived memory has no relations and no links.
+    evidence for. A forgotten or archived memory has no relations and no links. `promoted_at` is when upkeep promoted
+    it, `note` its file in the vault, if it has one. `usage` is how it was used; a view of the past has none.
     """
 
     id: str
@@ -41,11 +54,33 @@ class MemoryDetails:
     relations: tuple[Relation, ...] = ()
     links_out: tuple[Link, ...] = ()
     links_in: tuple[Link, ...] = ()
+    promoted_at: datetime | None = None
+    note: str | None = None
+    usage: HitUsage | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
-class _MemorySequence(Sequence[MemoryDetails]):
+class MemorySequence(Sequence[MemoryDetails]):
+    """Memories with their details."""
+
     items: tuple[MemoryDetails, ...]
+
+    def to_df(self) -> pandas.DataFrame:
+        """The memories as a data frame, a row for each; relations and links are counted. Needs pandas.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        columns = dict.fromkeys((*_DETAIL_COLUMNS, *MEMORY_COLUMNS))
+        return data_frame(map(_details_record, self.items), tuple(columns), {*TIMES, "promoted_at"})
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (each.id, each.status, "" if each.memory is None else each.memory.text, len(each.relations), len(links))
+            for each in self.items
+            for links in [(*each.links_out, *each.links_in)]
+        ]
+        return html_table("", ("id", "status", "memory", "relations", "links"), rows)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -59,7 +94,7 @@ class _MemorySequence(Sequence[MemoryDetails]):
 
 
 @dataclass(frozen=True)
-class GraphPage(_MemorySequence):
+class GraphPage(MemorySequence):
     """One page of the memories of a status, in the order in which they were learned; there are `total` in all."""
 
     page: int
@@ -68,7 +103,7 @@ class GraphPage(_MemorySequence):
 
 
 @dataclass(frozen=True)
-class MemoryBatch(_MemorySequence):
+class MemoryBatch(MemorySequence):
     """The requested memories, in that order, each once; `missing` says why the others are not there."""
 
     missing: Mapping[str, str]
@@ -113,6 +148,12 @@ class Stats:
         return {**asdict(self), "total": self.total, "oldest": oldest, "newest": newest}
 
     def __str__(self) -> str:
+        return "\n".join(f"{name:<14} {value}" for name, value in self._rows())
+
+    def _repr_html_(self) -> str:
+        return html_table("", (), self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
         learned = "" if self.oldest is None else f"{format_moment(self.oldest)} to {format_moment(self.newest)}"
         disk = f"{format_bytes(sum(self.disk.values()))}{_in_brackets(self.disk, format_bytes)}"
         rows = [
@@ -130,7 +171,7 @@ class Stats:
             ("folder", self.location or "none: in memory only"),
             ("on disk", disk if self.disk else ""),
         ]
-        return "\n".join(f"{name:<14} {value}" for name, value in rows if value)
+        return [(name, value) for name, value in rows if value]
 
 
 class Overview:
@@ -140,16 +181,19 @@ class Overview:
         self._index, self._snapshot, self._catalog = index, snapshot, index.catalog
         self._rows = self._catalog.last_rows(snapshot.position)
 
-    def page(self, status: Status | Literal["all"], page: int, page_size: int) -> GraphPage:
+    def page(self, status: Listed, page: int, page_size: int) -> GraphPage:
         """One page of the memories of a status."""
         rows = self.rows(status)
         begin = (page - 1) * page_size
         return GraphPage(self._details(rows[begin : begin + page_size]), page, page_size, len(rows))
 
-    def rows(self, status: Status | Literal["all"]) -> NDArray[np.int64]:
+    def rows(self, status: Listed) -> NDArray[np.int64]:
         """The last version of each memory of a status."""
         if status == "all":
             return self._rows
+        if status == "promoted":
+            promoted, catalog, current = self._promotions(), self._catalog, self.rows("current")
+            return current[[catalog.ids[catalog.memory_of(row)] in promoted for row in current.tolist()]]
         rows: NDArray[np.int64] = self._rows[self._statuses(self._rows) == STATUSES.index(status)]
         return rows
 
@@ -192,6 +236,10 @@ class Overview:
             **other,
         )
 
+    def _promotions(self) -> Mapping[str, int]:
+        """The memories that are promoted, and when, in microseconds."""
+        return self._index.usage.promotions(self._snapshot.position)
+
     def _statuses(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The status of each row, as its place in STATUSES."""
         catalog, snapshot = self._catalog, self._snapshot
@@ -211,12 +259,14 @@ class Overview:
         memories = dict(zip(readable, index.memories(readable), strict=True))
         relations = index.relations.supported_by_rows([r for r in readable if snapshot.row_mask[r]], snapshot)
         details = []
+        promoted, notes = self._promotions(), index.usage.promoted_notes
         for row, status in statuses.items():
             number = catalog.memory_of(row)
+            id_ = catalog.ids[number]
             replacement = replacement_row(index, row, snapshot) if status == _SUPERSEDED else None
             details.append(
                 MemoryDetails(
-                    id=catalog.ids[number],
+                    id=id_,
                     status=STATUSES[status],
                     memory=memories.get(row),
                     versions=sum(version <= row for version in catalog.rows_of(number)),
@@ -224,9 +274,22 @@ class Overview:
                     relations=tuple(relations.get(row, ())),
                     links_out=tuple(index.links.links_of(number, snapshot, direction="out")),
                     links_in=tuple(index.links.links_of(number, snapshot, direction="in")),
+                    promoted_at=from_micros(promoted[id_]) if id_ in promoted else None,
+                    note=notes[id_] if id_ in promoted else None,
                 )
             )
         return tuple(details)
+
+
+def _details_record(details: MemoryDetails) -> dict[str, Any]:
+    counts = {name: len(getattr(details, name)) for name in ("relations", "links_out", "links_in")}
+    same = ("id", "status", "versions", "superseded_by", "promoted_at", "note")
+    return {
+        **({} if details.memory is None else memory_record(details.memory)),
+        **usage_record(details.usage),
+        **{name: getattr(details, name) for name in same},
+        **counts,
+    }
 
 
 def disk_usage(folder: Path | None) -> dict[str, int]:

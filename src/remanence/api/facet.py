@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime
-from functools import wraps
+from functools import partial, wraps
 from typing import ParamSpec, TypeVar
 
-from remanence.admin.overview import Overview
+from remanence.admin.overview import MemorySequence, Overview
 from remanence.core.engine import Engine
 from remanence.core.index import Index, RowErased
+from remanence.errors import InvalidInput
 from remanence.read.answer import Recall
 from remanence.read.recall import recall
 from remanence.read.receipts import RecallRequest
+from remanence.upkeep.decay import usage_of
+from remanence.upkeep.settings import UpkeepSettings
+
+log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
 AnyFacet = TypeVar("AnyFacet", bound="Facet")
+AnyMemories = TypeVar("AnyMemories", bound=MemorySequence)
 
 
 def retry_if_erased(read: Callable[P, T]) -> Callable[P, T]:
@@ -31,6 +38,10 @@ def retry_if_erased(read: Callable[P, T]) -> Callable[P, T]:
             return read(*args, **kwargs)  # the index has caught up with the ledger by now
 
     return run
+
+
+def _at_position(request: RecallRequest, position: Callable[[Index], int], index: Index) -> RecallRequest:
+    return replace(request, position=position(index))
 
 
 class Facet:
@@ -55,13 +66,15 @@ class Facet:
         self, request: RecallRequest, position: Callable[[str, Index], int], include: Collection[str]
     ) -> Recall:
         """A recall of this space; `include` may name "archive" and "vault"."""
-        from remanence.upkeep import runs, vault_import
-        from remanence.upkeep.settings import UpkeepSettings
+        from remanence.upkeep import listing, runs, vault_import
+
+        answer = None
+        if not request.text.strip() and request.has_filter:
+            answer = partial(listing.list_by_recency, settings=UpkeepSettings.from_env())
 
         def in_space(space: str, *, archive: bool = False) -> Recall:
-            return recall(
-                self._engine, space, lambda index: replace(request, position=position(space, index)), archive=archive
-            )
+            asked = partial(_at_position, request, partial(position, space))
+            return recall(self._engine, space, asked, archive=archive, answer=answer)
 
         found = in_space(self._space, archive="archive" in include)
         if "vault" not in include or not runs.has_vault_notes(self._engine, self._space):
@@ -72,6 +85,23 @@ class Facet:
         last = max(found.position, notes.position)
         receipt = None if found.receipt is None else replace(found.receipt, position=last, vault=True)
         return replace(merged, position=last, receipt=receipt)
+
+    def _with_usage(self, found: AnyMemories) -> AnyMemories:
+        """The same memories with how they were used, unless this is a view of the past."""
+        try:
+            settings = UpkeepSettings.from_env()
+        except InvalidInput as error:  # what upkeep cannot read must not cost the answer
+            log.warning("memories are shown without their use: %s", error)
+            return found
+        with self._engine.open_index(self._space) as index:
+            if self._position(index) < index.catalog.position:
+                return found
+            now = self._now()
+            usages = [
+                None if each.memory is None else usage_of(index, each.memory, now, settings) for each in found.items
+            ]
+        items = [replace(each, usage=usage) for each, usage in zip(found.items, usages, strict=True)]
+        return replace(found, items=tuple(items))
 
     @retry_if_erased
     def _overview(self, ask: Callable[[Overview], T]) -> T:

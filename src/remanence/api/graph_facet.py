@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from remanence.admin.overview import MAX_PAGE_SIZE, STATUSES, GraphPage, Status
+from remanence.admin.overview import LISTED, MAX_PAGE_SIZE, GraphPage, Listed
 from remanence.api.facet import Facet, retry_if_erased
 from remanence.api.in_thread import in_thread
 from remanence.core import inputs
@@ -19,11 +19,14 @@ from remanence.errors import InvalidInput
 from remanence.events import Linked, Related
 from remanence.graph import assertions, pictures, traversal
 from remanence.graph.graph_at_time import EntityRef, GraphAtTime, GraphNode, MemoryRef, NodeRef
-from remanence.graph.history import HistoryEvent, HistoryReader
+from remanence.graph.history import HistoryReader, Timeline
+from remanence.graph.known_entities import KnownEntities
 from remanence.graph.pictures import NotebookPicture
 from remanence.graph.traversal import MAX_DEPTH, OverlapPeriod, Path, Subgraph
 from remanence.language.temporal import parse_moment
-from remanence.schema import LINK_KINDS, UTC, Link, Relation, Snapshot
+from remanence.read.supersession import pairs_that_disagree
+from remanence.read.tables import Relations
+from remanence.schema import DISAGREEMENT_KINDS, LINK_KINDS, UTC, Disagreement, Link, Memory, Relation, Snapshot
 from remanence.state.predicates import parse_predicate
 from remanence.state.relations import Direction
 
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 EdgeNames: TypeAlias = str | Iterable[str]
 """One or several predicates, kinds of links, or "mentions"."""
+_MAX_TIMELINE = 60
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -115,7 +119,7 @@ class GraphView(Facet):
 
     apath = in_thread(path)
 
-    def when(self, subject: EntityRef, predicate: str, object: EntityRef | None = None) -> list[Relation]:
+    def when(self, subject: EntityRef, predicate: str, object: EntityRef | None = None) -> Relations:
         """When a relation held, in the order of time, each with its evidence.
 
         Args:
@@ -140,12 +144,43 @@ class GraphView(Facet):
             node = _entity_node(graph, subject, "subject")
             found = graph.index.relations.timeline(node.number, name, graph.snapshot)
             if object is None:
-                return found
+                return Relations(found)
             other = set(graph.name_numbers(_entity_node(graph, object, "object")))
             number = graph.index.names.number
-            return [r for r in found if number(r.object) in other or number(r.subject) in other]
+            return Relations(r for r in found if number(r.object) in other or number(r.subject) in other)
 
     awhen = in_thread(when)
+
+    @retry_if_erased
+    def disagreements(self, kinds: str | Iterable[str] = "conflict") -> list[tuple[Memory, Disagreement]]:
+        """Memories that disagree with each other: by a link "contradicts", or because both claims cannot hold.
+
+        Args:
+            kinds: "conflict" (neither wins), "succession" (one began later), "correction", "coexistence" (each holds in
+                its own time), or several of these.
+
+        Returns:
+            Each pair once: a memory, and a `Disagreement` with the other one, its kind and its topic.
+
+        Raises:
+            InvalidInput: There is no such kind.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     open_, closed = space.add("The bridge is open."), space.add("The bridge is closed.")
+            ...     _ = space.graph.link(closed, "contradicts", open_)
+            ...     [(memory.text, found.other.text) for memory, found in space.graph.disagreements()]
+            [('The bridge is open.', 'The bridge is closed.')]
+        """
+        wanted = inputs.names(kinds, "kinds") or ()
+        for kind in wanted:
+            if kind not in DISAGREEMENT_KINDS:
+                raise InvalidInput(f"kinds={kinds!r} has {kind!r}. The kinds are {', '.join(DISAGREEMENT_KINDS)}.")
+        with self._snapshot() as (index, snapshot):
+            return pairs_that_disagree(index, snapshot, [each for each in DISAGREEMENT_KINDS if each in wanted])
+
+    adisagreements = in_thread(disagreements)
 
     def join(self, left: Sequence[EntityRef], how: str, right: Sequence[EntityRef]) -> list[OverlapPeriod]:
         """Pairs of relations, one of the left and one of the right, that meet a condition on their windows.
@@ -183,7 +218,7 @@ class GraphView(Facet):
         since: Moment | None = None,
         until: Moment | None = None,
         relations: EdgeNames | None = None,
-    ) -> list[HistoryEvent]:
+    ) -> Timeline:
         """What was learned of a node, in order: edges added and invalidated, memories added, revised, superseded,
         forgotten and restored, entities registered, renamed, merged and split.
 
@@ -206,17 +241,18 @@ class GraphView(Facet):
             ['edge added', 'edge invalidated']
         """
         names = _edge_names(relations)
-        events = [event for event in self._history(node, since, until) if event.kind not in ("extracted", "served")]
+        found = self._history(node, since, until)
+        events = Timeline(event for event in found if event.kind not in ("extracted", "served"))
         if names is None:
             return events
         with self._snapshot() as (index, snapshot):
             wanted = names | {index.relations.inverse(name, snapshot.position) for name in names}
-        return [event for event in events if event.edge_name is not None and event.edge_name in wanted]
+        return Timeline(event for event in events if event.edge_name is not None and event.edge_name in wanted)
 
     atimeline = in_thread(timeline)
 
     @retry_if_erased
-    def _history(self, node: NodeRef, since: Moment | None = None, until: Moment | None = None) -> list[HistoryEvent]:
+    def _history(self, node: NodeRef, since: Moment | None = None, until: Moment | None = None) -> Timeline:
         """The timeline of a node, with its extractions and recorded recalls: `space.history`."""
         now = self._now()
         start = None if since is None else parse_moment(since, now, argument="since")
@@ -232,16 +268,15 @@ class GraphView(Facet):
                 return reader.memory_history(index.catalog.memory_of(found.number))
             return reader.entity_history(graph, found)
 
-    def read_graph(
-        self, status: Status | Literal["all"] = "current", *, page: int = 1, page_size: int = 100
-    ) -> GraphPage:
-        """The memories of a status, with their relations and links, a page at a time.
+    def read_graph(self, status: Listed = "current", *, page: int = 1, page_size: int = 100) -> GraphPage:
+        """The memories of a status, with their relations, links and use, a page at a time.
 
         They come in the order in which they were learned. Use `space.as_of(...)` for pages that do not change while
         others write.
 
         Args:
-            status: "current", "superseded", "expired", "archived", "forgotten", "erased" or "all".
+            status: "current", "superseded", "expired", "archived", "forgotten", "erased" or "all"; or "promoted": the
+                current ones that `upkeep.promote` promoted.
             page: The number of the page, from 1.
             page_size: How many memories a page has, at most 1,000.
 
@@ -256,10 +291,10 @@ class GraphView(Facet):
             ...     [(m.memory.text, m.links_in[0].kind) for m in space.graph.read_graph("superseded")]
             [('The bridge is open.', 'supersedes')]
         """
-        if status not in (*STATUSES, "all"):
-            raise InvalidInput(f"status={status!r} is none of {', '.join(STATUSES)} and all.")
+        if status not in LISTED:
+            raise InvalidInput(f"status={status!r} is none of {', '.join(LISTED)}.")
         number, count = inputs.positive_int(page, "page"), inputs.positive_int(page_size, "page_size", MAX_PAGE_SIZE)
-        return self._overview(lambda overview: overview.page(status, number, count))
+        return self._with_usage(self._overview(lambda overview: overview.page(status, number, count)))
 
     aread_graph = in_thread(read_graph)
 
@@ -366,24 +401,28 @@ class GraphView(Facet):
 
     ato_networkx = in_thread(to_networkx)
 
-    def show_timeline(self, node: NodeRef) -> NotebookPicture:
-        """A picture for a notebook: when the relations of an entity held, and when they were learned.
+    def show_timeline(self, node: NodeRef | None = None) -> NotebookPicture:
+        """A picture for a notebook: when relations held, and when they were learned.
 
         Args:
-            node: The entity. For a memory, only what happened to it is drawn.
+            node: The entity whose relations to draw. For a memory, only what happened to it is drawn. None draws the
+                relations of the whole space, the sixty learned last.
 
         Raises:
             NotFound: The node is unknown.
         """
-        return pictures.timeline_picture(self._relations_of(node), self.timeline(node), now=self._now())
+        if node is not None:
+            return pictures.timeline_picture(self._relations_of(node), self.timeline(node), now=self._now())
+        every = self._all_relations()
+        return pictures.timeline_picture(every[-_MAX_TIMELINE:], now=self._now(), total=len(every))
 
     ashow_timeline = in_thread(show_timeline)
 
-    def save_timeline(self, node: NodeRef, path: str | FilePath) -> FilePath:
+    def save_timeline(self, node: NodeRef | None, path: str | FilePath) -> FilePath:
         """Write the picture of `show_timeline` to a file and return its path.
 
         Args:
-            node: The entity or memory.
+            node: The entity or memory, or None for the whole space.
             path: The file. It ends in .html or .svg.
 
         Raises:
@@ -409,6 +448,13 @@ class GraphView(Facet):
             if found.kind == "memory":
                 return []
             return graph.index.relations.relations_of(found.number, graph.snapshot)
+
+    def _all_relations(self) -> list[Relation]:
+        """The relations of all entities, the last learned at the end."""
+        with self._snapshot() as (index, snapshot):
+            numbers = KnownEntities(index, snapshot.position).list_name_numbers(None)
+            found = {each.id: each for n in numbers for each in index.relations.relations_of(n, snapshot)}
+        return sorted(found.values(), key=lambda relation: (relation.recorded_at, relation.id))
 
     @contextmanager
     def _snapshot(self) -> Iterator[tuple[Index, Snapshot]]:
@@ -492,8 +538,8 @@ class Graph(GraphView):
     def link(
         self,
         a: MemoryRef,
-        kind: str,
-        b: MemoryRef,
+        kind: str | MemoryRef,
+        b: MemoryRef | None = None,
         *,
         valid_from: Moment | None = None,
         valid_until: Moment | None = None,
@@ -501,11 +547,14 @@ class Graph(GraphView):
         observed_by: str | None = None,
         why: str | None = None,
     ) -> Link:
-        """Link memory `a` to memory `b`. A repeated statement writes nothing.
+        """Link memory `a` to memory `b`: `link(a, "supersedes", b)`, or `link(a, b)` if they are only related.
+
+        A repeated statement writes nothing. The same link stated by somebody else corroborates it.
 
         Args:
             a: The memory that the link goes out of.
-            kind: "related_to", "supersedes", "contradicts", "derived_from", "extends", "supports" or "causes".
+            kind: "related_to", "supersedes", "contradicts", "derived_from", "extends", "supports" or "causes". With two
+                memories alone, the second one, and the kind is "related_to".
             b: The memory that the link goes to.
             valid_from: When the link began to hold.
             valid_until: When it ended.
@@ -525,6 +574,9 @@ class Graph(GraphView):
             ...     [hit.memory.id for hit in space.recall("bridge")] == [new.id]
             True
         """
+        if b is None and isinstance(kind, str) and kind in LINK_KINDS:
+            raise InvalidInput(f"link({a!r}, {kind!r}) names one memory. Give the other one too.")
+        kind, b = ("related_to", kind) if b is None else (kind, b)
         source, target = inputs.memory_id(a), inputs.memory_id(b)
         valid = inputs.window(valid_from, valid_until, self._engine.now())
         certainty, by = inputs.fraction(confidence, "confidence"), assertions.observer(observed_by)
@@ -537,7 +589,8 @@ class Graph(GraphView):
         def make(index: Index) -> Linked:
             assertions.require_visible(index, source)
             assertions.require_visible(index, target)
-            return Linked(new_id(), source, kind, target, valid, 1.0 if certainty is None else certainty, by, reason)
+            sure = 1.0 if certainty is None else certainty
+            return Linked(new_id(), source, kind, target, valid, sure, by, reason)
 
         return cast(Link, assertions.state(self._engine, self._space, make))
 
@@ -568,9 +621,9 @@ class Graph(GraphView):
 
     def invalidate(
         self,
-        edge: Relation | Link | EntityRef,
+        edge: Relation | Link | EntityRef | MemoryRef,
         predicate: str | None = None,
-        object: EntityRef | None = None,
+        object: EntityRef | MemoryRef | None = None,
         *,
         until: Moment | None = None,
         why: str | None = None,
@@ -579,9 +632,10 @@ class Graph(GraphView):
         """End a relation or a link. Its ledger entry stays, so that views of the past still show it.
 
         Args:
-            edge: A relation, a link, or the id of one; or, with a predicate, the subject of the relations to end.
-            predicate: The predicate of the relations that hold at `until`.
-            object: Only relations to this entity.
+            edge: A relation, a link, or the id of one; or, with a predicate, the subject of the relations to end, or
+                the memory that the links to end go out of.
+            predicate: The predicate of the relations, or the kind of the links, that hold at `until`.
+            object: Only relations to this entity, or links to this memory.
             until: When it ended; None is now.
             why: The reason.
             observed_by: Who states it.

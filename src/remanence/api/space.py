@@ -96,6 +96,7 @@ class Space(View):
         meta: Mapping[str, Any] | None = None,
         now: Moment | None = None,
         passages: Sequence[tuple[int, int]] | None = None,
+        strength: float | None = None,
     ) -> Memory:
         """Store a text verbatim. When this returns, the memory survives a crash.
 
@@ -120,6 +121,7 @@ class Space(View):
                 of this space.
             passages: Ranges (start, end) of the text that are searched each by itself, by words and by meaning;
                 the best counts. An empty list: no query finds it. Left out: a long text is split by length.
+            strength: 1 to 2, by which its decay score is multiplied: 1.5 for what matters, 2 for what must not fade.
 
         Raises:
             InvalidInput: A value is not what it should be; the message names it. Nothing is stored.
@@ -149,6 +151,7 @@ class Space(View):
                 "meta": meta,
                 "now": now,
                 "passages": passages,
+                "strength": strength,
             }
         )
         with self._engine.reading_dates(self.name, _texts_with_times([draft])):

@@ -20,10 +20,13 @@ from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.core.inputs import progress_bar
 from remanence.errors import InvalidInput
+from remanence.graph.pictures import NotebookPicture, svg_picture
+from remanence.language.text import pluralize
 from remanence.schema import Memory
 from remanence.upkeep import (
     consolidation,
     decay,
+    decay_picture,
     discovery,
     garbage_collection,
     pipeline,
@@ -111,7 +114,7 @@ class Upkeep(Facet):
         Raises:
             NotFound: A memory does not exist, or is forgotten.
         """
-        memory_ids = inputs.memory_ids([ids] if isinstance(ids, str | Memory) else ids)
+        memory_ids = inputs.one_or_more_memory_ids(ids)
         context = inputs.tags(context_tags) or ()
         return decay.touch(self._engine, self._space, memory_ids, self.settings, context=context)
 
@@ -134,6 +137,46 @@ class Upkeep(Facet):
 
     adecay = in_thread(decay)
 
+    def show_decay(
+        self, ids: str | Memory | Iterable[str | Memory] | None = None, *, days: float = 90
+    ) -> NotebookPicture:
+        """A picture for a notebook: how the scores of memories fell and will fall if they are not used.
+
+        It shows the thresholds of `gc` and `promote`, and the zone in which memories are at risk. To compare settings,
+        draw those of `using(...)`. `.save("decay.svg")` writes a file, or "decay.html".
+
+        Args:
+            ids: The memories. Left out: one curve for each kind, as if it was added now.
+            days: How far to look ahead, and back.
+
+        Raises:
+            NotFound: A memory does not exist, or is forgotten.
+            InvalidInput: `days` is not a number above 0.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     space.upkeep.using(half_life_days=7).show_decay(days=30).title
+            'How memories fade'
+        """
+        if isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days <= 36_500:
+            raise InvalidInput(f"days={days!r} is not a number of days above 0, at most 36,500.")
+        now, settings = self._engine.now(), self.settings
+        if ids is None:
+            title, curves = "How memories fade", decay_picture.curves_of_kinds(now, days, settings)
+        else:
+            with self._engine.open_index(self._space) as index:
+                found = [decay.visible_memory(index, id_) for id_ in inputs.one_or_more_memory_ids(ids)]
+                curves = [
+                    decay_picture.curve(memory.text, memory, index.usage.get(memory.id), now, days, settings)
+                    for memory in found
+                ]
+            title = f"How {pluralize(len(curves), 'memory fades', 'memories fade')}"
+        draw = partial(decay_picture.decay_svg, title, curves, now, days, settings)
+        return svg_picture(title, 460 + 20 * len(curves), draw)
+
+    ashow_decay = in_thread(show_decay)
+
     def clusters(
         self, *, similarity: float | None = None, duplicates: bool = False, progress: bool | Progress = False
     ) -> Clusters:
@@ -145,8 +188,18 @@ class Upkeep(Facet):
             duplicates: Use the setting `duplicate_similarity` instead.
             progress: True shows a progress bar; a function is called with (done, total).
 
+        Returns:
+            The clusters; `pairs` has every two similar memories with their similarity.
+
         Raises:
             InvalidInput: `similarity` is not a number from 0 to 1, or is given together with `duplicates`.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     _ = space.add_many(["The printer is on floor two.", "The printer is on floor two!"])
+            ...     [round(pair.similarity, 1) for pair in space.upkeep.clusters(duplicates=True).pairs]
+            [1.0]
         """
         if similarity is not None and duplicates:
             raise InvalidInput(f"similarity={similarity!r} and duplicates=True are both given. Leave one of them out.")
@@ -229,8 +282,11 @@ class Upkeep(Facet):
     ) -> ConsolidationPlan:
         """Merge memories that say nearly the same into one.
 
+        The new memory counts as told when the last of them was; `meta["merged"]["first_told"]` is when the first was.
+
         Args:
-            mode: "preview" shows what "apply" does. "link" plans to link the memories instead of merging them.
+            mode: "preview" shows what "apply" does. "link" plans to link every two of the memories instead of merging
+                them, also where a merge needs a person's look.
             dry_run: True only plans. By default this follows from the mode: False for "apply".
             clusters: Some of the clusters that `clusters()` found, to merge whatever is suggested for them. By
                 default those that are similar enough and have a new memory.
@@ -248,21 +304,37 @@ class Upkeep(Facet):
     aconsolidate = in_thread(consolidate)
 
     def promote(
-        self, *, vault: str | Path | None = None, dry_run: bool = True, progress: bool | Progress = False
+        self,
+        ids: str | Memory | Iterable[str | Memory] | None = None,
+        *,
+        vault: str | Path | None = None,
+        dry_run: bool = True,
+        progress: bool | Progress = False,
     ) -> PromotionPlan:
         """Promote memories that were used often or score high: `gc` will not hide them.
 
         Args:
+            ids: Memories to promote whatever their score and uses, and no others.
             vault: A folder in which to write them as Markdown notes; by default the setting `vault`.
             dry_run: True only plans. False also applies the plan.
             progress: True shows a progress bar; a function is called with (done, total).
 
         Raises:
+            NotFound: A memory given by its id does not exist, or is not current.
             LedgerUnavailable: The vault cannot be written to, or another upkeep run is active.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None) as space:
+            ...     code = space.add("The door code is 4711.")
+            ...     _ = space.upkeep.promote(code, dry_run=False)
+            ...     [memory.text for memory in space.memories("promoted")]
+            ['The door code is 4711.']
         """
         folder, settings = self._vault(vault), self.settings
+        named = None if ids is None else inputs.one_or_more_memory_ids(ids)
         return self._step(
-            lambda index, memories, _: promotion.plan(index, memories, settings, folder), dry_run, progress
+            lambda index, memories, _: promotion.plan(index, memories, settings, folder, named), dry_run, progress
         )
 
     apromote = in_thread(promote)
@@ -404,7 +476,7 @@ class Upkeep(Facet):
             return runs.restore(self._engine, self._space, [each.memory for each in what])
         if isinstance(what, Run):
             return runs.restore(self._engine, self._space, what.hidden)
-        ids = inputs.memory_ids([what] if isinstance(what, str | Memory) else what)
+        ids = inputs.one_or_more_memory_ids(what)
         return unforget(self._engine, self._space, ids)
 
     arestore = in_thread(restore)
@@ -416,7 +488,7 @@ class Upkeep(Facet):
         steps: Sequence[Step] = DEFAULT_STEPS,
         vault: str | Path | None = None,
     ) -> Schedule:
-        """Call `run(dry_run=False)` at once and then at intervals, in a thread, until `.stop()`.
+        """Call `sweep()` and `run(dry_run=False)` at once and then at intervals, in a thread, until `.stop()`.
 
         Args:
             every: The interval: seconds, a timedelta, or such as "30m", "1h", "2d".
@@ -426,7 +498,12 @@ class Upkeep(Facet):
         Raises:
             InvalidInput: This is not an interval.
         """
-        return Schedule(lambda: self.run(dry_run=False, steps=steps, vault=vault), parse_interval(every))
+
+        def work() -> None:
+            self.sweep()
+            self.run(dry_run=False, steps=steps, vault=vault)
+
+        return Schedule(work, parse_interval(every))
 
     def _with_memories(
         self, function: Callable[[Index, ScoredMemories, Progress | None], T], progress: bool | Progress

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from remanence.admin.overview import STATUSES, MemoryBatch, Overview, Status
+from remanence.admin.overview import LISTED, Listed, MemoryBatch, Overview
 from remanence.api.admin_facet import AdminView
 from remanence.api.audit_facet import AuditView
 from remanence.api.entity_facet import EntitiesView
@@ -18,25 +20,32 @@ from remanence.core import inputs
 from remanence.core.engine import Engine
 from remanence.core.identity import key_identity
 from remanence.core.index import Index
-from remanence.core.inputs import Moment
+from remanence.core.inputs import Moment, progress_bar
 from remanence.core.row_filter import RowFilter, row_filter
 from remanence.errors import InvalidInput
-from remanence.graph.history import HistoryEvent
+from remanence.graph.history import Timeline
 from remanence.language.temporal import parse_moment, parse_window
+from remanence.models.readers import OnnxReader, resolve_reader
 from remanence.read.answer import Recall
+from remanence.read.evaluation import Ask, Evaluation, check_settings, evaluate, expected_answers
 from remanence.read.follow_up import CONTEXT_TURNS
 from remanence.read.profile import Profile, profile
 from remanence.read.receipts import RecallRequest
+from remanence.read.tables import Memories
 from remanence.schema import Entity, Memory, Window
 from remanence.upkeep.decay import with_usage
+from remanence.upkeep.listing import with_reviews
 from remanence.upkeep.settings import UpkeepSettings
 
 if TYPE_CHECKING:
-    from remanence.ports import Vector
+    from remanence.ports import Progress, Vector
 
-Include = Literal["archive", "vault"]
-_INCLUDES: tuple[Include, ...] = ("archive", "vault")
-_LISTED = tuple(status for status in STATUSES if status != "erased")
+Expected: TypeAlias = "str | Memory | Sequence[str | Memory]"
+Include = Literal["archive", "vault", "review"]
+_INCLUDES: tuple[Include, ...] = get_args(Include)
+_REVIEW_DEPTH = 50
+"""Among how many hits memories are looked for that are about to fade."""
+_LISTED = tuple(status for status in LISTED if status not in ("erased", "all"))
 
 
 class View(Facet):
@@ -61,7 +70,7 @@ class View(Facet):
 
     def recall(
         self,
-        query: str,
+        query: str = "",
         *,
         limit: int = 10,
         during: Window | Moment | tuple[Any, Any] | None = None,
@@ -74,6 +83,7 @@ class View(Facet):
         meta: Mapping[str, Any] | None = None,
         telling: bool = False,
         exclude_texts: Sequence[str] | None = None,
+        since: Moment | None = None,
         min_score: float | None = None,
         context: Sequence[str | Mapping[str, Any]] = (),
         now: Moment | None = None,
@@ -85,7 +95,7 @@ class View(Facet):
         """The memories that answer a question, best first, each with its reasons.
 
         Args:
-            query: The question.
+            query: The question. Without one, what passes the filters is listed, by recency, use and strength.
             limit: How many hits to return at most.
             during: Only what was true in this time: a window, a moment, "May 2026", or (from, until).
             history: Whether to include memories that were replaced or have expired, labelled. "auto"
@@ -100,13 +110,15 @@ class View(Facet):
                 and $not. A name with dots leads into nested fields.
             telling: Only what tells something: no chat turn that only asks, greets, thanks or agrees.
             exclude_texts: Texts that you have already, such as the messages of a prompt; they are not returned.
+            since: Only what was told at this moment or later: "7 days ago". `during` is about when it was true.
             min_score: Only hits with at least this score.
             context: The turns before the question, oldest first, as texts or as dicts with `role` and `content`.
                 They count if the question refers to them: "What should she avoid?".
             now: The moment of the question. "Last week" is read against it, and chat turns dated more than
                 a day later are ranked lower.
             include: What else to search: "archive" (memories archived by `upkeep.gc`), "vault" (notes
-                taken in by `upkeep.index_vault`).
+                taken in by `upkeep.index_vault`). "review" gives up to a fifth of the places to memories further
+                down that are about to fade; their reasons say so.
             signals: Only these signals, for experiments.
             weights: The weight of each signal, for experiments.
             vector: The question's embedding, if you have it already.
@@ -133,6 +145,7 @@ class View(Facet):
         if counted is not None and not any(counted.get(name) for name in known if names is None or name in names):
             raise InvalidInput(f"weights={weights!r} give none of the signals {', '.join(names or known)} any weight.")
         included = _included(include)
+        most = inputs.limit(limit)
         filters = row_filter(
             kinds=kinds,
             tags=tags,
@@ -142,12 +155,14 @@ class View(Facet):
             meta=meta,
             telling=telling,
             exclude_texts=exclude_texts,
+            since=since,
+            now=at,
         )
         request = RecallRequest(
             text=inputs.query_text(query),
             now=at,
             position=0,
-            limit=inputs.limit(limit),
+            limit=max(most, _REVIEW_DEPTH) if "review" in included else most,
             during=None if during is None else self._window(during, at),
             history=None if history == "auto" else bool(history),
             min_score=inputs.fraction(min_score, "min_score"),
@@ -159,13 +174,17 @@ class View(Facet):
         )
         found = self._recall(request, self._position_of, included)
         if self._moment is not None:
-            return replace(found, as_of=self._moment)
+            return replace(found, as_of=self._moment, hits=found.hits[:most])
         try:
             settings = UpkeepSettings.from_env()
         except InvalidInput as error:  # what upkeep cannot read must not cost the answer
-            return replace(found, missing={**found.missing, "usage": str(error)})
+            return replace(found, missing={**found.missing, "usage": str(error)}, hits=found.hits[:most])
         with self._engine.open_index(self.name) as index:
-            return replace(found, hits=with_usage(index, found.hits, at, settings))
+            hits = with_usage(index, found.hits, at, settings)
+        if "review" not in included:
+            return replace(found, hits=hits)
+        receipt = None if found.receipt is None else replace(found.receipt, limit=most)
+        return replace(found, hits=with_reviews(hits, most), receipt=receipt)
 
     arecall = in_thread(recall)
 
@@ -182,11 +201,11 @@ class View(Facet):
 
     aget = in_thread(get)
 
-    def get_many(self, ids: Iterable[str | Memory]) -> MemoryBatch:
-        """These memories with their relations and links, in the order given, each once.
+    def get_many(self, ids: str | Memory | Iterable[str | Memory]) -> MemoryBatch:
+        """These memories with their relations, links and use, in the order given, each once.
 
         Args:
-            ids: The memories or their ids.
+            ids: The memories or their ids; or one.
 
         Returns:
             The memories; `missing` has the ids that this view does not show, each with "unknown",
@@ -200,8 +219,8 @@ class View(Facet):
             ...     [each.memory.text for each in found], found.missing
             (['Alice drinks tea.'], {'m7': 'unknown'})
         """
-        wanted = inputs.memory_ids(ids)
-        return self._overview(lambda overview: overview.get_many(wanted))
+        wanted = inputs.one_or_more_memory_ids(ids)
+        return self._with_usage(self._overview(lambda overview: overview.get_many(wanted)))
 
     aget_many = in_thread(get_many)
 
@@ -231,7 +250,7 @@ class View(Facet):
 
     def memories(
         self,
-        status: Status | None = None,
+        status: Listed | None = None,
         *,
         kinds: str | Sequence[str] | None = None,
         tags: str | Sequence[str] | None = None,
@@ -239,18 +258,22 @@ class View(Facet):
         speaker: str | Sequence[str] | None = None,
         conversation: str | Sequence[str] | None = None,
         meta: Mapping[str, Any] | None = None,
-    ) -> Iterator[Memory]:
+        since: Moment | None = None,
+    ) -> Memories:
         """Every memory that this view knows, in the order they were learned.
 
+        They are read while you iterate; `space.memories().to_df()` is a data frame.
+
         Args:
-            status: Only memories of this status: "current", "superseded", "expired", "archived" or
-                "forgotten". None lists all that are neither archived nor forgotten.
+            status: Only memories of this status: "current", "superseded", "expired", "archived",
+                "forgotten" or "promoted". None lists all that are neither archived nor forgotten.
             kinds: Only memories of these kinds, as for `recall`. So are the others:
             tags: Only memories with all of these tags.
             source: Only what comes from this source.
             speaker: Only what this person said or saw.
             conversation: Only turns of this conversation, and facts found in them.
             meta: Only memories whose `meta` match.
+            since: Only what was told at this moment or later.
 
         Raises:
             InvalidInput: There is no such status, or a filter is not valid.
@@ -265,9 +288,16 @@ class View(Facet):
         if status is not None and status not in _LISTED:
             raise InvalidInput(f"status={status!r} is none of {', '.join(_LISTED)}.")
         filters = row_filter(
-            kinds=kinds, tags=tags, source=source, speaker=speaker, conversation=conversation, meta=meta
+            kinds=kinds,
+            tags=tags,
+            source=source,
+            speaker=speaker,
+            conversation=conversation,
+            meta=meta,
+            since=since,
+            now=self._now(),
         )
-        return self._iterate(status, filters)
+        return Memories(self._iterate(status, filters))
 
     amemories = iterate_in_thread(memories)
 
@@ -300,7 +330,75 @@ class View(Facet):
 
     aprofile = in_thread(profile)
 
-    def history(self, node: str | Memory | Entity) -> list[HistoryEvent]:
+    def evaluate(
+        self,
+        questions: Mapping[str, Expected] | Iterable[tuple[str, Expected] | Mapping[str, Any]],
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        limit: int = 10,
+        progress: bool | Progress = False,
+    ) -> Evaluation:
+        """How often `recall` finds what you expect, under several settings.
+
+        Args:
+            questions: Pairs of a question and what is expected: a memory, an id, a key, or a part of its text; or a
+                list of these. Or dicts with `question`, `expected`, and perhaps `now` and `during`.
+            settings: The options of `recall` to compare, by a name of yours: `{"usual": {}, "words":
+                {"signals": ["words"]}}`. The option `reader` takes what `open` takes. By default the usual options are
+                compared with leaving out the reader, and each signal.
+            limit: How many hits each question may have.
+            progress: True shows a progress bar; a function is called with (done, total).
+
+        Returns:
+            For each setting R@k (the share of what is expected among the first k hits), MRR, the time of a question,
+            and the misses. It prints as a table; a notebook shows bars; `to_df()` is a data frame.
+
+        Raises:
+            InvalidInput: A question or a setting is not valid, or no memory matches what a question expects.
+
+        Example:
+            >>> import remanence
+            >>> with remanence.open(None, reader=None) as space:
+            ...     _ = space.add_many(["Alice drinks green tea.", "Bob lives in Porto."])
+            ...     compared = space.evaluate({"Who lives in Porto?": "Bob lives in Porto."}, {"usual": {}})
+            ...     compared["usual"].scores["R@1"][0], compared.best.name
+            (1.0, 'usual')
+        """
+        most = inputs.limit(limit)
+        compared = self._usual_settings() if settings is None else check_settings(settings, _RECALL_OPTIONS)
+
+        def find(value: str) -> Memory | None:
+            return self.get(value) or self.find(value)
+
+        asked = expected_answers(questions, find, self.memories)
+
+        def ask_under(options: Mapping[str, Any]) -> Ask:
+            engine, others = self._engine, dict(options)
+            if "reader" in others:
+                engine = copy(engine)
+                engine.reader = resolve_reader(others.pop("reader"))
+            view = View(engine, self.name, self._moment)
+
+            def ask(question: str, own: Mapping[str, Any]) -> Recall:
+                return view.recall(question, limit=most, **{**others, **own})
+
+            ask(asked[0].question, asked[0].options)  # the first question may have to load a model
+            if isinstance(engine.reader, OnnxReader):
+                engine.reader.clear()  # what an earlier setting had read would look as if it took no time
+            return ask
+
+        with progress_bar(progress, "asking") as shown:
+            return evaluate(asked, compared, ask_under, most, shown)
+
+    aevaluate = in_thread(evaluate)
+
+    def _usual_settings(self) -> dict[str, Mapping[str, Any]]:
+        signals = self._engine.signal_names
+        without = {f"without {name}": {"signals": [each for each in signals if each != name]} for name in signals}
+        no_reader = {} if self._engine.reader is None else {"without the reader": {"reader": None}}
+        return {"usual": {}, **no_reader, **without}
+
+    def history(self, node: str | Memory | Entity) -> Timeline:
         """All that ever happened to a memory or an entity, in order, with who did it and why.
 
         Includes what `graph.timeline` leaves out: extractions, and recorded recalls that returned it.
@@ -364,7 +462,7 @@ class View(Facet):
         """This space in numbers."""
         return self._facet(AdminView)
 
-    def _iterate(self, status: Status | None, filters: RowFilter) -> Iterator[Memory]:
+    def _iterate(self, status: Listed | None, filters: RowFilter) -> Iterator[Memory]:
         with self._engine.open_index(self.name) as index:
             if status is None:
                 rows = index.current_rows(self._position(index))
@@ -395,7 +493,7 @@ class View(Facet):
         return self._engine.ledger.position_at(space, self._moment)
 
 
-def _rows(overview: Overview, status: Status) -> list[int]:
+def _rows(overview: Overview, status: Listed) -> list[int]:
     rows: list[int] = overview.rows(status).tolist()
     return rows
 
@@ -416,3 +514,7 @@ def _included(value: object) -> tuple[str, ...]:
         if name not in _INCLUDES:
             raise InvalidInput(f"include={value!r} contains {name!r}. Choose from {', '.join(_INCLUDES)}.")
     return given
+
+
+_RECALL_OPTIONS = (*list(signature(View.recall).parameters)[2:], "reader")
+"""What a setting of `evaluate` may have."""

@@ -53,10 +53,10 @@ def reextract(space: Space, args: Namespace) -> None:
     output.print_memories(facts, as_json=args.json)
 
 
-@space_command("jobs", "jobs")
+@space_command("jobs", "jobs", "id")
 def jobs(space: Space, args: Namespace) -> None:
-    """List the queued jobs and their status."""
-    for job in space.jobs.list():
+    """List the queued jobs and their status, or show one of them."""
+    for job in space.jobs.list() if args.id is None else [space.jobs.get(args.id)]:
         print("\t".join([job.id, job.status, *([job.problem] if job.problem else [])]))
 
 
@@ -94,12 +94,17 @@ def upkeep(space: Space, args: Namespace) -> None:
     elif args.every is None:
         _run_upkeep(space, args, apply=args.apply)
     else:
-        repeat(lambda: _run_upkeep(space, args, apply=True), parse_interval(args.every), _sleep)
+        repeat(lambda: _sweep_and_run(space, args), parse_interval(args.every), _sleep)
 
 
 def _sleep(seconds: float) -> bool:
     time.sleep(seconds)
     return False  # go on
+
+
+def _sweep_and_run(space: Space, args: Namespace) -> None:
+    space.upkeep.sweep()
+    _run_upkeep(space, args, apply=True)
 
 
 def _run_upkeep(space: Space, args: Namespace, *, apply: bool) -> None:

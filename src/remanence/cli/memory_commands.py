@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from remanence import Space, View
 
 _SOME_ID = "01998c2f3a7b5d0c1e2f3a4b"
-_ADD_FIELDS = "key kind valid_from valid_until importance confidence tags source observed_by expires_at now"
-_FILTERS = "--kind --tag --source --speaker --conversation --meta"
-_FILTER_FIELDS = "kinds tags source speaker conversation meta"
+_ADD_FIELDS = "key kind valid_from valid_until importance confidence strength tags source observed_by expires_at now"
+_FILTERS = "--kind --tag --source --speaker --conversation --meta --since"
+_FILTER_FIELDS = "kinds tags source speaker conversation meta since"
 _RECALL_FIELDS = f"limit during history {_FILTER_FIELDS} min_score now include signals"
 
 
 @command(
     "add",
     'add "Alice moved to Lisbon." --valid-from 2026-05-03',
-    f"text --key --kind --importance --tag --expires-at --now {VALIDITY} --source --json",
+    f"text --key --kind --importance --strength --tag --expires-at --now {VALIDITY} --source --json",
 )
 def add(args: Namespace) -> None:
     """Add a text and print its id."""

@@ -162,6 +162,11 @@ def memory_ids(values: object) -> list[str]:
     return [memory_id(value) for value in values]
 
 
+def one_or_more_memory_ids(values: object) -> list[str]:
+    """The ids of one memory or of several."""
+    return memory_ids([values] if isinstance(values, str | Memory) else values)
+
+
 def reason(why: object) -> str | None:
     return None if why is None else storable_text(why, "why")
 

@@ -1,13 +1,16 @@
-"""Which rows a caller asks for: by kind, tags, source, speaker, conversation, metadata and text."""
+"""Which rows a caller asks for: by kind, tags, source, speaker, conversation, metadata, text and when it was told."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from remanence.core import inputs
+from remanence.core.inputs import Moment
 from remanence.language.rules.rule_extractor import speaker_name
+from remanence.language.temporal import parse_moment
 from remanence.state.metadata_filter import check_filter
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ class RowFilter:
     """True lets only pass what tells something: no turn that only asks, greets or thanks."""
     exclude_texts: tuple[str, ...] | None = None
     """These texts do not pass."""
+    since: datetime | None = None
 
     @property
     def narrows_origin(self) -> bool:
@@ -58,6 +62,8 @@ class RowFilter:
             mask = mask & fields_.telling
         if self.exclude_texts:
             mask = mask & ~catalog.with_texts(self.exclude_texts)
+        if self.since is not None:
+            mask = mask & catalog.told_since(self.since)
         for names, find in (
             (self.source, fields_.with_source),
             (self.speaker, fields_.with_speaker),
@@ -80,6 +86,8 @@ def row_filter(
     speaker: object,
     conversation: object,
     meta: object,
+    since: Moment | None,
+    now: datetime,
     telling: object = None,
     exclude_texts: object = None,
 ) -> RowFilter:
@@ -95,4 +103,5 @@ def row_filter(
         meta=None if meta is None or meta == {} else check_filter(meta),
         telling=inputs.flag(telling, "telling") or None,
         exclude_texts=inputs.names(exclude_texts, "exclude_texts"),
+        since=None if since is None else parse_moment(since, now, argument="since"),
     )

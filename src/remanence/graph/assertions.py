@@ -14,9 +14,20 @@ from remanence.core.index import Index
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, NotFound
 from remanence.events import Declared, Event, Invalidated, Linked, Related
-from remanence.graph.graph_at_time import EntityRef
+from remanence.graph.graph_at_time import EntityRef, MemoryRef
 from remanence.language.temporal import parse_moment
-from remanence.schema import Entity, Link, Relation, Snapshot, Triple, format_moment, micros, window_to_micros
+from remanence.schema import (
+    LINK_KINDS,
+    Entity,
+    Link,
+    Memory,
+    Relation,
+    Snapshot,
+    Triple,
+    format_moment,
+    micros,
+    window_to_micros,
+)
 from remanence.state.entity_registry import is_entity_id
 from remanence.state.predicates import parse_predicate
 
@@ -64,9 +75,9 @@ def declare(engine: Engine, space: str, predicate: str, single_valued: bool | No
 def invalidate(
     engine: Engine,
     space: str,
-    edge: Relation | Link | EntityRef,
+    edge: Relation | Link | EntityRef | MemoryRef,
     predicate: str | None,
-    object: EntityRef | None,
+    object: EntityRef | MemoryRef | None,
     until: Moment | None,
     why: str | None,
     observed_by: str | None,
@@ -82,10 +93,16 @@ def invalidate(
             "To end a relation of an entity, give its predicate too: invalidate('Alice', 'lives_in')."
         )
     edge_ids = [edge if isinstance(edge, str) else edge.id]
+    if name is not None and isinstance(edge, Memory) and name not in LINK_KINDS:
+        raise InvalidInput(f"{name!r} is no link between memories. The kinds are {', '.join(LINK_KINDS)}.")
 
     def decide(index: Index) -> list[Event]:
         snapshot = _snapshot(index, now)
-        if name is not None and not isinstance(edge, Relation | Link):
+        if name is not None and _is_memory(index, edge):
+            edge_ids[:] = _links_at(index, snapshot, inputs.memory_id(edge), name, object, end)
+        elif name is not None and not isinstance(edge, Relation | Link | Memory):
+            if isinstance(object, Memory):
+                raise InvalidInput(f"object={object.id!r} is a memory, and {edge!r} is none. Give two of a kind.")
             subject = current_name(index, check_entity_ref(edge, "subject"))
             other = None if object is None else current_name(index, check_entity_ref(object, "object"))
             edge_ids[:] = _relations_at(index, snapshot, subject, name, other, end)
@@ -142,6 +159,25 @@ def _relations_at(
     return list(dict.fromkeys(ids))
 
 
+def _is_memory(index: Index, edge: object) -> bool:
+    return isinstance(edge, Memory) or (isinstance(edge, str) and index.catalog.number(edge) is not None)
+
+
+def _links_at(
+    index: Index, snapshot: Snapshot, source: str, kind: str, target: EntityRef | MemoryRef | None, end: datetime
+) -> list[str]:
+    """The ids of the links of a kind out of a memory that hold at `end`."""
+    wanted = None if target is None else inputs.memory_id(target)
+    links = index.links.links_of(index.require_number(source), snapshot, kinds=(kind,), direction="out")
+    links = [link for link in links if wanted in (None, link.target)]
+    # One that was stated later is ended too, if no other: the check of its beginning says so.
+    ids = [link.id for link in links if end in link.valid] or [link.id for link in links if link.valid.end is None]
+    if not ids:
+        known = f"to {wanted!r} " if wanted is not None else ""
+        raise NotFound(f"memory {source!r} has no link {kind!r} {known}that holds at {format_moment(end)}.")
+    return ids
+
+
 def _timeline(index: Index, snapshot: Snapshot, subject: str, predicate: str, object: str | None) -> list[Relation]:
     number, names = index.names.number(subject), index.names
     found = [] if number is None else index.relations.timeline(number, predicate, snapshot)
@@ -167,7 +203,8 @@ def _claims_to_end(index: Index, snapshot: Snapshot, edge: str, end: datetime) -
             "Give a later moment, or that of its beginning to say that it never held."
         )
     if isinstance(found, Link):
-        return [edge] if found.valid.end is None or end < found.valid.end else []
+        statements = index.links.statements_of(edge, snapshot)
+        return [link.id for link in statements] if found.valid.end is None or end < found.valid.end else []
     moment, claims = micros(end), index.relations.equivalent_claims(edge, snapshot)
     return [claim_id for claim_id, claim in claims if claim.start <= moment < claim.effective_end]
 

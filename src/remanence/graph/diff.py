@@ -83,8 +83,9 @@ class DiffReader:
             expired=self._memories(self._subjects("expired")),
             erased=tuple(self._subjects("erased")),
             related=tuple({relation.id: relation for relation in self._related(remembered)}.values()),
-            linked=tuple(link for link in linked if link is not None),
-            invalidated=tuple(edge for edge in invalidated if edge is not None),
+            # Each once: several statements may be of one link.
+            linked=tuple({link.id: link for link in linked if link is not None}.values()),
+            invalidated=tuple({edge.id: edge for edge in invalidated if edge is not None}.values()),
             entity_events=tuple(event for event in entity_events if event is not None),
         )
 

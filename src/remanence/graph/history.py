@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -19,11 +19,16 @@ from remanence.events import Extracted, Invalidated, Linked, Merged, Registered,
 from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphNode
 from remanence.graph.known_entities import KnownEntities
 from remanence.language.text import truncate
+from remanence.notebook import data_frame, html_table
 from remanence.ports import Ledger
 from remanence.read.receipts import Receipt
 from remanence.read.supersession import replacement_row
+from remanence.read.tables import TIMES
 from remanence.schema import Entity, Entry, Link, Memory, Relation, Snapshot, format_moment
 from remanence.state.predicates import normalize_predicate, resulting_states
+
+if TYPE_CHECKING:
+    import pandas
 
 EventKind: TypeAlias = (
     Literal["memory added", "memory revised", "superseded", "forgotten", "restored", "erased", "expired"]
@@ -39,6 +44,7 @@ _VERBS: dict[EventKind, str] = {
     "served": "returned by a recall",
 }
 _MAX_QUOTE_LENGTH = 80
+_EVENT_COLUMNS = ("at", "kind", "description", "actor", "why", "edge_name", "about", "position")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,27 @@ class HistoryEvent:
         return f"{format_moment(self.recorded_at)}: {self.description} was {verb}{actor}{why}."
 
 
+class Timeline(list[HistoryEvent]):
+    """What happened, in ledger order. A notebook shows it as a table."""
+
+    def to_df(self) -> pandas.DataFrame:
+        """The events as a data frame, a row for each; `about` is the id of what an event is about. Needs pandas.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        records = [
+            {name: getattr(event, name, None) for name in _EVENT_COLUMNS}
+            | {"at": event.recorded_at, "about": getattr(event.value, "id", None)}
+            for event in self
+        ]
+        return data_frame(records, _EVENT_COLUMNS, TIMES)
+
+    def _repr_html_(self) -> str:
+        rows = [(format_moment(e.recorded_at), e.kind, e.description, e.actor or "", e.why or "") for e in self]
+        return html_table("", ("at", "what", "of", "by", "why"), rows)
+
+
 class HistoryReader:
     """Histories as of one snapshot. Use it with the lock of the index.
 
@@ -87,7 +114,7 @@ class HistoryReader:
         self.full_snapshot = Snapshot(snapshot.position, snapshot.now, rows, index.catalog.memories_among(rows))
         """Every version learned by then, since forgotten and revised ones have a history too."""
 
-    def memory_history(self, number: int) -> list[HistoryEvent]:
+    def memory_history(self, number: int) -> Timeline:
         """What happened to a memory, to its links, and to the relations that it is evidence for."""
         own = f"{self._index.catalog.ids[number]}:"
         ever = self.evidenced_relations(number, self.full_snapshot)
@@ -95,14 +122,14 @@ class HistoryReader:
         return _in_order(
             [
                 *self._memory_events([number]),
-                *self._edge_events(edge_ids, number),
+                *self._edge_events(edge_ids),
                 *self._claims(relation for relation in ever if relation.id.startswith(own)),
                 *self._supersessions([number]),
                 *self._replacements(self.evidenced_relations(number, self._snapshot)),
             ]
         )
 
-    def entity_history(self, graph: GraphAtTime, node: GraphNode) -> list[HistoryEvent]:
+    def entity_history(self, graph: GraphAtTime, node: GraphNode) -> Timeline:
         """What happened to an entity, to its relations, and to the memories that mention it."""
         catalog, registry, relations = self._index.catalog, self._index.registry, self._index.relations
         rows = graph.rows_naming(node)
@@ -215,17 +242,17 @@ class HistoryReader:
 
     # Relations and links
 
-    def _edge_events(self, edge_ids: Iterable[str], memory: int | None = None) -> Iterator[HistoryEvent]:
-        """The events of the entries that add or end these edges, without the links that supersede `memory`."""
+    def _edge_events(self, edge_ids: Iterable[str]) -> Iterator[HistoryEvent]:
+        """The events of the entries that add or end these edges."""
         for entry in self._entries(self._edge_positions(edge_ids)).values():
             event, edge = entry.event, self._edge(entry.subject)
-            if edge is None or (isinstance(event, Linked) and memory is not None and self._supersedes(event, memory)):
+            if edge is None:
                 continue
             if isinstance(event, Invalidated):
                 why = event.why or f"it held until {format_moment(event.until)}"
                 yield self._edge_event("edge invalidated", edge, event.by, why, entry)
             elif isinstance(event, Linked | Related):
-                yield self._edge_event("edge added", edge, edge.observed_by, getattr(edge, "why", None), entry)
+                yield self._edge_event("edge added", edge, event.observed_by, getattr(event, "why", None), entry)
 
     def _edge_event(
         self, kind: EventKind, edge: Relation | Link, actor: str | None, why: str | None, entry: Entry
@@ -310,10 +337,10 @@ def _quote(memory: Memory | None) -> str:
     return "an erased memory" if memory is None else repr(truncate(memory.text, _MAX_QUOTE_LENGTH))
 
 
-def _in_order(events: Iterable[HistoryEvent | None]) -> list[HistoryEvent]:
+def _in_order(events: Iterable[HistoryEvent | None]) -> Timeline:
     """These events by position, each once: one entry may be found twice, as from both ends of a relation."""
     made = sorted((event for event in events if event is not None), key=lambda event: event.position)
-    return list({(e.position, e.kind, e.description): e for e in made}.values())
+    return Timeline({(e.position, e.kind, e.description): e for e in made}.values())
 
 
 def _superseded(

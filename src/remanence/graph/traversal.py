@@ -10,19 +10,28 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice, product
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from remanence.errors import InvalidInput
 from remanence.graph.graph_at_time import MENTIONS, GraphAtTime, GraphEdge, GraphNode
 from remanence.language.text import truncate
+from remanence.notebook import data_frame
+from remanence.read.tables import TIMES
 from remanence.schema import EPOCH, Memory, Relation, Window, window_from_micros, window_to_micros
 from remanence.state.relations import Direction
+
+if TYPE_CHECKING:
+    import pandas
 
 MAX_DEPTH = 8
 FAN_OUT = 32
 """How many relations, and how many mentions, are followed from a node that is not the start."""
 _PATH_FAN_OUT = 256
 _MAX_LABEL_LENGTH = 120
+_EDGE_COLUMNS = (
+    *("source", "name", "target", "valid_from", "valid_until", "recorded_at", "confidence", "observed_by"),
+    *("evidence", "source_id", "target_id", "id"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +84,22 @@ class Subgraph:
     depth_reached: int
     edges_walked: int
     truncated: bool = False
+
+    def to_df(self) -> pandas.DataFrame:
+        """The edges as a data frame, a row for each, with the labels of both nodes. Needs pandas.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        labels = {node.id: node.label for node in self.nodes}
+        records = [
+            {name: getattr(edge, name, None) for name in _EDGE_COLUMNS}
+            | {"source": labels[edge.source], "source_id": edge.source}
+            | {"target": labels[edge.target], "target_id": edge.target}
+            | {"valid_from": edge.valid.start, "valid_until": edge.valid.end}
+            for edge in self.edges
+        ]
+        return data_frame(records, _EDGE_COLUMNS, TIMES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,11 @@ from remanence.errors import InvalidInput
 from remanence.language.framing import estimate_tokens
 from remanence.language.text import truncate
 from remanence.read.receipts import Receipt
+from remanence.read.tables import hits_to_df
 from remanence.schema import Evidence, Hit, HitUsage, Memory, Window, format_moment
 
 if TYPE_CHECKING:
+    import pandas
     from rich.table import Table
 
 _ARCHIVE = "archive"
@@ -108,6 +110,14 @@ class Recall(Sequence[Hit]):
             }
             for hit in self.hits
         ]
+
+    def to_df(self) -> pandas.DataFrame:
+        """The hits as a data frame: scores, the share of each signal, and the fields of the memories. Needs pandas.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        return hits_to_df(self.hits)
 
     def __rich__(self) -> Table:
         from rich.markup import escape
@@ -209,6 +219,8 @@ def _usage_dict(usage: HitUsage) -> dict[str, Any]:
         "uses": usage.uses,
         "last_used": usage.last_used.isoformat(),
         "age_days": round(usage.age_days, 1),
+        "strength": round(usage.strength, 3),
+        "review": round(usage.review, 3),
     }
 
 

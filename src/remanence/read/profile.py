@@ -16,6 +16,7 @@ from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.framing import estimate_tokens
 from remanence.language.rules.third_person import conjugate
+from remanence.notebook import html_table
 from remanence.ports import Extractor, ProfileWriter
 from remanence.read.supersession import is_current_row
 from remanence.schema import SELF, Link, Memory, Snapshot
@@ -55,6 +56,10 @@ class Profile:
 
     def __bool__(self) -> bool:
         return bool(self.statements)
+
+    def _repr_html_(self) -> str:
+        rows = [(statement.text, ", ".join(statement.memories)) for statement in self.statements]
+        return html_table(f"Profile, written by {self.by}", ("statement", "memories"), rows)
 
 
 _CACHE: WeakKeyDictionary[Index, dict[tuple[int, int], Profile]] = WeakKeyDictionary()

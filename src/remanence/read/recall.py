@@ -36,25 +36,41 @@ if TYPE_CHECKING:
     from remanence.ports import Reader
 
 
-def recall(engine: Engine, space: str, request: Callable[[Index], RecallRequest], *, archive: bool = False) -> Recall:
-    """Answer a question about a space; with `archive`, as if nothing had been archived."""
+def recall(
+    engine: Engine,
+    space: str,
+    request: Callable[[Index], RecallRequest],
+    *,
+    archive: bool = False,
+    answer: Callable[[Index, RecallRequest], Recall] | None = None,
+) -> Recall:
+    """Answer a question about a space; with `archive`, as if nothing had been archived. `answer` is what answers, if
+    not the signals and the reader."""
+
+    def by_signals(index: Index, made: RecallRequest) -> Recall:
+        return recall_from_index(index, made, engine.embedder, engine.reader)
+
+    ask = answer or by_signals
     with engine.open_index(space) as index:
         try:
-            made, found = _recall(engine, index, request, archive)
+            made, found = _recall(index, request, archive, ask)
         except RowErased:
             index.catch_up()  # another process erased one of the hits meanwhile
-            made, found = _recall(engine, index, request, archive)
+            made, found = _recall(index, request, archive, ask)
         index.note_recalled(hit.memory for hit in found)
         return replace(found, receipt=made.to_receipt(space, engine.settings_hash, archive=archive))
 
 
 def _recall(
-    engine: Engine, index: Index, request: Callable[[Index], RecallRequest], archive: bool
+    index: Index,
+    request: Callable[[Index], RecallRequest],
+    archive: bool,
+    ask: Callable[[Index, RecallRequest], Recall],
 ) -> tuple[RecallRequest, Recall]:
     made = request(index)
     if not archive:
-        return made, recall_from_index(index, made, engine.embedder, engine.reader)
-    found = recall_from_index(index.with_archive(), made, engine.embedder, engine.reader)
+        return made, ask(index, made)
+    found = ask(index.with_archive(), made)
     with index.lock:
         archived = index.catalog.archived_mask(made.position)
         hits = [mark_archived(hit) if archived[index.require_number(hit.memory.id)] else hit for hit in found]

@@ -36,6 +36,11 @@ class RecallOptions(RowFilter):
     context: tuple[str, ...] = ()
     """The turns before the question."""
 
+    @property
+    def has_filter(self) -> bool:
+        """Whether only some memories are asked for."""
+        return self.during is not None or any(value is not None for value in self.to_options().values())
+
     def options(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(RecallOptions)}
 
@@ -98,6 +103,8 @@ class Receipt(RecallOptions):
         out |= {"now": micros(self.now), "limit": self.limit}
         if self.during is not None:
             out["during"] = [end and micros(end) for end in (self.during.start, self.during.end)]
+        if self.since is not None:
+            out["since"] = micros(self.since)
         for name in (*_NAMES, "history", "meta", "min_score", "weights", "telling"):
             value = getattr(self, name)
             if value is not None and not (name == "context" and not value):
@@ -117,6 +124,8 @@ class Receipt(RecallOptions):
             if "during" in values:
                 ends = (None if end is None else from_micros(end) for end in values["during"])
                 values["during"] = Window(*ends)
+            if "since" in values:
+                values["since"] = from_micros(values["since"])
             for name in _NAMES:
                 if name in values:
                     values[name] = tuple(values[name])

@@ -7,7 +7,7 @@ its claims. What contradicts a hit is listed right after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from remanence.core.index import Index
 from remanence.language.text import normalize_name, truncate
 from remanence.read.fusion import FusedRanking
-from remanence.schema import Disagreement, Evidence, Snapshot
-from remanence.state.intervals import DisagreementKind
+from remanence.schema import Disagreement, DisagreementKind, Evidence, Memory, Snapshot
 
 DEMOTION_FACTOR = 0.999
 """The factor for the score of a row that is put right after another."""
@@ -71,6 +70,26 @@ def disagreements(index: Index, row: int, snapshot: Snapshot) -> tuple[Disagreem
     rows = _disagreeing_rows(index, row, snapshot)
     memories = index.memories([other for other, _, _ in rows])
     return tuple(Disagreement(kind, topic, memory) for (_, kind, topic), memory in zip(rows, memories, strict=True))
+
+
+def pairs_that_disagree(
+    index: Index, snapshot: Snapshot, kinds: Collection[DisagreementKind]
+) -> list[tuple[Memory, Disagreement]]:
+    """Visible memories that disagree in one of these ways, each pair once, in the order in which they were learned."""
+    found: dict[frozenset[int], tuple[int, int, DisagreementKind, str]] = {}
+    for row in np.flatnonzero(snapshot.row_mask).tolist():
+        if is_isolated(index, row):
+            continue
+        for other, kind, topic in _disagreeing_rows(index, row, snapshot):
+            if kind in kinds and snapshot.row_mask[other]:
+                found.setdefault(frozenset((row, other)), (row, other, kind, topic))
+    pairs = list(found.values())
+    memories = index.memories([row for row, _, _, _ in pairs])
+    others = index.memories([other for _, other, _, _ in pairs])
+    return [
+        (memory, Disagreement(kind, topic, other))
+        for memory, other, (_, _, kind, topic) in zip(memories, others, pairs, strict=True)
+    ]
 
 
 def _disagreeing_rows(index: Index, row: int, snapshot: Snapshot) -> list[tuple[int, DisagreementKind, str]]:

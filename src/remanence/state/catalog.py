@@ -308,6 +308,18 @@ class Catalog(SavedPart):
     def importance(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         return self._importance.values[rows]
 
+    def importance_of(self, row: int) -> float:
+        return float(self._importance.values[row])
+
+    def kind(self, row: int) -> str:
+        return MEMORY_KINDS[int(self._kind.values[row])]
+
+    def told_since(self, moment: datetime) -> NDArray[np.bool_]:
+        """The rows that were said at this moment or later, or recorded then, if they are no chat turns."""
+        told = np.where(self._said.values == OPEN_START, self._recorded.values, self._said.values)
+        mask: NDArray[np.bool_] = told >= micros(moment)
+        return mask
+
     def event_times(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The start of the window of each row in microseconds; if that is open, when it was recorded."""
         starts = self._valid_from.values[rows]

@@ -9,17 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from remanence.schema import OPEN_END, OPEN_START, Snapshot
+from remanence.schema import OPEN_END, OPEN_START, DisagreementKind, Snapshot
 from remanence.state.claims import Claims, StatedClaim
 from remanence.state.entity_registry import Registry
-from remanence.state.intervals import (
-    Claim,
-    DisagreementKind,
-    Interval,
-    classify_disagreement,
-    merge_same_value,
-    resolve_single_valued,
-)
+from remanence.state.intervals import Claim, Interval, classify_disagreement, merge_same_value, resolve_single_valued
 from remanence.state.predicates import PredicateRule, Predicates
 
 _MAX_GROUPS, _MAX_AROUND = 20_000, 2_000

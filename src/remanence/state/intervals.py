@@ -24,11 +24,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import pairwise
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from remanence.schema import OPEN_END, OPEN_START
-
-DisagreementKind: TypeAlias = Literal["succession", "correction", "conflict", "coexistence"]
+from remanence.schema import OPEN_END, OPEN_START, DisagreementKind
 
 
 class Claim(NamedTuple):

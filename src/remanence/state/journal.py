@@ -62,6 +62,11 @@ class MemoryUsage(NamedTuple):
     line: int = 0
     """The position of the last entry about it."""
 
+    def up_to(self, moment: int) -> MemoryUsage:
+        """The same without the stored uses after `moment`; what those added to the strength stays."""
+        later = self.count_since(moment + 1)
+        return self._replace(times=self.times - later, moments=self.moments[:-later]) if later else self
+
     def count_since(self, moment: int) -> int:
         """How many of the stored uses were at `moment` or later."""
         return sum(each >= moment for each in self.moments)
@@ -167,6 +172,11 @@ class Usage(SavedPart):
 
     def get(self, memory: str) -> MemoryUsage:
         return self.by_memory.get(memory, NEVER_USED)
+
+    def promotions(self, position: int) -> dict[str, int]:
+        """The memories that runs up to a position promoted, and when, in microseconds. Demoted ones are left out."""
+        done = (run for run in list(self.runs.values()) if run.line <= position and not run.undone)
+        return {memory: run.at for run in done for memory in run.promoted if memory in self.promoted_notes}
 
     def last_run(self, step: str, given: Mapping[str, Any]) -> RunState | None:
         """The last run of a step with these settings that was not undone."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import ClassVar, Literal
 
@@ -33,6 +35,7 @@ _SUPERSEDES, _DERIVED_FROM = LINK_KINDS.index("supersedes"), LINK_KINDS.index("d
 class Links(SavedPart):
     """The links of one space, by number, in the order in which they were added.
 
+    Statements with the same ends, kind and window are one link: those of other observers corroborate the first.
     A link is active in a snapshot that contains its entry and both its memories. One without a start holds from when
     it was recorded, or, if it had ended by then, without a start. A memory whose text was changed after a link
     superseded it is not superseded by that link any longer.
@@ -68,22 +71,31 @@ class Links(SavedPart):
         at: datetime | None = None,
     ) -> list[Link]:
         """The links of a memory, in the order in which they were added; with `at`, those that hold then."""
-        out: list[Link] = []
+        numbers: list[int] = []
         for number in self._graph.edges_of(memory):
             source, target = self._graph.endpoints[number].tolist()
-            if (direction == "out" and source != memory) or (direction == "in" and target != memory):
-                continue
-            link = self._link(number, snapshot)
-            if link is not None and (kinds is None or link.kind in kinds) and (at is None or at in link.valid):
-                out.append(link)
-        return out
+            if not ((direction == "out" and source != memory) or (direction == "in" and target != memory)):
+                numbers.append(number)
+        found = [_joined(statements) for statements in self._statements(numbers, snapshot)]
+        return [link for link in found if (kinds is None or link.kind in kinds) and (at is None or at in link.valid)]
 
     def get(self, link_id: str, snapshot: Snapshot) -> Link | None:
+        statements = self.statements_of(link_id, snapshot)
+        return _joined(statements) if statements else None
+
+    def statements_of(self, link_id: str, snapshot: Snapshot) -> list[Link]:
+        """All statements of the same link as this one, each as it was stated, oldest first."""
         number = self._numbers.get(link_id)
-        return None if number is None else self._link(number, snapshot)
+        if number is None:
+            return []
+        source = int(self._graph.endpoints[number, 0])
+        every = self._statements(self._graph.edges_of(source), snapshot)
+        return next((some for some in every if any(link.id == link_id for link in some)), [])
 
     def count(self, snapshot: Snapshot) -> int:
-        return len(self._with_visible_ends(self._columns.values[:, _POSITION] <= snapshot.position, snapshot))
+        numbers = self._with_visible_ends(self._columns.values[:, _POSITION] <= snapshot.position, snapshot)
+        stated = np.hstack([self._graph.endpoints[numbers], self._columns.values[numbers][:, [_KIND, _START, _END]]])
+        return len(np.unique(stated, axis=0))
 
     def superseded_mask(self, snapshot: Snapshot) -> NDArray[np.bool_]:
         """The memories, by number, that another one has superseded by now.
@@ -142,11 +154,12 @@ class Links(SavedPart):
 
     def find_duplicate(self, event: Linked, snapshot: Snapshot) -> str | None:
         source = self._catalog.number(event.source)
-        for link in [] if source is None else self.links_of(source, snapshot, kinds=(event.kind,), direction="out"):
-            values = (link.target, link.confidence, link.observed_by, link.why)
-            same = values == (event.target, event.confidence, event.observed_by, event.why)
-            if same and self._stated_window(self._numbers[link.id], snapshot) == window_to_micros(event.valid):
-                return link.id
+        wanted = (event.source, event.kind, event.target, event.confidence, event.observed_by, event.why)
+        for statements in [] if source is None else self._statements(self._graph.edges_of(source), snapshot):
+            for link in statements:
+                same = (link.source, link.kind, link.target, link.confidence, link.observed_by, link.why) == wanted
+                if same and self._stated_window(self._numbers[link.id], snapshot) == window_to_micros(event.valid):
+                    return link.id
         return None
 
     # Applying entries
@@ -161,6 +174,16 @@ class Links(SavedPart):
             self._endings.add(number, entry.position, micros(event.until))
 
     # Helpers
+
+    def _statements(self, numbers: Iterable[int], snapshot: Snapshot) -> list[list[Link]]:
+        """These statements, those of one link together, in the order in which they were added."""
+        out: dict[tuple[object, ...], list[Link]] = {}
+        for number in numbers:
+            link = self._link(number, snapshot)
+            if link is not None:
+                key = (link.source, link.kind, link.target, self._stated_window(number, snapshot))
+                out.setdefault(key, []).append(link)
+        return list(out.values())
 
     def _add(self, source: int, target: int, event: Linked, entry: Entry) -> None:
         kind = LINK_KINDS.index(event.kind)
@@ -212,6 +235,18 @@ class Links(SavedPart):
             observed_by=observer,
             why=why,
         )
+
+
+def _joined(statements: Sequence[Link]) -> Link:
+    """One link of several statements. Of each observer the last counts; several observers make it surer."""
+    first = statements[0]
+    if len(statements) == 1:
+        return first
+    confidences = {link.observed_by: link.confidence for link in statements}
+    others = tuple(name for name in confidences if name is not None and name != first.observed_by)
+    doubt = math.prod(1 - confidence for confidence in confidences.values())
+    why = next((link.why for link in statements if link.why is not None), None)
+    return replace(first, confidence=1 - doubt, why=why, corroborated_by=others)
 
 
 def _targets_without_cycles(edges: Sequence[tuple[int, int]]) -> list[int]:

@@ -15,6 +15,7 @@ from remanence.schema import (
     OPEN_END,
     OPEN_START,
     UTC,
+    DisagreementKind,
     Entry,
     Relation,
     Snapshot,
@@ -28,7 +29,7 @@ from remanence.state.catalog import Catalog
 from remanence.state.claim_view import ClaimView, Direction, EntityEdge, NumberedTriple, ResolvedClaim, RowDisagreement
 from remanence.state.claims import Claims
 from remanence.state.entity_registry import Registry
-from remanence.state.intervals import Claim, DisagreementKind, Interval, classify_disagreement
+from remanence.state.intervals import Claim, Interval, classify_disagreement
 from remanence.state.names import Names
 from remanence.state.predicates import normalize_predicate, resulting_states
 

@@ -15,17 +15,15 @@ the times.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from remanence.api.opening import open as open_space
 from remanence.core.inputs import progress_bar
 from remanence.models.catalogue import DEFAULT_READER
+from remanence.read.measures import mean_scores, score_ranking
 from remanence.testing.datasets import Conversation, CorpusItem, Dataset, EvalQuestion
 
 if TYPE_CHECKING:
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
 RANKING_DEPTH = 50
 """How many hits each system returns: ten are scored, the others help to find ten sessions."""
-_BOOTSTRAP_SAMPLES = 1_000
 _CATEGORY_MEASURES = ("R@1", "R@5", "R@10", "all@5", "MRR", "session R@5")
 
 
@@ -168,39 +165,6 @@ def evaluate(
 def _has_sessions(conversation: Conversation) -> bool:
     """Whether it has several sessions, and a session several items."""
     return 1 < len({item.session for item in conversation.items}) < len(conversation.items)
-
-
-def score_ranking(ranking: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
-    """Recall at 1, 5 and 10, whether all evidence is in the first 5 and 10, MRR and NDCG@10 of one ranking.
-
-    >>> score_ranking(["b", "a"], ["a"])["MRR"], score_ranking(["b", "a"], ["a", "c"])["R@5"]
-    (0.5, 0.5)
-    """
-    relevant = set(evidence)
-    hits = [item in relevant for item in ranking]
-    gain = sum(1 / math.log2(rank + 2) for rank, hit in enumerate(hits[:10]) if hit)
-    ideal = sum(1 / math.log2(rank + 2) for rank in range(min(10, len(relevant))))
-    return {
-        **{f"R@{depth}": sum(hits[:depth]) / len(relevant) for depth in (1, 5, 10)},
-        **{f"all@{depth}": float(sum(hits[:depth]) == len(relevant)) for depth in (5, 10)},
-        "MRR": 1 / (hits.index(True) + 1) if True in hits else 0.0,
-        "NDCG@10": gain / ideal,
-    }
-
-
-def mean_scores(scores: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    """The number of questions, and for each measure the mean and its 95% bootstrap interval.
-
-    >>> mean_scores([{"R@1": 1.0}, {"R@1": 1.0}])
-    {'n': 2, 'R@1': [1.0, 1.0, 1.0]}
-    """
-    samples = np.random.default_rng(7).integers(0, len(scores), (_BOOTSTRAP_SAMPLES, len(scores)))
-    means: dict[str, Any] = {"n": len(scores)}
-    for name in scores[0]:
-        values = np.array([score[name] for score in scores])
-        low, high = np.percentile(values[samples].mean(axis=1), [2.5, 97.5])
-        means[name] = [float(values.mean()), float(low), float(high)]
-    return means
 
 
 def report_as_markdown(report: Mapping[str, Any], *, categories: bool = True) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from typing import Any, Literal
 
 from remanence.core.engine import Engine
@@ -24,7 +25,7 @@ from remanence.upkeep.decay import ScoredMemories, strength_of
 from remanence.upkeep.memory_clusters import MAX_CLUSTER_SIZE, MAX_NEIGHBOURS, Cluster, Clusters, find_clusters
 from remanence.upkeep.merged_text import TextMerger, Wording, contains_name
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import Plan, StalePlan, batches, format_table
+from remanence.upkeep.step_tools import Plan, ResultTable, StalePlan, batches
 from remanence.write.append import append
 from remanence.write.extract import PreparedVersion
 
@@ -75,19 +76,20 @@ class ConsolidationPlan(Plan):
     def superseded_ids(self) -> tuple[str, ...]:
         return tuple(memory for merge in self.merges for memory in merge.cluster.memory_ids)
 
-    def __str__(self) -> str:
+    @property
+    def table(self) -> ResultTable:
         if self.step == "link":
             title = f"link: {self.verb('added', 'add')} {pluralize(len(self.links), 'link')}"
-            return format_table(title, ("memory", "related to"), self.links)
+            return ResultTable(title, ("memory", "related to"), self.links)
         sources = pluralize(len(self.superseded_ids), "memory", "memories")
         title = f"consolidate: {self.verb('merged', 'merge')} {sources} into {len(self.merges)}"
         rows = [
             (m.cluster.cohesion, len(m.cluster.items), m.cluster.summary, m.text, m.wording.author_label)
             for m in self.merges
         ]
-        table = format_table(title, ("cohesion", "size", "memories", "become", "written by"), rows)
         problems = dict.fromkeys(m.wording.problem for m in self.merges if m.wording.problem)
-        return "\n".join([table, *(f"  the model {problem}, so the rules wrote" for problem in problems)])
+        notes = [f"the model {problem}, so the rules wrote" for problem in problems]
+        return ResultTable(title, ("cohesion", "size", "memories", "become", "written by"), rows, notes)
 
     def check(self, engine: Engine, space: str) -> None:
         with engine.open_index(space) as index:
@@ -126,7 +128,7 @@ class ConsolidationPlan(Plan):
 
     def _link_events(self, run: str, index: Index) -> list[Event]:
         step_tools.check_unchanged(index, self.positions)
-        links = [_link(memory, "related_to", other, "they say nearly the same") for memory, other in self.links]
+        links = [_link(memory, "related_to", other, "they say similar things") for memory, other in self.links]
         edges = tuple(link.link for link in links)
         return [*links, Ran(run, self.step, self.position, self.parameters, edges=edges)]
 
@@ -153,12 +155,14 @@ def plan(
         if new_clusters is None:
             new_clusters = find_new_clusters(index, memories, settings, step, progress)
         has_new = new_clusters.examined_count > 0
-        clusters = [cluster for cluster in new_clusters if cluster.action == "merge"]
+        # A link changes nothing else, so what a person should look at before a merge is linked too.
+        wanted = ("merge",) if step == "consolidate" else ("merge", "review")
+        clusters = [cluster for cluster in new_clusters if cluster.action in wanted]
     positions = _check_clusters(memories, clusters)
     merges: tuple[Merge, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
     if step == "link":
-        pairs = [(cluster.memory_ids[0], other) for cluster in clusters for other in cluster.memory_ids[1:]]
+        pairs = [pair for cluster in clusters for pair in combinations(cluster.memory_ids, 2)]
         links = tuple(pair for pair in pairs if not step_tools.are_linked(index, *pair, memories.snapshot))
     else:
         merger = TextMerger(engine.extractor)
@@ -238,6 +242,7 @@ def _merge(merger: TextMerger, index: Index, cluster: Cluster) -> Merge:
     number = index.catalog.with_identity(identity)
     strongest = max(strength_of(item.memory, item.usage) for item in cluster.items)
     expiries = [version.expires_at for version in versions]
+    told = [item.memory.told_at for item in cluster.items]
     version = Remembered(
         # A memory that was merged from the same sources and undone is restored.
         memory=new_id() if number is None else index.catalog.ids[number],
@@ -257,16 +262,17 @@ def _merge(merger: TextMerger, index: Index, cluster: Cluster) -> Merge:
         triples=_union(version.triples for version in versions),
         times=_union(version.times for version in versions),
         passages=split_passages(wording.text),
-        meta=_authorship(wording),
+        meta={"merged": {"first_told": min(told).isoformat(), **_authorship(wording)}},
+        # Not now: what was said long ago would look newer than what was said since.
+        told_at=max(told),
     )
     return Merge(cluster, version, wording)
 
 
 def _authorship(wording: Wording) -> dict[str, Any]:
-    """Who wrote a text, if a model was asked: the model and the prompt, as with extracted facts."""
+    """Who wrote a text, and if a model was asked, the model and the prompt, as with extracted facts."""
     details = {"by": wording.author, "model": wording.model, "prompt": wording.prompt, "problem": wording.problem}
-    known = {name: value for name, value in details.items() if value is not None}
-    return {} if known == {"by": "rules"} else {"merged": known}
+    return {name: value for name, value in details.items() if value is not None}
 
 
 def _union(parts: Iterable[Iterable[Any]]) -> tuple[Any, ...]:

@@ -22,8 +22,9 @@ from remanence.events import Event, Used
 from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.schema import Hit, HitUsage, Memory, Snapshot, from_micros, micros
+from remanence.state.catalog import Catalog
 from remanence.state.journal import MemoryUsage
-from remanence.upkeep.step_tools import batches, current_mask, format_table
+from remanence.upkeep.step_tools import ResultTable, ShownAsTable, batches, current_mask
 
 if TYPE_CHECKING:
     from remanence.upkeep.settings import UpkeepSettings
@@ -38,12 +39,14 @@ _ORDINARY, DEFINING = 0.5, 0.9
 _MIN_RETENTION = 1e-9
 _HIGH_BELOW, _MEDIUM_BELOW, _RISK_UNTIL = 0.15, 0.25, 0.35
 """The scores below which the urgency is high, and medium. What scores the last or more is not at risk."""
+RISK_ZONE = (_HIGH_BELOW, _RISK_UNTIL)
+"""The scores at which a memory is about to fade, and a reminder helps."""
 _IMPORTANT = 0.6
 _DAY = 86_400.0
 _CHUNK = 500
 _BOOST = 0.1
 """How much stronger a boost, or use in another domain, makes a memory."""
-_MAX_STRENGTH = 2.0
+MAX_STRENGTH = 2.0
 _CROSS_DOMAIN_OVERLAP = 0.3
 """A use is in another domain if it shares less of its tags (Jaccard) with the memory."""
 
@@ -85,10 +88,31 @@ def retention(model: str, days: float, half_life: float) -> float:
 def score_of(memory: Memory, usage: MemoryUsage, now: datetime, settings: UpkeepSettings) -> float:
     """The score of a memory now. Adding it counts as the first use."""
     days = (now - last_used(memory, usage)).total_seconds() / _DAY
-    excess_importance = max(0.0, memory.importance - _ORDINARY) / (DEFINING - _ORDINARY)
-    half_life = settings.half_life_by_kind.get(memory.kind, settings.half_life_days)
+    return strength_of(memory, usage) * _unboosted_score(memory.kind, memory.importance, usage.times, days, settings)
+
+
+def score_of_row(catalog: Catalog, row: int, usage: MemoryUsage, now: int, settings: UpkeepSettings) -> float:
+    """The score that a version would have with strength 1, without reading its text. `now` is in microseconds."""
+    used = max((micros(catalog.recorded_at(row)), *usage.moments[-1:]))
+    days = (now - used) / _DAY / 1e6
+    return _unboosted_score(catalog.kind(row), catalog.importance_of(row), usage.times, days, settings)
+
+
+def _unboosted_score(kind: str, importance: float, uses: int, days: float, settings: UpkeepSettings) -> float:
+    excess_importance = max(0.0, importance - _ORDINARY) / (DEFINING - _ORDINARY)
+    half_life = settings.half_life_by_kind.get(kind, settings.half_life_days)
     retained = retention(settings.decay, days, half_life * _IMPORTANCE_FACTOR**excess_importance)
-    return float((1 + usage.times) ** _USE_EXPONENT * retained * strength_of(memory, usage))
+    return float((1 + uses) ** _USE_EXPONENT * retained)
+
+
+def review_priority(score: float) -> float:
+    """How much a reminder of a memory helps, from 0 to 1: most in the middle of the zone of medium and low urgency.
+
+    >>> review_priority(0.25), round(review_priority(0.2), 2), review_priority(0.1), review_priority(1.0)
+    (1.0, 0.75, 0.0, 0.0)
+    """
+    low, high = RISK_ZONE
+    return max(0.0, 1.0 - ((2 * score - low - high) / (high - low)) ** 2)
 
 
 def last_used(memory: Memory, usage: MemoryUsage) -> datetime:
@@ -100,17 +124,26 @@ def with_usage(index: Index, hits: Iterable[Hit], now: datetime, settings: Upkee
     """These hits, each with how its memory was used and its decay score at `now`."""
     out: list[Hit] = []
     for hit in hits:
-        memory, usage = hit.memory, index.usage.get(hit.memory.id)
-        age = max(0.0, (now - memory.recorded_at).total_seconds() / _DAY)
-        decay = score_of(memory, usage, now, settings)
-        told = HitUsage(decay, usage.times, last_used(memory, usage), age)
-        out.append(Hit(memory, hit.score, hit.evidence, hit.current, hit.superseded_by, hit.disagreements, told))
+        told = usage_of(index, hit.memory, now, settings)
+        out.append(Hit(hit.memory, hit.score, hit.evidence, hit.current, hit.superseded_by, hit.disagreements, told))
     return tuple(out)
+
+
+def usage_of(index: Index, memory: Memory, now: datetime, settings: UpkeepSettings) -> HitUsage:
+    """How a memory was used, and its scores at `now`."""
+    usage = index.usage.get(memory.id)
+    decay, strength = score_of(memory, usage, now, settings), strength_of(memory, usage)
+    review = review_priority(decay)
+    return HitUsage(decay, usage.times, last_used(memory, usage), age_in_days(memory, now), strength, review)
+
+
+def age_in_days(memory: Memory, now: datetime) -> float:
+    return max(0.0, (now - memory.recorded_at).total_seconds() / _DAY)
 
 
 def strength_of(memory: Memory, usage: MemoryUsage) -> float:
     """The strength of a memory, from 1 to 2, with what its uses added."""
-    return min(_MAX_STRENGTH, max(1.0, memory.strength + usage.boost))
+    return min(MAX_STRENGTH, max(1.0, memory.strength + usage.boost))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +214,17 @@ class MemoryAtRisk:
 
 
 @dataclass(frozen=True, slots=True)
-class DecayReport:
-    """Every memory at risk, the lowest score first. It prints as a table."""
+class DecayReport(ShownAsTable):
+    """Every memory at risk, the lowest score first. It prints as a table.
+
+    `average_score` and `average_uses` are those of all memories that were examined.
+    """
 
     at_risk: tuple[MemoryAtRisk, ...]
     examined_count: int
     position: int
+    average_score: float = 0.0
+    average_uses: float = 0.0
 
     def __len__(self) -> int:
         return len(self.at_risk)
@@ -194,10 +232,11 @@ class DecayReport:
     def __iter__(self) -> Iterator[MemoryAtRisk]:
         return iter(self.at_risk)
 
-    def __str__(self) -> str:
+    @property
+    def table(self) -> ResultTable:
         title = f"decay: {len(self.at_risk)} of {pluralize(self.examined_count, 'memory', 'memories')} at risk"
         rows = [(r.score, r.urgency, r.action, r.uses, r.memory, r.text) for r in self.at_risk]
-        return format_table(title, ("score", "urgency", "suggested", "uses", "id", "memory"), rows)
+        return ResultTable(title, ("score", "urgency", "suggested", "uses", "id", "memory"), rows)
 
 
 def report(memories: ScoredMemories, settings: UpkeepSettings) -> DecayReport:
@@ -205,7 +244,9 @@ def report(memories: ScoredMemories, settings: UpkeepSettings) -> DecayReport:
     threshold = max(_RISK_UNTIL, settings.forget_below)
     at_risk = [_at_risk(item, settings) for item in memories.items if item.score < threshold]
     at_risk.sort(key=lambda risk: (risk.score, risk.memory))
-    return DecayReport(tuple(at_risk), len(memories.items), memories.position)
+    items, count = memories.items, max(1, len(memories.items))
+    averages = sum(item.score for item in items) / count, sum(item.usage.times for item in items) / count
+    return DecayReport(tuple(at_risk), len(items), memories.position, *averages)
 
 
 def _at_risk(item: ScoredMemory, settings: UpkeepSettings) -> MemoryAtRisk:
@@ -220,7 +261,8 @@ def _at_risk(item: ScoredMemory, settings: UpkeepSettings) -> MemoryAtRisk:
 @dataclass(frozen=True, slots=True)
 class TouchReport:
     """The effect of one use on the score of a memory. With `cross_domain`, the memory was used for something
-    that shares hardly any tag with it, which increased its strength."""
+    that shares hardly any tag with it, which increased its strength. `review` is how much a reminder was due before,
+    from 0 to 1."""
 
     memory: str
     old_score: float
@@ -228,6 +270,7 @@ class TouchReport:
     uses: int
     strength: float
     cross_domain: bool = False
+    review: float = 0.0
 
     def __str__(self) -> str:
         strength = f", strength {self.strength:.2f}" if self.strength > 1 else ""
@@ -252,14 +295,15 @@ def touch(
         reports.clear()
         events: list[Event] = []
         for memory_id in dict.fromkeys(ids):
-            memory, before = _visible_memory(index, memory_id), index.usage.get(memory_id)
+            memory, before = visible_memory(index, memory_id), index.usage.get(memory_id)
             cross_domain = _is_cross_domain(memory.tags, context)
-            increase = min(_MAX_STRENGTH - strength_of(memory, before), _BOOST) if boost or cross_domain else 0.0
+            increase = min(MAX_STRENGTH - strength_of(memory, before), _BOOST) if boost or cross_domain else 0.0
             use = Used(memory_id, boost=round(increase, 6), context=tuple(context))
             after = MemoryUsage(before.times + use.times, before.boost + use.boost, (micros(now),))
             old_score, new_score = (score_of(memory, usage, now, settings) for usage in (before, after))
             strength = strength_of(memory, after)
-            reports.append(TouchReport(memory_id, old_score, new_score, after.times, strength, cross_domain))
+            review = review_priority(old_score)
+            reports.append(TouchReport(memory_id, old_score, new_score, after.times, strength, cross_domain, review))
             events.append(use)
         return events
 
@@ -267,13 +311,12 @@ def touch(
     return reports
 
 
-def _visible_memory(index: Index, memory_id: str) -> Memory:
+def visible_memory(index: Index, memory_id: str) -> Memory:
     index.require_unerased(memory_id)  # an unknown or erased memory has its own error message
     row = index.current_row(memory_id, index.catalog.position)
     if row is None:
         raise NotFound(
-            f"memory {memory_id!r} is forgotten or archived, so its use cannot be recorded. "
-            f"Restore it first: space.unforget({memory_id!r})."
+            f"memory {memory_id!r} is forgotten or archived. Restore it first: space.unforget({memory_id!r})."
         )
     return index.memories([row])[0]
 

@@ -24,7 +24,7 @@ from remanence.schema import Mention
 from remanence.upkeep import step_tools
 from remanence.upkeep.consolidation import OBSERVED_BY, Merge
 from remanence.upkeep.decay import ScoredMemories
-from remanence.upkeep.step_tools import Plan, StalePlan, batches, entity_id, format_table
+from remanence.upkeep.step_tools import Plan, ResultTable, StalePlan, batches, entity_id
 
 _MIN_SHARED_ENTITIES = 2
 _MIN_SCORE = 0.3
@@ -41,12 +41,14 @@ _MAX_LISTED = 3
 
 @dataclass(frozen=True, slots=True)
 class RelatedPair:
-    """Two related memories: how strongly, and why."""
+    """Two related memories: how strongly, why, and the names and tags that they share."""
 
     source: str
     target: str
     score: float
     why: str
+    entities: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,11 @@ class DiscoveryPlan(Plan):
     def __iter__(self) -> Iterator[RelatedPair]:
         return iter(self.relations)
 
-    def __str__(self) -> str:
+    @property
+    def table(self) -> ResultTable:
         rows = [(pair.score, pair.source, pair.target, pair.why) for pair in self.relations]
         title = f"discover: {self.verb('added', 'add')} {pluralize(len(self), 'link')}"
-        return format_table(title, ("score", "memory", "related to", "because"), rows)
+        return ResultTable(title, ("score", "memory", "related to", "because"), rows)
 
     def check(self, engine: Engine, space: str) -> None:
         with engine.open_index(space) as index:
@@ -126,7 +129,10 @@ def plan(
     for (first, second), score in _best_pairs(nodes, progress):
         a, b = nodes[first], nodes[second]
         if not step_tools.are_linked(index, a.memory, b.memory, memories.snapshot):
-            relations.append(RelatedPair(a.memory, b.memory, round(score, 4), _reason(a, b, name_of)))
+            entities = tuple(sorted(name_of[entity] for entity in a.entities & b.entities))
+            tags = tuple(sorted(a.tags & b.tags))
+            why = _reason(entities, tags)
+            relations.append(RelatedPair(a.memory, b.memory, round(score, 4), why, entities, tags))
             positions |= {node.memory: node.position for node in (a, b) if node.position is not None}
     return DiscoveryPlan(tuple(relations), positions, position=memories.position)
 
@@ -165,9 +171,8 @@ def _score(a: _Node, b: _Node, rarity: Mapping[str, float]) -> float:
     return _ENTITY_WEIGHT * entities + _TAG_WEIGHT * tags
 
 
-def _reason(a: _Node, b: _Node, name_of: Mapping[str, str]) -> str:
-    """Why two memories are related."""
-    entities, tags = sorted(name_of[entity] for entity in a.entities & b.entities), sorted(a.tags & b.tags)
+def _reason(entities: Sequence[str], tags: Sequence[str]) -> str:
+    """Why two memories are related that share these names and tags."""
     return f"both name {_enumerate(entities)}" + (f", and are tagged {_enumerate(tags)}" if tags else "")
 
 

@@ -19,7 +19,7 @@ from remanence.read.receipts import RecallRequest, Receipt
 from remanence.upkeep.decay import ScoredMemories
 from remanence.upkeep.runs import still_hidden
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import Plan, batches, check_current, check_unchanged, format_table
+from remanence.upkeep.step_tools import Plan, ResultTable, ShownAsTable, batches, check_current, check_unchanged
 
 _BATCH = 1_000
 _TOP = 10
@@ -57,13 +57,14 @@ class GcPlan(Plan):
     def total_score(self) -> float:
         return math.fsum(candidate.score for candidate in self.candidates)
 
-    def __str__(self) -> str:
+    @property
+    def table(self) -> ResultTable:
         verb = self.verb("archived" if self.how == "archive" else "forgot", self.how)
         title = f"gc: {verb} {pluralize(len(self), 'memory', 'memories')} scoring less than {self.threshold:g} "
         title += f"(together {self.total_score:.3f})"
         title += f"; {self.over_limit_count} more are over the limit" if self.over_limit_count else ""
         rows = [(f"{each.score:.3f}", each.memory, each.text) for each in self.candidates]
-        return format_table(title, ("score", "id", "memory"), rows)
+        return ResultTable(title, ("score", "id", "memory"), rows)
 
     def check(self, engine: Engine, space: str) -> None:
         with engine.open_index(space) as index:
@@ -115,7 +116,7 @@ class RegrettedMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class RegretReport:
+class RegretReport(ShownAsTable):
     """Of the recalls recorded since `gc`, how many would have had a hidden memory among the first ten hits."""
 
     regretted_memories: tuple[RegrettedMemory, ...]
@@ -139,10 +140,11 @@ class RegretReport:
             "If this happens again, lower forget_below."
         )
 
-    def __str__(self) -> str:
+    @property
+    def table(self) -> ResultTable:
         title = f"regret: {self.affected} of {pluralize(self.recalls, 'recorded recall')} missed a hidden memory"
         rows = [(each.times, each.memory, each.text) for each in self.regretted_memories]
-        return f"{format_table(title, ('times', 'id', 'memory'), rows)}\n{self.suggestion}"
+        return ResultTable(title, ("times", "id", "memory"), rows, [self.suggestion])
 
 
 def measure_regret(engine: Engine, space: str) -> RegretReport:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from remanence.upkeep.decay import ScoredMemories, ScoredMemory
 from remanence.upkeep.merged_text import NEGATION_PATTERN, NUMBER_PATTERN
 from remanence.upkeep.near_pairs import NearPairFinder, Pairs, Vector
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import format_table
+from remanence.upkeep.step_tools import ResultTable, ShownAsTable
 
 Action = Literal["merge", "review", "keep"]
 
@@ -59,14 +59,34 @@ class Cluster:
         return " | ".join(truncate(text, 40) for text in self.texts)
 
 
+class SimilarPair(NamedTuple):
+    """Two memories that say nearly the same, and their similarity (cosine)."""
+
+    first: Memory
+    second: Memory
+    similarity: float
+
+
 @dataclass(frozen=True, slots=True)
-class Clusters:
+class Clusters(ShownAsTable):
     """All clusters, the highest cohesion first. It prints as a table."""
 
     clusters: tuple[Cluster, ...]
     examined_count: int
     position: int
     similarity: float
+    _examined: Sequence[ScoredMemory] = field(default=(), compare=False, repr=False)
+    _near: Pairs | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def pairs(self) -> list[SimilarPair]:
+        """Every two memories that are at least so similar, the most similar first."""
+        if self._near is None:
+            return []
+        return [
+            SimilarPair(self._examined[first].memory, self._examined[second].memory, min(1.0, score))
+            for first, second, score in zip(*(column.tolist() for column in self._near), strict=True)
+        ]
 
     def __len__(self) -> int:
         return len(self.clusters)
@@ -74,11 +94,12 @@ class Clusters:
     def __iter__(self) -> Iterator[Cluster]:
         return iter(self.clusters)
 
-    def __str__(self) -> str:
+    @property
+    def table(self) -> ResultTable:
         examined = pluralize(self.examined_count, "memory", "memories")
         title = f"clusters: {len(self)} among {examined}, similarity {self.similarity:g} and up"
         rows = [(c.cohesion, c.action, len(c.items), c.summary, c.why) for c in self.clusters]
-        return format_table(title, ("cohesion", "action", "size", "memories", "because"), rows)
+        return ResultTable(title, ("cohesion", "action", "size", "memories", "because"), rows)
 
 
 def find_clusters(
@@ -98,14 +119,15 @@ def find_clusters(
     finder = NearPairFinder(vectors, similarity, MAX_NEIGHBOURS)
     seed_indices = None if seeds is None else [at for at, item in enumerate(items) if item.row in seeds]
     clusters: list[Cluster] = []
-    for group in _joined(finder.pairs(seed_indices, progress), MAX_CLUSTER_SIZE):
+    near = finder.pairs(seed_indices, progress)
+    for group in _joined(near, MAX_CLUSTER_SIZE):
         members, cohesion = tuple(items[at] for at in group), finder.cohesion(group)
         ids = "|".join(sorted(item.memory.id for item in members))
         cluster_id = hashlib.blake2b(ids.encode(), digest_size=6).hexdigest()
         action, why = _suggestion(index, memories, members, cohesion, settings.merge_cohesion)
         clusters.append(Cluster(cluster_id, members, cohesion, action, why))
     clusters.sort(key=lambda cluster: (-cluster.cohesion, cluster.memory_ids))
-    return Clusters(tuple(clusters), len(items), memories.position, similarity)
+    return Clusters(tuple(clusters), len(items), memories.position, similarity, items, near)
 
 
 def _with_vectors(index: Index, items: Sequence[ScoredMemory]) -> tuple[list[ScoredMemory], Vector]:

@@ -23,7 +23,7 @@ from remanence.upkeep.decay import DecayReport, ScoredMemories
 from remanence.upkeep.memory_clusters import Clusters
 from remanence.upkeep.runs import Run, UndoReport
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import Plan, StalePlan
+from remanence.upkeep.step_tools import Plan, ResultTable, StalePlan
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +49,14 @@ class Pipeline(Plan):
     def __str__(self) -> str:
         done = [f"done as run {self.run}"] if self.run else []
         return "\n\n".join([*(str(part) for part in (*self.reports, *self.plans)), *done])
+
+    def _repr_html_(self) -> str:
+        return "".join(part._repr_html_() for part in (*self.reports, *self.plans))
+
+    @property
+    def table(self) -> ResultTable:
+        rows = [(part.table.title.partition(":")[0], len(part)) for part in (*self.reports, *self.plans)]
+        return ResultTable(f"run: {self.verb('did', 'do')}", ("step", "found"), rows)
 
     @property
     def is_due(self) -> bool:

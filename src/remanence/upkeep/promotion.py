@@ -5,7 +5,7 @@ A note that a person has edited is theirs, and is never overwritten.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -13,20 +13,21 @@ from typing import Any
 
 from remanence.core.engine import Engine
 from remanence.core.index import Index
-from remanence.errors import LedgerUnavailable
-from remanence.events import Event, Promoted, Ran
+from remanence.errors import LedgerUnavailable, NotFound
+from remanence.events import Event, Promoted, Ran, Used
 from remanence.language.front_matter import strip_links
 from remanence.language.text import pluralize
 from remanence.ports import Progress
 from remanence.schema import Memory, Snapshot, micros
 from remanence.upkeep import notes
-from remanence.upkeep.decay import DEFINING, ScoredMemories, ScoredMemory
+from remanence.upkeep.decay import DEFINING, ScoredMemories, ScoredMemory, age_in_days
 from remanence.upkeep.notes import Note
 from remanence.upkeep.settings import UpkeepSettings
-from remanence.upkeep.step_tools import Plan, StalePlan, batches, check_current, format_table
+from remanence.upkeep.step_tools import Plan, ResultTable, StalePlan, batches, check_current
 from remanence.upkeep.vault import VaultNotes, note_path, subject_of
 
 STEP = "promote"
+_NAMED = "named by the caller"
 _USE_PERIOD = timedelta(days=14)
 """`promote_uses` uses within this period promote a memory."""
 _MIN_AGE = timedelta(days=3)
@@ -36,7 +37,10 @@ used, unless they define somebody: nothing shows that they are of use."""
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """A memory to be promoted, why, the ledger position of its version, and its note if there is a vault."""
+    """A memory to be promoted, why, the ledger position of its version, and its note if there is a vault.
+
+    `named` says that the caller named it; otherwise its score or its uses decided.
+    """
 
     memory: str
     text: str
@@ -44,6 +48,9 @@ class Promotion:
     why: str
     position: int
     note: str | None
+    uses: int = 0
+    age_days: float = 0.0
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +77,16 @@ class PromotionPlan(Plan):
     def __iter__(self) -> Iterator[Promotion]:
         return iter(self.promotions)
 
-    def __str__(self) -> str:
+    @property
+    def table(self) -> ResultTable:
         promotions = pluralize(len(self.promotions), "memory", "memories")
         title = f"promote: {self.verb('promoted', 'promote')} {promotions}"
         if self.vault is not None:
             title += f"; in {self.vault}: {pluralize(len(self.writes), 'note')} written, {len(self.removes)} removed"
-        rows = [(each.score, each.why, each.memory, each.text) for each in self.promotions]
-        lines = [format_table(title, ("score", "because", "id", "memory"), rows)]
-        lines += [f"  {note} was edited by hand and stays as it is" for note in self.edited_notes]
-        lines += [f"  {note} was deleted; its memory stays" for note in self.deleted_notes]
-        return "\n".join(lines)
+        rows = [(p.score, p.uses, p.age_days, p.why, p.memory, p.text) for p in self.promotions]
+        notes = [f"{note} was edited by hand and stays as it is" for note in self.edited_notes]
+        notes += [f"{note} was deleted; its memory stays" for note in self.deleted_notes]
+        return ResultTable(title, ("score", "uses", "days old", "because", "id", "memory"), rows, notes)
 
     def check(self, engine: Engine, space: str) -> None:
         with engine.open_index(space) as index:
@@ -105,19 +112,33 @@ class PromotionPlan(Plan):
         parameters = {name: value for name, value in parameters.items() if value}
         events: list[Event] = [Promoted(promotion.memory, promotion.note) for promotion in self.promotions]
         events += [Promoted(memory, note) for memory, note in self.notes_added]
+        # To be named counts as a use: `gc` spares promoted memories that were used.
+        events += [Used(promotion.memory) for promotion in self.promotions if promotion.named]
         promoted = tuple(promotion.memory for promotion in self.promotions)
         events.append(Ran(run, STEP, self.position, parameters, promoted=promoted))
         engine.write(space, lambda _: events)
 
 
-def plan(index: Index, memories: ScoredMemories, settings: UpkeepSettings, vault: Path | None) -> PromotionPlan:
-    """The memories to promote, and the notes that the vault lacks."""
+def plan(
+    index: Index,
+    memories: ScoredMemories,
+    settings: UpkeepSettings,
+    vault: Path | None,
+    named: Collection[str] | None = None,
+) -> PromotionPlan:
+    """The memories to promote, and the notes that the vault lacks. If memories are `named`, these and no others."""
     promoted = index.usage.promoted_notes
-    new = [
-        Promotion(i.memory.id, i.memory.text, i.score, why, i.position, None if vault is None else note_path(i.memory))
-        for i in memories.items
-        if i.memory.id not in promoted and (why := _reason(i, memories, settings)) is not None
-    ]
+    for memory in set(named or ()) - {item.memory.id for item in memories.items}:
+        index.require_unerased(memory)
+        raise NotFound(f"memory {memory!r} is hidden, expired or superseded, so it cannot be promoted.")
+    new: list[Promotion] = []
+    for item in memories.items:
+        memory, text, age = item.memory.id, item.memory.text, age_in_days(item.memory, memories.snapshot.now)
+        why = _reason(item, memories, settings) if named is None else _NAMED if memory in named else None
+        if why is not None and memory not in promoted:
+            note = None if vault is None else note_path(item.memory)
+            details = (item.usage.times, age, named is not None)
+            new.append(Promotion(memory, text, item.score, why, item.position, note, *details))
     new.sort(key=lambda promotion: (-promotion.score, promotion.memory))
     if vault is None:
         return PromotionPlan(tuple(new), position=memories.position)

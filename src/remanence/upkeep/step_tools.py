@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,13 @@ from numpy.typing import NDArray
 from remanence.core.engine import Engine
 from remanence.core.index import Index
 from remanence.language.text import truncate
+from remanence.notebook import data_frame, html_table
 from remanence.ports import Progress
 from remanence.read import supersession
 from remanence.schema import Snapshot
+
+if TYPE_CHECKING:
+    import pandas
 
 T = TypeVar("T")
 AnyPlan = TypeVar("AnyPlan", bound="Plan")
@@ -27,8 +31,50 @@ class StalePlan(Exception):
     """Something has changed since a plan was made; the message says what."""
 
 
+@dataclass(frozen=True, slots=True)
+class ResultTable:
+    """A table with a title above and notes below it, as text and as HTML."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    notes: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        return "\n".join([format_table(self.title, self.columns, self.rows), *(f"  {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        return html_table(self.title, self.columns, self.rows, self.notes)
+
+
+class ShownAsTable:
+    """A result that prints as a table, and is one in a notebook."""
+
+    __slots__ = ()
+
+    @property
+    def table(self) -> ResultTable:
+        """The title, the columns and the rows."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+    def to_df(self) -> pandas.DataFrame:
+        """The rows of the table as a data frame. Needs pandas.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        table = self.table
+        return data_frame([dict(zip(table.columns, row, strict=True)) for row in table.rows], table.columns)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(ShownAsTable):
     """What a step is going to do. It prints as a table; `space.upkeep.apply(plan)` does it."""
 
     position: int

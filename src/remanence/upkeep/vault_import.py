@@ -26,7 +26,7 @@ from remanence.schema import Evidence, Hit
 from remanence.upkeep import notes
 from remanence.upkeep.notes import Note
 from remanence.upkeep.runs import vault_space
-from remanence.upkeep.step_tools import Plan, StalePlan, batches, check_unchanged, format_table
+from remanence.upkeep.step_tools import Plan, ResultTable, StalePlan, batches, check_unchanged
 from remanence.write import validate
 from remanence.write.append import append
 from remanence.write.extract import PreparedVersion, prepare
@@ -74,14 +74,16 @@ class VaultImportPlan(Plan):
     def __iter__(self) -> Iterator[NoteChange]:
         return iter((*self.edits, *self.new_notes))
 
-    def __str__(self) -> str:
+    @property
+    def table(self) -> ResultTable:
         verb = self.verb("read", "read")
         edited, new = pluralize(len(self.edits), "edited note"), pluralize(len(self.new_notes), "new note")
         rows = [(change.note, change.before, change.text) for change in self]
-        lines = [format_table(f"index_vault: {verb} {edited} and {new} of {self.vault}", ("note", "was", "is"), rows)]
-        lines += [f"  {note} was deleted; its memory stays" for note in self.deleted_notes]
-        lines += [f"  {note} is left out: {why}" for note, why in self.skipped_notes]
-        return "\n".join(lines)
+        notes = [f"{note} was deleted; its memory stays" for note in self.deleted_notes]
+        notes += [f"{note} is left out: {why}" for note, why in self.skipped_notes]
+        return ResultTable(
+            f"index_vault: {verb} {edited} and {new} of {self.vault}", ("note", "was", "is"), rows, notes
+        )
 
     def check(self, engine: Engine, space: str) -> None:
         for name, changes in self._changes_by_space(space):

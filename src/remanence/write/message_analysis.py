@@ -7,6 +7,7 @@ called and no index read.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +16,7 @@ from remanence.language.message_need import need_of_memory, telling_words
 from remanence.language.rules.fact_attributes import tags_of
 from remanence.language.rules.lexicon import compile_pattern
 from remanence.language.rules.sentences import is_question, is_request
+from remanence.language.text import split_sentences
 from remanence.models.extractors import RuleExtractor, find_question_names
 from remanence.schema import SELF, UTC, Utterance
 
@@ -24,9 +26,10 @@ _EARLIER_CONVERSATION = compile_pattern("message_earlier_conversation", re.IGNOR
 _GENERAL_KNOWLEDGE = compile_pattern("message_general_knowledge", re.IGNORECASE)
 _INTRODUCTION = compile_pattern("message_introduction", re.IGNORECASE)
 _GREETING = compile_pattern("message_greeting", re.IGNORECASE)
+_SAVE = compile_pattern("message_save", re.IGNORECASE)
+_ASKED_CONFIDENCE, _ASKED_STRENGTH = 0.9, 0.6
 _LEAST_NEED = 0.4
 """The least probability with which memory is asked: an answer without it costs more than a recall in vain."""
-_SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)  # the date does not matter for whether there is a fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,8 @@ class RecallAnalysis:
     entities: tuple[str, ...]
     confidence: float
     reason: str
+    tags: tuple[str, ...] = ()
+    """Tags that `remember` gives to facts of this kind, to filter by."""
 
 
 def analyze_message(text: str) -> MessageAnalysis:
@@ -66,17 +71,23 @@ def analyze_message(text: str) -> MessageAnalysis:
         'no fact in it: a greeting, a question, a request or small talk'
     """
     head = inputs.query_text(text)[:_MAX_LENGTH].strip()
-    facts = _RULES.facts([Utterance(head)], now=_SOME_DAY).facts
+    facts = _RULES.facts([Utterance(head)], now=datetime.now(UTC)).facts
     names = find_question_names(head)
+    asked = any(_SAVE.match(sentence) and not is_question(sentence) for sentence in split_sentences(head))
+    if not facts and asked:
+        reason = "it asks to be remembered, though the rules find no fact in it"
+        return MessageAnalysis(True, _ASKED_CONFIDENCE, names, tags_of(head), _ASKED_STRENGTH, reason)
     if not facts:
         certain = is_question(head) or _GREETING.fullmatch(head) or len(head.split()) < 4 or not tags_of(head)
         reason = "no fact in it: a greeting, a question, a request or small talk"
         return MessageAnalysis(False, 0.7 if certain else 0.5, names, (), 0.0, reason)
     best = max(facts, key=lambda fact: (fact.importance, fact.confidence))
     tags = tuple(dict.fromkeys(tag for fact in facts for tag in fact.tags))
-    confidence = max(fact.confidence for fact in facts)
+    confidence = max(_ASKED_CONFIDENCE if asked else 0.0, *(fact.confidence for fact in facts))
     more = f" and {len(facts) - 1} more" if len(facts) > 1 else ""
-    reason = f"it states a {best.kind} fact{more}: {best.text}"
+    article = "an" if best.kind == "episode" else "a"
+    reason = f"it states {article} {best.kind} fact{more}: {best.text}"
+    reason = f"it asks to be remembered: {best.text}" if asked else reason
     return MessageAnalysis(True, confidence, names, tags, best.importance, reason)
 
 
@@ -93,22 +104,27 @@ def analyze_for_recall(text: str) -> RecallAnalysis:
     head = inputs.query_text(text)[:_MAX_LENGTH].strip()
     names = find_question_names(head)
     query = _without_introduction(head)
+    recall, confidence, reason = _recall_verdict(head, query, names)
+    return RecallAnalysis(recall, query, names, confidence, reason, tags_of(query))
+
+
+def _recall_verdict(head: str, query: str, names: Sequence[str]) -> tuple[bool, float, str]:
+    """Whether a message needs a recall, with confidence and reason."""
     if _EARLIER_CONVERSATION.search(head):
-        return RecallAnalysis(True, query, names, 0.95, "it refers to an earlier conversation")
+        return True, 0.95, "it refers to an earlier conversation"
     if not query or _GREETING.fullmatch(query):
-        return RecallAnalysis(False, query, names, 0.95, "it is blank or only a greeting")
+        return False, 0.95, "it is blank or only a greeting"
     need = need_of_memory(head)
     others = [name for name in names if name != SELF]
     asks = "?" in query or is_question(query) or is_request(head)
     if need < _LEAST_NEED and others and asks and not _GENERAL_KNOWLEDGE.match(query):
-        return RecallAnalysis(True, query, names, _LEAST_NEED, f"it asks about {', '.join(others)}")
+        return True, _LEAST_NEED, f"it asks about {', '.join(others)}"
     if not asks and analyze_message(head).save:
-        return RecallAnalysis(False, query, names, 0.6, "it tells something and asks nothing")
+        return False, 0.6, "it tells something and asks nothing"
     if need < _LEAST_NEED:
-        return RecallAnalysis(False, query, names, 1 - need, "nothing in it asks for something personal")
+        return False, 1 - need, "nothing in it asks for something personal"
     words = ", ".join(repr(word) for word in telling_words(head))
-    reason = f"it sounds personal: {words}" if words else "it sounds personal"
-    return RecallAnalysis(True, query, names, need, reason)
+    return True, need, f"it sounds personal: {words}" if words else "it sounds personal"
 
 
 def _without_introduction(text: str) -> str:

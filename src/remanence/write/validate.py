@@ -91,10 +91,17 @@ def _number(value: object) -> object:
     return value
 
 
+def _strength(value: object) -> object:
+    if isinstance(value, bool | str | bytes):
+        raise ValueError("is not a number from 1 to 2")
+    return value
+
+
 # Strict, because pydantic would otherwise accept bytes as text after `readable` has passed them.
 Text = Annotated[str, Field(strict=True, max_length=inputs.MAX_TEXT_LENGTH), BeforeValidator(inputs.readable)]
 Name = Annotated[str, Field(strict=True, max_length=inputs.MAX_NAME_LENGTH), BeforeValidator(inputs.readable)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), BeforeValidator(_number)]
+Strength = Annotated[float, Field(ge=1.0, le=2.0, allow_inf_nan=False), BeforeValidator(_strength)]
 Tags = Annotated[tuple[Name, ...], BeforeValidator(_as_tuple), Field(max_length=inputs.MAX_TAGS)]
 Meta = Annotated[dict[str, Any], BeforeValidator(_meta), Field(default_factory=dict)]
 
@@ -111,6 +118,7 @@ class Draft(BaseModel):
     valid_until: Any = None
     importance: Fraction | None = None
     confidence: Fraction | None = None
+    strength: Strength | None = None
     tags: Tags = ()
     source: Name | None = None
     observed_by: Name | None = None

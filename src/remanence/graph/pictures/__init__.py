@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from remanence.graph.traversal import Subgraph
     from remanence.schema import Relation
 
-__all__ = ["NotebookPicture", "graph_picture", "timeline_picture", "to_igraph", "to_networkx"]
+__all__ = ["NotebookPicture", "graph_picture", "svg_picture", "timeline_picture", "to_igraph", "to_networkx"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -83,24 +83,29 @@ def graph_picture(subgraph: Subgraph) -> NotebookPicture:
 
 
 def timeline_picture(
-    relations: Sequence[Relation], events: Sequence[HistoryEvent] = (), *, now: datetime | None = None
+    relations: Sequence[Relation],
+    events: Sequence[HistoryEvent] = (),
+    *,
+    now: datetime | None = None,
+    total: int | None = None,
 ) -> NotebookPicture:
     """A picture of when relations held, and when they were learned, as HTML or SVG."""
-    draw = {".html": timeline_page, ".svg": timeline_svg}
-    formats = {suffix: partial(each, relations, events, now=now) for suffix, each in draw.items()}
-    return NotebookPicture(timeline_title(relations), 420, formats)
+    draw = partial(timeline_svg, relations, events, now=now, total=total)
+    return svg_picture(timeline_title(relations, total), 420, draw)
+
+
+def svg_picture(title: str, height: int, draw: Callable[[], str]) -> NotebookPicture:
+    """A picture that is drawn as SVG; as HTML it is a page with nothing else on it."""
+
+    def page() -> str:
+        return _fill_template("svg.html", title=escape(replace_invalid_xml(title)), svg=draw())
+
+    return NotebookPicture(title, height, {".html": page, ".svg": draw})
 
 
 def graph_page(subgraph: Subgraph) -> str:
     title = escape(replace_invalid_xml(subgraph_title(subgraph)))
     return _fill_template("graph.html", title=title, graph=_as_script(_page_data(subgraph)))
-
-
-def timeline_page(
-    relations: Sequence[Relation], events: Sequence[HistoryEvent] = (), *, now: datetime | None = None
-) -> str:
-    svg = timeline_svg(relations, events, now=now)
-    return _fill_template("timeline.html", title=timeline_title(relations), svg=svg)
 
 
 def _fill_template(name: str, **parts: str) -> str:

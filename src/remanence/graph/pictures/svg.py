@@ -16,6 +16,8 @@ from remanence.schema import Relation, format_moment
 
 Point: TypeAlias = tuple[float, float]
 MARGIN = 30.0
+COLORS = ("#2f6fde", "#d98324", "#2b8a5e", "#a14bc4", "#c2413b", "#11828f")
+"""The colors of bars and curves, in turn."""
 _LEGEND_HEIGHT = 40.0
 
 

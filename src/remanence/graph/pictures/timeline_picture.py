@@ -14,7 +14,7 @@ import numpy as np
 
 from remanence.graph.history import HistoryEvent
 from remanence.graph.pictures.layout import LETTER_WIDTH, width_in_letters
-from remanence.graph.pictures.svg import MARGIN, edge_text, opacity, svg_document, text_element, tooltip
+from remanence.graph.pictures.svg import COLORS, MARGIN, edge_text, opacity, svg_document, text_element, tooltip
 from remanence.language.text import pluralize, truncate
 from remanence.schema import UTC, Relation, format_moment, from_micros, micros
 
@@ -23,7 +23,6 @@ _WIDTH = 760.0
 _ROW, _BAR, _POINT = 26.0, 14.0, 8.0
 _HEAD = 64.0
 _MAX_LABEL_WIDTH = 44
-_COLORS = ("#2f6fde", "#d98324", "#2b8a5e", "#a14bc4", "#c2413b", "#11828f")
 _DAY = 86_400_000_000
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _UNITS = (
@@ -35,9 +34,14 @@ _UNITS = (
 
 
 def timeline_svg(
-    relations: Sequence[Relation], events: Sequence[HistoryEvent] = (), *, now: datetime | None = None
+    relations: Sequence[Relation],
+    events: Sequence[HistoryEvent] = (),
+    *,
+    now: datetime | None = None,
+    total: int | None = None,
 ) -> str:
-    """Relations as bars over the time in which they hold, and events as ticks. `now` is a vertical line."""
+    """Relations as bars over the time in which they hold, and events as ticks. `now` is a vertical line. `total` is how
+    many relations there are, if not all are shown."""
     claims: defaultdict[tuple[str, str, str], list[Relation]] = defaultdict(list)
     for relation in sorted(relations, key=lambda r: (r.subject, r.predicate, r.valid.start or _EARLIEST, r.object)):
         claims[relation.subject, relation.predicate, relation.object].append(relation)
@@ -53,14 +57,14 @@ def timeline_svg(
         return left + (micros(moment) - low) / (high - low) * _WIDTH
 
     foot = _HEAD + _ROW * (len(claims) + len(ticks) + bool(ticks))
-    title = timeline_title(relations)
+    title = timeline_title(relations, total)
     body = [text_element(MARGIN, MARGIN, title, "called")]
     for moment, text in _dates(low, high):
         body.append(f'<path class="rule" d="{_vertical(to_x(moment), foot)}"/>')
         body.append(text_element(to_x(moment), foot + 18, text, "middle faint"))
     colors: dict[tuple[str, str], str] = {}
     for row, (claim, periods) in enumerate(claims.items()):
-        color = colors.setdefault(claim[:2], _COLORS[len(colors) % len(_COLORS)])
+        color = colors.setdefault(claim[:2], COLORS[len(colors) % len(COLORS)])
         middle = _HEAD + _ROW * (row + 0.5)
         body.append(_label(middle, " ".join(claim)))
         body += [_bar(relation, to_x, left, middle, color) for relation in periods]
@@ -78,8 +82,10 @@ def timeline_svg(
     return svg_document("timeline", title, left + _WIDTH + MARGIN, foot + MARGIN + 14, body)
 
 
-def timeline_title(relations: Sequence[Relation]) -> str:
-    return f"A timeline of {pluralize(len(relations), 'relation')}"
+def timeline_title(relations: Sequence[Relation], total: int | None = None) -> str:
+    left_out = 0 if total is None else total - len(relations)
+    more = f", the last learned; {left_out:,} more are not shown" if left_out else ""
+    return f"A timeline of {pluralize(len(relations), 'relation')}{more}"
 
 
 def _range(relations: Sequence[Relation], events: Sequence[HistoryEvent], now: datetime | None) -> tuple[int, int]:

@@ -19,6 +19,7 @@ _MAX_TIMES = 16
 _MAX_EVENT_CHARS = 2_000  # a longer text is a document, which has no single time at which it happened
 _MAX_HEADING_CHARS = 100
 _BRACKETS = re.compile(r"\s*\([^)]*\)")
+_USER = re.compile(r"(?:^|[.!?]\s+|\n)((?:The u|U)ser)(?=['’]s |\s+[a-z])")
 _ROLES = {"user": SELF, "human": SELF, "assistant": ASSISTANT, "ai": ASSISTANT, "bot": ASSISTANT}
 
 
@@ -56,12 +57,16 @@ class RuleExtractor:
         heading = None if speaker else _heading(text)
         if heading is not None:
             names.insert(0, NameSpan(heading, "heading", 0, len(heading)))
-        all_names = sorted([*names, *first_person], key=lambda name: name.start) if first_person else names
+        all_names = sorted([*names, *first_person], key=_start) if first_person else names
         if speaker is None and first_person:  # a speaker is mentioned already
             names = [name for name in all_names if not is_first_person_plural(text, name)]
+        triples = find_claims(text, all_names, speaker or SELF)
+        user = _find_user(text) if speaker in (None, SELF) else []
+        if user and (claims := find_claims(text, sorted([*all_names, *user], key=_start), speaker or SELF)) != triples:
+            names, triples = sorted([*names, *user], key=_start), claims
         return Extraction(
             mentions=_mentions(speaker, names),
-            triples=find_claims(text, all_names, speaker or SELF),
+            triples=triples,
             valid=times[0] if times and len(text) <= _MAX_EVENT_CHARS else None,
             times=tuple(times[:_MAX_TIMES]),
         )
@@ -97,6 +102,20 @@ def speaker_name(speaker: str | None) -> str | None:
     """
     stripped = speaker.strip() if speaker else ""
     return _ROLES.get(stripped.lower(), stripped) or None
+
+
+def _find_user(text: str) -> list[NameSpan]:
+    """Where a sentence is about "the user", as facts and notes of assistants are: the person who says "I" elsewhere.
+
+    Whether that person is meant shows in a claim that follows: "User accounts expire" makes none.
+    """
+    if "ser " not in text and "ser's" not in text:  # most texts: they need no other check
+        return []
+    return [NameSpan(SELF, "person", *match.span(1)) for match in _USER.finditer(text)]
+
+
+def _start(name: NameSpan) -> int:
+    return name.start
 
 
 def _mentions(speaker: str | None, names: list[NameSpan]) -> tuple[Mention, ...]:

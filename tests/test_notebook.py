@@ -1,0 +1,341 @@
+"""What a notebook shows: data frames, HTML tables, pictures, and a comparison of settings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import remanence
+from remanence import InvalidInput, Memory, MissingExtra, NotFound, Space
+from remanence.testing import FakeClock, HashingEmbedder
+
+EVIL = "<script>alert(1)</script> & \"quotes\" 'too'"
+
+
+class Cells(HTMLParser):
+    """The tags of a page, and the text in it."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture
+def told(space: Space, clock: FakeClock) -> list[Memory]:
+    """Where Ana lived, and what somebody with bad intentions wrote."""
+    first = space.add("Ana lives in Porto.", valid_from="2020-01-01", tags=["home"], source="letter", strength=1.5)
+    clock.advance(days=1)
+    second = space.add("Ana lives in Rome.", valid_from="2024-01-01", meta={EVIL: EVIL})
+    evil = space.add(f"Mallory wrote {EVIL}.", key="evil", tags=[EVIL], observed_by=EVIL)
+    [turn] = space.add_turns([{"speaker": "Bob", "content": "I like tea.", "conversation": "c1"}])
+    return [first, second, evil, turn]
+
+
+class TestDataFrames:
+    @pytest.fixture(autouse=True)
+    def pandas(self) -> Any:
+        return pytest.importorskip("pandas")
+
+    def test_of_a_recall(self, space: Space, told: list[Memory], pandas: Any) -> None:
+        """A row for each hit, a column for each signal, moments as moments."""
+        found = space.recall("Where does Ana live?")
+        df = found.to_df()
+
+        assert list(df["id"]) == [hit.memory.id for hit in found]
+        assert list(df["rank"]) == [*range(1, len(found) + 1)]
+        assert df["words"][0] == pytest.approx(next(e.share for e in found[0].evidence if e.signal == "words"))
+        assert df["uses"][0] == 0
+        assert str(df["told_at"].dtype).startswith("datetime64")
+        assert df["told_at"].dt.tz is not None
+        assert df["valid_from"][0].to_pydatetime() == told[1].valid.start
+        assert df.loc[df["score"].idxmax(), "text"] == "Ana lives in Rome."
+
+    def test_of_memories_with_filters_and_of_none(self, space: Space, told: list[Memory], pandas: Any) -> None:
+        """A list of memories is a frame too, and an empty one has the same columns."""
+        df = space.memories().to_df()
+        none = space.memories(tags="unheard of").to_df()
+
+        assert list(df["text"])[:2] == ["Ana lives in Porto.", "Ana lives in Rome."]
+        assert (df["strength"][0], df["source"][0], df["tags"][0]) == (1.5, "letter", ("home",))
+        assert df["speaker"][3] == "Bob"
+        assert list(none.columns) == list(df.columns)
+        assert len(none) == 0
+        assert none["recorded_at"].dtype == df["recorded_at"].dtype
+
+    def test_memories_are_still_an_iterator(self, space: Space, told: list[Memory], pandas: Any) -> None:
+        """What was taken from it already is not in the frame."""
+        memories = space.memories()
+        assert next(memories).id == told[0].id
+        assert len(memories.to_df()) == 3
+
+    def test_of_relations_and_of_a_walk(self, space: Space, told: list[Memory]) -> None:
+        """When each held, ready to be plotted."""
+        df = space.graph.when("Ana", "lives_in").to_df()
+        assert list(df["object"]) == ["Porto", "Rome"]
+        assert df["valid_until"][0] == df["valid_from"][1]
+        assert df["evidence"][0] == (told[0].id,)
+        edges = space.graph.query("Ana", relations=["lives_in"]).to_df()
+        assert (edges["source"][0], edges["name"][0], edges["target"][0]) == ("Ana", "lives_in", "Rome")
+
+    def test_of_a_timeline_and_of_a_history(self, space: Space, told: list[Memory]) -> None:
+        """Both are lists as before, and frames."""
+        df = space.graph.timeline("Ana").to_df()
+        assert list(df["kind"]) == [event.kind for event in space.graph.timeline("Ana")]
+        assert df["about"][0] == told[0].id
+        space.audit.record(space.recall("tea"))
+        assert "served" in set(space.history(told[3]).to_df()["kind"])
+
+    def test_of_pages_and_plans(self, space: Space, told: list[Memory], clock: FakeClock) -> None:
+        """Whatever prints as a table."""
+        space.touch(told[0])
+        page = space.graph.read_graph("all").to_df()
+        assert list(page["status"]) == ["superseded", "current", "current", "current"]
+        assert (page["uses"][0], page["relations"][0]) == (1, 1)
+        clock.advance(days=60)
+        assert space.upkeep.decay().to_df()["urgency"][0] in ("high", "medium", "low")
+        assert list(space.upkeep.gc().to_df().columns) == ["score", "id", "memory"]
+        assert "step" in space.upkeep.run().to_df().columns
+
+    def test_years_far_away_are_no_trouble(self, space: Space) -> None:
+        """Nanoseconds would end in 2262."""
+        space.add("The order was founded.", valid_from="0980-01-01", valid_until="9000-01-01")
+        assert space.memories().to_df()["valid_from"][0].year == 980
+
+
+def test_without_pandas_the_next_step_is_named(tmp_path: Path) -> None:
+    """And nothing else needs it."""
+    program = (
+        "import sys; sys.modules['pandas'] = None\n"
+        "import remanence\n"
+        "with remanence.open(None) as space:\n"
+        "    space.add('Ana lives in Porto.')\n"
+        "    for each in (space.recall('Ana'), space.memories(), space.graph.timeline('Ana')):\n"
+        "        try:\n            each.to_df()\n"
+        "        except remanence.MissingExtra as error:\n            print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ['to_df() needs the package pandas. Run: pip install "remanence[notebook]"'] * 3
+    assert issubclass(MissingExtra, ImportError)
+
+
+def test_everything_is_escaped(space: Space, told: list[Memory], clock: FakeClock) -> None:
+    """Texts, keys, tags, names, metadata and reasons are data, not HTML."""
+    space.remember(f"I like {EVIL}.")
+    space.graph.relate(EVIL, "likes", "tea", observed_by=EVIL)
+    space.forget(told[1], why=EVIL)
+    space.unforget(told[1])
+    clock.advance(days=90)
+    shown = [
+        *space.memories(),
+        space.profile(),
+        space.admin.stats(),
+        space.graph.when(EVIL, "likes"),
+        space.history(told[1]),
+        space.graph.read_graph("all"),
+        space.upkeep.decay(),
+        space.upkeep.gc(),
+        space.upkeep.clusters(similarity=0.1),
+        space.upkeep.consolidate(),
+        space.upkeep.promote(told[2]),
+        space.upkeep.discover(),
+        space.upkeep.run(),
+        space.upkeep.regret(),
+        space.evaluate({EVIL: "tea"}, {EVIL: {"signals": ["times"]}}),
+    ]
+    for each in shown:
+        page = each._repr_html_()  # type: ignore[attr-defined]
+        assert "<script" not in page, each
+        assert "<table>" in page, each
+    cells = Cells(told[2]._repr_html_())
+    assert "script" not in cells.tags
+    assert EVIL in cells.text
+    assert "evil" in cells.text
+
+
+def test_a_memory_shows_its_fields(told: list[Memory]) -> None:
+    """Those that are set, and no others."""
+    text = Cells(told[0]._repr_html_()).text
+    assert "since 2020-01-01" in text
+    assert "Ana —lives_in→ Porto" in text
+    assert "letter" in text
+    assert "expires" not in text
+    assert "said by" not in text
+    assert "Bob, in c1" in Cells(told[3]._repr_html_()).text
+
+
+def test_what_is_too_long_to_show_is_cut(space: Space) -> None:
+    """A page stays small; a note says what is not shown."""
+    memory = space.add("word " * 100_000)
+    assert len(memory._repr_html_()) < 5_000
+    space.add_many([f"Fact {number}." for number in range(600)])
+    page = space.graph.read_graph(page_size=601)._repr_html_()
+    assert "... and 101 more" in page
+    assert page.count("<tr>") == 501
+
+
+class TestPictures:
+    def test_decay_curves_of_memories(self, space: Space, clock: FakeClock, tmp_path: Path) -> None:
+        """One line for each, which jumps when it was used; a file needs nothing else."""
+        rain, tea = space.add(f"It rained {EVIL}.", kind="episode"), space.add("Ana drinks tea.")
+        clock.advance(days=10)
+        space.touch(rain)
+        clock.advance(days=5)
+
+        picture = space.upkeep.show_decay([rain, tea.id], days=30)
+        svg = picture.save(tmp_path / "decay.svg").read_text("utf-8")
+        root = ElementTree.fromstring(svg)
+        curves = [e for e in root.iter() if e.get("class") == "curve" and e.get("tabindex")]
+        assert len(curves) == 2
+        assert "<script" not in svg
+        heights = [float(point.split()[1]) for point in (curves[0].get("d") or "")[1:].split("L")]
+        assert min(heights[1:]) < heights[1] - 20  # higher up than soon after it was added
+        assert "<iframe" in picture._repr_html_()
+        assert picture.title == "How 2 memories fade"
+
+    def test_curves_of_kinds_follow_the_settings(self, space: Space) -> None:
+        """Without memories, as if one of each was added now."""
+        usual = space.upkeep.show_decay(days=30).formats[".svg"]()
+        slower = space.upkeep.using(half_life_days=30).show_decay(days=30).formats[".svg"]()
+        assert usual != slower
+        assert ">episode<" in usual
+        assert ">semantic and viewpoint<" in usual
+        assert "forget_below 0.05" in usual
+
+    def test_what_cannot_be_drawn_is_refused(self, space: Space, porto: Memory) -> None:
+        """With the value."""
+        for days in (0, -3, True, "30", float("nan")):
+            with pytest.raises(InvalidInput, match="days="):
+                space.upkeep.show_decay(days=days)  # type: ignore[arg-type]
+        space.forget(porto)
+        with pytest.raises(NotFound, match="forgotten"):
+            space.upkeep.show_decay(porto)
+
+    def test_a_timeline_of_the_whole_space(self, space: Space, told: list[Memory], tmp_path: Path) -> None:
+        """The relations learned last, and how many more there are."""
+        drawn = space.graph.show_timeline()
+        assert drawn.title == "A timeline of 3 relations"
+        svg = space.graph.save_timeline(None, tmp_path / "all.svg").read_text("utf-8")
+        assert "Ana lives_in Porto" in svg
+        assert "Ana lives_in Rome" in svg
+        for number in range(70):
+            space.graph.relate(f"Person {number}", "likes", "tea")
+        assert (
+            space.graph.show_timeline().title == "A timeline of 60 relations, the last learned; 13 more are not shown"
+        )
+
+
+class TestEvaluate:
+    @pytest.fixture
+    def facts(self, space: Space) -> list[Memory]:
+        texts = ["Ana drinks green tea.", "Bob lives in Porto.", "Bob works at Brightwater.", "The code is 4711."]
+        return [*space.add_many(texts), space.add("Dana plays chess.", key="dana")]
+
+    def test_settings_are_compared_on_the_same_questions(self, space: Space, facts: list[Memory]) -> None:
+        """Expected are memories, ids, keys or a part of a text."""
+        compared = space.evaluate(
+            [
+                ("What does Ana drink?", facts[0]),
+                ("Where does Bob live?", "lives in PORTO"),
+                {"question": "What does Dana play?", "expected": ["dana", facts[2].id], "now": "2026-05-04"},
+            ],
+            {"usual": {}, "only times": {"signals": ["times"]}},
+        )
+
+        usual, times = compared
+        assert (usual.name, compared.best.name) == ("usual", "usual")
+        assert usual.scores["R@1"][0] == pytest.approx((1 + 1 + 0.5) / 3)
+        assert (times.scores["R@10"][0], times.scores["MRR"][0]) == (0.0, 0.0)
+        assert [miss.question for miss in times.misses] == [each.question for each in usual.questions]
+        assert usual.questions[2].ranks[0] == 1
+        assert compared["only times"] is times
+        assert usual.ms > 0
+        lines = str(compared).splitlines()
+        assert lines[0] == "2 settings on 3 questions, the first 10 hits of each"
+        assert lines[1].split() == ["setting", "R@1", "R@5", "R@10", "MRR", "ms", "misses", "better", "worse"]
+        assert lines[3].split()[-2:] == ["0", "3"]
+        page = Cells(compared._repr_html_())
+        assert page.tags.count("details") >= 1
+        assert "What does Ana drink?" in page.text
+
+    def test_without_settings_each_part_is_left_out_in_turn(self, facts: list[Memory], space: Space) -> None:
+        """So that what a signal is worth shows."""
+        compared = space.evaluate({"Where does Bob live?": facts[1]}, limit=3)
+        assert [each.name for each in compared] == [
+            *("usual", "without vectors", "without words", "without graph", "without times")
+        ]
+        assert list(compared[0].scores) == ["R@1", "R@3", "MRR"]
+
+    def test_a_reader_is_a_setting_too(self, clock: FakeClock) -> None:
+        """One of the space, none, or another."""
+
+        def likes_tea(question: str, texts: Any) -> list[float]:
+            return [0.99 if "tea" in text else 0.01 for text in texts]
+
+        with remanence.open(None, embedder=HashingEmbedder(), clock=clock) as space:
+            space.add_many(["Bob lives in Porto.", "Ana drinks tea."])
+            compared = space.evaluate({"Where does Bob live?": "Porto"}, {"a": {}, "b": {"reader": likes_tea}})
+            assert compared["a"].questions[0].ranks == (1,)
+            assert compared["b"].questions[0].ranks == (2,)
+            assert space.recall("Where does Bob live?").confidence is None
+
+    def test_a_view_of_the_past_is_evaluated_as_it_was(self, space: Space, clock: FakeClock) -> None:
+        """With what was known then."""
+        space.add("Ana lives in Porto.")
+        monday = clock.now()
+        clock.advance(days=1)
+        space.add("Ana lives in Rome.")
+        assert space.as_of(monday).evaluate({"Where does Ana live?": "Porto"})[0].questions[0].ranks == (1,)
+        with pytest.raises(InvalidInput, match="'Rome'"):
+            space.as_of(monday).evaluate({"Where does Ana live?": "Rome"})
+
+    async def test_with_asyncio_and_progress(self, space: Space, facts: list[Memory]) -> None:
+        """As everything else."""
+        done: list[tuple[int, int]] = []
+        await space.aevaluate({"Bob?": "Porto", "Ana?": "tea"}, {"a": {}}, progress=lambda *each: done.append(each))
+        assert done == [(1, 2), (2, 2)]
+
+    def test_frames(self, space: Space, facts: list[Memory]) -> None:
+        """One of settings, one of questions."""
+        pytest.importorskip("pandas")
+        compared = space.evaluate({"Where does Bob live?": "Porto", "Code?": "4711"}, {"a": {}})
+        assert list(compared.to_df()["setting"]) == ["a"]
+        assert list(compared["a"].to_df()["question"]) == ["Where does Bob live?", "Code?"]
+
+    @pytest.mark.parametrize(
+        ("questions", "settings", "says"),
+        [
+            ([], None, "no questions"),
+            ("Where?", None, "is not a list"),
+            ([("Where?",)], None, "question 0"),
+            ([("Where?", [])], None, "expects nothing"),
+            ([("Where?", 7)], None, "not an id"),
+            ([("Bob?", "Porto"), ("Bob?", "Atlantis")], None, "question 1 expects 'Atlantis'"),
+            ([{"question": "Bob?", "expected": "Porto", "answer": "x"}], None, "fields question, expected"),
+            ({"Bob?": "Porto"}, {}, "not a dict"),
+            ({"Bob?": "Porto"}, {"a": {"limit": 3}}, "option 'limit'"),
+            ({"Bob?": "Porto"}, {"a": {"wieghts": {}}}, "option 'wieghts'"),
+            ({"Bob?": "Porto"}, {"a": 3}, "dict of options"),
+            ({"Bob?": "Porto"}, {"a": {"signals": ["smell"]}}, "smell"),
+        ],
+    )
+    def test_what_cannot_be_measured_is_refused(
+        self, space: Space, facts: list[Memory], questions: Any, settings: Any, says: str
+    ) -> None:
+        """With the number of the question, or the setting."""
+        with pytest.raises(InvalidInput, match=says):
+            space.evaluate(questions, settings)
