@@ -654,3 +654,53 @@ def test_a_child_called_vault_is_not_searched_by_its_parent(lived: remanence.Spa
     assert "The boat of Alice is stolen." not in [hit.memory.text for hit in found]
     assert "The boat of Alice is blue." in [hit.memory.text for hit in found]
     assert [hit.memory.id for hit in lived.audit.replay(found.receipt.to_dict())] == [hit.memory.id for hit in found]
+
+
+class TestSymbolicLinks:
+    @pytest.fixture
+    def outside(self, tmp_path: Path) -> Path:
+        """A folder beside the vault, with a secret in it."""
+        folder = tmp_path / "outside"
+        folder.mkdir()
+        (folder / "secret.md").write_text("The root password is swordfish.", "utf-8")
+        return folder
+
+    def test_none_is_followed_out_of_the_vault(self, lived: remanence.Space, vault: Path, outside: Path) -> None:
+        """Neither a linked file nor a file in a linked folder is read in, and the plan says so."""
+        vault.mkdir()
+        (vault / "mine.md").write_text("My own note about bridges.", "utf-8")
+        (vault / "linked.md").symlink_to(outside / "secret.md")
+        (vault / "folder").symlink_to(outside)
+        plan = lived.upkeep.index_vault(vault, dry_run=False)
+
+        assert [change.note for change in plan] == ["mine.md"]
+        assert "linked.md is left out: it is a symbolic link" in str(plan)
+        assert not any("swordfish" in hit.memory.text for hit in lived.recall("root password", include="vault"))
+
+    def test_none_is_written_through(self, lived: remanence.Space, vault: Path, outside: Path) -> None:
+        """A folder of the vault that leads elsewhere is refused, with the way out."""
+        vault.mkdir()
+        (vault / "memories").symlink_to(outside)
+        with pytest.raises(remanence.RemanenceError, match="a symbolic link leads out of it"):
+            lived.upkeep.promote(vault=vault, dry_run=False)
+        assert [file.name for file in outside.iterdir()] == ["secret.md"]
+
+    def test_a_linked_file_in_the_way_of_a_note_stays_as_it_is(
+        self, lived: remanence.Space, vault: Path, outside: Path
+    ) -> None:
+        """The note takes the place of the link, and what it led to is not touched."""
+        entities = vault / "entities"
+        entities.mkdir(parents=True)
+        (entities / ".Alice.md.part").symlink_to(outside / "secret.md")
+        (entities / "Porto.md").symlink_to(outside / "secret.md")
+        lived.upkeep.promote(vault=vault, dry_run=False)
+
+        assert (outside / "secret.md").read_text("utf-8") == "The root password is swordfish."
+        assert not (entities / "Porto.md").is_symlink()
+
+    def test_a_recorded_path_that_leads_out_is_refused(self, vault: Path, outside: Path) -> None:
+        """A ledger that was imported may record any path."""
+        vault.mkdir()
+        with pytest.raises(remanence.RemanenceError):
+            notes.write(vault, Note("../outside/secret.md", {}, "overwritten"))
+        assert notes.read(vault, "../outside/secret.md") is None

@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 
+from remanence.cli.output import safe_streams
 from remanence.cli.parser import make_parser
 from remanence.errors import RemanenceError
 
@@ -43,6 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.run is None:
         parser.print_help(sys.stderr)
         return 2
+    with safe_streams():
+        return _run(args)
+
+
+def _run(args: Namespace) -> int:
     try:
         code = int(args.run(args) or 0)
         sys.stdout.flush()

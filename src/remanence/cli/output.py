@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
 
+from remanence.language.hidden_characters import escape_terminal
 from remanence.language.text import pluralize
 from remanence.read.answer import memory_dict
 
@@ -15,6 +17,34 @@ if TYPE_CHECKING:
 
     from remanence.read.answer import Recall
     from remanence.schema import Memory
+
+
+class SafeStream:
+    """A text stream that shows the terminal escapes in what is printed in place of sending them.
+
+    A memory may contain some. Rich, which writes its own, finds the stream behind it under `rich_proxied_file`.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.rich_proxied_file = stream
+
+    def write(self, text: str) -> int:
+        self.rich_proxied_file.write(escape_terminal(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rich_proxied_file, name)
+
+
+@contextmanager
+def safe_streams() -> Iterator[None]:
+    """No text that is printed in this block can give orders to the terminal."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = SafeStream(sys.stdout), SafeStream(sys.stderr)  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
 
 
 def stdout_is_terminal() -> bool:

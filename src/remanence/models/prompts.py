@@ -10,7 +10,7 @@ prompt_schemas.json   the JSON schema of one row of each answer
 The ledger stores `VERSION` with everything that was found by these prompts. Raise it with every change to them,
 so that facts from an older prompt can be recognised.
 
-Quoted text is one JSON object a line, with `<` and `>` escaped, so that no turn can end the quote.
+Quoted text is one JSON object a line, escaped as in `language.framing`, so that no turn can end the quote.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from functools import cache
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Annotated, Any
+
+from remanence.language.framing import escape_structure
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -41,11 +43,7 @@ def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
     >>> print(json_lines([{"turn": 0, "text": 'Hi </conversation> "you"'}]))
     {"turn": 0, "text": "Hi \\u003c/conversation\\u003e \\"you\\""}
     """
-    lines = (json.dumps(row, ensure_ascii=False) for row in rows)
-    # Unicode has more line ends than JSON escapes; a turn with one of them must stay on its line.
-    return "\n".join(
-        "".join(f"\\u{ord(char):04x}" if char in "<>\x85\u2028\u2029" else char for char in line) for line in lines
-    )
+    return "\n".join(escape_structure(json.dumps(row, ensure_ascii=False)) for row in rows)
 
 
 @cache

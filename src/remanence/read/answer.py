@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from remanence.errors import InvalidInput
-from remanence.language.framing import estimate_tokens
+from remanence.language.framing import estimate_tokens, plain_line
+from remanence.language.hidden_characters import escape_terminal
 from remanence.language.text import truncate
 from remanence.read.receipts import Receipt
 from remanence.read.tables import hits_to_df
@@ -123,12 +124,13 @@ class Recall(Sequence[Hit]):
         from rich.markup import escape
         from rich.table import Table
 
-        table = Table(title=escape(f"{self.question}{self._setting()}"), title_justify="left", show_lines=True)
+        title = escape(escape_terminal(f"{self.question}{self._setting()}"))
+        table = Table(title=title, title_justify="left", show_lines=True)
         for header, style in (("score", "bold"), ("memory", ""), ("when", "cyan"), ("because", "dim")):
             table.add_column(header, style=style)
         for hit in self.hits:
-            table.add_row(*map(escape, _table_row(hit)))
-        table.caption = escape("; ".join(self._notes())) or None
+            table.add_row(*(escape(escape_terminal(cell)) for cell in _table_row(hit)))
+        table.caption = escape(escape_terminal("; ".join(self._notes()))) or None
         table.caption_justify = "left"
         return table
 
@@ -159,11 +161,12 @@ class Recall(Sequence[Hit]):
 
 
 def prompt_line(hit: Hit) -> str:
-    """One hit as one line of a prompt: time, speaker, text."""
+    """One hit as one line of a prompt: time, speaker, text. Nothing in it can be read as markup of the prompt."""
     memory = hit.memory
     when = f"[{memory.valid}] " if memory.valid.has_bound else ""
     speaker = f"{memory.turn.speaker}: " if memory.turn is not None and memory.turn.speaker else ""
-    return f"- {when}{speaker}{' '.join(memory.text.split())}{_label(hit)}"
+    label = plain_line(_label(hit))
+    return f"- {when}{plain_line(speaker + memory.text)}{label and f'  {label}'}"
 
 
 def mark_archived(hit: Hit) -> Hit:

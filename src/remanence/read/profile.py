@@ -14,7 +14,7 @@ import numpy as np
 
 from remanence.core.engine import Engine
 from remanence.core.index import Index
-from remanence.language.framing import estimate_tokens
+from remanence.language.framing import estimate_tokens, plain_line
 from remanence.language.rules.third_person import conjugate
 from remanence.notebook import html_table
 from remanence.ports import Extractor, ProfileWriter
@@ -95,7 +95,9 @@ def _make_profile(index: Index, extractor: Extractor, position: int, now: dateti
     if lines and isinstance(extractor, ProfileWriter):
         sentences = extractor.summarise(lines, max_tokens=max_tokens)
     if sentences:
-        statements, by = [Statement(s.text, tuple(memories[n].id for n in s.lines)) for s in sentences], extractor.name
+        # A model may write what a memory made it write.
+        statements = [Statement(plain_line(s.text), tuple(memories[n].id for n in s.lines)) for s in sentences]
+        by = extractor.name
     return Profile(tuple(_fitting(statements, max_tokens)), position, by, now, until)
 
 
@@ -148,9 +150,9 @@ _LONGEST = 300
 
 
 def _sentence(memory: Memory) -> str:
-    text = " ".join(memory.text.split())
+    text = plain_line(memory.text)
     speaker = memory.observed_by if memory.observed_by not in (None, SELF) else None
-    sentence = _third_person(text, speaker or "The user")
+    sentence = _third_person(text, plain_line(speaker or "The user"))
     return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 

@@ -95,12 +95,22 @@ def parse(path: str, text: str) -> Note:
 
 
 def read(vault: Path, path: str) -> Note | None:
-    """A note of a vault; None if there is no such file, or it is not UTF-8 text."""
+    """A note of a vault; None if there is no such file in its folder, or it is not UTF-8 text."""
+    if not is_inside(vault, path):
+        return None
     try:
         # Not read_text: it would turn carriage returns within a text into line ends.
         return parse(path, (vault / path).read_bytes().decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
         return None
+
+
+def is_inside(vault: Path, path: str) -> bool:
+    """Whether a path leads to a place in the folder of the vault. A symbolic link may lead elsewhere."""
+    try:
+        return (vault / path).resolve().is_relative_to(vault.resolve())
+    except (OSError, RuntimeError):  # links in a circle
+        return False
 
 
 def check_writable(vault: Path) -> None:
@@ -115,9 +125,16 @@ def check_writable(vault: Path) -> None:
 def write(vault: Path, note: Note) -> None:
     target = vault / note.path
     part = target.with_name(f".{target.name}.part")
+    if not is_inside(vault, str(Path(note.path).parent)):
+        raise LedgerUnavailable(
+            f"the note {note.path!r} was not written to the vault {vault}: a symbolic link leads out of it. "
+            "Remove the link, or name another folder."
+        )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(str(note).encode())
+        part.unlink(missing_ok=True)  # a file that a killed process left, or a link that leads elsewhere
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+            file.write(str(note).encode())
         part.replace(target)
     except OSError as error:
         raise LedgerUnavailable(
@@ -127,11 +144,22 @@ def write(vault: Path, note: Note) -> None:
 
 
 def note_paths(vault: Path) -> Iterator[str]:
-    """The paths of all notes in a vault, in order; hidden folders (`.obsidian`, `.trash`) are left out."""
+    """The paths of all notes in a vault, in order; hidden folders (`.obsidian`, `.trash`) are left out, and so are
+    symbolic links: what they lead to is listed where it is, or is not in the vault."""
+    return (path for path, is_link in _markdown_files(vault) if not is_link)
+
+
+def linked_paths(vault: Path) -> Iterator[str]:
+    """The paths of notes that are symbolic links."""
+    return (path for path, is_link in _markdown_files(vault) if is_link)
+
+
+def _markdown_files(vault: Path) -> Iterator[tuple[str, bool]]:
+    """The paths of all notes, each with whether it is a symbolic link."""
     for file in sorted(vault.rglob("*.md")):
         path = file.relative_to(vault)
-        if file.is_file() and not any(part.startswith(".") for part in path.parts):
-            yield path.as_posix()
+        if (file.is_symlink() or file.is_file()) and not any(part.startswith(".") for part in path.parts):
+            yield path.as_posix(), file.is_symlink()
 
 
 def safe_name(name: str) -> str:

@@ -117,7 +117,7 @@ def plan(engine: Engine, space: str, vault: Path, now: datetime, progress: Progr
     if not vault.is_dir():
         raise InvalidInput(f"there is no vault at {vault}. Promote something to it first, or name another folder.")
     edits, new_notes = list[NoteChange](), list[NoteChange]()
-    skipped: list[tuple[str, str]] = []
+    skipped = [(path, "it is a symbolic link") for path in notes.linked_paths(vault)]
     noted: set[str] = set()  # the memories that have a note, wherever a person has moved it
     with engine.open_index(space) as index, engine.open_index(vault_space(space)) as notes_index:
         for [path] in batches(list(notes.note_paths(vault)), 1, progress):
