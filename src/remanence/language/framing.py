@@ -33,7 +33,7 @@ _STRUCTURE = re.compile(f"[<>{INVISIBLE}]|{_CONTROL_TOKEN}")
 # The same in plain text, where "2 < 3" and "->" are no structure.
 _MARKUP = re.compile(rf"<(?=\S)|(?<![\s=-])>|{_CONTROL_TOKEN}")
 _HARMLESS = {"<": "‹", ">": "›", "[": "("}
-_BLOCK = re.compile(f"\\s*{re.escape(OPEN_TAG)}.*?(?:{re.escape(CLOSE_TAG)}|\\Z)", re.DOTALL)
+_BLOCK = re.compile(f"(?<!\\s)\\s*{re.escape(OPEN_TAG)}.*?(?:{re.escape(CLOSE_TAG)}|\\Z)", re.DOTALL)
 
 
 def frame(

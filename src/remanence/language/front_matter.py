@@ -13,7 +13,8 @@ from typing import Any
 
 _FIELD = re.compile(r"^(\w[\w .\-]*?):(?:[ \t]+(.*))?$")
 _ITEM = re.compile(r"^[ \t]*-[ \t]+(.*)$")
-_WIKI_LINK = re.compile(r"\[\[([^\]|]+)(?:\|([^\]]*))?\]\]")
+# No bracket inside: from each of many opening ones, a search would go on to the end of the text.
+_WIKI_LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:

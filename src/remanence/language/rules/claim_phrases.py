@@ -137,6 +137,7 @@ _LAST_WORD = re.compile(r"([^\W_]+(?:-[^\W_]+)*)\s+$")
 _RELATIVE_BEFORE = re.compile(rf"(?:\b(?:[Mm]y|[Oo]ur)|\w['’]s) (?:[a-z]+ )?(?:{load_pattern('relationship')}) $")
 _SINGULAR_VERB = compile_pattern("singular_verb")
 _BOTH = re.compile(r"(?:^|[.!?;:\n,] ?)[Bb]oth $")
+_BOTH_LENGTH = len(", both ")
 
 
 def opens_clause(text: str, start: int) -> bool:
@@ -182,4 +183,4 @@ def coordinated_subjects(text: str, subject: NameSpan, ends: Mapping[int, NameSp
     if not found or (comma and len(found) == 1):
         return []
     first = found[0].start
-    return found if _BOTH.search(text, 0, first) or opens_clause(text, first) else []
+    return found if _BOTH.search(text, max(0, first - _BOTH_LENGTH), first) or opens_clause(text, first) else []

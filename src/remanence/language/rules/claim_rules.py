@@ -11,7 +11,7 @@ encyclopedic.py   one-sentence statements as an encyclopaedia has them
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from remanence.language.rules import relationships
 from remanence.language.rules.claim_phrases import NamesByStart, coordinated_subjects, name_at, opens_clause
@@ -59,12 +59,14 @@ def find_claims(text: str, names: Sequence[NameSpan], speaker: str) -> tuple[Tri
         return ()
     by_start = {name.start: name for name in names}
     by_end = {name.end: name for name in names}
+    kinds = {name.text: name.kind for name in reversed(names)}  # of several, the first
     found: dict[Triple, None] = {}
     for subject in subjects:
         start = subject.start
         if text[start - 2 : start] == ", " and start - 2 in by_end and subject.text != speaker:
             continue  # the second part of "Albert V, Duke of Bavaria" opens no clause
-        claims = [claim for claim in _claims_of(text, subject, by_start, speaker) if claim.subject != claim.object]
+        all_claims = _claims_of(text, subject, by_start, kinds, speaker)
+        claims = [claim for claim in all_claims if claim.subject != claim.object]
         others = coordinated_subjects(text, subject, by_end)
         if others:
             claims += relationships.shared_claims(text, subject, others, claims, speaker)
@@ -87,11 +89,12 @@ def _is_statement(text: str, subject: NameSpan) -> bool:
     return not _NEGATED.search(sentence) or not _NEGATED.search(_clause_at(sentence, subject.start - first))
 
 
-def _with_kind_of_object(predicate: str, value: str, names: NamesByStart) -> str:
-    """Somebody who moves to an organization joins it, and who joins a service only uses it."""
+def _with_kind_of_object(predicate: str, value: str, kinds: Mapping[str, str]) -> str:
+    """Somebody who moves to an organization joins it, and who joins a service only uses it. `kinds` are those of the
+    names in the text."""
     if predicate not in ("moved_to", "joined"):
         return predicate
-    kind = next((name.kind for name in names.values() if name.text == value), "thing")
+    kind = kinds.get(value, "thing")
     if predicate == "moved_to":
         return "joined" if kind == "organization" else predicate
     return "member_of" if kind == "product" else predicate
@@ -105,7 +108,9 @@ def _clause_at(sentence: str, at: int) -> str:
     return sentence[begin:end]
 
 
-def _claims_of(text: str, subject: NameSpan, names: NamesByStart, speaker: str) -> Iterator[Triple]:
+def _claims_of(
+    text: str, subject: NameSpan, names: NamesByStart, kinds: Mapping[str, str], speaker: str
+) -> Iterator[Triple]:
     at = subject.end
     is_pronoun = text[subject.start : at] in _POSSESSIVE_PRONOUNS
     if is_pronoun or text.startswith(("'s ", "’s "), at):
@@ -126,7 +131,7 @@ def _claims_of(text: str, subject: NameSpan, names: NamesByStart, speaker: str) 
         predicate = _PERFECT.get(verb.predicate, (verb.predicate, verb.predicate))[_STILL.match(text, at) is not None]
         if predicate == "left" and LEFT_FOR_THE_DAY.match(text, at):
             return  # the building, not the employer
-        predicate = _with_kind_of_object(predicate, target.values[0], names)
+        predicate = _with_kind_of_object(predicate, target.values[0], kinds)
         if predicate == "born_in" and target.values[0][-1].isdigit():
             predicate = "born_on"
         for value in target.values:

@@ -23,6 +23,7 @@ from remanence.language.rules.lexicon import (
 )
 from remanence.language.rules.name_spans import NameSpan
 
+_PIECE = re.compile(r"\S+")
 _WORD = re.compile(r"(?<![\w@#./'’-])[^\W\d_]{3,}(?![\w@-]|['’]t\b)")
 _RELATIVE_BEFORE = compile_pattern("lowercase_relative_before")
 _TITLES = word_set("mr mrs ms dr prof professor nurse sir coach") | KINSHIP_TITLES
@@ -50,8 +51,8 @@ def find_lowercase_names(text: str) -> list[NameSpan]:
     >>> find_lowercase_names("mark my words, the rose will bloom in may")
     []
     """
-    starts = [text.find(piece) for piece in text.split() if not _is_ordinary(piece)]
-    unusual = [word for start in starts if (word := _WORD.search(text, start))]
+    pieces = (piece for piece in _PIECE.finditer(text) if not _is_ordinary(piece.group()))
+    unusual = (word for piece in pieces if (word := _WORD.search(text, *piece.span())))
     if not any(_is_name(text, word) for word in unusual):  # the most frequent case
         return []
     words = [word for word in _WORD.finditer(text) if word.group() not in _BETWEEN]

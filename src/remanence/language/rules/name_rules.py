@@ -71,6 +71,7 @@ _NUMBER_AFTER = re.compile(r"[ ](\d{1,3}(?:\.\d)?[A-Za-z]?|(?:19|20)\d\d)(?![\w:
 _PLACE_CUE = re.compile(r"\b(?:in|from|to|near|of|around|visit(?:ed|ing)?|across|,) $")
 _MAX_TOKENS = 8  # a longer run of capitals is a heading or a list, not a name
 _MAX_RUN = 3 * _MAX_TOKENS  # before openers are dropped
+_SHORT_TEXT = 5_000
 
 
 class _NameFinder:
@@ -289,7 +290,10 @@ class _NameFinder:
 
     def _also_lowercase(self, run: list[CapitalizedWord]) -> bool:
         """Whether all these words are common or also in the text without capitals, so that capitals prove nothing."""
+        is_short = len(self.text) < _SHORT_TEXT  # there, a search is faster than to collect the words
         for word in [token.lowercase for token in run]:
-            if not is_common_word(word) and (word not in self.text or word not in self._lowercase_words):
+            if is_common_word(word):
+                continue
+            if (is_short and word not in self.text) or word not in self._lowercase_words:
                 return False
         return True

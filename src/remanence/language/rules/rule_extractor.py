@@ -147,8 +147,11 @@ def _heading(text: str) -> str | None:
 def _stated_times(text: str, now: datetime) -> list[Window]:
     """The times outside questions, each once, in order."""
     found: dict[Window, None] = {}
+    ends = SENTENCE_END.finditer(text)  # once over the text: it may have many times and no end of a sentence
+    end = next(ends, None)
     for phrase in find_stated_times(text, now):
-        end = SENTENCE_END.search(text, phrase.end)
+        while end is not None and end.start() < phrase.end:
+            end = next(ends, None)
         if end is None or end.group() != "?":
             found[phrase.window] = None
     return list(found)

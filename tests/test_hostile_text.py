@@ -1,0 +1,229 @@
+"""Texts from anywhere: every path that reads them takes time linear in their length, and raises only our errors."""
+
+from __future__ import annotations
+
+import gc
+import json
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import remanence
+from remanence import RemanenceError
+from remanence.admin.jsonlines import JsonLinesWriter
+from remanence.language.framing import is_frame, plain_line, strip_frames
+from remanence.language.hidden_characters import escape_terminal
+from remanence.language.passages import split_passages
+from remanence.language.rules.rule_extractor import RuleExtractor
+from remanence.language.temporal import find_stated_times, find_times, parse_moment, parse_window
+from remanence.language.text import normalize_name, normalize_text, question_share, split_sentences, tokens
+from remanence.models.prompts import json_lines
+from remanence.read.question import parse_question
+from remanence.schema import Hit, Memory, Utterance
+from remanence.testing import HashingEmbedder
+from remanence.upkeep import notes
+
+NOW = datetime(2026, 5, 4, 9, tzinfo=timezone.utc)
+RULES = RuleExtractor()
+
+PATHS: dict[str, Callable[[str], object]] = {
+    "extract": lambda text: RULES.extract(text, now=NOW, speaker="user"),
+    "facts": lambda text: RULES.facts([Utterance(text, "user", NOW)], now=NOW),
+    "question": lambda text: parse_question(text, NOW),
+    "times": lambda text: (find_times(text, NOW), find_stated_times(text, NOW)),
+    "moment": lambda text: parse_moment(text, NOW),
+    "window": lambda text: parse_window(text, NOW),
+    "words": lambda text: (tokens(text), normalize_text(text), question_share(text), list(split_sentences(text))),
+    "names": lambda text: normalize_name.__wrapped__(text),
+    "passages": split_passages,
+    "framing": lambda text: (plain_line(text), strip_frames(text), is_frame(text), escape_terminal(text)),
+    "prompt": lambda text: (json_lines([{"text": text}]), remanence.frame([Hit(Memory("m", "s", text), 1.0)])),
+    "notes": lambda text: (notes.parse("a.md", f"---\n{text}\n---\n{text}"), notes.strip_links(text)),
+}
+FRAGMENTS = (
+    "Monday |monday, |in 2025 |from Monday to |two weeks ago |at 5 pm |January 2020 and |today |2026-05-0|12/|9999|1,000,|"
+    "May |before |until |every |the 3rd of |gestern |昨日|vor drei Tagen |lunes |I live in Porto. |I |i |my sister |Alice |"
+    "Alice and |Alice's |Alice moved to Google, |both |Ana, |Dr. |J.R.|JOHN |zyzzyva |.zyzzyva |not |NOT |Why? |because |"
+    "User: |Owner: |Project Kestrel. |my name is |I used to |when |did |remind me |a|A|x, |x; |. |.|…|!| |\n|\t|-|- |> |"
+    "\"|“|”|'|’|`|```|(|[|[[|[[a|]]|<|<|recalled-memories>|</recalled-memories>|@|a@b.|http://|www.|# |*|**|—|。|東京|è|"
+    "\u0301|\u200d|👩\u200d|\ufe0f|\x1b[|---\n|a: b\n|{|}|\\|0|%|$5 "
+).split("|")
+
+pieces = st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=4).map("".join)
+
+
+@st.composite
+def growing(draw: st.DrawFn) -> Callable[[int], str]:
+    """Texts of one kind, of any length: the same fragments again and again, runs of each, or with words that differ."""
+    head, body, tail = draw(pieces), draw(st.lists(pieces, min_size=1, max_size=3)), draw(pieces)
+    how = draw(st.sampled_from(("repeated", "runs", "distinct")))
+    return Grown(head, body, tail, how)
+
+
+class Grown:
+    """Makes a text of a length; it is shown when a test fails."""
+
+    def __init__(self, head: str, body: list[str], tail: str, how: str) -> None:
+        self.head, self.body, self.tail, self.how = head, body, tail, how
+
+    def __repr__(self) -> str:
+        return f"Grown({self.head!r}, {self.body!r}, {self.tail!r}, {self.how!r})"
+
+    def __call__(self, length: int) -> str:
+        """About this many characters."""
+        if self.how == "runs":
+            text = "".join(piece * (length // (len(self.body) * len(piece)) + 1) for piece in self.body)
+        else:
+            unit = "".join(self.body)
+            if self.how == "distinct":
+                count = length // (len(unit) + 7) + 1
+                text = "".join(f"{unit}{_word(number)} " for number in range(count))
+            else:
+                text = unit * (length // len(unit) + 1)
+        return f"{self.head}{text[:length]}{self.tail}"
+
+
+def _word(number: int) -> str:
+    """A word that no other number has."""
+    letters = ""
+    for _ in range(5):
+        number, rest = divmod(number, 26)
+        letters += chr(97 + rest)
+    return letters.title() if rest % 2 else letters
+
+
+def cpu_seconds(read: Callable[[str], object], text: str, tries: int = 3) -> float:
+    """The least time of this thread that reading took; other work on the machine does not count."""
+    gc.disable()
+    try:
+        return min(_timed(read, text) for _ in range(tries))
+    finally:
+        gc.enable()
+
+
+def _timed(read: Callable[[str], object], text: str) -> float:
+    start = time.thread_time()
+    try:
+        read(text)
+    except RemanenceError:
+        pass
+    return time.thread_time() - start
+
+
+def is_linear(read: Callable[[str], object], grow: Callable[[int], str]) -> bool:
+    """Whether a text four times as long takes less than ten times as long; where time is quadratic, it is sixteen.
+
+    The shorter text is made long enough to be measured. A suspicion has to be confirmed three times.
+    """
+    length = 1_000
+    # Up to 64,000 characters: of much longer texts, some paths read only the beginning.
+    while (short := cpu_seconds(read, grow(length), 1)) < 0.002 and length < 16_000:
+        length *= 4
+    for tries in (1, 3, 3, 3):
+        if cpu_seconds(read, grow(4 * length), tries) < 10 * max(short, 0.002):
+            return True
+        short = cpu_seconds(read, grow(length), 3)
+    return False
+
+
+@pytest.mark.parametrize("name", PATHS)
+@given(grow=growing())
+@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@example(grow=Grown("", ["Monday "], "", "repeated"))
+@example(grow=Grown("", ["."], "x", "repeated"))
+@example(grow=Grown("", [" "], "x", "repeated"))
+@example(grow=Grown("", ["[["], "", "repeated"))
+@example(grow=Grown("", ["[[a|"], "", "repeated"))
+@example(grow=Grown("zyzzyva ", [".zyzzyva "], "", "distinct"))
+@example(grow=Grown('"', ["a. "], "“", "repeated"))
+@example(grow=Grown("", ["Alice moved to "], ".", "distinct"))
+def test_time_is_linear_in_length(name: str, grow: Callable[[int], str]) -> None:
+    """One text of two million characters must not stop everybody else."""
+    assert is_linear(PATHS[name], grow)
+
+
+def test_many_times_in_a_text_without_a_sentence_end() -> None:
+    """Times are read in the first 100,000 characters only, so that a text four times as long takes little longer."""
+    short, long = (cpu_seconds(PATHS["extract"], "Monday " * count, 1) for count in (14_000, 56_000))
+    assert long < 3 * short
+
+
+def test_the_measurement_notices_quadratic_time() -> None:
+    """Otherwise the test above would say nothing."""
+    import re
+
+    quadratic = re.compile(r"\s*x")
+    assert not is_linear(quadratic.search, Grown("", [" "], "", "repeated"))
+    assert is_linear(str.upper, Grown("", ["a"], "", "repeated"))
+
+
+@pytest.mark.parametrize("name", PATHS)
+@given(text=st.one_of(st.text(), pieces, st.text(alphabet="0123456789-/:., ")))
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_only_our_errors_are_raised(name: str, text: str) -> None:
+    """Whatever somebody types."""
+    try:
+        PATHS[name](text)
+    except RemanenceError as error:
+        assert str(error)
+
+
+@given(texts=st.lists(st.one_of(st.text(max_size=60), pieces), min_size=1, max_size=4), question=st.text(max_size=60))
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_a_space_raises_only_our_errors(texts: list[str], question: str) -> None:
+    """On the way in and on the way out."""
+    with remanence.open(None, embedder=HashingEmbedder(), worker=False) as space:
+        for text in texts:
+            for act in (space.add, space.remember, lambda t: space.add_turns([{"content": t, "speaker": t[:9]}])):
+                try:
+                    act(text)
+                except RemanenceError as error:
+                    assert str(error)
+        for asked in (question, *texts):
+            found = space.recall(asked, limit=3)
+            assert str(found) is not None
+            assert found.explain()
+        assert space.profile() is not None
+        assert space.admin.check() == {}
+
+
+plain_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=6,
+)
+kinds = st.sampled_from(("remembered", "erased", "registered", "ran", "served", "linked", "declared", "", "x"))
+fields = st.sampled_from(("memory", "text", "identity", "positions", "valid", "turn", "times", "asked", "meta", "tags"))
+lines = st.one_of(
+    st.dictionaries(st.sampled_from(("at", "kind", "event", "subject", "space", "vectors", "lines")), plain_json),
+    st.fixed_dictionaries({"at": st.integers(), "kind": kinds, "event": st.dictionaries(fields, plain_json)}),
+    st.fixed_dictionaries({"vectors": st.dictionaries(st.text("0123456789abcdef", max_size=4), plain_json)}),
+)
+
+
+@given(header=st.dictionaries(st.sampled_from(("embedder", "lines", "spaces", "x")), plain_json), body=st.lists(lines))
+@settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_an_import_raises_only_our_errors(tmp_path: Path, header: dict[str, Any], body: list[dict[str, Any]]) -> None:
+    """A file with any content and the right checksums; and nothing of it is kept."""
+    path = tmp_path / "a.jsonl"
+    with JsonLinesWriter(path) as file:
+        first = {"remanence": "export", "version": 1, "spaces": 1, "lines": len(body), **header}
+        try:
+            for line in (first, {"space": "", "lines": len(body)}, *body):
+                file.write(json.dumps(line, ensure_ascii=False))
+        except UnicodeEncodeError:
+            return
+        file.finish()
+    with remanence.open(None, embedder=HashingEmbedder(), worker=False) as space:
+        try:
+            remanence.import_(path, into=space)
+        except RemanenceError:
+            assert space.spaces() == []
+        else:
+            space.verify()
