@@ -39,7 +39,8 @@ _NEED_WITHOUT_READER = 0.2
 _NEED, _ANSWERS, _BOTH = 1.12, 1.38, 2.4
 """The weights of the log odds that a memory helps: the need that the message has of memory, and the reader's log odds
 that the memory answers it. Fitted on the development half of `benchmarks/prompts.py`."""
-_LEAST_HELP = 0.15
+_LEAST_HELP, _MOST_NEED, _PART_OF_BEST = 0.15, 0.95, 0.03
+"""What is less likely to help is left out, or to answer than this part of the best; need counts up to here."""
 _MIN_REPEATED_WORDS = 2
 _FILLER = frozenset(tokens("said told mention mentioned remember remembered earlier noted know user yes okay sure say"))
 _NEGATIONS = frozenset({"no", "not", "never", "without", "don't", "doesn't", "isn't", "can't", "won't", "didn't"})
@@ -119,7 +120,8 @@ def recall_for_prompt(
     copies = {_normalized(text) for text in in_prompt}
     hits = [hit for hit in recall if _normalized(hit.memory.text) not in copies]
     if min_score is None:
-        hits = [hit for hit in hits if _helps(hit, need)]
+        best = max((_answers(hit) or 0.0 for hit in hits), default=0.0)
+        hits = [hit for hit in hits if _helps(hit, need, best)]
     hits = distinct_hits(hits, asked)[:limit]
     block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing)
     quoted = tuple(hit for hit in hits if hit_as_json_line(hit) in block)
@@ -198,13 +200,18 @@ def _need(message: str, turns: Sequence[Mapping[str, str]]) -> tuple[float, str]
     return min(need, 1 - analysis.confidence), analysis.reason
 
 
-def _helps(hit: Hit, need: float) -> bool:
-    """Whether a hit would help to answer a message with this need of memory."""
-    answers = next((each.raw for each in hit.evidence if each.signal == "reader"), None)
+def _answers(hit: Hit) -> float | None:
+    """The reader's probability that a hit answers; None if it was not read."""
+    return next((each.raw for each in hit.evidence if each.signal == "reader"), None)
+
+
+def _helps(hit: Hit, need: float, best: float) -> bool:
+    """Whether a hit would help to answer a message with this need of memory, given the best probability of any hit."""
+    answers = _answers(hit)
     if answers is None:
-        return need >= _NEED_WITHOUT_READER
-    odds = _NEED * _log_odds(need) + _ANSWERS * _log_odds(answers) + _BOTH
-    return odds >= _log_odds(_LEAST_HELP)
+        return need >= _NEED_WITHOUT_READER and not best
+    odds = _NEED * _log_odds(min(need, _MOST_NEED)) + _ANSWERS * _log_odds(answers) + _BOTH
+    return odds >= _log_odds(_LEAST_HELP) and answers >= _PART_OF_BEST * best
 
 
 def _log_odds(probability: float) -> float:

@@ -133,6 +133,8 @@ def tells_something(text: str) -> bool:
     for line in split_sentences(text):
         sentence = _OPENERS.sub("", _SMALL_I.sub("I", line), count=1)
         asks = sentence.rstrip().endswith(("?", "?!"))
+        if not asks and _ASKS_WITHOUT_MARK.match(sentence):
+            continue
         if not all(map(_is_small_talk, _parts(sentence, True) if asks else (sentence,))):
             return True
     return False
@@ -272,6 +274,15 @@ def _without_openers(sentence: str, to_assistant: bool) -> Sentence:
     return Sentence(complete_sentence(text, to_assistant=to_assistant), is_correction, remember_requested)
 
 
+# "what was my allergy again", but not "What I love is jazz", "What a day" or "When I was young I lived in Rome".
+_ASKS_WITHOUT_MARK = re.compile(
+    r"(?:what|which|who|whose)(?:['’]s)? (?!(?:a|an|i|we|he|she|they|you|it)\b)|"
+    r"(?:where|when|why|how)(?:['’]s| (?:do|does|did|is|are|was|were|am|can|could|should|would|will|has|have|had|many|"
+    r"much|old|long|often|far|big|tall)) (?!(?:i|we|he|she|they|you|it)\b [^,]*,)|"
+    r"(?:do|does|did|is|are|am|was|were|can|could|should|would|will|have|has) "
+    r"(?:i|we|you|he|she|they|it|my|our|the|there|any)\b",
+    re.IGNORECASE,
+)
 _FOREIGN_WORDS = load_words("foreign_words")
 _ENGLISH_WORDS = load_words("english_words")
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")

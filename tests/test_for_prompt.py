@@ -1,0 +1,169 @@
+"""What reaches the prompt for a chat message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import remanence
+from remanence import InvalidInput, Space
+from remanence.adapters import check_keep, is_kept, prompt_budget, recall_for_prompt
+from remanence.language.message_need import need_of_memory
+from remanence.language.rules.sentences import tells_something
+
+FACT = "I'm allergic to peanuts."
+ASKINGS = (
+    *("What am I allergic to?", "what was my allergy again", "Which foods should I stay away from?"),
+    *("Remind me what I can't eat.", "do I have any allergies", "Is there something I must not eat?"),
+    *("what am i allergic to, i forgot", "Tell me my allergies please.", "Am I allergic to anything?"),
+    "Which food is dangerous for me?",
+)
+SMALL_TALK = ("Hi!", "Thanks!", "lol ok", "What is 2+2?", "Tell me a joke.", "Good night!", "asdf qwer", "")
+
+
+@pytest.fixture
+def space() -> Iterator[Space]:
+    with remanence.open(None, worker=False, reader="small") as opened:
+        opened.add_turns(
+            {"role": "user", "content": text, "conversation": f"told {number}"}
+            for number, text in enumerate([FACT, "I moved to Porto last spring.", "My dog is called Bo."])
+        )
+        yield opened
+
+
+def quoted(space: Space, message: str, **options: object) -> list[str]:
+    return [hit.memory.text for hit in recall_for_prompt(space, message, **options).hits]  # type: ignore[arg-type]
+
+
+def test_fifty_askings_do_not_take_the_place_of_the_fact(space: Space) -> None:
+    """In varied words, each in a session of its own, with small talk in between; all of it is stored."""
+    for number in range(50):
+        asked, talk = ASKINGS[number % len(ASKINGS)], SMALL_TALK[number % (len(SMALL_TALK) - 1)]
+        assert quoted(space, asked)[:1] == [FACT], f"asking {number}: {asked}"
+        space.add_turns(
+            {"role": role, "content": text, "conversation": f"asked {number}"}
+            for role, text in (("user", talk), ("assistant", "All right."), ("user", asked), ("assistant", "Peanuts!"))
+        )
+
+
+@pytest.mark.parametrize("message", SMALL_TALK)
+def test_a_message_that_needs_no_memory_gets_none(space: Space, message: str) -> None:
+    assert recall_for_prompt(space, message).text == ""
+
+
+def test_a_question_is_understood_with_the_turns_before_it(space: Space) -> None:
+    """It is Ana who must avoid something, not the user."""
+    space.add_turns([{"role": "user", "content": "My sister Ana can't have shellfish.", "conversation": "told 9"}])
+    turns = [
+        {"role": "user", "content": "Let's plan a dinner for my sister Ana."},
+        {"role": "assistant", "content": "Gladly! What do you have in mind?"},
+    ]
+    assert quoted(space, "What should she avoid?", turns=turns)[0] == "My sister Ana can't have shellfish."
+    assert space.recall("What should she avoid?", context=turns)[0].memory.text == "My sister Ana can't have shellfish."
+
+
+def test_what_the_prompt_has_is_not_quoted_again(space: Space) -> None:
+    """By its content: the same text may be another message, or be spelt otherwise."""
+    assert quoted(space, "What am I allergic to?")[0] == FACT
+    for copy in (FACT, "  i'm ALLERGIC to\npeanuts. "):
+        assert quoted(space, "What am I allergic to?", turns=[{"role": "user", "content": copy}])[:1] != [FACT]
+
+
+def test_a_text_and_the_fact_drawn_from_it_are_quoted_once(space: Space) -> None:
+    told = "Hello there! My brother Bob lives in Kyoto these days."
+    space.remember([{"role": "user", "content": told, "conversation": "new"}])
+    assert space.count() > 4, "the turn and at least one fact"
+    about_bob = [text for text in quoted(space, "Where does my brother Bob live?") if "Kyoto" in text]
+    assert len(about_bob) == 1
+
+
+def test_what_the_assistant_only_repeats_is_left_out(space: Space) -> None:
+    space.add_turns([{"role": "assistant", "content": "You told me: peanuts, allergic.", "conversation": "x"}])
+    found = quoted(space, "What am I allergic to?")
+    assert found[0] == FACT
+    assert "You told me: peanuts, allergic." not in found
+
+
+def test_facts_only_and_tags(space: Space) -> None:
+    space.remember([{"role": "user", "content": "I work at CERN.", "conversation": "new"}])
+    kinds = {hit.memory.kind for hit in recall_for_prompt(space, "Where do I work?", kinds=("semantic",)).hits}
+    assert kinds == {"semantic"}
+    assert quoted(space, "What am I allergic to?", tags=["none"]) == []
+
+
+def test_the_budget_is_kept(space: Space) -> None:
+    """And in a small window the memories take a quarter."""
+    space.add("I'm also allergic to pollen, " + "very much so, " * 200)
+    found = recall_for_prompt(space, "What am I allergic to?", max_tokens=150)
+    assert 0 < len(found.text) <= 4 * 150
+    assert [hit.memory.text for hit in found.hits] == [FACT]
+    assert prompt_budget(2_000, 1_536) == 384
+    assert prompt_budget(100, 1_536) == 100
+    assert prompt_budget(100, -5) == 0
+
+
+def test_keep_chooses_what_is_stored() -> None:
+    told, asked = "I live in Porto.", "Where do I live?"
+    assert is_kept("all", "assistant", asked)
+    assert [is_kept("user", role, told) for role in ("user", "assistant")] == [True, False]
+    assert [is_kept("facts", "user", text) for text in (told, asked, "Thanks!")] == [True, False, False]
+    assert [is_kept(lambda role, text: "Porto" in text, "user", text) for text in (told, asked)] == [True, False]
+    assert not is_kept(None, "user", told)
+    with pytest.raises(InvalidInput, match="keep='some' is none of 'all', 'user', 'facts'"):
+        check_keep("some")
+
+
+def test_without_a_reader_the_words_of_a_message_decide() -> None:
+    with remanence.open(None, worker=False, reader=None) as space:
+        space.add(FACT)
+        assert quoted(space, "What am I allergic to?") == [FACT]
+        assert quoted(space, "What is 2+2?") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "tells"),
+    [
+        ("What am I allergic to?", False),
+        ("Hi! Can you remind me?", False),
+        ("Thanks, that's great!", False),
+        ("Wo wohne ich?", False),
+        ("I keep kosher, so what can I eat?", True),
+        ("I moved to Porto. Do you know it?", True),
+        ("Ich wohne in Porto.", True),
+        ("We did it. " * 100, True),
+    ],
+)
+def test_what_tells_something(text: str, tells: bool) -> None:
+    """A chat turn that only asks, greets or thanks does not."""
+    assert tells_something(text) is tells
+
+
+def test_recall_can_leave_out_turns_that_tell_nothing(space: Space) -> None:
+    """As a filter of its own, also after the index was loaded from its file; notes are never left out."""
+    space.add_turns([{"role": "user", "content": "What am I allergic to?", "conversation": "x"}])
+    space.add("Allergic to what?")
+    texts = {hit.memory.text for hit in space.recall("allergic")}
+    assert {"What am I allergic to?", "Allergic to what?"} <= texts
+    assert texts - {hit.memory.text for hit in space.recall("allergic", telling=True)} == {"What am I allergic to?"}
+    assert FACT not in {hit.memory.text for hit in space.recall("allergic", exclude_texts=[FACT])}
+
+
+def test_a_recall_with_context_can_be_repeated(space: Space) -> None:
+    asked = space.recall("And him?", context=["user: My dog Bo is ill."], telling=True, exclude_texts=["x"])
+    assert asked.receipt is not None
+    stored = asked.receipt.to_dict()
+    assert stored["context"] == ["user: My dog Bo is ill."]
+    assert [hit.memory for hit in space.audit.replay(stored)] == [hit.memory for hit in asked]
+
+
+@pytest.mark.parametrize("context", ["text", 7, [7], [{"role": 7, "content": "x"}], [{"role": "user"}]])
+def test_context_that_is_no_list_of_turns_is_refused(space: Space, context: object) -> None:
+    with pytest.raises(InvalidInput, match="context"):
+        space.recall("And him?", context=context)  # type: ignore[arg-type]
+
+
+def test_need_of_memory_ignores_what_is_quoted() -> None:
+    """ "My" in a text to translate is not the speaker's."""
+    asked = 'Translate into French: "Where did I leave my keys and what did my sister say about our trip?"'
+    assert need_of_memory(asked) < 0.5 < need_of_memory("Where did I leave my keys?")
