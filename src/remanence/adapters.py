@@ -36,12 +36,11 @@ from remanence.api.in_thread import in_thread
 from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.language.framing import TokenCounter, hit_as_json_line, is_frame, shorten_frame, strip_frames
 from remanence.read.memories_used import memories_used
-from remanence.schema import DOCUMENT_FIELD
+from remanence.schema import DOCUMENT_FIELD, ErasureCertificate
 
 if TYPE_CHECKING:
     from logging import Logger
 
-    from remanence.api.erasure import ErasureCertificate as ErasureCertificate  # for the type hints of adapters
     from remanence.api.space import Space
     from remanence.api.view import View
     from remanence.schema import Change, Hit, Memory
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ChangeFollower",
     "ChatSession",
+    "ErasureCertificate",
     "NamedEmbedder",
     "StoredDocument",
     "TokenCounter",
