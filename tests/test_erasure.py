@@ -152,7 +152,7 @@ class TestWhatGoes:
         assert set(certificate) == {source.id, *certificate.derived}
         assert certificate.blanked is not None
         assert certificate.blanked["served"] == 1
-        assert "erased 1 memory" in str(certificate)
+        assert "erased 1 of the memories" in str(certificate)
         entry = space._engine.ledger.entries_at([certificate.position])[certificate.position]
         assert (entry.kind, entry.digest.hex()) == ("erased", certificate.digest)
         space.verify()

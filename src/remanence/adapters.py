@@ -42,12 +42,11 @@ from remanence.errors import InvalidInput, MissingExtra, NotFound
 from remanence.language.framing import TokenCounter, hit_as_json_line, is_frame, shorten_frame, strip_frames
 from remanence.language.text import replace_unstorable
 from remanence.read.memories_used import memories_used
-from remanence.schema import DOCUMENT_FIELD
+from remanence.schema import DOCUMENT_FIELD, ErasureCertificate
 
 if TYPE_CHECKING:
     from logging import Logger
 
-    from remanence.api.erasure import ErasureCertificate as ErasureCertificate  # for the type hints of adapters
     from remanence.api.space import Space
     from remanence.api.view import View
     from remanence.schema import Change, Hit, Memory
@@ -56,6 +55,7 @@ __all__ = [
     "MAX_TEXT_LENGTH",
     "ChangeFollower",
     "ChatSession",
+    "ErasureCertificate",
     "Keep",
     "NamedEmbedder",
     "PromptMemories",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from remanence.api.facet import Facet, retry_if_erased
 from remanence.api.in_thread import in_thread, iterate_in_thread
 from remanence.core import inputs
-from remanence.core.housekeeping import PendingErasure
 from remanence.core.inputs import Moment
 from remanence.errors import InvalidInput, ProjectionStale
 from remanence.events import Served
@@ -16,7 +15,7 @@ from remanence.graph.diff import Diff, DiffReader, exposures
 from remanence.language.temporal import parse_moment
 from remanence.read.answer import Recall
 from remanence.read.receipts import Exposure, RecallRequest, Receipt
-from remanence.schema import Change, Memory
+from remanence.schema import Change, Memory, PendingErasure
 
 if TYPE_CHECKING:
     from remanence.ports import Vector

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from remanence.api.admin_facet import Admin
 from remanence.api.audit_facet import Audit
 from remanence.api.entity_facet import Entities
-from remanence.api.erasure import ErasureCertificate, erase_memories, erase_spaces
+from remanence.api.erasure import erase_memories, erase_spaces
 from remanence.api.graph_facet import Graph
 from remanence.api.in_thread import in_thread
 from remanence.api.job_facet import Jobs
@@ -24,7 +24,7 @@ from remanence.core.inputs import Moment, progress_bar
 from remanence.errors import InvalidInput
 from remanence.language.temporal import parse_moment
 from remanence.language.text import truncate
-from remanence.schema import Memory
+from remanence.schema import ErasureCertificate, Memory
 from remanence.write import forget as forgetting
 from remanence.write import remember as remembering
 from remanence.write import validate

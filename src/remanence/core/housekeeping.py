@@ -12,13 +12,13 @@ import logging
 import os
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from uuid import uuid4
 from weakref import ref
 
 from remanence.errors import Closed
+from remanence.schema import PendingErasure
 
 if TYPE_CHECKING:
     from remanence.core.engine import Engine
@@ -33,18 +33,6 @@ _MAX_WAIT_SECONDS = 30.0
 """But it does not wait longer than this for such a pause."""
 _MAX_REFRESH_SHARE = 0.25
 """The share of the time that a space may be rebuilt in, if something is erased in it again and again."""
-
-
-@dataclass(frozen=True, slots=True)
-class PendingErasure:
-    """Where text of erased memories may still be: what it is, where, and when it will be gone."""
-
-    what: str
-    where: str
-    until: str
-
-    def __str__(self) -> str:
-        return f"{self.what} in {self.where}, until {self.until}"
 
 
 class Housekeeper:
