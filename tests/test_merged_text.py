@@ -66,7 +66,9 @@ def test_who_wrote_it_is_kept(clock: FakeClock) -> None:
         plan = upkeep.consolidate("apply")
         memory = space.get(plan.merges[0].version.memory)
         assert memory is not None
-        assert memory.meta == {"merged": {"by": "llm", "model": "scripted", "prompt": prompts.VERSION}}
+        first = clock.now().isoformat()
+        by = {"by": "llm", "model": "scripted", "prompt": prompts.VERSION}
+        assert memory.meta == {"merged": {"first_told": first, **by}}
         [tied] = space.get_many([memory.id])
         told = f"merged by llm (scripted, prompt {prompts.VERSION}), cohesion "
         assert {str(link.why)[: len(told)] for link in tied.links_out} == {told}
@@ -213,7 +215,8 @@ def test_without_a_model_the_rules_write(clock: FakeClock) -> None:
         plan = space.upkeep.using(cluster_similarity=0.7, merge_cohesion=0.7).consolidate("apply")
         memory = space.get(plan.merges[0].version.memory)
         assert memory is not None
-        assert (memory.text, memory.meta) == (merge_sentences(TEA), {})
+        assert memory.text == merge_sentences(TEA)
+        assert memory.meta == {"merged": {"first_told": clock.now().isoformat(), "by": "rules"}}
 
 
 def test_in_a_run_it_is_asked_once_too(clock: FakeClock) -> None:
