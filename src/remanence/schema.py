@@ -643,6 +643,11 @@ class Hit:
         return tuple(found.other for found in self.disagreements if found.kind == "conflict")
 
     @property
+    def answers(self) -> float | None:
+        """The reader's probability that it answers the question; None if it was not read."""
+        return next((evidence.raw for evidence in self.evidence if evidence.signal == "reader"), None)
+
+    @property
     def because(self) -> str:
         """The reasons in one line, the largest share first."""
         ranked = sorted(self.evidence, key=lambda e: -e.share)

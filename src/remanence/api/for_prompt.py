@@ -120,7 +120,7 @@ def recall_for_prompt(
     copies = {_normalized(text) for text in in_prompt}
     hits = [hit for hit in recall if _normalized(hit.memory.text) not in copies]
     if min_score is None:
-        best = max((_answers(hit) or 0.0 for hit in hits), default=0.0)
+        best = max((hit.answers or 0.0 for hit in hits), default=0.0)
         hits = [hit for hit in hits if _helps(hit, need, best)]
     hits = distinct_hits(hits, asked)[:limit]
     block = frame(hits, max_tokens=max_tokens, count_tokens=count_tokens, missing=recall.missing)
@@ -200,14 +200,9 @@ def _need(message: str, turns: Sequence[Mapping[str, str]]) -> tuple[float, str]
     return min(need, 1 - analysis.confidence), analysis.reason
 
 
-def _answers(hit: Hit) -> float | None:
-    """The reader's probability that a hit answers; None if it was not read."""
-    return next((each.raw for each in hit.evidence if each.signal == "reader"), None)
-
-
 def _helps(hit: Hit, need: float, best: float) -> bool:
     """Whether a hit would help to answer a message with this need of memory, given the best probability of any hit."""
-    answers = _answers(hit)
+    answers = hit.answers
     if answers is None:
         return need >= _NEED_WITHOUT_READER and not best
     odds = _NEED * _log_odds(min(need, _MOST_NEED)) + _ANSWERS * _log_odds(answers) + _BOTH
