@@ -11,6 +11,7 @@ from remanence import InvalidInput, Space
 from remanence.adapters import check_keep, is_kept, prompt_budget, recall_for_prompt
 from remanence.language.message_need import need_of_memory
 from remanence.language.rules.sentences import tells_something
+from remanence.models.readers import READER_VARIABLE
 
 FACT = "I'm allergic to peanuts."
 ASKINGS = (
@@ -23,8 +24,10 @@ SMALL_TALK = ("Hi!", "Thanks!", "lol ok", "What is 2+2?", "Tell me a joke.", "Go
 
 
 @pytest.fixture
-def space() -> Iterator[Space]:
-    with remanence.open(None, worker=False, reader="small") as opened:
+def space(monkeypatch: pytest.MonkeyPatch) -> Iterator[Space]:
+    """A space with the reader that comes with the package, which other tests do without."""
+    monkeypatch.delenv(READER_VARIABLE, raising=False)
+    with remanence.open(None, worker=False) as opened:
         opened.add_turns(
             {"role": "user", "content": text, "conversation": f"told {number}"}
             for number, text in enumerate([FACT, "I moved to Porto last spring.", "My dog is called Bo."])

@@ -58,7 +58,9 @@ class Recall(Sequence[Hit]):
 
         Example:
             >>> import remanence
-            >>> with remanence.open(None, reader="small") as space:
+            >>> def reads(question, texts):
+            ...     return [0.9 if "allergic" in question and "allergic" in text else 0.01 for text in texts]
+            >>> with remanence.open(None, reader=reads) as space:
             ...     _ = space.add_many(["I am allergic to peanuts.", "My dog is called Bo."])
             ...     asked, mashed = space.recall("What am I allergic to?"), space.recall("asdf qwer")
             ...     [hit.memory.text for hit in asked.relevant], mashed.confident, len(mashed.relevant)
