@@ -578,18 +578,20 @@ def damaged(path: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["empty", "garbage", "cut short", "flipped", "text"])
+@pytest.mark.usefixtures("with_files")
 def test_a_damaged_snapshot_is_built_anew(reopen: Reopen, home: Path, how: str) -> None:
     """It was only a head start."""
     memory = reopen().add(PORTO)
     reopen().close()
-    for path in (home / "index").iterdir():
-        damaged(path, how)
+    [snapshot] = (home / "index").glob("*/*.idx")
+    damaged(snapshot, how)
 
     space = reopen()
     assert space.recall("Where does Alice live?")[0].memory == memory
     assert space.admin.check() == {}
 
 
+@pytest.mark.usefixtures("with_files")
 def test_a_snapshot_of_another_ledger_is_built_anew(tmp_path: Path) -> None:
     """As after a backup was put back and written on: it is as long, and says something else."""
     for name, text in (("old", PORTO), ("new", "Bob plays the cello.")):
@@ -605,6 +607,7 @@ def test_a_snapshot_of_another_ledger_is_built_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["empty", "garbage", "cut short"])
+@pytest.mark.usefixtures("with_files")
 def test_damaged_vectors_are_built_anew(reopen: Reopen, home: Path, how: str) -> None:
     """The ledger holds every one."""
     memory = reopen().add(PORTO)
@@ -619,6 +622,7 @@ def test_damaged_vectors_are_built_anew(reopen: Reopen, home: Path, how: str) ->
 
 
 @pytest.mark.parametrize("lost", [["index"], ["vectors"], ["index", "vectors"]])
+@pytest.mark.usefixtures("with_files")
 def test_lost_folders_heal(reopen: Reopen, home: Path, lost: list[str]) -> None:
     """All but the ledger can be thrown away."""
     space = reopen()
@@ -634,6 +638,7 @@ def test_lost_folders_heal(reopen: Reopen, home: Path, lost: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["index", "vectors"])
+@pytest.mark.usefixtures("with_files")
 def test_a_file_where_a_folder_belongs_is_only_in_the_way(reopen: Reopen, home: Path, name: str) -> None:
     """The space works without it, and leaves it alone."""
     home.mkdir()

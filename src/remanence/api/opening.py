@@ -16,7 +16,7 @@ from remanence.admin.import_file import Importer
 from remanence.admin.jsonlines import JsonLinesReader
 from remanence.api.space import Space, part_of_name
 from remanence.core import inputs
-from remanence.core.engine import Engine
+from remanence.core.engine import DEFAULT_CACHE_SIZE, Engine
 from remanence.core.inputs import progress_bar
 from remanence.errors import InvalidInput
 from remanence.models.catalogue import DEFAULT_READER
@@ -46,6 +46,7 @@ def open(
     vectors: VectorStores | None = None,
     signals: Sequence[Signal] = (),
     worker: bool = True,
+    cache_size: int | None = None,
 ) -> Space:
     """Open the space in a folder; it is created if it does not exist.
 
@@ -68,6 +69,8 @@ def open(
         vectors: A `VectorStores` in place of the Qdrant engine.
         signals: Signals in addition to the four built-in ones; each space gets a copy.
         worker: False leaves jobs (`remember(..., wait=False)`) to `space.jobs.work()` or `remanence work`.
+        cache_size: How many bytes the indexes of the spaces in use may take in memory together, estimated; 512 MB if
+            left out. Beyond that, those least recently used are closed, and opened again when they are needed.
 
     Raises:
         InvalidInput: An argument is not what it should be; the message names it.
@@ -90,6 +93,7 @@ def open(
         ledger=ledger,
         vectors=vectors,
         signals=signals,
+        cache_size=DEFAULT_CACHE_SIZE if cache_size is None else inputs.positive_int(cache_size, "cache_size"),
     )
     thread = Worker(engine) if worker else None
     engine.on_unfinished_jobs = None if thread is None else thread.notify
@@ -224,6 +228,7 @@ def _engine(
     vectors: VectorStores | None = None,
     signals: Sequence[Signal] = (),
     replace_embedder: bool = False,
+    cache_size: int = DEFAULT_CACHE_SIZE,
 ) -> Engine:
     from remanence.ledger import open_ledger
     from remanence.models.embedders import resolve_embedder
@@ -251,6 +256,7 @@ def _engine(
             stores=vectors,
             qdrant=qdrant,
             replace_embedder=replace_embedder,
+            cache_size=cache_size,
         )
     except BaseException:
         opened.close()

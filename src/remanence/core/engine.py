@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from remanence._version import __version__
-from remanence.core.index import FORMAT, Index, embeddable_texts
-from remanence.core.index_file import index_file_name
+from remanence.core.index import FORMAT, Index, OpenStore, embeddable_texts
+from remanence.core.index_file import index_path, remove_files_of_older_releases
 from remanence.core.inputs import as_utc
-from remanence.errors import Closed, EmbedderDown, ProjectionError, ProjectionStale
+from remanence.core.open_indexes import OpenIndexes
+from remanence.errors import EmbedderDown, LedgerUnavailable, ProjectionError, ProjectionStale
 from remanence.events import Event, Remembered
 from remanence.language.text import TOKENIZER_VERSION, text_hash
-from remanence.ports import Clock, Extractor, Ledger, Progress, Reader, Signal, Transaction, VectorStore, VectorStores
+from remanence.ports import Clock, Extractor, Ledger, Progress, Reader, Signal, Transaction, VectorStores
 from remanence.schema import Change, Entry, Memory
 from remanence.signals import SIGNALS
 from remanence.signals.stores import QdrantStores
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _CHUNK = 2_000
-_MAX_OPEN_INDEXES = 64
+DEFAULT_CACHE_SIZE = 512 * 2**20
+"""How many bytes the indexes of all open spaces may take together."""
 
 
 class Engine:
@@ -52,7 +54,9 @@ class Engine:
         stores: VectorStores | None = None,
         qdrant: Any = None,
         replace_embedder: bool = False,
+        cache_size: int = DEFAULT_CACHE_SIZE,
     ) -> None:
+        self._pid = os.getpid()
         self.ledger = ledger
         self.embedder = embedder
         self.extractor = extractor
@@ -63,9 +67,8 @@ class Engine:
         self._qdrant = qdrant
         self._clock = clock
         self.write_lock = threading.RLock()
-        self._index_lock = threading.Lock()
-        self._indexes: OrderedDict[str, Index] = OrderedDict()
-        self._users: dict[str, int] = {}
+        self.indexes = OpenIndexes(self._open, self._is_outdated, cache_size)
+        self._stores_lock = threading.Lock()
         self.named_locks: dict[str, threading.Lock] = {}
         self._closed = False
         self.on_unfinished_jobs: Callable[[str], None] | None = None
@@ -73,6 +76,8 @@ class Engine:
         self._signed = False  # whether the ledger records which embedder it was built with
         self._replace_embedder = replace_embedder  # everything is about to be embedded again
         self._match_embedder()
+        if folder is not None:
+            remove_files_of_older_releases(folder)
 
     @property
     def settings_hash(self) -> str:
@@ -94,24 +99,19 @@ class Engine:
     def open_index(self, space: str, *, to_write: bool = False) -> Iterator[Index]:
         """The index of a space, kept open while in use. It is brought up to date with the ledger, except `to_write`: a
         writer does that in its transaction."""
-        with self._index_lock:
-            if self._closed:
-                raise Closed("this space was closed. Open it again with remanence.open(...).")
-            index = self._indexes.get(space)
-            # The embedder is not called here: if it is down that may take long, and `add` calls it anyway.
-            if index is None or (index.dimension_unknown and self.embedder.dimension is not None):
-                index = self._indexes[space] = self._open(space)
-                self._report_unfinished_jobs(index)
-            self._indexes.move_to_end(space)
-            self._users[space] = self._users.get(space, 0) + 1
-            self._close_idle()
-        try:
+        with self.indexes.use(space) as index:
             if not to_write:
                 index.catch_up()
             yield index
-        finally:
-            with self._index_lock:
-                self._users[space] -= 1
+
+    def check_process(self) -> None:
+        """Raise in a process that was forked while this engine was open: other threads may have held any of its locks,
+        which nobody will release there."""
+        if self.was_forked:
+            raise LedgerUnavailable(
+                f"{self.folder} was open in process {self._pid} when it forked this one ({os.getpid()}); using it here "
+                "would hang or lose entries. Start processes by 'spawn', or open after the fork."
+            )
 
     # Writing
 
@@ -190,20 +190,28 @@ class Engine:
     def check(self, space: str) -> dict[str, str]:
         """Compare each part of the index with a fresh build from the ledger; what differs, by name."""
         with self.open_index(space) as index, index.lock:
-            fresh = self._index(space, ExactStore(self.embedder.dimension or 1), None)
+            fresh = self._index(space, lambda _: ExactStore(self.embedder.dimension or 1), None)
             return index.broken | index.differences(fresh)
 
     def close(self) -> None:
-        with self._index_lock:
+        if self.was_forked:  # locks and files belong to the process that forked this one
+            self.ledger.close()
+            return
+        with self._stores_lock:
             if self._closed:
                 return
             self._closed = True
-            for index in self._indexes.values():
-                index.close()
-            self._indexes.clear()
+        try:
+            self.indexes.close()
             if self._stores is not None:
                 self._stores.close()
+        finally:
             self.ledger.close()
+
+    @property
+    def was_forked(self) -> bool:
+        """Whether this process was forked while the engine was open. What is in memory only may be used there."""
+        return os.getpid() != self._pid and self.folder is not None
 
     # Helpers
 
@@ -273,32 +281,42 @@ class Engine:
                 self.store_vectors(transaction, made, made)
         return bool(made)
 
+    def _is_outdated(self, index: Index) -> bool:
+        # The embedder is not called here: if it is down that may take long, and `add` calls it anyway.
+        return index.dimension_unknown and self.embedder.dimension is not None
+
     def _open(self, space: str) -> Index:
         dimension = self._dimension()
         if dimension is None:
-            index = Index(space, self.ledger, "", ExactStore(1), None, self._extra_signals)
+            index = Index(space, self.ledger, "", lambda _: ExactStore(1), None, self._extra_signals)
             index.dimension_unknown = True
             index.broken[index.vectors.name] = "the embedder has not answered yet, so its dimension is unknown"
             return index
-        if self._stores is None:
-            self._match_embedder()
-            folder = None if self.folder is None else self.folder / "vectors"
-            self._stores = QdrantStores(folder, self._qdrant, self._collection() if self._qdrant is not None else "")
-        file = None if self.folder is None else self.folder / "index" / index_file_name(space)
-        return self._index(space, self._stores.open(space, dimension), file)
+        file = None if self.folder is None else index_path(self.folder, space)
+        stores = self._vector_stores()
+        if isinstance(stores, QdrantStores):
+            index = self._index(space, lambda points: stores.open(space, dimension, points), file)
+        else:
+            index = self._index(space, lambda _: stores.open(space, dimension), file)
+        self._report_unfinished_jobs(index)
+        return index
 
-    def _index(self, space: str, store: VectorStore, file: Path | None) -> Index:
-        return Index(space, self.ledger, self.embedder.fingerprint, store, file, self._extra_signals)
+    def _vector_stores(self) -> VectorStores:
+        with self._stores_lock:
+            if self._stores is None:
+                self._match_embedder()
+                folder = None if self.folder is None else self.folder / "vectors"
+                collection = self._collection() if self._qdrant is not None else ""
+                self._stores = QdrantStores(folder, self._qdrant, collection)
+            return self._stores
+
+    def _index(self, space: str, open_store: OpenStore, file: Path | None) -> Index:
+        return Index(space, self.ledger, self.embedder.fingerprint, open_store, file, self._extra_signals)
 
     def _collection(self) -> str:
         """The collection for this ledger's vectors, on a server that may hold those of others and other models."""
         model = text_hash(self.embedder.fingerprint).hex()[:8]
         return f"remanence-{self.ledger_id()[:12]}-{model}"
-
-    def _close_idle(self) -> None:
-        idle = [name for name in self._indexes if not self._users.get(name)]
-        for name in idle[: max(0, len(self._indexes) - _MAX_OPEN_INDEXES)]:
-            self._indexes.pop(name).close()
 
     def _dimension(self) -> int | None:
         """The dimension of vectors. An embedder that does not declare it is asked to embed one word."""

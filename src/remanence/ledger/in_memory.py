@@ -77,9 +77,10 @@ class InMemoryLedger:
         with self._check_open():
             return len(self._entries)
 
-    def spaces(self) -> list[str]:
+    def spaces(self, below: str | None = None) -> list[str]:
         with self._check_open():
-            return sorted({entry.space for entry in self._entries})
+            names = {entry.space for entry in self._entries}
+        return sorted(name for name in names if below is None or name == below or name.startswith(f"{below}/"))
 
     def count(self, space: str, *, up_to: int | None = None) -> int:
         with self._check_open():

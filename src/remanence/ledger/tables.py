@@ -56,7 +56,14 @@ LAST_ENTRY = "SELECT position, digest FROM entry ORDER BY position DESC LIMIT 1"
 LAST_TIME = "SELECT at FROM entry WHERE space = ? ORDER BY position DESC LIMIT 1"
 POSITION_AT = "SELECT position FROM entry WHERE space = ? AND at <= ? ORDER BY at DESC, position DESC LIMIT 1"
 BODIES = "SELECT position, body FROM entry"
-SPACES = "SELECT DISTINCT space FROM entry"
+# From one name to the next in the index: DISTINCT would read every entry.
+SPACES = """WITH RECURSIVE name(space) AS (SELECT min(space) FROM entry UNION ALL
+SELECT (SELECT min(space) FROM entry WHERE space > name.space) FROM name WHERE name.space IS NOT NULL)
+SELECT space FROM name WHERE space IS NOT NULL"""
+SPACES_BELOW = """WITH RECURSIVE name(space) AS (SELECT min(space) FROM entry WHERE space >= ?1 AND space < ?2 UNION ALL
+SELECT (SELECT min(space) FROM entry WHERE space > name.space AND space < ?2) FROM name WHERE name.space IS NOT NULL)
+SELECT space FROM name WHERE space IS NOT NULL"""
+HAS_SPACE = "SELECT 1 FROM entry WHERE space = ? LIMIT 1"
 COUNT = "SELECT count(position) FROM entry WHERE space = ? AND position <= ?"
 ENTRIES_AT = f"SELECT {_COLUMNS} FROM entry WHERE position IN "
 VECTORS = "SELECT hash, vector FROM embedding WHERE model = ? AND hash IN "

@@ -29,6 +29,7 @@ PASSAGE_BITS = 12
 MAX_PASSAGES = 1 << PASSAGE_BITS
 _MAX_FILTERED_ROWS = 4_000
 _BATCH = 4_096
+_TOLERANCE = 2e-3  # of a product of unit vectors, one of them in half precision
 
 LoadVectors = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
 """Returns the embeddings that the ledger has for these text hashes."""
@@ -64,6 +65,14 @@ class Vectors:
             self._hashes.extend(np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, 16))
             self._fill(points, hashes)
 
+    def __len__(self) -> int:
+        return len(self._points)
+
+    @property
+    def memory_bytes(self) -> int:
+        """About how much memory the vectors take, if the store can tell."""
+        return int(getattr(self._store, "memory_bytes", 0))
+
     def reconcile(self) -> None:
         """Make the store contain exactly the points of the indexed rows, also if it was killed, copied or emptied."""
         expected = self._points.values
@@ -87,10 +96,11 @@ class Vectors:
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows nearest in meaning; a row is as near as its nearest passage."""
         ranking = self._rank(query, limit)
-        if not self.missing_vectors:
-            return ranking
-        reason = f"{len(self.missing_vectors)} passages have no vector yet: the embedder was down"
-        return replace(ranking, missing_reason=reason)
+        reasons = [getattr(self._store, "problem", None)]
+        if self.missing_vectors:
+            reasons.append(f"{len(self.missing_vectors)} passages have no vector yet: the embedder was down")
+        reason = "; ".join(filter(None, reasons))
+        return replace(ranking, missing_reason=reason) if reason else ranking
 
     def _rank(self, query: Query, limit: int) -> Ranking:
         if query.vector is None:
@@ -127,10 +137,36 @@ class Vectors:
         self._hashes = Column(np.uint8, arrays["hashes"])
         self._rows = int(arrays["rows"][0])
 
-    def count_mismatched_points(self) -> int:
-        """How many points are missing in the store or do not belong there, except those without an embedding."""
+    def differences(self) -> list[str]:
+        """What is wrong with the store: points that are missing or do not belong there, except those without an
+        embedding, and vectors that are not those of the ledger."""
         expected = {int(point) for point in self._points.values} - set(self.missing_vectors)
-        return len(expected ^ set(self._store.ids()))
+        out = []
+        if mismatched := len(expected ^ set(self._store.ids())):
+            out.append(f"{mismatched} points are missing from the store, or do not belong to it")
+        if changed := self._count_changed_vectors():
+            out.append(f"{changed} vectors in the store are not those of the ledger")
+        return out
+
+    def _count_changed_vectors(self) -> int:
+        """How many vectors of the store differ from those of the ledger. A store cannot be asked for a vector, only for
+        its product with another: that with a random one tells nearly any two apart."""
+        changed = 0
+        for begin in range(0, len(self._points), _BATCH):
+            points = self._points.values[begin : begin + _BATCH].tolist()
+            keys = [key.tobytes() for key in self._hashes.values[begin : begin + _BATCH]]
+            vectors = self._load_vectors(keys)
+            known = [(point, vectors[key]) for point, key in zip(points, keys, strict=True) if key in vectors]
+            if not known:
+                continue
+            matrix = np.array([vector for _, vector in known])
+            probe = np.random.default_rng().standard_normal(matrix.shape[1], np.float32)
+            probe /= np.linalg.norm(probe)
+            expected = dict(zip((point for point, _ in known), (matrix @ probe).tolist(), strict=True))
+            found = zip(*self._store.search(probe, len(known), list(expected)), strict=True)
+            # Not `>`: a damaged vector may give NaN.
+            changed += sum(not abs(score - expected[point]) <= _TOLERANCE for point, score in found)
+        return changed
 
     def clear(self) -> None:
         self._store.clear()

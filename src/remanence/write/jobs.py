@@ -125,7 +125,7 @@ def _try_job(engine: Engine, space: str, job: JobState) -> bool:
         with engine.open_index(space) as index:
             if index.journal.jobs[job.id].is_finished:
                 return False
-            event = engine.ledger.entries_at([job.position])[job.position].event
+            event = index.entries_at([job.position])[job.position].event
             assert isinstance(event, Queued), "the position of a job is that of its Queued event"
         now = from_micros(event.given["now"])
         # Sources that were forgotten since are not read.
