@@ -50,7 +50,7 @@ _UNSAVED = 32
 """How many entries the index file may lack when a space is closed. Applying them takes less time than writing the file;
 a space with fewer entries has none."""
 _MAX_CACHED_MEMORIES = 4_096
-_EMPTY_BYTES, _ROW_BYTES, _MEMORY_BYTES = 100_000, 3_000, 2_000
+_EMPTY_BYTES, _ROW_BYTES, _MEMORY_BYTES = 60_000, 1_000, 1_500
 _MAX_RECALLED_TEXTS = 512
 
 

@@ -194,6 +194,8 @@ class EdgeStore:
                 raise Closed(f"The vector store in {self._folder} was closed. Open the space again.")
             try:
                 yield self._shard
+            except NoRoom:
+                raise
             except BaseException as error:
                 if not _from_engine(error):
                     raise
