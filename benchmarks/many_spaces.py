@@ -12,15 +12,19 @@ import os
 import random
 import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import remanence
 from remanence.admin.overview import disk_usage, format_bytes
+from remanence.ports import Vector, VectorStore
 from remanence.signals.stores.edge import EdgeStore
 from remanence.signals.stores.exact import ExactStore
 from remanence.testing.vector_store_contract import unit_vectors
@@ -43,7 +47,11 @@ def main() -> None:
     options.add_argument("--spaces", type=int, default=1_000, help="how many spaces")
     options.add_argument("--memories", type=int, default=20, help="how many memories in each")
     options.add_argument("--engine", action="store_true", help="only compare the two vector searches by size")
+    options.add_argument("--warm", type=Path, help=argparse.SUPPRESS)
     given = options.parse_args()
+    if given.warm is not None:
+        measure_warm_memory(given.warm, given.spaces)
+        return
     folder = Path(tempfile.mkdtemp(prefix="many-spaces-"))
     try:
         if given.engine:
@@ -65,8 +73,8 @@ def show_costs(folder: Path, spaces: int, memories: int) -> None:
     print(
         f"for each space {format_bytes(sizes['ledger'] // spaces)} in the ledger, {outside // spaces} bytes outside it"
     )
-    show_recalls(folder)
     show_warm_memory(folder, min(spaces, 1_000))
+    show_recalls(folder)
     show_threads(folder, min(spaces, 400))
     show_single_calls(folder, spaces)
 
@@ -81,10 +89,7 @@ def show_recalls(folder: Path) -> None:
             warm_up(space)
             children = [space.child(f"of {count}", str(n)) for n in range(each)]
             cold, warm = (
-                [
-                    cpu_ms(lambda child=child, n=n: child.recall(QUESTIONS[(n + k) % 4]))
-                    for n, child in enumerate(children)
-                ]
+                [cpu_ms(partial(child.recall, QUESTIONS[(n + k) % 4])) for n, child in enumerate(children)]
                 for k in range(2)
             )
         print(
@@ -93,6 +98,11 @@ def show_recalls(folder: Path) -> None:
 
 
 def show_warm_memory(folder: Path, spaces: int) -> None:
+    """In a process of its own, whose memory nothing else has used."""
+    subprocess.run([sys.executable, __file__, "--warm", str(folder), "--spaces", str(spaces)], check=True)
+
+
+def measure_warm_memory(folder: Path, spaces: int) -> None:
     with opened(folder) as space:
         warm_up(space)
         before = resident()
@@ -141,20 +151,20 @@ def compare_engines(folder: Path) -> None:
             exact, edge = ExactStore(dimension), EdgeStore(folder / "shard", dimension)
             for store in (exact, edge):
                 store.upsert(range(count), vectors)
-            search = [
-                cpu_ms(lambda store=store: [store.search(vectors[n], 50) for n in range(20)]) / 20
-                for store in (exact, edge)
-            ]
+            search = [cpu_ms(partial(search_often, store, vectors)) / 20 for store in (exact, edge)]
             edge.close()
-            stores: list[EdgeStore] = []
-            opening = cpu_ms(
-                lambda stores=stores, dimension=dimension: stores.append(EdgeStore(folder / "shard", dimension))
-            )
-            print(
-                f"{count:6,} x {dimension}: exact {search[0]:.2f} ms, engine {search[1]:.2f} ms, opens in {opening:.0f} ms"
-            )
-            stores[0].clear()
-            stores[0].close()
+            begin = time.process_time()
+            edge = EdgeStore(folder / "shard", dimension)
+            opening = (time.process_time() - begin) * 1_000
+            figures = f"exact {search[0]:.2f} ms, engine {search[1]:.2f} ms, opens in {opening:.0f} ms"
+            print(f"{count:6,} x {dimension}: {figures}")
+            edge.clear()
+            edge.close()
+
+
+def search_often(store: VectorStore, vectors: Vector) -> None:
+    for n in range(20):
+        store.search(vectors[n], 50)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""One space per user: no files for small ones, and none waits for another; vectors survive what happens to their files."""
+"""One space per user: small ones have no files, none waits for another, and damaged files lose nothing."""
 
 from __future__ import annotations
 

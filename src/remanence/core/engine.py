@@ -173,7 +173,10 @@ class Engine:
         """Rebuild the index of a space. Only texts without a vector in the ledger are embedded."""
         with self.open_index(space) as index:
             index.rebuild()
-            reasons = "; ".join(f"{name}: {reason}" for name, reason in index.broken.items())
+            problems = dict(index.broken)
+            if index.vectors.unreachable is not None:
+                problems[index.vectors.name] = index.vectors.unreachable
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in problems.items())
             if reasons:
                 raise ProjectionError(f"space {space!r} was not rebuilt completely. {reasons}")
         self.embed_missing(space, progress)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remanence.core.index_file import Arrays, IndexFile, IndexPart
-from remanence.errors import LedgerTampered, NotFound, ProjectionError
+from remanence.errors import LedgerTampered, NotFound, ProjectionError, ProjectionStale
 from remanence.events import Erased, Forgotten, Remembered, Restored
 from remanence.language.text import TOKENIZER_VERSION, normalize_text, text_hash
 from remanence.schema import Change, Entry, Memory, Snapshot
@@ -93,10 +93,7 @@ class Index:
         self._store = open_store(ledger.count(space) if saved is None else len(saved["vectors.points"]))
         try:
             self._reset()
-            if saved is not None and self._load(saved):
-                self.vectors.reconcile()
-            else:
-                self.vectors.clear()
+            self._prepare_vectors(self.vectors.reconcile if saved is not None and self._load(saved) else self._clear)
             self.catch_up()
         except BaseException:
             self._store.close()
@@ -346,12 +343,7 @@ class Index:
             self._reset()
             self._memories.clear()
             self.recently_recalled.clear()
-            try:
-                self.vectors.clear()
-            except ProjectionError as error:
-                # A vector server that is down must not prevent the rebuild of the other signals.
-                log.warning("the vectors of space %r could not be cleared: %s", self.space, error)
-                self.broken[self.vectors.name] = f"{type(error).__name__}: {error}"
+            self._prepare_vectors(self._clear)
             self._applied = self._saved = 0
             if self._index_file is not None:
                 self._index_file.remove()
@@ -380,6 +372,19 @@ class Index:
         found = {key: self._new_vectors[key] for key in hashes if key in self._new_vectors}
         missing = [key for key in hashes if key not in found]
         return found | self._ledger.vectors(self._model, missing) if missing else found
+
+    def _clear(self) -> None:
+        self.vectors.clear()
+
+    def _prepare_vectors(self, prepare: Callable[[], None]) -> None:
+        try:
+            prepare()
+        except ProjectionStale:
+            raise
+        except ProjectionError as error:
+            # A vector store that refuses must not prevent the use of the other signals.
+            log.warning("the vectors of space %r cannot be used: %s", self.space, error)
+            self.broken[self.vectors.name] = f"{type(error).__name__}: {error}"
 
     def _reset(self) -> None:
         self.catalog = Catalog()

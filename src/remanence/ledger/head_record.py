@@ -1,9 +1,9 @@
 """A small file beside the ledger that says how far it has come.
 
-SQLite stops reading its write-ahead log at the first damaged page, without an error, and all that was written after it is
-gone. The record is written after each commit, outside that log, so that a ledger that ends before it is noticed. It is
-not synchronised with the disk: after a power failure it may be behind, which says nothing, and the ledger may be behind,
-which is what it is for.
+SQLite stops reading its write-ahead log at the first damaged page, without an error, and all that was written after it
+is gone. The record is written after each commit, outside that log, so that a ledger that ends before it is noticed. It
+is not synchronised with the disk: after a power failure it may be behind, which says nothing, and the ledger may be
+behind, which is what it is for.
 """
 
 from __future__ import annotations

@@ -9,13 +9,17 @@ HNSW index under a filter silently loses recall; a filter evaluated for each poi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from remanence.errors import ProjectionUnreachable
 from remanence.events import Remembered
 from remanence.language.text import text_hash
 from remanence.ports import Stage
@@ -25,10 +29,13 @@ from remanence.state.columns import Column
 if TYPE_CHECKING:
     from remanence.ports import Vector, VectorStore
 
+log = logging.getLogger(__name__)
+
 PASSAGE_BITS = 12
 MAX_PASSAGES = 1 << PASSAGE_BITS
 _MAX_FILTERED_ROWS = 4_000
 _BATCH = 4_096
+_MIN_RETRY_SECONDS = 1.0
 _TOLERANCE = 2e-3  # of a product of unit vectors, one of them in half precision
 
 LoadVectors = Callable[[Sequence[bytes]], Mapping[bytes, "Vector"]]
@@ -47,6 +54,9 @@ class Vectors:
         self._points = Column(np.int64)
         self._hashes = Column(np.uint8, width=16)
         self._rows = 0
+        self.unreachable: str | None = None
+        """Why the store is not asked for now: its server does not answer."""
+        self._retry_at = 0.0
         self.missing_vectors: dict[int, bytes] = {}
         """Points whose text has no embedding yet: the embedder was down when they were added."""
 
@@ -75,13 +85,15 @@ class Vectors:
 
     def reconcile(self) -> None:
         """Make the store contain exactly the points of the indexed rows, also if it was killed, copied or emptied."""
-        expected = self._points.values
-        stored = np.array(self._store.ids(), np.int64)
-        surplus = np.setdiff1d(stored, expected)
-        if len(surplus):
-            self._store.delete(surplus.tolist())
-        missing = np.flatnonzero(~np.isin(expected, stored))
-        self._fill(expected[missing].tolist(), [key.tobytes() for key in self._hashes.values[missing]])
+        with self._reachable():
+            expected = self._points.values
+            stored = np.array(self._store.ids(), np.int64)
+            surplus = np.setdiff1d(stored, expected)
+            if len(surplus):
+                self._store.delete(surplus.tolist())
+            missing = np.flatnonzero(~np.isin(expected, stored))
+            self.unreachable = None
+            self._fill(expected[missing].tolist(), [key.tobytes() for key in self._hashes.values[missing]])
 
     def text_hashes(self) -> list[bytes]:
         return list(dict.fromkeys(h.tobytes() for h in self._hashes.values))
@@ -95,7 +107,15 @@ class Vectors:
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows nearest in meaning; a row is as near as its nearest passage."""
-        ranking = self._rank(query, limit)
+        if self.unreachable is not None and time.monotonic() >= self._retry_at:
+            self.reconcile()
+        if self.unreachable is None:
+            with self._reachable():
+                return self._with_problems(self._rank(query, limit))
+        return Ranking.unavailable(self.name, self.unreachable or "")
+
+    def _with_problems(self, ranking: Ranking) -> Ranking:
+        """The ranking, with what it lacks."""
         reasons = [getattr(self._store, "problem", None)]
         if self.missing_vectors:
             reasons.append(f"{len(self.missing_vectors)} passages have no vector yet: the embedder was down")
@@ -129,7 +149,8 @@ class Vectors:
         )
 
     def save(self) -> Mapping[str, NDArray[Any]]:
-        self._store.flush()
+        with self._reachable():
+            self._store.flush()
         return {"points": self._points.values, "hashes": self._hashes.values, "rows": np.array([self._rows])}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -141,12 +162,13 @@ class Vectors:
         """What is wrong with the store: points that are missing or do not belong there, except those without an
         embedding, and vectors that are not those of the ledger."""
         expected = {int(point) for point in self._points.values} - set(self.missing_vectors)
-        out = []
-        if mismatched := len(expected ^ set(self._store.ids())):
-            out.append(f"{mismatched} points are missing from the store, or do not belong to it")
-        if changed := self._count_changed_vectors():
-            out.append(f"{changed} vectors in the store are not those of the ledger")
-        return out
+        out: list[str] = []
+        with self._reachable():
+            if mismatched := len(expected ^ set(self._store.ids())):
+                out.append(f"{mismatched} points are missing from the store, or do not belong to it")
+            if changed := self._count_changed_vectors():
+                out.append(f"{changed} vectors in the store are not those of the ledger")
+        return out if self.unreachable is None else [*out, self.unreachable]
 
     def _count_changed_vectors(self) -> int:
         """How many vectors of the store differ from those of the ledger. A store cannot be asked for a vector, only for
@@ -169,7 +191,9 @@ class Vectors:
         return changed
 
     def clear(self) -> None:
-        self._store.clear()
+        """Remove all points. A store that does not answer is made to agree with the index when it does."""
+        with self._reachable():
+            self._store.clear()
 
     def close(self) -> None:
         self._store.close()
@@ -180,8 +204,22 @@ class Vectors:
             vectors = self._load_vectors(keys)
             found = [(point, vectors[key]) for point, key in zip(batch, keys, strict=True) if key in vectors]
             self.missing_vectors.update((p, key) for p, key in zip(batch, keys, strict=True) if key not in vectors)
-            if found:
-                self._store.upsert([point for point, _ in found], np.array([vector for _, vector in found]))
+            if found and self.unreachable is None:
+                with self._reachable():
+                    self._store.upsert([point for point, _ in found], np.array([vector for _, vector in found]))
+
+    @contextmanager
+    def _reachable(self) -> Iterator[None]:
+        """If the server of the store does not answer, it is not asked for a while, and then made to agree with the
+        index; that is longer for one that does not even refuse, for callers wait meanwhile."""
+        begin = time.monotonic()
+        try:
+            yield
+        except ProjectionUnreachable as error:
+            log.warning("the signal 'vectors' is missing for now: %s", error)
+            self.unreachable = str(error)
+            now = time.monotonic()
+            self._retry_at = now + max(_MIN_RETRY_SECONDS, 10 * (now - begin))
 
     def _score_rows(self, query: Query, rows: set[int]) -> dict[int, float]:
         if not rows or query.vector is None:
