@@ -86,14 +86,16 @@ class Vectors:
     def reconcile(self) -> None:
         """Make the store contain exactly the points of the indexed rows, also if it was killed, copied or emptied."""
         with self._reachable():
-            expected = self._points.values
+            expected, hashes = self._points.values, self._hashes.values
             stored = np.array(self._store.ids(), np.int64)
-            surplus = np.setdiff1d(stored, expected)
-            if len(surplus):
-                self._store.delete(surplus.tolist())
-            missing = np.flatnonzero(~np.isin(expected, stored))
+            if len(stored):  # a small space keeps none
+                surplus = np.setdiff1d(stored, expected)
+                if len(surplus):
+                    self._store.delete(surplus.tolist())
+                missing = np.flatnonzero(~np.isin(expected, stored))
+                expected, hashes = expected[missing], hashes[missing]
             self.unreachable = None
-            self._fill(expected[missing].tolist(), [key.tobytes() for key in self._hashes.values[missing]])
+            self._fill(expected.tolist(), [key.tobytes() for key in hashes])
 
     def text_hashes(self) -> list[bytes]:
         return list(dict.fromkeys(h.tobytes() for h in self._hashes.values))

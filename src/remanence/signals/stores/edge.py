@@ -116,11 +116,18 @@ class EdgeStore:
     def close(self) -> None:
         with suppress(Closed), self._engine() as shard, self._lock_file:
             self._shard = None
-            if shard is not None:
+            if shard is None:
+                return
+            try:
                 self._pack(shard)
                 shard.flush()
                 shard.close()
                 self._checksums.write()
+            except BaseException as error:
+                if not _from_engine(error):
+                    raise
+                # As on a full disk. Without checksums it is not loaded again before it was tried elsewhere.
+                log.warning("The vectors in %s were not written completely: %s", self._folder, error)
 
     def _insert(self, ids: Sequence[int], rows: Vector) -> None:
         from qdrant_edge import EdgeShard, Point, UpdateOperation

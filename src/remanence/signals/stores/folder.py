@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from remanence.errors import Closed
+from remanence.errors import Closed, ProjectionError
 from remanence.signals.stores.edge import EdgeStore, NoRoom, StoreBusy, remove_store
 from remanence.signals.stores.exact import ExactStore, as_rows
 
@@ -116,23 +116,30 @@ class FolderStore:
 
     def flush(self) -> None:
         with self._usable():
-            if self._shard is not None:
-                if len(self._recent) > _MOVE_AT_CLOSE:
-                    self._moving = True
-                    self._move(len(self._recent))
-                self._shard.flush()
+            self._move_rest()
+            if self._shard is not None and self.problem is None:
+                try:
+                    self._shard.flush()
+                except ProjectionError as error:  # as on a full disk; the ledger has what was not written
+                    log.warning("%s", error)
 
     def close(self) -> None:
         with self._lock:
             if self._closed:
                 return
             try:
-                self.flush()
+                self._move_rest()
             finally:
                 self._closed = True
                 self._recent.close()
                 if self._shard is not None:
                     self._shard.close()
+
+    def _move_rest(self) -> None:
+        """Move all points to the engine, unless they are so few that reading them from the ledger takes less."""
+        if self._shard is not None and len(self._recent) > _MOVE_AT_CLOSE:
+            self._moving = True
+            self._move(len(self._recent))
 
     def _move(self, count: int) -> None:
         """Move this many points to the engine, if it is time to."""
