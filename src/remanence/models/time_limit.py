@@ -67,7 +67,8 @@ class TimeLimit:
 
 
 class LimitedExtractor:
-    """Another extractor, each call of which has a time limit. It has those methods that the other one has."""
+    """Another extractor, each call of which has a time limit. It has the methods and attributes of the other one, and
+    counts as an instance of its class."""
 
     def __init__(self, inner: Extractor, seconds: float | None) -> None:
         self.inner, self.name = inner, inner.name
@@ -75,6 +76,10 @@ class LimitedExtractor:
         for method in _EXTRACTOR_METHODS:
             if callable(getattr(inner, method, None)):
                 setattr(self, method, self._limited(method))
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self.inner)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
