@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING
 from uuid import uuid4
 from weakref import ref
 
+from remanence.core.lock_files import open_lock_file, remove_empty_folders
 from remanence.errors import Closed
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Housekeeper:
         self._stopped = False
         self._thread: threading.Thread | None = None
         self._file: IO[str] | None = None
+        self._made_folders: list[Path] = []
         self._seen = 0  # the last erasure that all open indexes have
         self._cleaned = 0  # the last erasure of which the ledger has no trace any more
         self._quiet_since = 0.0
@@ -85,6 +87,7 @@ class Housekeeper:
         if file is not None:
             Path(file.name).unlink(missing_ok=True)
             file.close()
+            remove_empty_folders(self._made_folders)
 
     def work(self) -> bool:
         """Do what can be done now. True if something is left that has to be tried again soon."""
@@ -147,6 +150,8 @@ class Housekeeper:
             engine = self._engine()
             if engine is not None and self._folder is not None:
                 self._seen = engine.ledger.last_erasure()
+                folder = _processes_folder(self._folder)
+                self._made_folders = [each for each in (folder.parent, folder) if not each.exists()]
                 self._file = _lock_file(self._folder)
                 self._record(self._seen)
             self._thread = threading.Thread(target=_run, args=(ref(self), self._wake), daemon=True)
@@ -213,7 +218,6 @@ def _lock_file(folder: Path) -> IO[str]:
     import fcntl
 
     path = _processes_folder(folder) / f"{os.getpid()}-{uuid4().hex[:8]}.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = path.open("w")
+    file = open_lock_file(path, "w")
     fcntl.flock(file, fcntl.LOCK_EX)
     return file
