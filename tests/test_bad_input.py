@@ -22,6 +22,7 @@ import pytest
 
 import remanence
 from remanence import InvalidInput, Mention, RemanenceError, Space, Triple, Window
+from remanence.language.rules.rule_extractor import RuleExtractor
 from remanence.ports import Vector
 from remanence.schema import UTC, Extraction
 from remanence.testing import FakeClock, HashingEmbedder
@@ -890,8 +891,11 @@ def test_a_server_that_comes_back_is_used_again(home: Path, monkeypatch: pytest.
     server = Server(":memory:")
     with remanence.open(home, embedder=HashingEmbedder(), qdrant=server) as space:
         harbour = space.add("The harbour is closed.")
+        secret = space.add("The harbour hides a secret.")
         server.down = True
         bread = space.add("The bakery has bread.")
+        [pending] = space.erase(secret).pending
+        assert "vector server" in pending.where
         answer = space.recall("Is the harbour closed?")
         assert answer[0].memory == harbour
         assert "does not answer" in answer.missing["vectors"]
@@ -901,6 +905,7 @@ def test_a_server_that_comes_back_is_used_again(home: Path, monkeypatch: pytest.
         answer = space.recall("bakery bread", signals=["vectors"])
         assert (answer[0].memory, answer.missing) == (bread, {})
         assert space.admin.check() == {}
+        assert space.audit.pending() == []
 
 
 def test_an_embedder_that_hangs_has_a_time_limit(home: Path) -> None:
@@ -947,6 +952,24 @@ def test_an_extractor_that_hangs_has_a_time_limit(home: Path) -> None:
         assert space.count() == 0
         over.set()
         assert space.add(PORTO).text == PORTO
+
+
+@pytest.mark.parametrize(("day_first", "month"), [(True, 4), (False, 3)])
+def test_an_extractor_with_a_time_limit_reads_dates_in_the_given_order(day_first: bool, month: int) -> None:
+    """It is called in a thread of its own, which has to know the order."""
+    rules = RuleExtractor()
+
+    class Own:
+        name = "own"
+
+        def extract(self, text: str, *, now: datetime, speaker: str | None = None) -> Extraction:
+            return rules.extract(text, now=now, speaker=speaker)
+
+    with remanence.open(None, embedder=HashingEmbedder(), extractor=Own(), day_first=day_first) as space:
+        memory = space.add("We met in Porto on 03/04/2025.")
+        assert memory.valid is not None
+        assert memory.valid.start is not None
+        assert memory.valid.start.month == month
 
 
 @pytest.mark.parametrize("mark", ["?", ".", " \n", "!?", "A. "])

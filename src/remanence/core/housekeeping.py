@@ -1,9 +1,10 @@
 """Finishing erasures in the background: what cannot be removed at once is removed as soon as it can be.
 
-The text of an erased memory may stay for a while in three places: in the write-ahead log, if somebody reads the ledger
-during the erasure; in the index of a large space, in the memory of this process, as rebuilding it takes long; and in
-the index of another process, until that process looks at the ledger again. One thread of each process looks after all
-three. Each process has a lock file that says up to which erasure its indexes are up to date, for `pending`.
+What was erased may stay for a while in four places: in the write-ahead log, if somebody reads the ledger during the
+erasure; in the index of a large space, in the memory of this process, as rebuilding it takes long; on a vector server
+that does not answer; and in the index of another process, until that process looks at the ledger again. One thread of
+each process looks after all four. Each process has a lock file that says up to which erasure its indexes are up to
+date, for `pending`.
 """
 
 from __future__ import annotations
@@ -104,7 +105,11 @@ class Housekeeper:
         is_clean = self._is_clean(engine, last)
         for space in _stale_spaces(engine):
             self._refresh_if_due(engine, space)
-        return not is_clean or bool(_stale_spaces(engine))
+        undeleted = [space for space, index in engine.open_indexes() if index.vectors.has_undeleted]
+        for space in undeleted:
+            with engine.open_index(space) as index, index.lock:
+                index.vectors.retry()
+        return not is_clean or bool(undeleted or _stale_spaces(engine))
 
     def pending(self, space: str) -> list[PendingErasure]:
         """What is not finished yet, of the ledger and of the indexes of a space and those below it."""
@@ -120,6 +125,10 @@ class Housekeeper:
             if name == space or name.startswith(f"{space}/"):
                 where = f"the index of space {name!r} in the memory of this process"
                 out.append(PendingErasure("words and names", where, "it has been rebuilt in the background"))
+        for name, index in engine.open_indexes() if last else ():
+            if index.vectors.has_undeleted and (name == space or name.startswith(f"{space}/")):
+                where = f"the vector server, of space {name!r}"
+                out.append(PendingErasure("vectors", where, "the server answers again"))
         for process, position in self._other_processes():
             if position < last:
                 until = f"that process looks at the ledger again, every {POLL_SECONDS:.0f} s"

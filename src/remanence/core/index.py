@@ -540,8 +540,10 @@ class Index:
         try:
             self.vectors.erase(rows)
         except ProjectionError as error:
+            # Made anew, they are not there: on a full disk they are kept in memory then.
             log.warning("the vectors of erased memories of space %r could not be deleted: %s", self.space, error)
-            self.broken[self.vectors.name] = f"{type(error).__name__}: {error}"
+            self.rebuild()
+            return
         if self._is_copy or len(self.catalog) > _MAX_REBUILT_AT_ONCE:
             self.needs_refresh = True
         elif self.broken:

@@ -57,6 +57,8 @@ class Vectors:
         self.unreachable: str | None = None
         """Why the store is not asked for now: its server does not answer."""
         self._retry_at = 0.0
+        self.has_undeleted = False
+        """Whether the store may have vectors that were to be deleted while its server did not answer."""
         self.missing_vectors: dict[int, bytes] = {}
         """Points whose text has no embedding yet: the embedder was down when they were added."""
 
@@ -94,7 +96,7 @@ class Vectors:
                     self._store.delete(surplus.tolist())
                 missing = np.flatnonzero(~np.isin(expected, stored))
                 expected, hashes = expected[missing], hashes[missing]
-            self.unreachable = None
+            self.unreachable, self.has_undeleted = None, False
             self._fill(expected.tolist(), [key.tobytes() for key in hashes])
 
     def erase(self, rows: Sequence[int]) -> None:
@@ -111,6 +113,7 @@ class Vectors:
             if self.unreachable is None:  # otherwise `reconcile` deletes them when the server is back
                 with self._reachable():
                     self._store.delete(points)
+            self.has_undeleted |= self.unreachable is not None
 
     def hashes_outside(self, rows: Sequence[int], hashes: Collection[bytes]) -> set[bytes]:
         """Those of these text hashes that a row other than these has."""
@@ -135,8 +138,7 @@ class Vectors:
 
     def rank(self, query: Query, limit: int) -> Ranking:
         """The rows nearest in meaning; a row is as near as its nearest passage."""
-        if self.unreachable is not None and time.monotonic() >= self._retry_at:
-            self.reconcile()
+        self.retry()
         if self.unreachable is None:
             with self._reachable():
                 return self._with_problems(self._rank(query, limit))
@@ -222,6 +224,12 @@ class Vectors:
         """Remove all points. A store that does not answer is made to agree with the index when it does."""
         with self._reachable():
             self._store.clear()
+        self.has_undeleted |= self.unreachable is not None
+
+    def retry(self) -> None:
+        """Ask a server again that did not answer, if it is time to."""
+        if self.unreachable is not None and time.monotonic() >= self._retry_at:
+            self.reconcile()
 
     def close(self) -> None:
         self._store.close()
