@@ -22,7 +22,8 @@ MENTIONS = (
     "{} called this morning.", "I was just talking to {}.", "Dinner with {} on friday", "{} is coming over later",
     "ok so about {}", "I need to sort something out for {}", "Still thinking about {}.", "{} again, sorry",
     "I'm writing to {} now", "Got a message from {} today", "Let's talk about {} for a bit.", "{} sent me a photo",
-    "I want to surprise {}", "we saw {} at the weekend", "I owe {} a call", "Could you help me with something? It's {}.",
+    "I want to surprise {}", "we saw {} at the weekend", "I owe {} a call",
+    "Could you help me with something? It's {}.",
     "There is this thing with {}.", "{} seems a bit quiet lately", "tell me what you know about {}", "hm, {} then",
 )  # fmt: skip
 REPLIES = (
@@ -31,7 +32,8 @@ REPLIES = (
     "Let me know what you need.", "Noted.", "Fine, I'm listening.", "Is everything all right?", "What can I do?",
 )  # fmt: skip
 ELSEWHERE = (
-    "what's the weather going to be like tomorrow", "Can you translate 'good night' into Danish?", "thanks, that worked",
+    "what's the weather going to be like tomorrow", "Can you translate 'good night' into Danish?",
+    "thanks, that worked",
     "I slept badly.", "The printer is broken again.", "how long do eggs keep", "That film was far too long.",
     "Write me a limerick about a goose.", "my phone is at 4 percent lol", "We finally got the parcel.",
     "is there a shorter word for approximately", "The train was late again today.",
@@ -65,10 +67,7 @@ def in_chats(packs: Iterable[dict[str, Any]], count: int, seed: int = 12) -> Ite
     rng = random.Random(seed)
     usable = [pack for pack in packs if not pack.get("measure") and not pack.get("soft")]
     rng.shuffle(usable)
-    made = 0
-    for pack in usable:
-        if made == count:
-            return
+    for pack in usable[:count]:
         others = sorted({cand["s"] for cand in pack["cands"] if cand.get("s")} - {"user", "assistant"})
         named = _named(pack["q"])
         if named is not None and rng.random() < 0.6:
@@ -89,7 +88,6 @@ def in_chats(packs: Iterable[dict[str, Any]], count: int, seed: int = 12) -> Ite
                 else rng.choice(ELSEWHERE)
             )
             turns = [f"user: {about}", f"assistant: {rng.choice(REPLIES)}"]
-        made += 1
         yield pack | {"set": "in_chats", "q": reading_text(asked, turns)}
 
 
